@@ -1,0 +1,110 @@
+# Everything stays in the checkout: Python in .venv/, data and secrets in .vitrine/, browser files in server/assets/built/.
+# Only python3 (3.11 or newer) is needed beforehand; name another one with PYTHON=...
+
+PYTHON ?= python3
+TEST_WORKERS ?= 2
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+LOCK_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+CREATED := $(VENV)/.created
+INSTALLED := $(VENV)/.installed
+INSTALLED_DEV := $(VENV)/.installed-dev
+ASSETS := server/assets/built/version
+
+PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
+COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --no-config --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock'
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help run test check snapshots bench assets lock clean FORCE
+
+help: ## list what make can do here
+	@awk -F ': .*## ' '/^[a-z]+:.* ## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+run: $(INSTALLED) $(ASSETS) ## install what is missing and serve the shop (settings: the environment)
+	@exec $(BIN)/vitrine serve
+
+test: $(INSTALLED_DEV) $(ASSETS) ## run every test (PYTEST_ARGS='-k cart' for some)
+	@$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal -rfEs $(PYTEST_ARGS)
+
+# All checks run even when an early one fails: one round shows everything that is wrong.
+check: $(INSTALLED_DEV) ## check style, types, floors, snapshots, files
+	@failed=; \
+	step() { printf '%s\n' "== $$*"; "$$@" || failed="$$failed\n  $$*"; }; \
+	PATH="$(CURDIR)/$(BIN):$$PATH"; \
+	step ruff check --quiet --output-format concise .; \
+	step ruff format --check --output-format concise .; \
+	step mypy --no-error-summary; \
+	step lint-imports --no-logo; \
+	step vitrine schema --check; \
+	step pip --disable-pip-version-check check; \
+	step pytest --quiet --noconftest -p no:cacheprovider tests/test_repository.py; \
+	if [ -n "$$failed" ]; then printf "not as it should be:$$failed\n" >&2; exit 1; fi; \
+	echo "all as it should be"
+
+snapshots: $(INSTALLED_DEV) ## write schema/*.graphql anew from the code
+	@$(BIN)/vitrine schema --write
+
+bench: $(INSTALLED_DEV) $(ASSETS) ## measure (BENCH_ARGS=...)
+	@$(BIN)/python -m bench $(BENCH_ARGS)
+
+assets: $(ASSETS) ## build the browser files
+
+lock: $(INSTALLED_DEV) ## renew the lock files from pyproject.toml (LOCK_ARGS=--upgrade for newer versions)
+	@$(COMPILE) $(LOCK_ARGS) --group build --output-file requirements.lock
+	@$(COMPILE) $(LOCK_ARGS) --group build --group dev --constraints requirements.lock \
+		--output-file requirements-dev.lock
+
+clean: ## remove what set-up and tests made; the data in .vitrine/ stays
+	@rm -rf $(VENV) server/assets/built .vitrine/build \
+		.pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- Set-up ----------------------------------------------------------------------------------------------------------
+# A stamp is touched last, so a set-up cut short is done again.
+
+# Scripts in .venv hold its full path, and its python is a link: after a move of the checkout or the removal of that
+# python, make it anew. One that was made by hand at this place is taken over as it is.
+ifneq ($(shell test -x $(BIN)/python && grep -qsF "$(CURDIR)/$(BIN)/" $(BIN)/pip && echo sound),sound)
+$(CREATED): FORCE
+endif
+
+$(CREATED):
+	@if test -x $(BIN)/python && grep -qsF "$(CURDIR)/$(BIN)/" $(BIN)/pip; then touch $@; exit; fi; \
+	refuse() { rm -rf $(VENV); echo "vitrine: $$*" >&2; exit 1; }; \
+	command -v "$(PYTHON)" >/dev/null \
+		|| refuse "Python 3.11 or newer is needed, and there is no $(PYTHON) (name another with PYTHON=...)"; \
+	"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| refuse "Python 3.11 or newer is needed; $(PYTHON) is $$("$(PYTHON)" --version 2>&1)"; \
+	rm -rf $(VENV); \
+	if ! "$(PYTHON)" -m venv $(VENV) >/dev/null 2>&1; then \
+		"$(PYTHON)" -m venv --clear --without-pip $(VENV) >/dev/null 2>&1 \
+		&& sed -n '/^pip==/,/# via/p' requirements.lock >$(VENV)/pip.lock \
+		&& "$(PYTHON)" -m pip --python $(BIN)/python --quiet --quiet --disable-pip-version-check --no-input \
+			install --require-hashes --requirement $(VENV)/pip.lock 2>/dev/null \
+		|| refuse "$(PYTHON) can't make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; \
+	fi; \
+	touch $@
+
+$(INSTALLED): $(CREATED) requirements.lock pyproject.toml
+	@echo "Installing Python packages into $(VENV)/ (the first time takes a minute) ..."
+	@$(PIP) install --require-hashes --requirement requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation --no-index --editable .
+	@touch $@
+
+# The development lock holds everything that the other one holds, at the same versions (tests/test_repository.py).
+$(INSTALLED_DEV): $(CREATED) requirements-dev.lock pyproject.toml
+	@echo "Installing Python packages and development tools into $(VENV)/ (the first time takes a minute) ..."
+	@$(PIP) install --require-hashes --requirement requirements-dev.lock
+	@$(PIP) install --no-deps --no-build-isolation --no-index --editable .
+	@touch $(INSTALLED) $@
+
+$(ASSETS): $(shell find server/assets -path server/assets/built -prune -o -type f ! -name '*.pyc' -print) \
+		requirements-node.lock | $(CREATED)
+	@$(BIN)/python server/assets/build.py
+	@touch $@

@@ -1,0 +1,61 @@
+"""Hold what the deployment decides about credentials; the composition root calls `configure` once, nothing happens at import."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+MIN_SECRET_BYTES = 16
+
+
+class NotConfigured(RuntimeError):
+    """Report a programming error: a secret was needed before `auth.configure` was called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Describe how this deployment signs people in (decisions sections 2 and 3).
+
+    `secret_key` is VITRINE_SECRET_KEY; `issuer` and `audience` are the `iss` and `aud` of access tokens.
+    """
+
+    secret_key: bytes
+    issuer: str = "vitrine"
+    audience: str = "vitrine-api"
+    access_lifetime: timedelta = timedelta(minutes=15)
+    refresh_lifetime: timedelta = timedelta(days=30)
+    legacy_token_lifetime: timedelta = timedelta(seconds=86_400)
+    sign_in_rate: int = 5
+    """Attempts one address may make in a minute, for each purpose apart."""
+    wrong_attempts: int = 10
+    lockout_window: timedelta = timedelta(minutes=15)
+    lockout: timedelta = timedelta(minutes=15)
+
+
+_configuration: Configuration | None = None
+
+
+def configure(secret_key: bytes, *, issuer: str = "vitrine", audience: str = "vitrine-api") -> Configuration:
+    """Set the deployment's secret and names; called by the composition root and by tests.
+
+    Raises `ValueError` for a secret of fewer than 16 bytes.
+    """
+    if len(secret_key) < MIN_SECRET_BYTES:
+        raise ValueError(
+            f"VITRINE_SECRET_KEY has {len(secret_key)} bytes; expected at least {MIN_SECRET_BYTES}"
+        )
+    return use(Configuration(secret_key, issuer, audience))
+
+
+def use(configuration: Configuration) -> Configuration:
+    """Set the whole configuration, for callers that change more than the names."""
+    global _configuration
+    _configuration = configuration
+    return configuration
+
+
+def configured() -> Configuration:
+    """Give the configuration, or raise `NotConfigured`."""
+    if _configuration is None:
+        raise NotConfigured("call auth.configure(secret_key) at start")
+    return _configuration

@@ -1,0 +1,1 @@
+"""Change the catalogue: products, categories, features, and the stock they are sold from."""

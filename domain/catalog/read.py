@@ -1,0 +1,201 @@
+"""Declare what of the catalogue can be read, by whom, filtered and sorted how."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from domain.visibility import Rows
+from kernel.text import prefix_tsquery
+from models.reading import Entity, Filter, Sort, Where, any_of, compares, flag, named, refers_to
+
+SHOPPER = "storefront:read"
+
+
+def _matches(function: str) -> Any:
+    def build(text: str) -> Where:
+        query = prefix_tsquery(text)
+        if query is None:
+            return Where("false") if text.strip() else Where("true")
+        # A function, because `@@` is not leakproof: under row-level security the index would not be used.
+        return Where(f"t.id IN (SELECT {function}(to_tsquery('simple', {{}})))", (query,))
+
+    return build
+
+
+def _in_category(value: Any) -> Where:
+    found = refers_to("x.category_id", "categories")(value)
+    return Where(
+        "t.id IN (SELECT pc.product_id FROM product_categories pc JOIN categories c ON c.tenant_id = pc.tenant_id"
+        " AND c.id = pc.category_id WHERE pc.tenant_id = {tenant} AND ("
+        + found.sql.replace("x.category_id", "pc.category_id").replace("FROM categories x", "FROM categories x")
+        + "))",
+        found.params,
+    )
+
+
+def _below_category(value: Any) -> Where:
+    # `id_path` lists the ancestors, so a descendant's path begins with the category's own.
+    condition = named(value)
+    return Where(
+        "t.id IN (SELECT pc.product_id FROM categories top JOIN categories c ON c.tenant_id = top.tenant_id"
+        " AND (c.id = top.id OR starts_with(c.id_path, top.id_path || '/'))"
+        " JOIN product_categories pc ON pc.tenant_id = c.tenant_id AND pc.category_id = c.id"
+        " WHERE top.tenant_id = {tenant} AND (" + condition.sql.replace("t.", "top.") + "))",
+        condition.params,
+    )
+
+
+def _parent(value: Any) -> Where:
+    values = value if isinstance(value, list) else [value]
+    if 0 in values:
+        return Where("t.parent_id IS NULL")
+    return refers_to("t.parent_id", "categories")(values)
+
+
+PRODUCTS = Entity(
+    name="product",
+    table="products",
+    alive="t.deleted_at IS NULL",
+    visible=Rows(
+        admin=("view_products",),
+        app="read_products",
+        vendor="t.vendor_id = {company}",
+        customer="t.status = 'A'",
+        storefront=SHOPPER,
+        storefront_rows="t.status = 'A'",
+    ),
+    filters={
+        "id": Filter("id", named, "any of these products", many=True),
+        "status": Filter("product_status", any_of("t.status"), "any of these statuses", many=True),
+        "search": Filter("text", _matches("search_products"), "words, or beginnings of words, of name, SKU or description"),
+        "sku": Filter("text", any_of("t.sku"), "exact SKU", many=True),
+        "category_id": Filter("id", _in_category, "stands in any of these categories", many=True),
+        "below_category_id": Filter("id", _below_category, "stands in any of these categories or below them", many=True),
+        "vendor_id": Filter("id", refers_to("t.vendor_id", "vendors"), "sold by any of these vendors", many=True),
+        "price_from": Filter("cents", compares("t.price_cents", ">="), "at least this price, in cents"),
+        "price_to": Filter("cents", compares("t.price_cents", "<="), "at most this price, in cents"),
+        "stock_from": Filter("big_int", compares("t.stock", ">="), "at least so many to sell"),
+        "stock_to": Filter("big_int", compares("t.stock", "<="), "at most so many to sell"),
+        "created_from": Filter("time", compares("t.created_at", ">="), "created then or later"),
+        "created_before": Filter("time", compares("t.created_at", "<"), "created before"),
+        "updated_from": Filter("time", compares("t.updated_at", ">="), "changed then or later"),
+        "free_shipping": Filter("boolean", flag("t.free_shipping"), "ships free of charge"),
+        "is_edp": Filter("boolean", flag("t.is_edp"), "is downloaded instead of shipped"),
+        "name": Filter("text", any_of("t.name"), "exact name", many=True),
+        "price_cents": Filter("cents", any_of("t.price_cents", "bigint"), "exact price in cents", many=True),
+        "compare_at_cents": Filter(
+            "cents", any_of("t.compare_at_cents", "bigint"), "exact compare-at price", many=True, internal=True
+        ),
+        "stock": Filter("big_int", any_of("t.stock", "bigint"), "exact stock", many=True, internal=True),
+        "weight_grams": Filter("big_int", any_of("t.weight_grams", "bigint"), "exact weight", many=True, internal=True),
+        "main_category_id": Filter(
+            "id", refers_to("t.category_id", "categories"), "has this main category", many=True, internal=True
+        ),
+        "slug": Filter("text", any_of("t.slug"), "exact slug", many=True),
+        "tracking": Filter("text", any_of("t.tracking"), "exact tracking letter", many=True, internal=True),
+        "created_at": Filter("time", any_of("date_trunc('second', t.created_at)", "timestamptz"), "created in that second", many=True, internal=True),
+    },
+    sorts={
+        "created_at": Sort("t.created_at", "timestamptz", "time of creation"),
+        "updated_at": Sort("t.updated_at", "timestamptz", "time of the last change"),
+        "name": Sort("t.name_folded", "text", "name, without case and accents"),
+        "price": Sort("t.price_cents", "bigint", "price"),
+        "stock": Sort("t.stock", "bigint", "what can be sold"),
+        "sku": Sort("t.sku", "text", "SKU"),
+        "status": Sort("t.status", "text", "status letter"),
+        "id": Sort("t.id", "bigint", "order of entry"),
+    },
+    default_sort="-created_at",
+)
+
+CATEGORIES = Entity(
+    name="category",
+    table="categories",
+    alive="t.deleted_at IS NULL",
+    visible=Rows(
+        admin=("view_catalog", "view_products"),
+        app="read_categories",
+        vendor="t.status <> 'D'",
+        customer="t.status = 'A'",
+        storefront=SHOPPER,
+        storefront_rows="t.status = 'A'",
+    ),
+    filters={
+        "id": Filter("id", named, "any of these categories", many=True),
+        "status": Filter("category_status", any_of("t.status"), "any of these statuses", many=True),
+        "parent_id": Filter("id", _parent, "children of any of these; 0 means the roots", many=True),
+        "name": Filter("text", any_of("t.name"), "exact name", many=True),
+        "search": Filter(
+            "text",
+            lambda text: Where("vitrine_words(t.name) LIKE ALL ({}::text[])", (_like_words(text),)),
+            "words, or beginnings of words, of the name",
+        ),
+        "position": Filter("big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True),
+        "vendor_id": Filter("id", refers_to("t.vendor_id", "vendors"), "of any of these vendors", many=True),
+        "product_count": Filter(
+            "big_int",
+            any_of(
+                "(SELECT count(*) FROM product_categories pc JOIN products p ON p.tenant_id = pc.tenant_id AND p.id = pc.product_id"
+                " WHERE pc.tenant_id = t.tenant_id AND pc.category_id = t.id AND p.deleted_at IS NULL)",
+                "bigint",
+            ),
+            "exact number of products",
+            many=True,
+            internal=True,
+        ),
+    },
+    sorts={
+        "position": Sort("t.position", "bigint", "position among the siblings"),
+        "name": Sort("t.name", "text", "name"),
+        "created_at": Sort("t.created_at", "timestamptz", "time of creation"),
+        "id": Sort("t.id", "bigint", "order of entry"),
+    },
+    default_sort="position",
+)
+
+
+def _like_words(text: str) -> list[str]:
+    from kernel.text import search_terms
+
+    return [f"%{term}%" for term in search_terms(text)] or ["%"]
+
+
+# Images, feature values and links are reached only through a product or a feature, whose rows were filtered already.
+_WITH_PRODUCT = Rows(
+    admin=("view_products", "view_catalog", "view_orders"),
+    app="read_products",
+    vendor="",
+    customer="",
+    storefront=SHOPPER,
+)
+
+PRODUCT_IMAGES = Entity(name="image", table="product_images", visible=_WITH_PRODUCT)
+FEATURE_VALUES = Entity(name="feature value", table="feature_values", visible=_WITH_PRODUCT)
+FEATURE_VARIANTS = Entity(name="variant", table="feature_variants", visible=_WITH_PRODUCT)
+
+FEATURES = Entity(
+    name="feature",
+    table="features",
+    alive="t.deleted_at IS NULL",
+    visible=Rows(
+        admin=("view_catalog", "view_products"),
+        app="read_products",
+        vendor="t.status = 'A'",
+        customer="t.status = 'A'",
+        storefront=SHOPPER,
+        storefront_rows="t.status = 'A'",
+    ),
+    filters={
+        "id": Filter("id", named, "any of these features", many=True),
+        "type": Filter("text", any_of("t.type"), "any of these types", many=True),
+        "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "group_id": Filter("id", refers_to("t.parent_id", "features"), "in any of these groups", many=True),
+        "name": Filter("text", any_of("t.name"), "exact name", many=True),
+    },
+    sorts={
+        "position": Sort("t.position", "bigint", "position"),
+        "name": Sort("t.name", "text", "name"),
+        "id": Sort("t.id", "bigint", "order of entry"),
+    },
+    default_sort="position",
+)

@@ -1,0 +1,148 @@
+"""Keep the stock figures of products true under any interleaving of orders.
+
+A product has so many units on hand, of which so many are reserved by open orders; what can be sold is the difference (`stock`, a
+generated column). What the lines of an order hold is its stock state:
+
+    R   reserved: set aside, still on the shelf
+    D   deducted: gone from the shelf
+    N   nothing
+
+Every change of orders goes through `change`, one statement that locks the products in the order of their ids, refuses what is not
+there, and changes the figures relative to what they are. CHECK constraints (`0 <= reserved <= on_hand`) are the second lock.
+
+No two such statements can wait for each other in a circle: each takes its product rows in ascending order, and an order's own row
+is always locked before any product's. The rows are locked FOR NO KEY UPDATE, because the foreign keys of order lines lock them FOR
+KEY SHARE in no particular order, and only FOR UPDATE would collide with that.
+
+Products whose stock is not kept (`tracking` `D`) never come here: their lines are marked as untracked when the order is placed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kernel.errors import RuleViolation
+from kernel.scope import Scope
+from models.database import rows
+
+RESERVED, DEDUCTED, NOTHING = "R", "D", "N"
+
+OUT_OF_STOCK = "out_of_stock"
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Change the two figures of a product by so many units."""
+
+    on_hand: int = 0
+    reserved: int = 0
+
+    def times(self, units: int) -> Figures:
+        """Give the change for so many units."""
+        return Figures(self.on_hand * units, self.reserved * units)
+
+    def plus(self, other: Figures) -> Figures:
+        """Give both changes together."""
+        return Figures(self.on_hand + other.on_hand, self.reserved + other.reserved)
+
+
+# What one unit does to its product's figures when its order goes from one state to another.
+PER_UNIT: Mapping[tuple[str, str], Figures] = {
+    (NOTHING, RESERVED): Figures(reserved=+1),  # placed, or taken again after having been given back
+    (NOTHING, DEDUCTED): Figures(on_hand=-1),  # placed as paid: it never was set aside
+    (RESERVED, DEDUCTED): Figures(on_hand=-1, reserved=-1),  # paid: what was set aside leaves
+    (RESERVED, NOTHING): Figures(reserved=-1),  # the order came to nothing
+    (DEDUCTED, NOTHING): Figures(on_hand=+1),  # paid, then called off: it goes back to the shelf
+    (DEDUCTED, RESERVED): Figures(on_hand=+1, reserved=+1),  # backordered: it waits on the shelf again
+}
+
+_CHANGE = """
+WITH wanted AS (
+    SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS w (product_id, on_hand, reserved)
+), locked AS (
+    SELECT p.id, w.on_hand, w.reserved FROM products p JOIN wanted w ON w.product_id = p.id
+    WHERE p.tenant_id = $1 ORDER BY p.id FOR NO KEY UPDATE OF p
+)
+UPDATE products p SET on_hand = p.on_hand + k.on_hand, reserved = p.reserved + k.reserved
+FROM locked k
+WHERE p.tenant_id = $1 AND p.id = k.id AND p.on_hand + k.on_hand >= p.reserved + k.reserved
+RETURNING p.id
+"""
+
+_SHORT = """
+SELECT public_id, name, stock FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id
+"""
+
+# Whether a product's stock is kept may have changed since the order let go of its units, so it is asked again.
+_TRACK_AGAIN = """
+UPDATE order_lines l SET tracked = p.tracking <> 'D' FROM products p
+WHERE l.tenant_id = $1 AND l.order_id = $2 AND p.tenant_id = $1 AND p.id = l.product_id
+"""
+
+_UNITS = """
+SELECT product_id, sum(quantity)::bigint AS units FROM order_lines
+WHERE tenant_id = $1 AND order_id = $2 AND tracked AND product_id IS NOT NULL GROUP BY product_id
+"""
+
+
+def summed(quantities: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """Add up units per product, for an order may hold a product in several lines."""
+    units: Counter[int] = Counter()
+    for product_id, quantity in quantities:
+        units[product_id] += quantity
+    return dict(units)
+
+
+async def change(scope: Scope, figures: Mapping[int, Figures]) -> None:
+    """Change the figures of products, all or none, as part of the current transaction.
+
+    Raises RuleViolation `out_of_stock`, naming the products that can't be sold in that number.
+    """
+    wanted = sorted(
+        ((product, figure) for product, figure in figures.items() if figure != Figures()), key=lambda pair: pair[0]
+    )
+    if not wanted:
+        return
+    changed = await rows(
+        _CHANGE,
+        scope.store.id,
+        [product for product, _ in wanted],
+        [figure.on_hand for _, figure in wanted],
+        [figure.reserved for _, figure in wanted],
+    )
+    done = {found["id"] for found in changed}
+    short = [product for product, _ in wanted if product not in done]
+    if short:
+        raise await out_of_stock(scope, short)
+
+
+async def out_of_stock(scope: Scope, products: Iterable[int]) -> RuleViolation:
+    """Make the refusal that names the products and how many units of each can still be sold."""
+    found = await rows(_SHORT, scope.store.id, list(products))
+    names = ", ".join(product["name"] for product in found)
+    return RuleViolation(
+        f"out of stock: {names}",
+        reason=OUT_OF_STOCK,
+        details={
+            "products": [
+                {"product_id": str(product["public_id"]), "name": product["name"], "available": product["stock"]}
+                for product in found
+            ]
+        },
+    )
+
+
+async def shift(scope: Scope, order_id: int, from_state: str, to_state: str) -> None:
+    """Take an order's units from one stock state to another; the caller has locked the order.
+
+    Raises RuleViolation `out_of_stock` when units that had been given back are wanted again and gone.
+    """
+    per_unit = PER_UNIT.get((from_state, to_state))
+    if per_unit is None:
+        return
+    if from_state == NOTHING:
+        await rows(_TRACK_AGAIN, scope.store.id, order_id)
+    units = {found["product_id"]: found["units"] for found in await rows(_UNITS, scope.store.id, order_id)}
+    await change(scope, {product: per_unit.times(count) for product, count in units.items()})

@@ -1,0 +1,1 @@
+"""Keep vendors and what buyers say."""

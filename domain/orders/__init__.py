@@ -1,0 +1,1 @@
+"""Place, change, move and end orders."""

@@ -1,0 +1,201 @@
+"""Describe an order that is to be placed, in one form for every door: legacy bodies, GraphQL inputs, carts and imports.
+
+`draft_from` reads the plain mapping the GraphQL layer hands over; domain code that places orders (carts) makes a `Draft` itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from domain.fields import Field, Given, cents, moment, read_fields, short_text, text, whole
+from kernel.documents import is_email, normalise_cep, normalise_email
+from kernel.errors import ValidationFailed
+from kernel.text import Malformed, shown
+
+BILLING, SHIPPING = "B", "S"
+MAX_LINES = 1_000
+MAX_UNITS = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class DraftLine:
+    """Ask for some units of a product.
+
+    `price_cents` is honoured only where prices are trusted; `shipping_cents` is what an import knows of the line's freight.
+    """
+
+    product: object
+    quantity: int
+    price_cents: int | None = None
+    shipping_cents: int = 0
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPayment:
+    """Tell of money that was received for an imported order."""
+
+    amount_cents: int
+    kind: str = ""
+    installments: int = 1
+    sequence: int = 1
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """Ask for an order. `user`, the products and the methods are references: legacy numbers or public ids.
+
+    `user` null means a guest, who needs an `email`. `addresses` are keyed `B` and `S`. `priced` says that domain code computed line
+    prices and discount (a cart with promotions), so they are trusted whoever asks.
+
+    What an import knows: `imported` (today's stock and prices are bypassed), `created_at`, `payments`, `total_cents` where there
+    are no lines to add up.
+    """
+
+    lines: Sequence[DraftLine] = ()
+    user: object | None = None
+    email: str = ""
+    firstname: str = ""
+    lastname: str = ""
+    phone: str = ""
+    addresses: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    payment_method: object | None = None
+    shipping_method: object | None = None
+    status: str | None = None
+    discount_cents: int = 0
+    notes: str = ""
+    details: str = ""
+    ip_address: str = ""
+    tracking_code: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    origin: str | None = None
+    priced: bool = False
+    imported: bool = False
+    created_at: datetime | None = None
+    total_cents: int | None = None
+    payments: Sequence[DraftPayment] = ()
+
+
+def email_text(value: object) -> object:
+    """Read an e-mail address, normalised; the empty text stands for none."""
+    given = text(254)(value)
+    normal = normalise_email(str(given))
+    if normal and not is_email(normal):
+        raise Malformed(f"is {shown(value)}; expected an e-mail address")
+    return normal
+
+
+def cep_text(value: object) -> object:
+    """Read a postal code: a CEP as its eight digits, anything else as given."""
+    given = str(short_text(value))
+    return normalise_cep(given) or given
+
+
+def json_object(value: object) -> object:
+    """Read an object of free fields."""
+    if not isinstance(value, Mapping):
+        raise Malformed(f"is {shown(value)}; expected an object")
+    return dict(value)
+
+
+# What a partial update of an order may change too (`edit`): the columns bear the same names.
+CONTACT_FIELDS: Mapping[str, Field] = {
+    "email": Field("email", email_text, code="email_invalid"),
+    "firstname": Field("firstname", short_text),
+    "lastname": Field("lastname", short_text),
+    "phone": Field("phone", short_text),
+    "notes": Field("notes", text()),
+    "details": Field("details", text()),
+    "ip_address": Field("ip_address", short_text),
+}
+ORDER_FIELDS: Mapping[str, Field] = {
+    **CONTACT_FIELDS,
+    "tracking_code": Field("tracking_code", short_text),
+    "discount_cents": Field("discount_cents", cents(), code="discount_invalid"),
+    "fields": Field("fields", json_object),
+    "created_at": Field("created_at", moment),
+    "total_cents": Field("total_cents", cents(nullable=True), code="total_invalid"),
+}
+LINE_FIELDS: Mapping[str, Field] = {
+    "quantity": Field("quantity", whole(1, MAX_UNITS), code="quantity_invalid", required="required"),
+    "price_cents": Field("price_cents", cents(nullable=True), code="price_invalid"),
+    "shipping_cents": Field("shipping_cents", cents(), code="price_invalid"),
+    "extra": Field("extra", json_object),
+}
+ADDRESS_FIELDS: Mapping[str, Field] = {
+    name: Field(name, cep_text if name == "zipcode" else short_text)
+    for name in (
+        "firstname",
+        "lastname",
+        "street",
+        "number",
+        "complement",
+        "district",
+        "city",
+        "state",
+        "country",
+        "zipcode",
+        "phone",
+    )
+}
+PAYMENT_FIELDS: Mapping[str, Field] = {
+    "amount_cents": Field("amount_cents", cents(), code="amount_invalid", required="required"),
+    "kind": Field("kind", short_text),
+    "installments": Field("installments", whole(0, 1_000)),
+    "sequence": Field("sequence", whole(0, 1_000)),
+    "created_at": Field("created_at", moment),
+}
+
+_AS_GIVEN = ("user", "payment_method", "shipping_method", "status", "origin", "imported")
+
+
+def draft_from(given: Given) -> Draft:
+    """Read a draft: `lines [{product, quantity, price_cents?, extra?}]`, `user`, contact fields, `addresses {B, S}`, and the rest.
+
+    The words are those of `Draft`; what it doesn't know is ignored, and `priced` can't be asked for. Raises ValidationFailed.
+    """
+    return Draft(
+        lines=lines_from(given.get("lines") or ()),
+        addresses=addresses_from(given.get("addresses") or {}),
+        payments=[
+            DraftPayment(**read_fields(PAYMENT_FIELDS, payment, creating=True))
+            for payment in given.get("payments") or ()
+        ],
+        **{name: given[name] for name in _AS_GIVEN if name in given},
+        **read_fields(ORDER_FIELDS, given),
+    )
+
+
+def lines_from(given: Sequence[Given]) -> list[DraftLine]:
+    """Read the lines of an order."""
+    if len(given) > MAX_LINES:
+        raise ValidationFailed(
+            f"the order has {len(given)} lines; expected at most {MAX_LINES}", field="lines", code="too_many"
+        )
+    lines = []
+    for line in given:
+        if line.get("product") is None:
+            raise ValidationFailed("product_id is required", field="product_id", code="required")
+        lines.append(DraftLine(product=line["product"], **read_fields(LINE_FIELDS, line, creating=True)))
+    return lines
+
+
+def addresses_from(given: Mapping[str, Given | None]) -> dict[str, dict[str, str]]:
+    """Read the addresses an order is billed (`B`) and shipped (`S`) to; null leaves one out."""
+    return {
+        kind: read_fields(ADDRESS_FIELDS, given[kind] or {})
+        for kind in (BILLING, SHIPPING)
+        if given.get(kind) is not None
+    }
+
+
+def with_both(addresses: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str, str]]:
+    """Ship to the billing address, or bill the shipping address, where only one was given."""
+    if not addresses:
+        return {}
+    only = next(iter(addresses.values()))
+    return {kind: addresses.get(kind, only) for kind in (BILLING, SHIPPING)}

@@ -1,0 +1,109 @@
+"""Declare what of orders can be read.
+
+A vendor sees an order that holds lines of its own, of it only these lines, and as its total their sum.
+"""
+
+from __future__ import annotations
+
+from domain.visibility import Rows
+from kernel.scope import ActorKind, Scope
+from models.reading import Entity, Filter, Sort, Where, any_of, compares, named, refers_to
+
+_VENDOR_SHARE = (
+    "(t.vendor_id = {company} OR EXISTS (SELECT 1 FROM order_lines ol WHERE ol.tenant_id = t.tenant_id AND ol.order_id = t.id"
+    " AND ol.vendor_id = {company}))"
+)
+
+
+def _vendor(value: object) -> Where:
+    own = refers_to("t.vendor_id", "vendors")(value)
+    lines = refers_to("ol.vendor_id", "vendors")(value)
+    return Where(
+        f"({own.sql}) OR EXISTS (SELECT 1 FROM order_lines ol WHERE ol.tenant_id = t.tenant_id AND ol.order_id = t.id"
+        f" AND ({lines.sql}))",
+        (*own.params, *lines.params),
+    )
+
+
+ORDERS = Entity(
+    name="order",
+    table="orders",
+    alive="t.deleted_at IS NULL",
+    visible=Rows(
+        admin=("view_orders",),
+        app="read_orders",
+        vendor=_VENDOR_SHARE,
+        customer="t.user_id = {user}",
+    ),
+    filters={
+        "id": Filter("id", named, "any of these orders", many=True),
+        "number": Filter("big_int", any_of("t.id", "bigint"), "any of these numbers", many=True),
+        "status": Filter("order_status", any_of("t.status"), "any of these statuses", many=True),
+        "payment_status": Filter("text", any_of("t.payment_status"), "any of these payment statuses", many=True),
+        "customer_id": Filter("id", refers_to("t.user_id", "users"), "placed by any of these users", many=True),
+        "vendor_id": Filter("id", _vendor, "holds lines of any of these vendors", many=True),
+        "email": Filter("text", any_of("t.email"), "exact e-mail of the customer", many=True),
+        "search": Filter(
+            "text",
+            lambda text: Where(
+                "t.email = lower({}) OR t.id::text = {} OR t.tracking_code = {} OR"
+                " strpos(vitrine_fold(t.firstname || ' ' || t.lastname), vitrine_fold({}::text)) > 0",
+                (text.strip(), text.strip(), text.strip(), text.strip()),
+            ),
+            "number, e-mail, tracking code, or part of the customer's name",
+        ),
+        "total_from": Filter("cents", compares("t.total_cents", ">="), "total of at least so many cents"),
+        "total_to": Filter("cents", compares("t.total_cents", "<="), "total of at most so many cents"),
+        "created_from": Filter("time", compares("t.created_at", ">="), "placed then or later"),
+        "created_before": Filter("time", compares("t.created_at", "<"), "placed before"),
+        "updated_from": Filter("time", compares("t.updated_at", ">="), "changed then or later"),
+        "total_cents": Filter("cents", any_of("t.total_cents", "bigint"), "exact total", many=True, internal=True),
+        "subtotal_cents": Filter("cents", any_of("t.subtotal_cents", "bigint"), "exact subtotal", many=True, internal=True),
+        "shipping_cents": Filter("cents", any_of("t.shipping_cents", "bigint"), "exact shipping", many=True, internal=True),
+        "firstname": Filter("text", any_of("t.firstname"), "exact first name", many=True, internal=True),
+        "lastname": Filter("text", any_of("t.lastname"), "exact last name", many=True, internal=True),
+        "phone": Filter("text", any_of("t.phone"), "exact phone", many=True, internal=True),
+        "payment_method_id": Filter(
+            "id", refers_to("t.payment_method_id", "payment_methods"), "paid with any of these methods", many=True
+        ),
+    },
+    sorts={
+        "created_at": Sort("t.created_at", "timestamptz", "time of placing"),
+        "updated_at": Sort("t.updated_at", "timestamptz", "time of the last change"),
+        "total": Sort("t.total_cents", "bigint", "total"),
+        "status": Sort("t.status", "text", "status letter"),
+        "number": Sort("t.id", "bigint", "number"),
+    },
+    default_sort="-created_at",
+)
+
+
+def vendors_share(column: str, sum_of: str) -> object:
+    """Give the expression for an amount of an order: a vendor sees, of an order of several vendors, the sum of its own lines."""
+
+    def expression(scope: Scope) -> Where:
+        if scope.actor.kind is not ActorKind.VENDOR:
+            return Where(f"t.{column}")
+        return Where(
+            f"CASE WHEN t.vendor_id = {{}}::bigint THEN t.{column} ELSE (SELECT coalesce(sum({sum_of}), 0)::bigint FROM order_lines ol"
+            " WHERE ol.tenant_id = t.tenant_id AND ol.order_id = t.id AND ol.vendor_id = {}::bigint) END",
+            (scope.actor.company_id, scope.actor.company_id),
+        )
+
+    return expression
+
+
+# What follows is reached only through an order, whose rows were filtered already.
+_ADMIN = ("view_orders",)
+
+ORDER_LINES = Entity(
+    name="order line",
+    table="order_lines",
+    visible=Rows(admin=_ADMIN, app="read_orders", vendor="t.vendor_id = {company}", customer=""),
+)
+ORDER_ADDRESSES = Entity(
+    name="address", table="order_addresses", visible=Rows(admin=_ADMIN, app="read_orders", vendor="", customer="")
+)
+ORDER_HISTORY = Entity(
+    name="status change", table="order_status_changes", visible=Rows(admin=_ADMIN, app="read_orders", vendor="", customer="")
+)

@@ -1,0 +1,166 @@
+"""Record, change and withdraw parcels. Every change is told as `order.updated`; `order_status` moves the order along."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from domain import events
+from domain.fields import Field, Given, letter_of, moment, read_fields, short_text, text
+from domain.orders.lifecycle import take_step
+from domain.orders.locked import LockedOrder, lock_order, refuse_shared
+from domain.orders.parcels import Parcel, keep_tracking_code, put_in, send, units_to_ship
+from domain.orders.transitions import CANCELLED
+from domain.references import SHIPPING_METHOD, USER, resolve_optional
+from kernel.errors import NotFound, ValidationFailed
+from kernel.ids import parse_reference
+from kernel.letters import SHIPMENT_LETTERS
+from kernel.scope import ActorKind, Scope
+from models.database import execute, row, transaction, value
+from models.shipping import Shipment
+
+# The legacy contract's defaults for a parcel (Shipment table).
+_LEGACY_METHOD = 1
+_LEGACY_NAME = "Custom shipping method"
+
+FIELDS: Mapping[str, Field] = {
+    "shipping_name": Field("shipping_name", short_text),
+    "carrier": Field("carrier", short_text),
+    "tracking_number": Field("tracking_number", short_text),
+    "comments": Field("comments", text()),
+    "group_key": Field("group_key", short_text),
+    "status": Field("status", letter_of(SHIPMENT_LETTERS), code="status_invalid"),
+    "created_at": Field("created_at", moment),
+}
+
+_ORDER_OF = "SELECT id, order_id FROM shipments WHERE tenant_id = $1 AND (id = $2 OR public_id = $3)"
+
+_DEFAULT_METHOD = """
+SELECT id FROM shipping_methods WHERE tenant_id = $1 AND deleted_at IS NULL
+ORDER BY id <> $2, position, id LIMIT 1
+"""
+
+
+async def record_shipment(
+    scope: Scope, order: object, lines: Mapping[object, int] | None = None, given: Given | None = None
+) -> int:
+    """Record a parcel with units of an order's lines (line → units; None: all that have not gone out) and give its id.
+
+    `given` may hold `shipping_method`, `user`, `shipping_name`, `carrier`, `tracking_number`, `comments`, `group_key`, `status`,
+    `created_at` and `order_status`, a letter the order is moved to. A vendor ships its own lines only.
+
+    Raises NotFound for the order, ValidationFailed for a line that is not the order's, for more than is left and when nothing is
+    left, RuleViolation for an order that came to nothing.
+    """
+    given = given or {}
+    columns = read_fields(FIELDS, given)
+    async with transaction(scope):
+        held = await lock_order(scope, order)
+        parcel = await _parcel(scope, held, given, columns)
+        shipment_id = await send(scope, held, parcel, lines)
+        if shipment_id is None:
+            raise ValidationFailed(
+                "every item of the order has been shipped", field="products", code="nothing_left"
+            )
+        await _move_along(scope, held, given.get("order_status"))
+    return shipment_id
+
+
+async def update_shipment(
+    scope: Scope, shipment: object, given: Given, lines: Mapping[object, int] | None = None
+) -> int:
+    """Change a parcel partially; `lines`, when there are any, replace what it holds. Gives its id."""
+    columns = read_fields(FIELDS, given)
+    async with transaction(scope):
+        shipment_id, held = await _lock(scope, shipment)
+        columns |= await _references(scope, given)
+        await Shipment.filter(id=shipment_id).update(**columns, updated_at=scope.now)
+        if columns.get("tracking_number"):
+            await keep_tracking_code(scope, held, columns["tracking_number"])
+        if lines is not None:
+            units = await units_to_ship(scope, held, lines, replacing=shipment_id)
+            await _empty(scope, shipment_id)
+            await put_in(scope, shipment_id, units)
+        await _move_along(scope, held, given.get("order_status"))
+    return shipment_id
+
+
+async def delete_shipment(scope: Scope, shipment: object) -> None:
+    """Withdraw a parcel: its units count as not shipped again."""
+    async with transaction(scope):
+        shipment_id, held = await _lock(scope, shipment)
+        await _empty(scope, shipment_id)
+        await execute("DELETE FROM shipments WHERE tenant_id = $1 AND id = $2", scope.store.id, shipment_id)
+        await events.order_changed(scope, held.id)
+
+
+async def _parcel(scope: Scope, held: LockedOrder, given: Given, columns: dict[str, Any]) -> Parcel:
+    references = await _references(scope, given)
+    parcel = Parcel(shipping_method_id=held.shipping_method_id, user_id=held.user_id)
+    if scope.family == "legacy":
+        parcel = replace(
+            parcel,
+            shipping_name=_LEGACY_NAME,
+            shipping_method_id=await value(_DEFAULT_METHOD, scope.store.id, _LEGACY_METHOD),
+        )
+    return replace(parcel, **columns, **references)
+
+
+async def _references(scope: Scope, given: Given) -> dict[str, int | None]:
+    found: dict[str, int | None] = {}
+    if "shipping_method" in given:
+        found["shipping_method_id"] = await resolve_optional(
+            scope, SHIPPING_METHOD, given["shipping_method"], field="shipping_id"
+        )
+    if "user" in given:
+        found["user_id"] = await resolve_optional(scope, USER, given["user"], field="user_id")
+    return found
+
+
+async def _move_along(scope: Scope, held: LockedOrder, order_status: str | None) -> None:
+    """Move the order when asked to, and tell of the change once."""
+    if order_status is None:
+        await events.order_changed(scope, held.id)
+        return
+    refuse_shared(scope, held)
+    step = await take_step(scope, held, order_status, force=True)
+    previous = held.status if step is not None else None
+    cancelled = step is not None and order_status == CANCELLED
+    await events.order_changed(scope, held.id, previous_status=previous, cancelled=cancelled)
+
+
+async def _lock(scope: Scope, shipment: object) -> tuple[int, LockedOrder]:
+    """Lock the order of a parcel; a vendor reaches parcels of its own lines only."""
+    reference = parse_reference(shipment)
+    if reference is None:
+        raise NotFound("shipment")
+    number, public_id = (reference, None) if isinstance(reference, int) else (None, reference)
+    found = await row(_ORDER_OF, scope.store.id, number, public_id)
+    if found is None:
+        raise NotFound("shipment")
+    try:
+        held = await lock_order(scope, found["order_id"])
+    except NotFound as error:
+        raise NotFound("shipment") from error
+    if scope.actor.kind is ActorKind.VENDOR and not await _is_own(scope, found["id"]):
+        raise NotFound("shipment")
+    return found["id"], held
+
+
+async def _is_own(scope: Scope, shipment_id: int) -> bool:
+    foreign: bool = await value(
+        "SELECT EXISTS (SELECT 1 FROM shipment_lines s JOIN order_lines l ON l.tenant_id = s.tenant_id"
+        " AND l.id = s.order_line_id WHERE s.tenant_id = $1 AND s.shipment_id = $2"
+        " AND l.vendor_id IS DISTINCT FROM $3)",
+        scope.store.id,
+        shipment_id,
+        scope.actor.company_id,
+    )
+    return not foreign
+
+
+async def _empty(scope: Scope, shipment_id: int) -> None:
+    await execute(
+        "DELETE FROM shipment_lines WHERE tenant_id = $1 AND shipment_id = $2", scope.store.id, shipment_id
+    )

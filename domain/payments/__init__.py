@@ -1,0 +1,1 @@
+"""Decide how orders are paid."""

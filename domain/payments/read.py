@@ -1,0 +1,54 @@
+"""Declare what of payment methods and payments can be read."""
+
+from __future__ import annotations
+
+from domain.visibility import Rows
+from models.reading import Entity, Filter, Sort, any_of, named, refers_to
+
+PAYMENT_METHODS = Entity(
+    name="payment method",
+    table="payment_methods",
+    alive="t.deleted_at IS NULL",
+    visible=Rows(
+        admin=("view_payments", "view_orders"),
+        app="read_orders",
+        vendor="t.status = 'A'",
+        customer="t.status = 'A'",
+        storefront="storefront:read",
+        storefront_rows="t.status = 'A'",
+    ),
+    filters={
+        "id": Filter("id", named, "any of these methods", many=True),
+        "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "vendor_id": Filter("id", refers_to("t.vendor_id", "vendors"), "of any of these vendors", many=True),
+        "name": Filter("text", any_of("t.name"), "exact name", many=True),
+        "processor": Filter("text", any_of("t.processor"), "any of these processors", many=True),
+    },
+    sorts={
+        "position": Sort("t.position", "bigint", "position"),
+        "name": Sort("t.name", "text", "name"),
+        "id": Sort("t.id", "bigint", "order of entry"),
+    },
+    default_sort="position",
+)
+
+PAYMENTS = Entity(
+    name="payment",
+    table="payments",
+    visible=Rows(
+        admin=("view_payments", "view_orders"),
+        app="read_orders",
+        vendor="EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id AND o.vendor_id = {company})",
+        customer="EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id AND o.user_id = {user})",
+    ),
+    filters={
+        "id": Filter("id", named, "any of these payments", many=True),
+        "order_id": Filter("id", refers_to("t.order_id", "orders"), "for any of these orders", many=True),
+        "kind": Filter("text", any_of("t.kind"), "any of these kinds", many=True),
+    },
+    sorts={
+        "created_at": Sort("t.created_at", "timestamptz", "time of receipt"),
+        "id": Sort("t.id", "bigint", "order of entry"),
+    },
+    default_sort="-created_at",
+)

@@ -1,0 +1,1 @@
+"""Hold what the shop does with people."""

@@ -1,0 +1,66 @@
+"""Declare what of users and usergroups can be read."""
+
+from __future__ import annotations
+
+from domain.catalog.read import _matches
+from domain.visibility import Rows
+from models.reading import Entity, Filter, Sort, any_of, compares, named, refers_to
+
+_USER_ROWS = Rows(
+    admin=("view_users",),
+    app="read_users",
+    vendor="t.id = {user}",
+    customer="t.id = {user}",
+)
+
+USERS = Entity(
+    name="user",
+    table="users",
+    alive="t.deleted_at IS NULL",
+    visible=_USER_ROWS,
+    filters={
+        "id": Filter("id", named, "any of these users", many=True),
+        "user_type": Filter("user_type", any_of("t.user_type"), "any of these types", many=True),
+        "role": Filter("role", any_of("t.user_type"), "any of these roles", many=True),
+        "status": Filter("user_status", any_of("t.status"), "any of these statuses", many=True),
+        "email": Filter("text", lambda v: any_of("t.email")([x.strip().lower() for x in (v if isinstance(v, list) else [v])]), "exact e-mail", many=True),
+        "search": Filter("text", _matches("search_users"), "words, or beginnings of words, of name or e-mail"),
+        "vendor_id": Filter("id", refers_to("t.vendor_id", "vendors"), "works for any of these vendors", many=True),
+        "created_from": Filter("time", compares("t.created_at", ">="), "created then or later"),
+        "created_before": Filter("time", compares("t.created_at", "<"), "created before"),
+        "firstname": Filter("text", any_of("t.firstname"), "exact first name", many=True, internal=True),
+        "lastname": Filter("text", any_of("t.lastname"), "exact last name", many=True, internal=True),
+        "phone": Filter("text", any_of("t.phone"), "exact phone, digits only", many=True, internal=True),
+        "cpf": Filter("text", any_of("t.cpf"), "exact CPF, without punctuation", many=True, internal=True),
+        "cnpj": Filter("text", any_of("t.cnpj"), "exact CNPJ, without punctuation", many=True, internal=True),
+        "company_name": Filter("text", any_of("t.company_name"), "exact company name", many=True, internal=True),
+    },
+    sorts={
+        "created_at": Sort("t.created_at", "timestamptz", "time of creation"),
+        "name": Sort("t.name", "text", "name"),
+        "email": Sort("coalesce(t.email, '')", "text", "e-mail"),
+        "status": Sort("t.status", "text", "status letter"),
+        "id": Sort("t.id", "bigint", "order of entry"),
+    },
+    default_sort="-created_at",
+)
+
+USERGROUPS = Entity(
+    name="usergroup",
+    table="usergroups",
+    alive="t.deleted_at IS NULL",
+    visible=Rows(admin=("view_users",), app="read_users"),
+    filters={
+        "id": Filter("id", named, "any of these groups", many=True),
+        "type": Filter("text", any_of("t.type"), "any of these types", many=True),
+        "status": Filter("usergroup_status", any_of("t.status"), "any of these statuses", many=True),
+        "name": Filter("text", any_of("t.name"), "exact name", many=True),
+    },
+    sorts={
+        "name": Sort("t.name", "text", "name"),
+        "id": Sort("t.id", "bigint", "order of entry"),
+    },
+    default_sort="id",
+)
+
+MEMBERSHIPS = Entity(name="membership", table="usergroup_memberships", visible=Rows(admin=("view_users",), app="read_users"))

@@ -1,0 +1,75 @@
+"""Declare what of shipping methods and shipments can be read."""
+
+from __future__ import annotations
+
+from domain.visibility import Rows
+from models.reading import Entity, Filter, Sort, any_of, named, refers_to
+
+SHIPPING_METHODS = Entity(
+    name="shipping method",
+    table="shipping_methods",
+    alive="t.deleted_at IS NULL",
+    visible=Rows(
+        admin=("view_shipping", "view_orders"),
+        app="read_shipping",
+        vendor="t.status = 'A'",
+        customer="t.status = 'A'",
+        storefront="storefront:read",
+        storefront_rows="t.status = 'A'",
+    ),
+    filters={
+        "id": Filter("id", named, "any of these methods", many=True),
+        "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "vendor_id": Filter("id", refers_to("t.vendor_id", "vendors"), "of any of these vendors", many=True),
+        "name": Filter("text", any_of("t.name"), "exact name", many=True),
+    },
+    sorts={
+        "position": Sort("t.position", "bigint", "position"),
+        "name": Sort("t.name", "text", "name"),
+        "id": Sort("t.id", "bigint", "order of entry"),
+    },
+    default_sort="position",
+)
+
+# A vendor sees the parcels that hold lines of its own.
+_OWN_LINES = (
+    "EXISTS (SELECT 1 FROM shipment_lines sl JOIN order_lines ol ON ol.tenant_id = sl.tenant_id AND ol.id = sl.order_line_id"
+    " WHERE sl.tenant_id = t.tenant_id AND sl.shipment_id = t.id AND ol.vendor_id = {company})"
+)
+
+SHIPMENTS = Entity(
+    name="shipment",
+    table="shipments",
+    visible=Rows(
+        admin=("view_orders",),
+        app="read_orders",
+        vendor=_OWN_LINES,
+        customer="EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id AND o.user_id = {user})",
+    ),
+    filters={
+        "id": Filter("id", named, "any of these shipments", many=True),
+        "order_id": Filter("id", refers_to("t.order_id", "orders"), "of any of these orders", many=True),
+        "status": Filter("shipment_status", any_of("t.status"), "any of these statuses", many=True),
+        "carrier": Filter("text", any_of("t.carrier"), "any of these carriers", many=True),
+        "tracking_number": Filter("text", any_of("t.tracking_number"), "any of these tracking numbers", many=True),
+    },
+    sorts={
+        "created_at": Sort("t.created_at", "timestamptz", "time of recording"),
+        "id": Sort("t.id", "bigint", "order of entry"),
+    },
+    default_sort="-created_at",
+)
+
+SHIPMENT_LINES = Entity(
+    name="shipment line",
+    table="shipment_lines",
+    visible=Rows(
+        admin=("view_orders",),
+        app="read_orders",
+        vendor=(
+            "EXISTS (SELECT 1 FROM order_lines ol WHERE ol.tenant_id = t.tenant_id AND ol.id = t.order_line_id"
+            " AND ol.vendor_id = {company})"
+        ),
+        customer="",
+    ),
+)

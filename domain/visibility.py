@@ -1,0 +1,63 @@
+"""Say, as data, who sees which rows of an entity.
+
+`Rows` is a table with a line for each kind of caller. A line left out means: never, refused with 403. An empty condition means: every
+row of the store. In a condition `t` is the row, `{company}` the vendor and `{user}` the user who asks.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from auth.access import Access
+from kernel.scope import ActorKind, Scope
+from models.reading import Where
+
+_PLACE = re.compile(r"\{(company|user)\}")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Decide which rows a caller sees; an instance is an `Entity.visible`.
+
+    `admin` are the privileges of which an administrator needs any. `app` and `storefront` name the scope needed;
+    `storefront_rows` narrows what a key sees.
+    """
+
+    admin: tuple[str, ...] = ()
+    app: str | None = None
+    vendor: str | None = None
+    customer: str | None = None
+    storefront: str | None = None
+    storefront_rows: str = ""
+
+    @property
+    def access(self) -> Access:
+        """Give the rule for the kind of caller alone, for root fields and documentation."""
+        return Access(
+            privileges=self.admin,
+            app_scope=self.app,
+            storefront=self.storefront,
+            vendor=self.vendor is not None,
+            customer=self.customer is not None,
+        )
+
+    def __call__(self, scope: Scope) -> Where | None:
+        """Give the condition for the caller, None for every row; raise the refusal of `Access.check` for none."""
+        self.access.check(scope)
+        kind = scope.actor.kind
+        if kind is ActorKind.VENDOR:
+            return _condition(self.vendor or "", scope)
+        if kind is ActorKind.CUSTOMER:
+            return _condition(self.customer or "", scope)
+        if kind is ActorKind.STOREFRONT:
+            return _condition(self.storefront_rows, scope)
+        return None
+
+
+def _condition(text: str, scope: Scope) -> Where | None:
+    if not text:
+        return None
+    values = {"company": scope.actor.company_id, "user": scope.actor.user_id}
+    names = _PLACE.findall(text)
+    return Where(_PLACE.sub("{}::bigint", text), tuple(values[name] for name in names))

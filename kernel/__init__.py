@@ -1,0 +1,1 @@
+"""Hold what every floor may know: errors, scope, settings, money, ids, time. No outside knowledge."""

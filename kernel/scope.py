@@ -1,0 +1,139 @@
+"""Say who asks, for which store, allowed what: the first argument of every domain function.
+
+A scope is a value. It is also kept in a context variable, because the connection pool must know the store of the work that
+takes a connection (`models/engine.py`); code never reads the store from there when it has the scope at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from kernel.errors import Forbidden, InsufficientPrivileges, MissingScope
+
+
+class ActorKind(StrEnum):
+    """Tell the kinds of caller apart."""
+
+    ANONYMOUS = "anonymous"
+    ADMIN = "admin"
+    VENDOR = "vendor"
+    CUSTOMER = "customer"
+    APP = "app"
+    STOREFRONT = "storefront"
+    SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Describe one tenant as every request needs it. `settings` holds only values that differ from the defaults."""
+
+    id: int
+    public_id: UUID
+    name: str
+    currency: str = "BRL"
+    status: str = "A"
+    owner_id: int | None = None
+    maintenance_message: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Describe the caller: what it is and what it was granted.
+
+    `privileges` are a user's (`manage_orders`, already widened: `manage_x` brings `view_x`); `scopes` an app's or a storefront
+    key's (`read_orders`, `storefront:cart`; `write_x` brings `read_x`).
+    """
+
+    kind: ActorKind
+    user_id: int | None = None
+    user_public_id: UUID | None = None
+    company_id: int | None = None
+    privileges: frozenset[str] = frozenset()
+    scopes: frozenset[str] = frozenset()
+    is_owner: bool = False
+    session_id: int | None = None
+    app_id: int | None = None
+    installation_id: int | None = None
+    storefront_key_id: int | None = None
+    credential: str = ""
+    """Name the credential for limits and idempotency: `user:12`, `app:3`, `key:7`, `ip:…`; never a secret."""
+
+    @property
+    def is_user(self) -> bool:
+        """Say whether a person signed in, of whatever type."""
+        return self.kind in (ActorKind.ADMIN, ActorKind.VENDOR, ActorKind.CUSTOMER)
+
+    def holds(self, privilege: str) -> bool:
+        """Say whether an administrator holds the privilege; the system holds all."""
+        if self.kind is ActorKind.SYSTEM:
+            return True
+        return self.kind is ActorKind.ADMIN and privilege in self.privileges
+
+
+ANONYMOUS = Actor(ActorKind.ANONYMOUS, credential="anonymous")
+SYSTEM = Actor(ActorKind.SYSTEM, credential="system")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Bind a store, a caller, a request and a moment.
+
+    `now` is the one clock of the request (aware, UTC). `family` tells which door the request came through (`graphql`, `current`,
+    `apps`, `legacy`, `system`): only rules that the contract ties to a family look at it.
+    """
+
+    store: Store
+    actor: Actor
+    request_id: str
+    now: datetime
+    family: str = "system"
+    client_ip: str = ""
+    user_agent: str = ""
+
+    def as_system(self) -> Scope:
+        """Give the same scope with every right, for work the platform does on its own account."""
+        return replace(self, actor=SYSTEM)
+
+    def require(self, *any_of: str) -> None:
+        """Refuse unless the caller is an administrator (or the system) with one of the privileges.
+
+        Raises `Forbidden` for other kinds of caller, `InsufficientPrivileges` for an administrator without them.
+        """
+        if self.actor.kind not in (ActorKind.ADMIN, ActorKind.SYSTEM):
+            raise Forbidden("insufficient permissions")
+        if not any(self.actor.holds(privilege) for privilege in any_of):
+            raise InsufficientPrivileges(*any_of)
+
+    def require_scope(self, scope: str) -> None:
+        """Refuse an app or storefront key that was not given the scope."""
+        if scope not in self.actor.scopes:
+            raise MissingScope(scope)
+
+
+_current: ContextVar[Scope | None] = ContextVar("vitrine_scope", default=None)
+
+
+def current_scope() -> Scope | None:
+    """Give the scope that the running task works in, or None."""
+    return _current.get()
+
+
+@contextmanager
+def entered(scope: Scope) -> Iterator[Scope]:
+    """Work in the scope: connections taken inside are bound to its store.
+
+    Never open a scope inside a generator that yields to its consumer (it leaks there): pass the scope instead.
+    """
+    token = _current.set(scope)
+    try:
+        yield scope
+    finally:
+        _current.reset(token)

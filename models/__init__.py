@@ -1,0 +1,13 @@
+"""Keep the shop's data: Tortoise models, their migrations, the engine beneath them and the reader above them."""
+
+MODEL_MODULES = [
+    "models.stores",
+    "models.people",
+    "models.access",
+    "models.marketplace",
+    "models.catalog",
+    "models.orders",
+    "models.payments",
+    "models.shipping",
+    "models.events",
+]

@@ -1,0 +1,110 @@
+"""Keep credentials and what was done with them. Every token is stored as its SHA-256 only."""
+
+from __future__ import annotations
+
+from tortoise import fields
+
+from kernel.clock import now
+from models.base import StoreManager, StoreModel
+
+
+class Session(StoreModel):
+    """One signed-in device. Its tokens end with it; `end_reason` is what `token revoked: <reason>` shows."""
+
+    user = fields.ForeignKeyField("models.User", related_name="sessions")
+    created_at = fields.DatetimeField(default=now)
+    last_used_at = fields.DatetimeField(default=now)
+    expires_at = fields.DatetimeField()
+    ended_at = fields.DatetimeField(null=True)
+    end_reason = fields.TextField(default="")
+    ip_address = fields.TextField(default="")
+    user_agent = fields.TextField(default="")
+
+    class Meta:
+        table = "sessions"
+        manager = StoreManager()
+
+
+class RefreshToken(StoreModel):
+    """A refresh token of a session; the one without `used_at` is the live one."""
+
+    session = fields.ForeignKeyField("models.Session", related_name="refresh_tokens")
+    token_hash = fields.BinaryField()
+    created_at = fields.DatetimeField(default=now)
+    expires_at = fields.DatetimeField()
+    used_at = fields.DatetimeField(null=True)
+
+    class Meta:
+        table = "refresh_tokens"
+        manager = StoreManager()
+
+
+class ApiKey(StoreModel):
+    """A key an administrator or vendor uses as the password of Basic credentials."""
+
+    user = fields.ForeignKeyField("models.User", related_name="api_keys")
+    key_hash = fields.BinaryField()
+    hint = fields.TextField(default="")
+    name = fields.TextField(default="")
+    created_at = fields.DatetimeField(default=now)
+    last_used_at = fields.DatetimeField(null=True)
+    revoked_at = fields.DatetimeField(null=True)
+
+    class Meta:
+        table = "api_keys"
+        manager = StoreManager()
+
+
+class LegacyToken(StoreModel):
+    """A Bearer token of the legacy layer (`POST /api/auth_tokens`)."""
+
+    user = fields.ForeignKeyField("models.User", related_name="legacy_tokens")
+    token_hash = fields.BinaryField()
+    created_at = fields.DatetimeField(default=now)
+    expires_at = fields.DatetimeField()
+    ended_at = fields.DatetimeField(null=True)
+
+    class Meta:
+        table = "legacy_tokens"
+        manager = StoreManager()
+
+
+class WrongAttempt(StoreModel):
+    """A wrong password or code. `subject` is `user:<id>` or a keyed hash of an identifier nobody has."""
+
+    subject = fields.TextField()
+    at = fields.DatetimeField(default=now)
+
+    class Meta:
+        table = "wrong_attempts"
+        manager = StoreManager()
+
+
+class Lockout(StoreModel):
+    """A subject that may not sign in before `until`."""
+
+    subject = fields.TextField()
+    until = fields.DatetimeField()
+
+    class Meta:
+        table = "lockouts"
+        manager = StoreManager()
+
+
+class AuditEntry(StoreModel):
+    """Who did what to which record, and when."""
+
+    at = fields.DatetimeField(default=now)
+    actor_kind = fields.TextField(default="system")
+    user_id = fields.BigIntField(null=True)
+    app_id = fields.BigIntField(null=True)
+    action = fields.TextField()
+    subject_type = fields.TextField(default="")
+    subject_id = fields.TextField(default="")
+    details = fields.JSONField[dict[str, object]](default=dict)
+    ip_address = fields.TextField(default="")
+    request_id = fields.TextField(default="")
+
+    class Meta:
+        table = "audit_entries"
+        manager = StoreManager()

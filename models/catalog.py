@@ -1,0 +1,139 @@
+"""Keep what is sold: categories, products, their images and features."""
+
+from __future__ import annotations
+
+from tortoise import fields
+
+from models.base import Erasable, StoreManager, StoreModel
+
+
+class Category(Erasable):
+    """A place in the catalogue's tree. `id_path` lists the ids from the root to it (`3/17/42`); `status` `A`, `D`, `H`."""
+
+    name = fields.TextField()
+    parent = fields.ForeignKeyField("models.Category", null=True, related_name="children")
+    id_path = fields.TextField(default="")
+    position = fields.IntField(default=0)
+    status = fields.TextField(default="A")
+    description = fields.TextField(default="")
+    vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="categories")
+
+    class Meta:
+        table = "categories"
+        manager = StoreManager()
+
+
+class Product(Erasable):
+    """Something sold by one vendor. Money in cents of the store's currency, weight in grams.
+
+    `stock` is generated: what is on hand less what open orders have reserved. `tracking` is `B` (stock is kept) or `D` (it is
+    not: the product can always be sold). `name_folded` and `search` are generated from the texts.
+    """
+
+    vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="products")
+    category = fields.ForeignKeyField("models.Category", null=True, related_name="main_products")
+    name = fields.TextField()
+    name_folded = fields.TextField(generated=True)
+    sku = fields.TextField(default="")
+    slug = fields.TextField()
+    description = fields.TextField(default="")
+    short_description = fields.TextField(default="")
+    status = fields.TextField(default="A")
+    price_cents = fields.BigIntField()
+    compare_at_cents = fields.BigIntField(null=True)
+    on_hand = fields.BigIntField(default=0)
+    reserved = fields.BigIntField(default=0)
+    stock = fields.BigIntField(generated=True)
+    tracking = fields.TextField(default="B")
+    weight_grams = fields.BigIntField(default=0)
+    is_edp = fields.BooleanField(default=False)
+    free_shipping = fields.BooleanField(default=False)
+    min_quantity = fields.IntField(default=0)
+    max_quantity = fields.IntField(default=0)
+
+    class Meta:
+        table = "products"
+        manager = StoreManager()
+
+
+class ProductCategory(StoreModel):
+    """A category a product stands in, the main one included."""
+
+    product = fields.ForeignKeyField("models.Product", related_name="placements")
+    category = fields.ForeignKeyField("models.Category", related_name="placements")
+    position = fields.IntField(default=0)
+
+    class Meta:
+        table = "product_categories"
+        manager = StoreManager()
+
+
+class ProductImage(StoreModel):
+    """A link to a picture; the one at position 0 is the main one. Width and height in pixels, 0 when unknown."""
+
+    product = fields.ForeignKeyField("models.Product", related_name="images")
+    url = fields.TextField()
+    alt = fields.TextField(default="")
+    position = fields.IntField(default=0)
+    width = fields.IntField(default=0)
+    height = fields.IntField(default=0)
+
+    class Meta:
+        table = "product_images"
+        manager = StoreManager()
+
+
+class Feature(Erasable):
+    """A property products have. `type` is one of `S T N D C E B A` or `G` (a group, that `parent` points to)."""
+
+    name = fields.TextField()
+    type = fields.TextField(default="T")
+    parent = fields.ForeignKeyField("models.Feature", null=True, related_name="children")
+    status = fields.TextField(default="A")
+    position = fields.IntField(default=0)
+    prefix = fields.TextField(default="")
+    suffix = fields.TextField(default="")
+    comparison = fields.BooleanField(default=False)
+    display_on_product = fields.BooleanField(default=True)
+    display_on_catalog = fields.BooleanField(default=False)
+
+    class Meta:
+        table = "features"
+        manager = StoreManager()
+
+
+class FeatureVariant(StoreModel):
+    """A value that a select, extended, brand or author feature offers."""
+
+    feature = fields.ForeignKeyField("models.Feature", related_name="variants")
+    name = fields.TextField()
+    position = fields.IntField(default=0)
+
+    class Meta:
+        table = "feature_variants"
+        manager = StoreManager()
+
+
+class FeatureCategory(StoreModel):
+    """A category whose products carry the feature; none at all means every category."""
+
+    feature = fields.ForeignKeyField("models.Feature", related_name="category_links")
+    category = fields.ForeignKeyField("models.Category", related_name="feature_links")
+
+    class Meta:
+        table = "feature_categories"
+        manager = StoreManager()
+
+
+class FeatureValue(StoreModel):
+    """What a product has for a feature: a text (`value`), a number (`value_int`), or a variant."""
+
+    product = fields.ForeignKeyField("models.Product", related_name="feature_values")
+    feature = fields.ForeignKeyField("models.Feature", related_name="values")
+    variant = fields.ForeignKeyField("models.FeatureVariant", null=True, related_name="values")
+    value = fields.TextField(default="")
+    value_int = fields.BigIntField(null=True)
+
+    class Meta:
+        table = "feature_values"
+        manager = StoreManager()

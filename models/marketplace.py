@@ -1,0 +1,76 @@
+"""Keep vendors and what buyers say of what they bought."""
+
+from __future__ import annotations
+
+from tortoise import fields
+
+from models.base import Erasable, StoreManager, StoreModel, Timestamped
+
+
+class Vendor(Erasable):
+    """A seller of the marketplace (a company in the legacy layer). `status` is `A`, `D`, `P` or `N`.
+
+    `commission` is a decimal text: an amount when `commission_type` is `A`, a percentage when `P`.
+    """
+
+    name = fields.TextField()
+    email = fields.TextField(default="")
+    status = fields.TextField(default="A")
+    phone = fields.TextField(default="")
+    address = fields.TextField(default="")
+    city = fields.TextField(default="")
+    state = fields.TextField(default="")
+    country = fields.TextField(default="BR")
+    zipcode = fields.TextField(default="")
+    cnpj = fields.TextField(null=True)
+    url = fields.TextField(default="")
+    commission = fields.TextField(default="0.00")
+    commission_type = fields.TextField(default="P")
+
+    class Meta:
+        table = "vendors"
+        manager = StoreManager()
+
+
+class DiscussionThread(StoreModel):
+    """The conversation about one thing. `object_type` is `P` product, `C` category, `A` page, `O` order, `E` store.
+
+    `type` is `C` comments, `R` ratings, `B` both.
+    """
+
+    object_type = fields.TextField()
+    object_id = fields.BigIntField()
+    type = fields.TextField(default="B")
+
+    class Meta:
+        table = "discussion_threads"
+        manager = StoreManager()
+
+
+class DiscussionPost(Timestamped):
+    """One review or comment. `rating` is 1 to 5 or null; `status` `A` shown, `D` hidden, `P` awaiting approval."""
+
+    thread = fields.ForeignKeyField("models.DiscussionThread", related_name="posts")
+    user = fields.ForeignKeyField("models.User", null=True, related_name="posts")
+    name = fields.TextField(default="")
+    message = fields.TextField(default="")
+    rating = fields.SmallIntField(null=True)
+    status = fields.TextField(default="A")
+    ip_address = fields.TextField(default="")
+
+    class Meta:
+        table = "discussion_posts"
+        manager = StoreManager()
+
+
+class ExternalReference(StoreModel):
+    """What a record is called where it came from, so that importing twice adds nothing."""
+
+    source = fields.TextField()
+    kind = fields.TextField()
+    external_id = fields.TextField()
+    local_id = fields.BigIntField()
+
+    class Meta:
+        table = "external_references"
+        manager = StoreManager()

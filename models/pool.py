@@ -1,0 +1,307 @@
+"""Lend connections that see one store: what row-level security reads is set as a connection is handed out, and remembered.
+
+asyncpg's own pool resets a connection with four statements at each release and makes a task for it: 0.2 ms a query. This one
+keeps the connection as it is. That is safe because nobody sets session state on a pooled connection except the store, because
+every way in goes through `StorePool.lend`, and because a connection that may be in a transaction or in mid-answer is never
+taken back before it is settled.
+
+It uses private parts of asyncpg (`_holders`, `_queue`, `PoolConnectionHolder`), so the version is pinned and
+`tests/models/test_pool_under_fire.py` cancels and kills at random. `max_queries` and the inactivity timer are off: both
+would close connections behind the back of the cheap release.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+import asyncpg
+from asyncpg.connection import Connection
+from asyncpg.pool import Pool, PoolConnectionHolder, PoolConnectionProxy
+
+from kernel.scope import current_scope
+
+PINNED_ASYNCPG = "0.32.0"
+NO_STORE = 0
+SETTLE_SECONDS = 5.0
+_BIND = "select set_config('vitrine.tenant', $1, false)"
+_OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select set_config('vitrine.tenant'")
+
+logger = logging.getLogger("vitrine.database")
+
+if asyncpg.__version__ != PINNED_ASYNCPG:
+    raise ImportError(f"models/pool.py knows the inside of asyncpg {PINNED_ASYNCPG}; found {asyncpg.__version__}")
+
+
+@dataclass(frozen=True)
+class DatabaseSettings:
+    """Say which database serves and how; `role` is what connections become after the log-in, None to stay the log-in's own.
+
+    Times are in milliseconds for the server's limits and in seconds for our own waiting.
+    """
+
+    url: str
+    role: str | None = "vitrine_app"
+    worker_role: str | None = "vitrine_worker"
+    min_size: int = 2
+    max_size: int = 10
+    worker_size: int = 2
+    spare_size: int = 2
+    statement_timeout_ms: int = 25_000
+    lock_timeout_ms: int = 10_000
+    idle_in_transaction_ms: int = 30_000
+    acquire_seconds: float = 10.0
+    application_name: str = "vitrine"
+
+    def server_settings(self, role: str | None) -> dict[str, str]:
+        """Give the session settings each connection starts with."""
+        settings = {
+            "application_name": self.application_name,
+            "statement_timeout": str(self.statement_timeout_ms),
+            "lock_timeout": str(self.lock_timeout_ms),
+            "idle_in_transaction_session_timeout": str(self.idle_in_transaction_ms),
+            # Compiling costs more than it saves on statements of a few rows.
+            "jit": "off",
+            "timezone": "UTC",
+        }
+        if role is not None:
+            # Part of the log-in rather than a statement after it, so RESET ROLE leads back here and not to the owner.
+            settings["role"] = role
+        return settings
+
+
+@dataclass(slots=True)
+class StatementCount:
+    """Count what was sent: the work in `count` and `statements`, BEGIN, COMMIT and the binding to a store in `overhead`."""
+
+    count: int = 0
+    overhead: int = 0
+    statements: list[str] = field(default_factory=list)
+
+
+_counting: ContextVar[StatementCount | None] = ContextVar("vitrine_counting", default=None)
+
+
+@contextmanager
+def counting() -> Iterator[StatementCount]:
+    """Count the statements sent inside, by this task and by those it starts, Tortoise's included."""
+    outer = _counting.get()
+    counted = StatementCount()
+    token = _counting.set(counted)
+    try:
+        yield counted
+    finally:
+        _counting.reset(token)
+        if outer is not None:
+            outer.count += counted.count
+            outer.overhead += counted.overhead
+            outer.statements += counted.statements
+
+
+def _count(sql: str) -> None:
+    counted = _counting.get()
+    if counted is None:
+        return
+    if sql[:48].lstrip().lower().startswith(_OVERHEAD):
+        counted.overhead += 1
+    else:
+        counted.count += 1
+        counted.statements.append(sql)
+
+
+class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
+    """A connection that remembers which store the server has bound it to; `store` is None while nobody knows."""
+
+    __slots__ = ("store",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.store: int | None = NO_STORE
+
+    async def bind(self, store: int) -> None:
+        """Let row-level security show this store's rows only (`NO_STORE`: none)."""
+        # Forgotten before and remembered after the server's answer: a cancelled statement may have taken effect or not.
+        self.store = None
+        await self.fetchval(_BIND, str(store) if store else "")
+        self.store = store
+
+    async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
+        """Run a statement and give its command tag."""
+        if not args:  # with arguments it comes by `_execute` below
+            _count(query)
+        tag: str = await super().execute(query, *args, timeout=timeout)
+        return tag
+
+    # Not coroutines themselves: one frame less in every statement.
+    def _execute(self, query: str, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
+        _count(query)
+        result: Coroutine[Any, Any, Any] = super()._execute(query, *args, **kwargs)
+        return result
+
+    def _executemany(self, query: str, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
+        _count(query)
+        result: Coroutine[Any, Any, Any] = super()._executemany(query, *args, **kwargs)
+        return result
+
+
+def store_of_task() -> int:
+    """Give the id of the store in scope, or `NO_STORE`, which sees nothing."""
+    scope = current_scope()
+    return NO_STORE if scope is None else scope.store.id
+
+
+class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
+    """A pool whose connections are bound to a store when they are handed out."""
+
+    __slots__ = ("_acquire_seconds", "_settling")
+
+    def __init__(self, *args: Any, acquire_seconds: float, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._acquire_seconds = acquire_seconds
+        self._settling: set[asyncio.Task[None]] = set()
+
+    async def lend(self, store: int) -> StoreConnection:
+        """Hand out a connection bound to the store; without waiting when an idle one is bound to it already.
+
+        The borrower gives it back with `give_back` in a `finally`, whatever happened, and never keeps it.
+        """
+        if self._closing or self._closed:
+            raise asyncpg.InterfaceError("pool is closing")
+        holder = self._idle_holder(store) or await self._wait_for_holder()
+        try:
+            connection = holder._con
+            if connection is None or connection.is_closed() or holder._generation != self._generation:
+                await holder.acquire()  # asyncpg's own way: it connects
+                connection = holder._con
+            else:
+                holder._in_use = self._loop.create_future()
+        except BaseException:
+            self._queue.put_nowait(holder)
+            self._schedule_min_size_maintenance()
+            raise
+        if connection.store != store:
+            try:
+                await connection.bind(store)
+            except BaseException:
+                await self.give_back(connection)
+                raise
+        return connection
+
+    async def give_back(self, connection: StoreConnection) -> None:
+        """Take a connection back, at once when it is idle; else when its last answer came and its transaction is undone."""
+        holder = connection._pool_holder and connection._pool_holder()
+        if holder is None or holder._con is not connection or holder._in_use is None:
+            return  # it was lost meanwhile and its place is free already
+        if self._is_at_rest(connection) and holder._generation == self._generation:
+            connection._pool_release_ctr += 1  # statements and cursors of the borrower end here
+            holder._release()
+            return
+        connection.store = None
+        task = self._loop.create_task(self._settle(connection, holder))
+        self._settling.add(task)
+        task.add_done_callback(self._settling.discard)
+        # The borrower may be cancelled: the settling goes on without it.
+        await asyncio.shield(task)
+
+    def _idle_holder(self, store: int) -> PoolConnectionHolder | None:
+        """Take an idle connection, best one that is bound to the store, next best the one used last."""
+        waiting: list[PoolConnectionHolder] = self._queue._queue
+        chosen = -1
+        for index in range(len(waiting) - 1, -1, -1):
+            connection = waiting[index]._con
+            if connection is None or connection.is_closed():
+                continue
+            if connection.store == store:
+                return waiting.pop(index)
+            if chosen < 0:
+                chosen = index
+        # Rather a new connection than the wait for another: an index of -1 is a holder not connected yet.
+        return waiting.pop(chosen) if waiting else None
+
+    async def _wait_for_holder(self) -> PoolConnectionHolder:
+        async with asyncio.timeout(self._acquire_seconds):
+            return await self._queue.get()
+
+    @staticmethod
+    def _is_at_rest(connection: StoreConnection) -> bool:
+        protocol = connection._protocol
+        return (
+            protocol is not None
+            and protocol.is_connected()
+            and not protocol._is_cancelling()
+            and not protocol.is_in_transaction()
+            and not connection._stmt_exclusive_section._acquired
+            and connection._top_xact is None
+        )
+
+    async def _settle(self, connection: StoreConnection, holder: PoolConnectionHolder) -> None:
+        try:
+            async with asyncio.timeout(SETTLE_SECONDS):
+                if connection.is_closed() or holder._generation != self._generation:
+                    raise asyncpg.InterfaceError("the connection is closed")
+                if connection._protocol._is_cancelling():
+                    await connection._protocol._wait_for_cancellation(SETTLE_SECONDS)
+                connection._top_xact = None
+                if connection._protocol.is_in_transaction():
+                    await connection.execute("rollback")
+                if not self._is_at_rest(connection):
+                    raise asyncpg.InterfaceError("the connection is still busy")
+        except BaseException as error:
+            logger.debug("a connection was dropped instead of taken back: %r", error)
+            connection.terminate()  # frees its place through _release_on_close
+            if not isinstance(error, Exception):
+                raise
+        else:
+            connection._pool_release_ctr += 1
+            holder._release()
+
+    # --- The stock interface, so that no other way in leads past the binding. ---
+
+    async def _acquire(self, timeout: float | None) -> PoolConnectionProxy:
+        async with asyncio.timeout(timeout):
+            connection = await self.lend(store_of_task())
+        holder = connection._pool_holder()
+        holder._timeout = timeout
+        holder._proxy = PoolConnectionProxy(holder, connection)
+        return holder._proxy
+
+    async def release(self, connection: PoolConnectionProxy, *, timeout: float | None = None) -> None:
+        """Take back what `acquire` handed out."""
+        if connection._con is not None:
+            await self.give_back(connection._con)
+
+
+async def open_pool(
+    settings: DatabaseSettings, role: str | None, *, min_size: int, max_size: int, across: bool = False
+) -> StorePool:
+    """Open a pool of connections that act as the role; `across` for the one whose work is over all stores."""
+    server_settings = settings.server_settings(role)
+    if across and role is None:
+        # Where roles can't be made, the worker's policies look at this instead (models/access.py).
+        server_settings["vitrine.across"] = "on"
+    pool = StorePool(
+        settings.url,
+        acquire_seconds=settings.acquire_seconds,
+        min_size=min_size,
+        max_size=max_size,
+        max_queries=math.inf,
+        max_inactive_connection_lifetime=0.0,
+        loop=asyncio.get_running_loop(),
+        connection_class=StoreConnection,
+        record_class=asyncpg.Record,
+        server_settings=server_settings,
+        timeout=settings.acquire_seconds,
+        # The server ends statements itself; this catches a server that answers nothing any more.
+        command_timeout=settings.statement_timeout_ms / 1000 + 5,
+        statement_cache_size=1000,
+        max_cached_statement_lifetime=0,
+        max_cacheable_statement_size=64 * 1024,
+    )
+    await pool
+    return pool

@@ -1,0 +1,92 @@
+"""Keep the stores themselves and the platform's own tables: what exists before any store is in scope."""
+
+from __future__ import annotations
+
+from tortoise import fields
+from tortoise.contrib.postgres.fields import ArrayField
+from tortoise.models import Model
+
+from kernel.clock import now
+from kernel.ids import uuid7
+
+
+class Tenant(Model):
+    """A store. `status` is `A` active, `S` suspended, `M` in maintenance."""
+
+    id = fields.BigIntField(primary_key=True)
+    public_id = fields.UUIDField(default=uuid7)
+    name = fields.TextField()
+    status = fields.TextField(default="A")
+    currency = fields.TextField(default="BRL")
+    maintenance_message = fields.TextField(null=True)
+    owner_id = fields.BigIntField(null=True)
+    settings = fields.JSONField[dict[str, object]](default=dict)
+    gateway_secret = fields.BinaryField(null=True)
+    created_at = fields.DatetimeField(default=now)
+
+    class Meta:
+        table = "tenants"
+
+
+class StoreHost(Model):
+    """An address of a store, in lower case without the port."""
+
+    host = fields.TextField(primary_key=True)
+    store_id = fields.BigIntField()
+
+    class Meta:
+        table = "store_hosts"
+
+
+class PlatformUser(Model):
+    """Somebody who works for the platform and enters no store."""
+
+    id = fields.BigIntField(primary_key=True)
+    public_id = fields.UUIDField(default=uuid7)
+    email = fields.TextField()
+    name = fields.TextField(default="")
+    password_hash = fields.TextField()
+    created_at = fields.DatetimeField(default=now)
+
+    class Meta:
+        table = "platform_users"
+
+
+class SigningKey(Model):
+    """A key pair that signs access tokens; the private half is encrypted with the deployment's secret."""
+
+    kid = fields.TextField(primary_key=True)
+    algorithm = fields.TextField(default="EdDSA")
+    private_key = fields.BinaryField()
+    public_key = fields.BinaryField()
+    created_at = fields.DatetimeField(default=now)
+    retired_at = fields.DatetimeField(null=True)
+
+    class Meta:
+        table = "signing_keys"
+
+
+class SigninCount(Model):
+    """The attempts of one address for one purpose within the last minute, shared by all processes.
+
+    `bucket` is `login:203.0.113.9`; `recent` holds the moments of the attempts that were let through, so that the minute slides.
+    """
+
+    bucket = fields.CharField(max_length=200, primary_key=True)
+    recent = ArrayField(element_type="timestamptz", default=list)
+
+    class Meta:
+        table = "signin_counts"
+
+
+class JobRun(Model):
+    """When a periodic job ran last and with what result; one row a job."""
+
+    name = fields.TextField(primary_key=True)
+    due_at = fields.DatetimeField()
+    started_at = fields.DatetimeField(null=True)
+    finished_at = fields.DatetimeField(null=True)
+    error = fields.TextField(default="")
+
+    class Meta:
+        table = "job_runs"

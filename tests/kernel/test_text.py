@@ -1,0 +1,158 @@
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernel.text import (
+    FOLD_FROM,
+    FOLD_TO,
+    fold,
+    fold_sql,
+    has_forbidden_characters,
+    nfc,
+    prefix_tsquery,
+    search_terms,
+    shown,
+    slug,
+    words_sql,
+)
+
+
+@pytest.mark.parametrize(
+    "text,folded",
+    [
+        ("Calçado", "calcado"),
+        ("CALÇADO", "calcado"),
+        ("calc\u0327ado", "calcado"),
+        ("ÁÀÂÃÄÅÉÈÊËÍÌÎÏÓÒÔÕÖÚÙÛÜÇÑÝŸ", "aaaaaaeeeeiiiiooooouuuucnyy"),
+        ("áàâãäåéèêëíìîïóòôõöúùûüçñýÿ", "aaaaaaeeeeiiiiooooouuuucnyy"),
+        ("Tênis nº 42, 1ª linha, 10 m²", "tenis no 42, 1a linha, 10 m2"),
+        ("Straße Øre Łódź İstanbul", "strase ore lodz istanbul"),
+        ("\uff21\uff22\uff23", "abc"),
+        ("ﬁta", "fita"),
+        ("Привет ΣΟΦΟΣ σοφος", "привет σοφοσ σοφοσ"),
+        ("日本", "日本"),
+        ("", ""),
+    ],
+)
+def test_folding_takes_case_and_accents_away(text, folded):
+    assert fold(text) == folded
+
+
+@given(st.text())
+def test_folding_twice_changes_nothing_more(text):
+    assert fold(fold(text)) == fold(text)
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=0x17F)))
+def test_folding_does_not_see_case_or_composition(text):
+    assert fold(text.upper().lower()) == fold(text.upper())
+    assert fold(nfc(text)) == fold(text)
+
+
+def test_the_folding_table_pairs_every_character_once():
+    assert len(FOLD_FROM) == len(FOLD_TO) == len(set(FOLD_FROM))
+    assert not set(FOLD_TO) & set(FOLD_FROM), (
+        "a target that is folded again would make folding depend on its order"
+    )
+
+
+def test_the_sql_of_the_folding_is_ascii_and_carries_the_same_table():
+    sql = fold_sql("$1")
+    assert sql.isascii()
+    assert """lower(normalize($1, NFKD) COLLATE "C")""" in sql
+    literals = re.findall(r"U&'((?:\\[0-9A-F]{4})+)'", sql)
+    decoded = ["".join(chr(int(code, 16)) for code in literal.split("\\")[1:]) for literal in literals]
+    assert decoded == [FOLD_FROM, FOLD_TO]
+    assert sql in words_sql("$1").replace("regexp_replace($1, '</?[A-Za-z][^>]*>', ' ', 'g')", "$1")
+
+
+@pytest.mark.parametrize(
+    "query,terms",
+    [
+        ("Calçado Preto", ["calcado", "preto"]),
+        ("tênis-38/39", ["tenis", "38", "39"]),
+        ("  p/ homem (novo)!  ", ["p", "homem", "novo"]),
+        ("preto PRETO prêto", ["preto"]),
+        ("sku_12", ["sku", "12"]),
+        ("a'b\\c:*&|!<->", ["a", "b", "c"]),
+        ("10€ 👟tênis →", ["10", "tenis"]),
+        ("a\x00b\ud800c", ["a", "b", "c"]),
+        ("日本語 カメラ", ["日本語", "カメラ"]),
+        ("...", []),
+        ("", []),
+    ],
+)
+def test_a_query_is_split_into_folded_words(query, terms):
+    assert search_terms(query) == terms
+
+
+def test_a_query_has_at_most_sixteen_terms_of_bounded_length():
+    assert search_terms(" ".join(f"w{number}" for number in range(100))) == [
+        f"w{number}" for number in range(16)
+    ]
+    assert search_terms("x" * 5_000) == ["x" * 64]
+
+
+def test_a_tsquery_wants_every_word_as_a_prefix():
+    assert prefix_tsquery("Calç pret") == "'calc':* & 'pret':*"
+    assert prefix_tsquery("?!") is None
+
+
+@given(st.text())
+def test_a_tsquery_is_always_well_formed(query):
+    written = prefix_tsquery(query)
+    if written is not None:
+        assert re.fullmatch(r"'[^'\\]+':\*( & '[^'\\]+':\*){0,15}", written)
+        assert not has_forbidden_characters(written)
+
+
+@given(st.text(st.characters(categories=["L", "N"], max_codepoint=0x24F), min_size=1, max_size=30))
+def test_a_word_is_found_by_its_own_beginning(word):
+    (first, *_) = search_terms(word) or [None]
+    if first is not None:
+        assert all(first.startswith(start) for start in search_terms(first[: len(first) // 2 + 1]))
+
+
+@pytest.mark.parametrize(
+    "text,expected",
+    [
+        ("Tênis (Azul)", "tenis-azul"),
+        ("  Ação & Reação  ", "acao-reacao"),
+        ("100% Algodão", "100-algodao"),
+        ("---", ""),
+        ("日本", ""),
+        ("", ""),
+    ],
+)
+def test_a_slug_is_plain(text, expected):
+    assert slug(text) == expected
+
+
+def test_a_long_slug_is_cut_between_words():
+    assert slug("palavra " * 40) == "-".join(["palavra"] * 15)
+    assert slug("x" * 500) == "x" * 120
+
+
+@given(st.text(max_size=300))
+def test_a_slug_is_always_safe_in_an_address(text):
+    made = slug(text)
+    assert len(made) <= 120
+    assert made == "" or re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", made)
+    assert slug(made) == made
+
+
+@pytest.mark.parametrize(
+    "text,forbidden", [("a\x00", True), ("\ud800", True), ("\udfff x", True), ("é😀\n\t", False), ("", False)]
+)
+def test_nul_and_lone_surrogates_are_forbidden(text, forbidden):
+    assert has_forbidden_characters(text) is forbidden
+
+
+def test_a_refused_value_is_shown_short_and_escaped():
+    assert shown("Z") == "'Z'"
+    assert shown(None) == "None"
+    assert shown("\x00\ud800") == "'\\x00\\ud800'"
+    assert len(shown("x" * 10**6)) < 70
+    assert len(shown(list(range(1000)))) < 70

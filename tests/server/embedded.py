@@ -1,0 +1,125 @@
+"""What the tests of the embedded PostgreSQL share: a folder, other processes, questions to the server."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import asyncpg
+
+from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
+
+ROOT = os.geteuid() == 0
+ROOM = Path(__file__).parents[2]
+FAST = {"fsync": "off", "shared_buffers": "16MB"}
+PROGRAM = """
+import sys
+from pathlib import Path
+from server.embedded_postgres import EmbeddedPostgres
+
+postgres = EmbeddedPostgres(Path(sys.argv[1]), options={"fsync": "off", "shared_buffers": "16MB"})
+try:
+    print(postgres.start().superuser_url(), flush=True)
+    sys.stdin.read()
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    sys.stdin.read()
+finally:
+    postgres.stop()
+"""
+
+
+def postgres_processes(folder: Path) -> list[int]:
+    """List the postmasters whose command line names this folder's data."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if words[0].endswith(b"/postgres") and os.fsencode(folder / "data") in words:
+                found[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+    # A child bears its parent's command line until it has given itself a title.
+    return [pid for pid, parent in found.items() if parent not in found]
+
+
+@contextlib.contextmanager
+def fresh_folder() -> Iterator[Path]:
+    """Give a place for a server's folder, below one that only we may enter; nothing survives in it."""
+    home = Path(tempfile.mkdtemp(prefix="vt-", dir="/tmp"))
+    try:
+        yield home / "postgres"
+    finally:
+        for path in [home / "postgres", *home.rglob("postgres")]:
+            for pid in postgres_processes(path):
+                os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(home)
+
+
+@contextlib.contextmanager
+def using(folder: Path) -> Iterator[EmbeddedServer]:
+    postgres = EmbeddedPostgres(folder, options=FAST)
+    try:
+        yield postgres.start()
+    finally:
+        postgres.stop()
+
+
+class Other:
+    """Run another process that uses the server until we let it go; its first line is the superuser's address."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        program: str = PROGRAM,
+        python: Sequence[str] = (sys.executable,),
+        code: Path = ROOM,
+        **options,
+    ) -> None:
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            [*python, "-c", program, str(folder)],
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            text=True,
+            cwd="/",
+            env={**os.environ, "PYTHONPATH": str(code)},
+            **options,
+        )
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline().strip()
+        assert line, self.process.communicate()
+        return line
+
+    def let_go(self) -> None:
+        _, errors = self.process.communicate(timeout=30)
+        assert self.process.returncode == 0, errors
+
+    def refusal(self) -> str:
+        _, errors = self.process.communicate(timeout=30)
+        last = errors.splitlines()[-1]
+        assert "EmbeddedPostgresError" in last
+        return last
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+async def ask(url: str, *statements: str):
+    connection = await asyncpg.connect(url)
+    try:
+        return [await connection.fetchval(statement) for statement in statements][-1]
+    finally:
+        await connection.close()
+
+
+WRITE = ("CREATE TABLE kept (n int)", "INSERT INTO kept VALUES (7)")
+READ = "SELECT n FROM kept"
