@@ -11,7 +11,7 @@ from uuid import UUID
 from auth import privileges
 from auth.memory import changed
 from domain import audit
-from kernel.errors import NotFound, RuleViolation, ValidationFailed
+from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
 from kernel.ids import Reference, parse_reference, uuid7
 from kernel.scope import ActorKind, Scope
 from kernel.signatures import token_hash
@@ -191,7 +191,7 @@ async def _check_may_manage(scope: Scope, user_id: int) -> None:
     account = await privileges.account(scope, user_id)
     if account is None:
         raise NotFound("user")
-    if scope.actor.kind in (ActorKind.ADMIN, ActorKind.VENDOR, ActorKind.SYSTEM):
-        privileges.check_may_manage_user(scope, account)
-        return
-    scope.require("manage_users")
+    # Administration of accounts takes user tokens only (decisions section 8).
+    if scope.actor.kind not in (ActorKind.ADMIN, ActorKind.VENDOR, ActorKind.SYSTEM):
+        raise Forbidden("insufficient permissions")
+    privileges.check_may_manage_user(scope, account)

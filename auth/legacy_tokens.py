@@ -15,7 +15,7 @@ from auth import attempts
 from auth.configuration import configured
 from auth.identify import check_may_enter, complete, prove_among
 from kernel.documents import Kind, has_cnpj_form, is_email, normalise_document, normalise_email
-from kernel.errors import MalformedRequest
+from kernel.errors import ValidationFailed
 from kernel.ids import random_token, uuid7
 from kernel.scope import Scope
 from kernel.signatures import token_hash
@@ -50,9 +50,9 @@ async def issue_legacy_token(
     await attempts.count_attempt(scope, "auth_tokens")
     name = (email or "").strip() or (cnpj or "").strip()
     if not name:
-        raise MalformedRequest("Required field: email")
+        raise ValidationFailed("Required field: email")
     if not password:
-        raise MalformedRequest("Required field: password")
+        raise ValidationFailed("Required field: password")
     readings = _as_email(name) if (email or "").strip() else _as_cnpj(name)
     user = await prove_among(scope, readings, name, password)
     check_may_enter(user)

@@ -27,15 +27,21 @@ _WORKERS = max(2, min(4, os.cpu_count() or 2))
 _gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
-def check_new_password(password: str) -> None:
-    """Refuse a password that is shorter than 8 or longer than 128 characters, or that no client could send again."""
+def problem_of(password: str) -> str | None:
+    """Say what is wrong with a new password: shorter than 8 or longer than 128 characters, or one no client could send again."""
     length = len(nfc(password))
-    if not MIN_LENGTH <= length <= MAX_LENGTH or has_forbidden_characters(password):
-        raise ValidationFailed(
-            f"password has {length} characters; expected {MIN_LENGTH} to {MAX_LENGTH}",
-            field="password",
-            code="password_invalid",
-        )
+    if has_forbidden_characters(password):
+        return "holds characters that can't be stored"
+    if not MIN_LENGTH <= length <= MAX_LENGTH:
+        return f"has {length} characters; expected {MIN_LENGTH} to {MAX_LENGTH}"
+    return None
+
+
+def check_new_password(password: str) -> None:
+    """Refuse a new password with a problem, as `ValidationFailed` with the code `password_invalid`."""
+    problem = problem_of(password)
+    if problem is not None:
+        raise ValidationFailed(f"password {problem}", field="password", code="password_invalid")
 
 
 async def hash_password(password: str) -> str:

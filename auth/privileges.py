@@ -96,7 +96,10 @@ async def account(scope: Scope, user_id: int) -> Account | None:
         vendor_id=found["vendor_id"],
         is_owner=is_owner,
         privileges=effective(
-            found["user_type"], is_owner=is_owner, own=found["privileges"], of_groups=found["group_privileges"]
+            found["user_type"],
+            is_owner=is_owner,
+            own=found["privileges"],
+            of_groups=found["group_privileges"],
         ),
         own=frozenset(found["privileges"]),
     )
@@ -109,17 +112,27 @@ def check_may_grant(scope: Scope, privileges: Iterable[str]) -> None:
         raise InsufficientPrivileges(missing[0])
 
 
+def check_may_edit_users(scope: Scope) -> None:
+    """Refuse callers who don't administer users: it takes `manage_users`, or an app's scope `write_users`."""
+    if scope.actor.kind is ActorKind.APP:
+        scope.require_scope("write_users")
+    else:
+        scope.require("manage_users")
+
+
 def check_may_manage_user(scope: Scope, user: Account) -> None:
     """Refuse to change what guards a user's account: its e-mail, password, keys, second factor, state, type and privileges.
 
     Everybody may change their own. Nobody but the owner changes the owner. An administrator's may be changed only by an
-    administrator who holds all of that user's privileges; other users' by whoever holds `manage_users`.
+    administrator who holds all of that user's privileges, never by an app; other users' by whoever administers users.
     """
     actor = scope.actor
     if actor.kind is ActorKind.SYSTEM or (actor.is_user and actor.user_id == user.id):
         return
     if user.is_owner:
         raise InsufficientPrivileges()
-    scope.require("manage_users")
+    check_may_edit_users(scope)
     if user.user_type == "A":
+        if actor.kind is ActorKind.APP:
+            raise InsufficientPrivileges()
         check_may_grant(scope, user.privileges)

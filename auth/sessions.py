@@ -18,7 +18,7 @@ from auth.keys import process_ring
 from auth.memory import changed
 from auth.tokens import AccessClaims, issue_access_token
 from domain import audit
-from kernel.errors import Forbidden, MalformedRequest, NotFound, Unauthenticated
+from kernel.errors import Forbidden, NotFound, Unauthenticated, ValidationFailed
 from kernel.ids import parse_uuid, random_token, uuid7
 from kernel.scope import Scope
 from kernel.signatures import token_hash
@@ -66,14 +66,14 @@ class SessionInfo:
 async def login(scope: Scope, identifier: str | None, password: str | None) -> SignedIn:
     """Sign a user in with an e-mail, CPF, CNPJ or telephone and a password.
 
-    Raises `RateLimited`, `MalformedRequest` when one is missing, `Unauthenticated` (`invalid credentials`), `AccountLocked`, `Conflict`
+    Raises `RateLimited`, `ValidationFailed` when one is missing, `Unauthenticated` (`invalid credentials`), `AccountLocked`, `Conflict`
     (`multiple_accounts_…`) and `AccountBarred` with the contract's codes. Attempts count before anything else is looked at.
     """
     await attempts.count_attempt(scope, "login")
     if not identifier or not identifier.strip():
-        raise MalformedRequest("identifier is required")
+        raise ValidationFailed("identifier is required")
     if not password:
-        raise MalformedRequest("password is required")
+        raise ValidationFailed("password is required")
     user = await prove(scope, identifier, password)
     check_may_enter(user)
     return await complete_sign_in(scope, user, password)
@@ -94,7 +94,7 @@ async def refresh(scope: Scope, refresh_token: str | None) -> SignedIn:
     and at most 10 s old, ends its whole session.
     """
     if not refresh_token:
-        raise MalformedRequest("refresh_token is required")
+        raise ValidationFailed("refresh_token is required")
     hashed = token_hash(refresh_token)
     async with database.transaction(scope):
         rotated = await _rotate(scope, hashed)
@@ -107,7 +107,7 @@ async def refresh(scope: Scope, refresh_token: str | None) -> SignedIn:
 async def logout(scope: Scope, refresh_token: str | None) -> None:
     """End the session of a refresh token; one that is unknown or ended already is fine (decisions section 3, Logout)."""
     if not refresh_token:
-        raise MalformedRequest("refresh_token is required")
+        raise ValidationFailed("refresh_token is required")
     async with database.transaction(scope):
         session = await database.row(
             """
@@ -333,4 +333,5 @@ def _own_id(scope: Scope) -> int:
 
 
 def _user_agent(scope: Scope) -> str:
-    return scope.user_agent[:_USER_AGENT_LENGTH]
+    # Odd header bytes arrive as lone surrogates, which can't be stored.
+    return scope.user_agent[:_USER_AGENT_LENGTH].encode("utf-8", "replace").decode().replace("\x00", "")

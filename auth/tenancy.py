@@ -30,7 +30,8 @@ KEEP_ABSENT_SECONDS = 2.0
 MAINTENANCE = "Loja em manutenção. Volte em alguns minutos."
 SUSPENDED = "Esta loja está suspensa."
 
-_HOST = re.compile(r"(\[[0-9a-fA-F:.%]+\]|[^:\[\]\s/@?#]+)(?::[0-9]{1,5})?")
+# Names that are not in ASCII come as punycode (RFC 5890).
+_HOST = re.compile(r"(\[[0-9a-fA-F:.%]+\]|[A-Za-z0-9._-]+)(?::[0-9]{0,5})?")
 _MAX_HOST = 255
 
 _BY_HOST = "select t.* from store_hosts h join tenants t on t.id = h.store_id where h.host = $1"
@@ -90,7 +91,9 @@ class StoreDirectory:
     def forget(self, store_id: int) -> None:
         """Forget a store and every name it is found by, and all that was absent: it may be this one."""
         self._generation += 1
-        stale = [name for name, kept in self._kept.items() if kept.store is not None and kept.store.id == store_id]
+        stale = [
+            name for name, kept in self._kept.items() if kept.store is not None and kept.store.id == store_id
+        ]
         for name in stale:
             del self._kept[name]
         self._absent.clear()

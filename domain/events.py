@@ -189,7 +189,12 @@ WHERE o.tenant_id = $1 AND o.id = $2
 
 
 async def order_changed(
-    scope: Scope, order_id: int, *, previous_status: str | None = None, cancelled: bool = False, told: bool = True
+    scope: Scope,
+    order_id: int,
+    *,
+    previous_status: str | None = None,
+    cancelled: bool = False,
+    told: bool = True,
 ) -> None:
     """Write `order.updated` for an order as it now stands; `cancelled` adds `order.cancelled` right behind it.
 
@@ -299,9 +304,7 @@ def product(facts: Mapping[str, Any], currency: str) -> dict[str, Any]:
         "stock": facts["stock"],
         "category_id": category_id,
         "category": {"id": category_id, "name": facts["category_name"]} if category_id else None,
-        "images": [
-            {"url": url, "alt": alt} for url, alt in zip(facts["urls"], facts["alts"], strict=True)
-        ],
+        "images": [{"url": url, "alt": alt} for url, alt in zip(facts["urls"], facts["alts"], strict=True)],
         "created_at": rfc3339(facts["created_at"]),
         "updated_at": rfc3339(facts["updated_at"]),
     }

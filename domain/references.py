@@ -34,7 +34,7 @@ class Kind:
         """Give the look-up of many at once; the table's name is one of the constants below."""
         alive = "AND deleted_at IS NULL" if self.erasable else ""
         return (
-            f"SELECT id, public_id FROM {self.table} WHERE tenant_id = $1"  # noqa: S608  # constants of this module
+            f"SELECT id, public_id FROM {self.table} WHERE tenant_id = $1"  # constants of this module
             f" AND (id = ANY($2::bigint[]) OR public_id = ANY($3::uuid[])) {alive}"
         )
 

@@ -10,4 +10,5 @@ MODEL_MODULES = [
     "models.payments",
     "models.shipping",
     "models.events",
+    "models.documents",
 ]

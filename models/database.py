@@ -63,18 +63,19 @@ class _Database:
         self._spare: StorePool | None = None
 
     async def open(self) -> None:
-        await self.context.init(
-            config={
-                "connections": {
-                    "default": {
-                        "engine": "models.engine",
-                        "credentials": {"settings": self.settings, "role": self.role},
-                    }
+        with self.context:  # Tortoise looks for its current context while it makes one
+            await self.context.init(
+                config={
+                    "connections": {
+                        "default": {
+                            "engine": "models.engine",
+                            "credentials": {"settings": self.settings, "role": self.role},
+                        }
+                    },
+                    "apps": {"models": {"models": MODEL_MODULES, "migrations": "models.migrations"}},
                 },
-                "apps": {"models": {"models": MODEL_MODULES, "migrations": "models.migrations"}},
-            },
-            _enable_global_fallback=True,
-        )
+                _enable_global_fallback=True,
+            )
         try:
             client = self.context.db()
             assert isinstance(client, StoreClient)
@@ -360,7 +361,7 @@ class AcrossStores:
 async def across_stores() -> AsyncIterator[AcrossStores]:
     """Open the one door for work over all stores: claiming what is due, and the platform's own tables.
 
-    The role has no BYPASSRLS, only policies on the tables it needs (`models/migrations/sql/access`). The work on each row it
+    The role has no BYPASSRLS, only policies on the tables it needs (`models/roles.py`). The work on each row it
     finds is done in that row's own scope.
     """
     pool = await _connected().worker()

@@ -30,7 +30,8 @@ class EventSequence(StoreModel):
 
     subject_type = fields.TextField()
     subject_id = fields.UUIDField()
-    latest = fields.BigIntField(default=0)
+    # The column is `latest`, which Tortoise keeps for a method of its own.
+    latest_number = fields.BigIntField(default=0, source_field="latest")
 
     class Meta:
         table = "event_sequences"

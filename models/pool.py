@@ -283,7 +283,7 @@ async def open_pool(
     """Open a pool of connections that act as the role; `across` for the one whose work is over all stores."""
     server_settings = settings.server_settings(role)
     if across and role is None:
-        # Where roles can't be made, the worker's policies look at this instead (models/access.py).
+        # Where roles can't be made, the worker's policies look at this instead (models/roles.py).
         server_settings["vitrine.across"] = "on"
     pool = StorePool(
         settings.url,

@@ -31,7 +31,7 @@ class Tenant(Model):
 class StoreHost(Model):
     """An address of a store, in lower case without the port."""
 
-    host = fields.TextField(primary_key=True)
+    host = fields.CharField(primary_key=True, max_length=253)
     store_id = fields.BigIntField()
 
     class Meta:
@@ -55,7 +55,7 @@ class PlatformUser(Model):
 class SigningKey(Model):
     """A key pair that signs access tokens; the private half is encrypted with the deployment's secret."""
 
-    kid = fields.TextField(primary_key=True)
+    kid = fields.CharField(primary_key=True, max_length=64)
     algorithm = fields.TextField(default="EdDSA")
     private_key = fields.BinaryField()
     public_key = fields.BinaryField()
@@ -82,7 +82,7 @@ class SigninCount(Model):
 class JobRun(Model):
     """When a periodic job ran last and with what result; one row a job."""
 
-    name = fields.TextField(primary_key=True)
+    name = fields.CharField(primary_key=True, max_length=100)
     due_at = fields.DatetimeField()
     started_at = fields.DatetimeField(null=True)
     finished_at = fields.DatetimeField(null=True)

@@ -25,16 +25,19 @@ from graphql import (
     OperationDefinitionNode,
     OperationType,
     SelectionSetNode,
+    StringValueNode,
     VariableNode,
+    Visitor,
     get_named_type,
     is_list_type,
     is_non_null_type,
     is_object_type,
     parse,
     validate,
+    visit,
 )
 
-from kernel.errors import TooComplex
+from kernel.errors import TooComplex, ValidationFailed
 
 MAX_DEPTH = 12
 MAX_ALIASES = 100
@@ -75,6 +78,8 @@ def prepare(schema: GraphQLSchema, text: str, *, limited: bool) -> Prepared:
         return Prepared(None, (problem,), {})
     except RecursionError as problem:
         raise TooComplex(f"the document is deeper than {MAX_DEPTH} levels") from problem
+    if "\\u" in text:
+        _refuse_nul(document)
     if limited:
         _Weigher(schema, document).check()
     errors = validate(schema, document, max_errors=5)
@@ -84,6 +89,17 @@ def prepare(schema: GraphQLSchema, text: str, *, limited: bool) -> Prepared:
         if isinstance(node, OperationDefinitionNode)
     }
     return Prepared(document, tuple(errors), operations)
+
+
+def _refuse_nul(document: DocumentNode) -> None:
+    """Refuse NUL in the document's strings, where only an escape can put it; PostgreSQL stores none."""
+
+    class Strings(Visitor):
+        def enter_string_value(self, node: StringValueNode, *_args: Any) -> None:
+            if "\x00" in node.value:
+                raise ValidationFailed("a string must not hold NUL")
+
+    visit(document, Strings())
 
 
 class Documents:

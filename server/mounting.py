@@ -1,7 +1,8 @@
 """Put routes into the application, and remember on which terms each may be used.
 
 Facades declare `Route`s and `mount` adds them: HEAD beside every GET, legacy addresses under all their bases and with a slash
-behind. Pages that come with their own way of being added (the playground, health) take their terms from their family.
+behind. What is added to the application in another way (the playground, health, CORS preflights) takes its terms from its family,
+in `settle`.
 """
 
 from __future__ import annotations
@@ -24,32 +25,72 @@ class Terms:
     allow_maintenance: bool = False
 
 
-Mounted = dict[web.AbstractRoute, Terms]
-MOUNTED = web.AppKey("mounted", Mounted)
+TERMS = web.AppKey("terms", dict[web.AbstractRoute, Terms])
 
 
 def mount(app: web.Application, routes: Iterable[Route]) -> None:
-    """Add the routes; ValueError for two with one method and path."""
-    mounted = app.setdefault(MOUNTED, {})
-    resources: dict[str, web.Resource] = {}
-    taken: set[tuple[str, str]] = set()
+    """Add the routes; ValueError when two have one method and path."""
     declared = list(routes)
-    # What a facade wrote out itself comes before what is derived from its other routes.
-    for route in declared + [other for each in declared for other in _other_addresses(each)]:
-        if (route.method, route.path) in taken:
-            if route in declared and declared.count(route) == 1:
-                raise ValueError(f"{route.method} {route.path} is declared twice")
-            continue
-        taken.add((route.method, route.path))
+    taken = {(route.method, route.path) for route in declared}
+    if len(taken) < len(declared):
+        keys = [(route.method, route.path) for route in declared]
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"{repeated[0]} {repeated[1]} is declared twice")
+    terms = _terms_of(app)
+    resources: dict[str, web.Resource] = {}
+    for route in [*declared, *_derived(declared, taken)]:
         resource = resources.get(route.path)
         if resource is None:
             resource = resources[route.path] = app.router.add_resource(route.path)
-        family = family_of(route.path)
-        terms = Terms(family, route.needs, route.allow_maintenance)
-        mounted[resource.add_route(route.method, route.handler)] = terms
-    _ = family
+        added = resource.add_route(route.method, route.handler)
+        terms[added] = Terms(family_of(route.path), route.needs, route.allow_maintenance)
 
 
-def _other_addresses(route: Route) -> Iterator[Route]:
-    """Give the further methods and addresses at which a declared route answers."""
-    ...
+def settle(app: web.Application) -> dict[web.AbstractRoute, Terms]:
+    """Give the terms of every route, those added without a `Route` included.
+
+    ValueError for one of these below a prefix whose family doesn't say what its addresses need.
+    """
+    terms = _terms_of(app)
+    for added in app.router.routes():
+        if added in terms:
+            continue
+        path = added.resource.canonical if added.resource is not None else ""
+        family = family_of(path)
+        needs = Needs.NOTHING if added.method == hdrs.METH_OPTIONS else family.needs
+        if needs is None:
+            raise ValueError(f"{added.method} {path} was added without a Route that says what it needs")
+        terms[added] = Terms(family, needs)
+    return terms
+
+
+def _terms_of(app: web.Application) -> dict[web.AbstractRoute, Terms]:
+    if TERMS not in app:
+        app[TERMS] = {}
+    return app[TERMS]
+
+
+def _derived(declared: list[Route], taken: set[tuple[str, str]]) -> Iterator[Route]:
+    """Give what follows from the declared routes; an address that somebody declared stays theirs."""
+    for route in declared:
+        for path in _addresses(route.path):
+            for method in (
+                (hdrs.METH_GET, hdrs.METH_HEAD) if route.method == hdrs.METH_GET else (route.method,)
+            ):
+                if (method, path) not in taken:
+                    taken.add((method, path))
+                    yield replace(route, method=method, path=path)
+
+
+def _addresses(path: str) -> list[str]:
+    """Give all the addresses of a route: one, or a legacy address under each base, with and without a slash behind."""
+    if family_of(path).name != "legacy":
+        return [path]
+    stem = path.rstrip("/")
+    base, _, rest = stem.removeprefix("/").partition("/")
+    first, _, _ = rest.partition("/")
+    if base == "api" and f"/api/{first}" not in LEGACY_BASES:
+        stems = [f"{each}/{rest}" for each in LEGACY_BASES]
+    else:
+        stems = [stem]
+    return [address for each in stems for address in (each, f"{each}/")]

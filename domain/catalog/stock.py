@@ -101,7 +101,8 @@ async def change(scope: Scope, figures: Mapping[int, Figures]) -> None:
     Raises RuleViolation `out_of_stock`, naming the products that can't be sold in that number.
     """
     wanted = sorted(
-        ((product, figure) for product, figure in figures.items() if figure != Figures()), key=lambda pair: pair[0]
+        ((product, figure) for product, figure in figures.items() if figure != Figures()),
+        key=lambda pair: pair[0],
     )
     if not wanted:
         return
@@ -127,7 +128,11 @@ async def out_of_stock(scope: Scope, products: Iterable[int]) -> RuleViolation:
         reason=OUT_OF_STOCK,
         details={
             "products": [
-                {"product_id": str(product["public_id"]), "name": product["name"], "available": product["stock"]}
+                {
+                    "product_id": str(product["public_id"]),
+                    "name": product["name"],
+                    "available": product["stock"],
+                }
                 for product in found
             ]
         },

@@ -75,7 +75,12 @@ async def move(
         elif tracked:
             await events.order_changed(scope, held.id, told=told)
     return Moved(
-        held.id, held.public_id, held.status, to, step is not None or tracked, step is not None and step.forced
+        held.id,
+        held.public_id,
+        held.status,
+        to,
+        step is not None or tracked,
+        step is not None and step.forced,
     )
 
 
@@ -109,9 +114,7 @@ def may_force(scope: Scope) -> bool:
     return kind is ActorKind.SYSTEM or (kind is ActorKind.ADMIN and scope.family == "legacy")
 
 
-async def track(
-    scope: Scope, held: LockedOrder, tracking_code: str | None, carrier: str | None
-) -> bool:
+async def track(scope: Scope, held: LockedOrder, tracking_code: str | None, carrier: str | None) -> bool:
     """Keep a tracking code; of an order in `C` record the parcel, unless all of it went out before. Say whether that was news.
 
     A request that is sent again finds everything shipped and so records no second parcel.

@@ -84,7 +84,9 @@ async def send(
     calling vendor's) and for more units than are left, RuleViolation for an order that came to nothing.
     """
     if order.status in (CANCELLED, DECLINED, FAILED):
-        raise RuleViolation(f"an order in status {order.status} can't be shipped", reason="order_not_shippable")
+        raise RuleViolation(
+            f"an order in status {order.status} can't be shipped", reason="order_not_shippable"
+        )
     units = await units_to_ship(scope, order, quantities)
     if not units:
         return None

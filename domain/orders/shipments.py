@@ -107,8 +107,8 @@ async def _parcel(scope: Scope, held: LockedOrder, given: Given, columns: dict[s
     return replace(parcel, **columns, **references)
 
 
-async def _references(scope: Scope, given: Given) -> dict[str, int | None]:
-    found: dict[str, int | None] = {}
+async def _references(scope: Scope, given: Given) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     if "shipping_method" in given:
         found["shipping_method_id"] = await resolve_optional(
             scope, SHIPPING_METHOD, given["shipping_method"], field="shipping_id"

@@ -74,8 +74,9 @@ def add_up(
     surcharge: Surcharge | None = None,
     discount_cents: int = 0,
     tax_cents: int = 0,
+    known_shipping_cents: int = 0,
 ) -> Totals:
-    """Compute all amounts of an order.
+    """Compute all amounts of an order; without a rate its shipping costs what is known (an import).
 
     Raises ValidationFailed for a discount above the subtotal and for amounts past 10**15 cents.
     """
@@ -86,12 +87,14 @@ def add_up(
             field="discount_cents",
             code="discount_invalid",
         )
-    shipping = shipping_cents(rate, goods, subtotal) if rate else 0
+    shipping = shipping_cents(rate, goods, subtotal) if rate else known_shipping_cents
     added = surcharge_cents(surcharge, subtotal - discount_cents + shipping) if surcharge else 0
     total = subtotal - discount_cents + shipping + added + tax_cents
     if max(subtotal, total) > MAX_CENTS:
         raise ValidationFailed(
-            f"the total is {total} cents; expected at most {MAX_CENTS}", field="total_cents", code="total_too_large"
+            f"the total is {total} cents; expected at most {MAX_CENTS}",
+            field="total_cents",
+            code="total_too_large",
         )
     return Totals(subtotal, discount_cents, shipping, added, tax_cents, total)
 

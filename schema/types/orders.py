@@ -113,7 +113,7 @@ class OrderAddress:
     firstname: str = column(description="The first name.")
     lastname: str = column(description="The last name.")
     street: str = column(description="The street.")
-    street_number: str = column("number", "The number in the street.")
+    number: str = column(description="The number in the street.")
     complement: str = column(description="Flat, floor, ….")
     district: str = column(description="The district (bairro).")
     city: str = column(description="The city.")

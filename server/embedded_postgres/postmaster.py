@@ -2,6 +2,8 @@
 
 import os
 import signal
+import socket
+import struct
 import subprocess
 import time
 from collections.abc import Mapping
@@ -20,6 +22,7 @@ START_SECONDS = 300.0  # recovery after a crash replays up to a gigabyte of WAL
 STOP_SECONDS = 60.0
 ORPHAN_SECONDS = 1.0  # how long children of a killed postmaster may take to notice
 PAUSE = 0.01
+SSL_REQUEST = 80877103  # PostgreSQL documentation, "Message Formats"
 
 
 @dataclass(frozen=True)
@@ -83,13 +86,15 @@ def wait_for_place(layout: Layout, lock: FileLock, *, alone: bool) -> Running | 
         running = find(layout)
         if running and running.is_ready:
             if running.socket.exists():
-                return running
-            if not alone:
+                if answers(running):
+                    return running
+            elif alone:
+                stop(layout)
+            else:
                 raise EmbeddedPostgresError(
                     f"{layout.folder}: the socket {running.socket} was removed under a running PostgreSQL; "
                     "stop the other commands that use it, then try again"
                 )
-            stop(layout)
         if running:
             lost = now  # starting, or stopping: it will tell
         elif now - lost > ORPHAN_SECONDS:
@@ -102,6 +107,18 @@ def wait_for_place(layout: Layout, lock: FileLock, *, alone: bool) -> Running | 
             )
         time.sleep(PAUSE)
     return None
+
+
+def answers(running: Running) -> bool:
+    """Ask for encryption, which every server answers with yes or no; one that was killed a moment ago does not."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(5)
+        try:
+            client.connect(os.fsencode(running.socket))
+            client.sendall(struct.pack("!ii", 8, SSL_REQUEST))
+            return client.recv(1) in (b"N", b"S")
+        except OSError:
+            return False
 
 
 def end_orphans(layout: Layout) -> None:

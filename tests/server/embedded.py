@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import asyncpg
 
@@ -53,6 +54,8 @@ def fresh_folder() -> Iterator[Path]:
     try:
         yield home / "postgres"
     finally:
+        while Other.started:
+            Other.started.pop().kill()
         for path in [home / "postgres", *home.rglob("postgres")]:
             for pid in postgres_processes(path):
                 os.kill(pid, signal.SIGKILL)
@@ -70,6 +73,8 @@ def using(folder: Path) -> Iterator[EmbeddedServer]:
 
 class Other:
     """Run another process that uses the server until we let it go; its first line is the superuser's address."""
+
+    started: ClassVar[list["Other"]] = []
 
     def __init__(
         self,
@@ -91,6 +96,8 @@ class Other:
             env={**os.environ, "PYTHONPATH": str(code)},
             **options,
         )
+
+        self.started.append(self)
 
     def line(self) -> str:
         assert self.process.stdout is not None

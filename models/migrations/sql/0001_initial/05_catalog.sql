@@ -37,7 +37,7 @@ CREATE TABLE products (
     category_id bigint,
     name text NOT NULL,
     -- Cut, because an index holds at most 2,700 bytes a row; nobody sorts by what comes after.
-    name_folded text NOT NULL GENERATED ALWAYS AS ("left"(vitrine_fold("left"(name, 200)), 200)) STORED,
+    name_folded text COLLATE "C" NOT NULL GENERATED ALWAYS AS ("left"(vitrine_fold("left"(name, 200)), 200)) STORED,
     sku text NOT NULL DEFAULT '' CONSTRAINT products_sku_length CHECK (char_length(sku) <= 255),
     slug text NOT NULL CONSTRAINT products_slug_length CHECK (char_length(slug) BETWEEN 1 AND 255),
     description text NOT NULL DEFAULT '',

@@ -91,3 +91,18 @@ CREATE TABLE event_sequences (
     CONSTRAINT event_sequences_public_id_key UNIQUE (tenant_id, public_id),
     CONSTRAINT event_sequences_subject_key UNIQUE (tenant_id, subject_type, subject_id)
 );
+
+-- GraphQL documents registered by clients.
+CREATE TABLE persisted_documents (
+    tenant_id bigint NOT NULL DEFAULT nullif(current_setting('vitrine.tenant', true), '')::bigint
+        CONSTRAINT persisted_documents_tenant_fkey REFERENCES tenants (id),
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    public_id uuid NOT NULL,
+    hash bytea NOT NULL CONSTRAINT persisted_documents_hash_sha256 CHECK (octet_length(hash) = 32),
+    text text NOT NULL,
+    last_used_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT persisted_documents_pkey PRIMARY KEY (tenant_id, id),
+    CONSTRAINT persisted_documents_public_id_key UNIQUE (tenant_id, public_id),
+    CONSTRAINT persisted_documents_hash_key UNIQUE (tenant_id, hash)
+);
+CREATE INDEX persisted_documents_used_idx ON persisted_documents (tenant_id, last_used_at, id);

@@ -1,5 +1,5 @@
 -- The third lock: a connection sees and writes the rows of the store its setting names, and none while it names none.
--- FORCE binds the owner too. Roles that work across stores get policies of their own in ../access (models/access.py).
+-- FORCE binds the owner too. Roles that work across stores get policies of their own in models/roles.py.
 
 DO $$
 DECLARE

@@ -1,0 +1,250 @@
+"""Change an order partially: what a mapping names is changed, the rest stays.
+
+Lines, and what the totals depend on, change only while nobody paid for the order (`O` and `B`); after that a change of methods is
+noted and the amounts stay what they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from domain import events
+from domain.catalog import stock
+from domain.fields import Given, read_fields
+from domain.orders.draft import CONTACT_FIELDS, ORDER_FIELDS, DraftLine, addresses_from, lines_from
+from domain.orders.lifecycle import Moved, take_step, track
+from domain.orders.lines import (
+    PricedLine,
+    offers_for,
+    price_lines,
+    refuse_unsaleable,
+    shared_vendor,
+    tracked_units,
+)
+from domain.orders.locked import LockedOrder, lock_order, refuse_shared
+from domain.orders.parties import Parties, find_parties, refuse_unavailable
+from domain.orders.totals import Goods, Totals, add_up
+from domain.orders.transitions import CANCELLED, EDITABLE, HOLDS
+from domain.orders.writing import address_row, line_row
+from kernel.errors import RuleViolation, ValidationFailed
+from kernel.scope import ActorKind, Scope
+from models.database import execute, rows, transaction, value
+from models.orders import Order, OrderAddress
+
+_STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
+_METHODS = ("payment_method", "shipping_method")
+_REPRICES = ("lines", "discount_cents", *_METHODS)
+_CHANGES = (*CONTACT_FIELDS, *_REPRICES, "addresses", "user", "fields", "status", "tracking_code")
+
+_OLD_LINES = """
+SELECT l.product_id, l.quantity, l.price_cents, l.tracked, l.weight_grams,
+    coalesce(p.is_edp, false) AS is_edp, coalesce(p.free_shipping, false) AS free_shipping
+FROM order_lines l LEFT JOIN products p ON p.tenant_id = l.tenant_id AND p.id = l.product_id
+WHERE l.tenant_id = $1 AND l.order_id = $2 ORDER BY l.position, l.id
+"""
+
+_REPLACE_LINES = """
+INSERT INTO order_lines (tenant_id, public_id, order_id, position, product_id, vendor_id, product_name,
+    product_code, quantity, price_cents, base_price_cents, shipping_cents, weight_grams, tracked, extra)
+SELECT $1, l.public_id, $2, l.position, l.product_id, l.vendor_id, l.product_name,
+    l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.shipping_cents, l.weight_grams, l.tracked, l.extra
+FROM jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
+"""
+
+_ADD_FIELDS = (
+    "UPDATE orders SET fields_data = fields_data || $3::text::jsonb WHERE tenant_id = $1 AND id = $2"
+)
+
+
+async def update_order(
+    scope: Scope,
+    order: object,
+    changes: Given,
+    *,
+    force: bool = False,
+    reason: str = "",
+    restock: bool = False,
+    told: bool = True,
+) -> Moved:
+    """Change an order: the words of `Draft`, `status` (moved as `lifecycle.move` does), `tracking_code` and `carrier`.
+
+    `lines` replace the lines: a product the order holds already keeps its price unless staff gives another. `fields` are merged
+    into those there are. Only staff changes `discount_cents`; of a vendor it is ignored, like line prices and the buyer.
+
+    Raises NotFound, Forbidden (a vendor, for a shared order), ValidationFailed, and RuleViolation: `order_not_editable` for lines
+    of an order that is paid or under way, and what placing and moving raise.
+    """
+    columns = read_fields(CONTACT_FIELDS, changes)
+    async with transaction(scope):
+        held = await lock_order(scope, order)
+        refuse_shared(scope, held)
+        changes = _permitted(scope, changes)
+        parties = await _parties(scope, held, changes)
+        columns |= _references(parties, changes)
+        columns |= await _reprice(scope, held, parties, changes)
+        await _write(scope, held, columns, changes)
+        step = None
+        if changes.get("status") is not None:
+            step = await take_step(
+                scope, held, changes["status"], force=force, reason=reason, restock=restock
+            )
+        status = step.to_status if step else held.status
+        await track(
+            scope,
+            replace(
+                held,
+                status=status,
+                shipping_method_id=columns.get("shipping_method_id", held.shipping_method_id),
+            ),
+            changes.get("tracking_code"),
+            changes.get("carrier"),
+        )
+        if any(name in changes for name in _CHANGES):
+            await events.order_changed(
+                scope,
+                held.id,
+                previous_status=held.status if step else None,
+                cancelled=step is not None and status == CANCELLED,
+                told=told,
+            )
+    return Moved(
+        held.id, held.public_id, held.status, status, bool(changes), step is not None and step.forced
+    )
+
+
+def _permitted(scope: Scope, changes: Given) -> Given:
+    """Leave out what only staff may change."""
+    if scope.actor.kind in _STAFF:
+        return changes
+    barred = {"discount_cents"} | ({"user", "email"} if scope.actor.kind is ActorKind.VENDOR else set())
+    return {name: change for name, change in changes.items() if name not in barred}
+
+
+async def _parties(scope: Scope, held: LockedOrder, changes: Given) -> Parties:
+    """Find the buyer when changed, and the methods the order will have."""
+    return await find_parties(
+        scope,
+        user=changes.get("user"),
+        payment_method=changes.get("payment_method", held.payment_method_id),
+        shipping_method=changes.get("shipping_method", held.shipping_method_id),
+        kept_payment=held.payment_method_id,
+        kept_shipping=held.shipping_method_id,
+    )
+
+
+def _references(parties: Parties, changes: Given) -> dict[str, Any]:
+    found = {
+        "user": ("user_id", parties.buyer),
+        "payment_method": ("payment_method_id", parties.payment),
+        "shipping_method": ("shipping_method_id", parties.shipping),
+    }
+    return {column: party.id if party else None for name, (column, party) in found.items() if name in changes}
+
+
+async def _reprice(scope: Scope, held: LockedOrder, parties: Parties, changes: Given) -> dict[str, Any]:
+    """Replace the lines when asked to and give the amounts that change; nothing once the order is paid or under way."""
+    if not any(name in changes for name in _REPRICES):
+        return {}
+    if held.status not in EDITABLE:
+        if "lines" in changes or "discount_cents" in changes:
+            raise RuleViolation(
+                f"the lines of an order in status {held.status} can't change; expected {' or '.join(EDITABLE)}",
+                reason="order_not_editable",
+            )
+        return {}
+    old = await rows(_OLD_LINES, scope.store.id, held.id)
+    if "lines" not in changes:
+        return _amounts(held, parties, changes, [_goods(line) for line in old])
+    lines = await _new_lines(scope, held, lines_from(changes["lines"] or ()), old)
+    if not held.imported:
+        refuse_unavailable(scope, parties, lines)
+    await _replace(scope, held, lines, old)
+    amounts = _amounts(held, parties, changes, [line.goods for line in lines])
+    return {**amounts, "vendor_id": shared_vendor(lines)}
+
+
+async def _new_lines(
+    scope: Scope, held: LockedOrder, drafts: Sequence[DraftLine], old: Sequence[Mapping[str, Any]]
+) -> list[PricedLine]:
+    if not drafts:
+        raise ValidationFailed("products is required", field="products", code="required")
+    agreed = {line["product_id"]: line["price_cents"] for line in old if line["product_id"] is not None}
+    offers = await offers_for(scope, [draft.product for draft in drafts])
+    lines = price_lines(
+        drafts, offers, trusted=scope.actor.kind in _STAFF, imported=held.imported, agreed=agreed
+    )
+    _refuse_foreign(scope, lines)
+    refuse_unsaleable(lines, already=agreed)
+    return lines
+
+
+def _refuse_foreign(scope: Scope, lines: Sequence[PricedLine]) -> None:
+    """Refuse a vendor that puts other vendors' products into its order."""
+    if scope.actor.kind is ActorKind.VENDOR and shared_vendor(lines) != scope.actor.company_id:
+        raise ValidationFailed("product not found", field="product_id", code="not_found")
+
+
+async def _replace(
+    scope: Scope, held: LockedOrder, lines: Sequence[PricedLine], old: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write new lines in place of the old, and take or give back the difference in stock."""
+    shipped = await value(
+        "SELECT EXISTS (SELECT 1 FROM shipments WHERE tenant_id = $1 AND order_id = $2)",
+        scope.store.id,
+        held.id,
+    )
+    if shipped:
+        raise RuleViolation("the lines of an order with a shipment can't change", reason="order_not_editable")
+    await execute("DELETE FROM order_lines WHERE tenant_id = $1 AND order_id = $2", scope.store.id, held.id)
+    written = [line_row(line, position) for position, line in enumerate(lines, start=1)]
+    await execute(_REPLACE_LINES, scope.store.id, held.id, orjson.dumps(written).decode())
+    before = stock.summed((line["product_id"], line["quantity"]) for line in old if line["tracked"])
+    after = tracked_units(lines)
+    per_unit = stock.PER_UNIT[stock.NOTHING, HOLDS[held.status]]
+    await stock.change(
+        scope,
+        {
+            product: per_unit.times(after.get(product, 0) - before.get(product, 0))
+            for product in before.keys() | after.keys()
+        },
+    )
+
+
+def _amounts(held: LockedOrder, parties: Parties, changes: Given, goods: Sequence[Goods]) -> dict[str, Any]:
+    discount = read_fields({"discount_cents": ORDER_FIELDS["discount_cents"]}, changes)
+    totals: Totals = add_up(
+        goods,
+        rate=parties.shipping.rate if parties.shipping else None,
+        surcharge=parties.payment.surcharge if parties.payment else None,
+        discount_cents=discount.get("discount_cents", held.discount_cents),
+        tax_cents=held.tax_cents,
+        known_shipping_cents=0 if "shipping_method" in changes else held.shipping_cents,
+    )
+    return {
+        "subtotal_cents": totals.subtotal_cents,
+        "discount_cents": totals.discount_cents,
+        "shipping_cents": totals.shipping_cents,
+        "surcharge_cents": totals.surcharge_cents,
+        "total_cents": totals.total_cents,
+    }
+
+
+def _goods(line: Mapping[str, Any]) -> Goods:
+    return Goods(
+        line["quantity"], line["price_cents"], line["weight_grams"], not line["is_edp"], line["free_shipping"]
+    )
+
+
+async def _write(scope: Scope, held: LockedOrder, columns: Mapping[str, Any], changes: Given) -> None:
+    if columns:
+        await Order.filter(id=held.id).update(**columns, updated_at=scope.now)
+    for kind, address in addresses_from(changes.get("addresses") or {}).items():
+        if address and not await OrderAddress.filter(order_id=held.id, kind=kind).update(**address):
+            await OrderAddress(order_id=held.id, **address_row(kind, address)).save()
+    given = read_fields({"fields": ORDER_FIELDS["fields"]}, changes)
+    if given.get("fields"):
+        await execute(_ADD_FIELDS, scope.store.id, held.id, orjson.dumps(given["fields"]).decode())

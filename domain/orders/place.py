@@ -1,0 +1,275 @@
+"""Place an order: read what it refers to, refuse what can't be, add up, write it all, take the stock, tell the apps.
+
+However many lines there are, it takes five statements between BEGIN and COMMIT: the parties, the products, the order with
+everything that hangs on it, the stock, the event. The stock comes late, so that the rows of sought-after products stay locked for
+as short as possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from domain import events
+from domain.catalog import stock
+from domain.orders.draft import Draft, DraftPayment, draft_from, with_both
+from domain.orders.lines import (
+    PricedLine,
+    is_short,
+    offers_for,
+    price_lines,
+    refuse_unsaleable,
+    shared_vendor,
+    tracked_units,
+)
+from domain.orders.parties import Parties, WayToPay, find_parties, refuse_unavailable
+from domain.orders.payments import payment_status
+from domain.orders.totals import Totals, add_up
+from domain.orders.transitions import COMPLETE, HOLDS, OPEN, PROCESSED, check_letter
+from domain.orders.writing import insert
+from kernel.errors import Forbidden, ValidationFailed
+from kernel.ids import uuid7
+from kernel.scope import ActorKind, Scope
+from models.database import transaction
+
+_DEFAULT_HOLD_MINUTES = 4_320
+_STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
+_CHOOSES_STATUS = (*_STAFF, ActorKind.APP)
+
+_ORIGINS: Mapping[ActorKind, str] = {
+    ActorKind.APP: "app",
+    ActorKind.STOREFRONT: "storefront",
+    ActorKind.CUSTOMER: "storefront",
+    ActorKind.ANONYMOUS: "storefront",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Tell which order was made, where it starts and what it costs in cents."""
+
+    id: int
+    public_id: UUID
+    status: str
+    total_cents: int
+    currency: str
+    created_at: datetime
+
+
+async def place_order(scope: Scope, draft: Draft | Mapping[str, Any], *, told: bool = True) -> Placed:
+    """Place an order and give its ids.
+
+    Prices of lines and the discount are honoured from administrators, the system and domain code that computed them; everybody
+    else pays today's prices. A status is taken from administrators, apps and the system. `told=False` sends no event (an import).
+
+    Raises ValidationFailed for what is wrong in the draft or refers to nothing, and RuleViolation with the reasons
+    `product_unavailable`, `quantity_too_small`, `quantity_too_large`, `out_of_stock`, `payment_unavailable`,
+    `shipping_unavailable`, `shipping_required` (legacy: ValidationFailed with the contract's text).
+    """
+    draft = draft if isinstance(draft, Draft) else draft_from(draft)
+    _check(scope, draft)
+    async with transaction(scope):
+        parties = await find_parties(
+            scope,
+            user=draft.user,
+            payment_method=draft.payment_method,
+            shipping_method=draft.shipping_method,
+        )
+        _check_buyer(scope, parties)
+        lines = await _lines(scope, draft)
+        if not draft.imported:
+            await _refuse_impossible(scope, parties, lines)
+        order, payments = _compose(scope, draft, parties, lines)
+        order_id = await insert(scope, order, lines, with_both(draft.addresses), payments)
+        await _take_stock(scope, order["stock_state"], lines)
+        if told:
+            await _tell(scope, order, parties, lines)
+    return Placed(
+        order_id,
+        order["public_id"],
+        order["status"],
+        order["total_cents"],
+        order["currency"],
+        order["created_at"],
+    )
+
+
+def _check(scope: Scope, draft: Draft) -> None:
+    if scope.actor.kind is ActorKind.VENDOR:
+        raise Forbidden("insufficient permissions")
+    if draft.user is None and not draft.email and not draft.imported:
+        raise ValidationFailed(
+            "customer_id or customer_email is required", field="customer_id", code="required"
+        )
+    if not draft.lines and not draft.imported:
+        raise ValidationFailed("products is required", field="products", code="required")
+    if draft.status is not None and scope.actor.kind in _CHOOSES_STATUS:
+        check_letter(draft.status)
+    if draft.imported and scope.actor.kind is not ActorKind.SYSTEM:
+        raise Forbidden("only the system imports orders")
+
+
+def _check_buyer(scope: Scope, parties: Parties) -> None:
+    """Refuse a customer who orders in another's name."""
+    buyer_id = parties.buyer.id if parties.buyer is not None else None
+    if scope.actor.kind is ActorKind.CUSTOMER and buyer_id != scope.actor.user_id:
+        raise Forbidden("insufficient permissions")
+
+
+async def _lines(scope: Scope, draft: Draft) -> list[PricedLine]:
+    if not draft.lines:
+        return []
+    offers = await offers_for(scope, [line.product for line in draft.lines])
+    return price_lines(
+        draft.lines, offers, trusted=_prices_are_trusted(scope, draft), imported=draft.imported
+    )
+
+
+def _prices_are_trusted(scope: Scope, draft: Draft) -> bool:
+    return draft.priced or scope.actor.kind in _STAFF
+
+
+async def _refuse_impossible(scope: Scope, parties: Parties, lines: Sequence[PricedLine]) -> None:
+    refuse_unsaleable(lines)
+    refuse_unavailable(scope, parties, lines)
+    short = is_short(lines)
+    if short:
+        raise await stock.out_of_stock(scope, short)
+
+
+# --- What is written -------------------------------------------------------------------------------------------------------
+
+
+def _compose(
+    scope: Scope, draft: Draft, parties: Parties, lines: Sequence[PricedLine]
+) -> tuple[dict[str, Any], Sequence[DraftPayment]]:
+    """Give every column of the order, and what was received for it."""
+    totals = _totals(scope, draft, parties, lines)
+    status = _start(scope, draft, parties.payment)
+    payments = _payments(draft, parties.payment, status, totals.total_cents)
+    paid = sum(payment.amount_cents for payment in payments)
+    buyer = parties.buyer
+    created_at = (draft.created_at if draft.imported else None) or scope.now
+    origin = draft.origin or ("import" if draft.imported else _origin(scope))
+    columns = {
+        "public_id": uuid7(),
+        "user_id": buyer.id if buyer else None,
+        "vendor_id": shared_vendor(lines),
+        "status": status,
+        "stock_state": stock.NOTHING if draft.imported else HOLDS[status],
+        "origin": origin,
+        "currency": scope.store.currency,
+        "subtotal_cents": totals.subtotal_cents,
+        "discount_cents": totals.discount_cents,
+        "shipping_cents": totals.shipping_cents,
+        "surcharge_cents": totals.surcharge_cents,
+        "tax_cents": totals.tax_cents,
+        "total_cents": totals.total_cents,
+        "paid_cents": paid,
+        "payment_status": payment_status(totals.total_cents, paid),
+        "payment_method_id": parties.payment.id if parties.payment else None,
+        "shipping_method_id": parties.shipping.id if parties.shipping else None,
+        "tracking_code": draft.tracking_code or None,
+        "email": draft.email or (buyer.email if buyer else ""),
+        "firstname": draft.firstname or (buyer.firstname if buyer else ""),
+        "lastname": draft.lastname or (buyer.lastname if buyer else ""),
+        "phone": draft.phone or (buyer.phone if buyer else ""),
+        "notes": draft.notes,
+        "details": draft.details,
+        "ip_address": draft.ip_address or scope.client_ip,
+        "fields_data": dict(draft.fields),
+        "imported": draft.imported,
+        "hold_until": _hold_until(scope, origin, status, parties.payment),
+        "created_at": created_at,
+        "updated_at": created_at,
+    }
+    return columns, payments
+
+
+def _totals(scope: Scope, draft: Draft, parties: Parties, lines: Sequence[PricedLine]) -> Totals:
+    if draft.imported:
+        return _imported_totals(draft, lines)
+    return add_up(
+        [line.goods for line in lines],
+        rate=parties.shipping.rate if parties.shipping else None,
+        surcharge=parties.payment.surcharge if parties.payment else None,
+        discount_cents=draft.discount_cents if _prices_are_trusted(scope, draft) else 0,
+    )
+
+
+def _imported_totals(draft: Draft, lines: Sequence[PricedLine]) -> Totals:
+    """Add up what was sold and its freight; an order without lines costs what it is said to (decisions section 9, Olist)."""
+    totals = add_up(
+        [line.goods for line in lines],
+        discount_cents=draft.discount_cents,
+        known_shipping_cents=sum(line.shipping_cents for line in lines),
+    )
+    return totals if draft.total_cents is None else replace(totals, total_cents=draft.total_cents)
+
+
+def _start(scope: Scope, draft: Draft, payment: WayToPay | None) -> str:
+    if draft.status is not None and scope.actor.kind in _CHOOSES_STATUS:
+        return draft.status
+    return PROCESSED if payment is not None and payment.settles_at_once else OPEN
+
+
+def _payments(
+    draft: Draft, payment: WayToPay | None, status: str, total_cents: int
+) -> Sequence[DraftPayment]:
+    """Give what was received: as imported, or the whole total where the method settles at once and the order starts as paid."""
+    if draft.imported:
+        return draft.payments
+    if (
+        payment is None
+        or not payment.settles_at_once
+        or status not in (PROCESSED, COMPLETE)
+        or not total_cents
+    ):
+        return ()
+    return (DraftPayment(total_cents, kind=payment.processor),)
+
+
+def _origin(scope: Scope) -> str:
+    if scope.family == "legacy":
+        return "legacy"
+    return _ORIGINS.get(scope.actor.kind, "admin")
+
+
+def _hold_until(scope: Scope, origin: str, status: str, payment: WayToPay | None) -> datetime | None:
+    """Say until when an unpaid checkout holds its stock; whatever staff, apps and imports make never expires."""
+    if origin != "storefront" or status != OPEN:
+        return None
+    minutes = payment.hold_minutes if payment is not None else _DEFAULT_HOLD_MINUTES
+    return scope.now + timedelta(minutes=minutes) if minutes else None
+
+
+async def _take_stock(scope: Scope, stock_state: str, lines: Sequence[PricedLine]) -> None:
+    per_unit = stock.PER_UNIT.get((stock.NOTHING, stock_state))
+    if per_unit is not None:
+        units = tracked_units(lines)
+        await stock.change(scope, {product: per_unit.times(count) for product, count in units.items()})
+
+
+async def _tell(
+    scope: Scope, order: Mapping[str, Any], parties: Parties, lines: Sequence[PricedLine]
+) -> None:
+    """Write `order.created` from what is at hand: nothing has to be read back."""
+    buyer = parties.buyer
+    name = f"{order['firstname']} {order['lastname']}".strip()
+    facts = events.OrderFacts(
+        id=order["public_id"],
+        status=order["status"],
+        total_cents=order["total_cents"],
+        currency=order["currency"],
+        customer=events.Customer(buyer.public_id if buyer else None, name, order["email"]),
+        items=[
+            events.Item(line.offer.public_id, line.offer.name, line.quantity, line.price_cents)
+            for line in lines
+        ],
+        created_at=order["created_at"],
+        tracking_code=order["tracking_code"],
+    )
+    await events.record(scope, events.ORDER_CREATED, events.ORDER, facts.id, events.order(facts))

@@ -1,0 +1,65 @@
+"""Speak HTTP on each connection as aiohttp does, save where it answers itself, before there is a request for the application."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+
+from kernel import ids, logging
+from kernel.errors import MalformedRequest
+from rest_facade.responses import UNEXPECTED
+from server import graphql_errors
+from server.middleware.request_id import HEADER
+
+# A connection that sends nothing, or half a request's head, is closed after this; proxies keep theirs for 60.
+IDLE_SECONDS = 75.0
+OPTIONS: dict[str, Any] = {"keepalive_timeout": IDLE_SECONDS, "access_log": None}
+
+
+class Connection(RequestHandler):
+    """Answer what is no HTTP, or what failed outside the middleware, with a request id and in JSON.
+
+    Whose address it would have been is unknown, so the form is the one that holds `error`, `message` and `status` at once.
+    """
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer a request that could not be read (400), or an accident in aiohttp itself (500)."""
+        request_id = ids.request_id_from(request.headers.get(HEADER))
+        if status < 500:
+            logging.event("bad request", status=status, request_id=request_id, error=type(exc).__name__)
+            refusal = MalformedRequest("bad request", detail="this is not HTTP as this server reads it")
+            answer = graphql_errors.render(refusal)
+        else:
+            logging.failure(UNEXPECTED, exc or RuntimeError(message or ""), request_id=request_id)
+            answer = graphql_errors.accident(False)
+        if request.writer.output_size > 0:
+            raise ConnectionError("a part of another answer was sent already")
+        answer.headers[HEADER] = request_id
+        answer.force_close()
+        return answer
+
+
+class _Server(web.Server):
+    def __call__(self) -> RequestHandler:
+        return Connection(self, loop=asyncio.get_running_loop(), **OPTIONS)
+
+
+class Runner(web.AppRunner):
+    """Run the application on our own connections."""
+
+    __slots__ = ()
+
+    async def _make_server(self) -> web.Server:
+        made = await super()._make_server()
+        return _Server(made.request_handler, request_factory=made.request_factory)

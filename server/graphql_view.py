@@ -1,0 +1,187 @@
+"""Serve `/graphql`: bytes in, a prepared document executed, bytes out."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+from urllib.parse import parse_qsl
+
+import orjson
+from aiohttp import web
+
+from graphql import OperationDefinitionNode
+
+from kernel.errors import MalformedRequest, Refusal, TooComplex, Unauthenticated
+from kernel.json_bodies import MalformedBody, load_value
+from kernel.scope import ActorKind, Scope
+from resolvers import root
+from resolvers.persisted import find_document, keep_document
+from rest_facade.bodies import read_raw
+from rest_facade.routing import scope_of
+from schema.documents import MAX_COST, Documents, Prepared, cost_of
+from schema.execution import Call, formatted, graphql_code, run
+from server.playground import add_asset_routes, playground
+
+DOCUMENTS = web.AppKey("documents", Documents)
+_JSON = "application/json"
+_RESPONSE_JSON = "application/graphql-response+json"
+
+
+def add_routes(app: web.Application) -> None:
+    """Mount `/graphql`, its schema and the playground; documents are prepared against the public schema."""
+    app[DOCUMENTS] = Documents(root.public_schema())
+    app.router.add_post("/graphql", post)
+    app.router.add_get("/graphql", get, allow_head=False)
+    app.router.add_get("/graphql/schema", schema_text)
+    app.router.add_get("/graphql/playground", playground)
+    add_asset_routes(app)
+
+
+async def post(request: web.Request) -> web.Response:
+    """Answer a document sent by POST."""
+    if request.content_type not in (_JSON, "application/graphql-response+json", "application/octet-stream", ""):
+        return _refused(request, 415 if _wants_response_json(request) else 400, "the content type must be application/json")
+    try:
+        body = load_value(await read_raw(request))
+    except MalformedBody as problem:
+        return _refused(request, 400, f"invalid request body: {problem}")
+    if isinstance(body, list):
+        return _refused(request, 400, "batches are not supported; send one operation")
+    if not isinstance(body, dict):
+        return _refused(request, 400, "the body must be a JSON object")
+    return await _answer(request, body, mutations=True)
+
+
+async def get(request: web.Request) -> web.Response:
+    """Answer a query sent by GET; a mutation is 405."""
+    given: dict[str, Any] = dict(parse_qsl(request.rel_url.raw_query_string, keep_blank_values=True))
+    for name in ("variables", "extensions"):
+        if name in given:
+            try:
+                given[name] = load_value(given[name].encode("utf-8", "surrogatepass")) if given[name] else None
+            except MalformedBody as problem:
+                return _refused(request, 400, f"{name}: {problem}")
+    return await _answer(request, given, mutations=False)
+
+
+async def schema_text(_request: web.Request) -> web.Response:
+    """Show the public schema in SDL."""
+    return web.Response(text=root.public().as_str(), content_type="text/plain")
+
+
+async def _answer(request: web.Request, body: dict[str, Any], *, mutations: bool) -> web.Response:
+    scope = scope_of(request)
+    problem = _malformed(body)
+    if problem:
+        return _refused(request, 400, problem)
+    try:
+        text = await _text_of(scope, body)
+    except Refusal as refusal:
+        return _shown_refusal(request, refusal)
+    if text is None:
+        return _respond(
+            request,
+            200,
+            {"errors": [{"message": "persisted document not found", "extensions": {"code": "PERSISTED_DOCUMENT_NOT_FOUND"}}]},
+            400,
+        )
+    documents = request.app[DOCUMENTS]
+    variables: dict[str, Any] = body.get("variables") or {}
+    try:
+        prepared = documents.get(text)
+        if prepared.errors:
+            return _respond(request, 200, {"errors": [formatted(error, scope) for error in prepared.errors]}, 400)
+        name = body.get("operationName") or None
+        operation = prepared.operation(name)
+        if scope.actor.kind is ActorKind.ANONYMOUS and not _only_introspects(operation):
+            raise Unauthenticated("missing authorization header")
+        if operation is None:
+            return _refused(request, 400, _no_operation(prepared, name))
+        if operation.operation.value == "mutation" and not mutations:
+            return web.Response(status=405, headers={"Allow": "POST"})
+        cost = cost_of(documents.schema, prepared, operation, variables)
+        if cost > MAX_COST:
+            raise TooComplex(f"the cost of the document is {cost}; at most {MAX_COST} is allowed", details={"cost": cost})
+    except Unauthenticated:
+        raise
+    except Refusal as refusal:
+        return _shown_refusal(request, refusal)
+    result = await run(documents.schema, prepared, Call(scope), variables, name)
+    shown: dict[str, Any] = {}
+    if result.errors:
+        shown["errors"] = [formatted(error, scope) for error in result.errors]
+    started = result.data is not None or not result.errors or any(error.path for error in result.errors)
+    if started:
+        shown["data"] = result.data
+    shown["extensions"] = {"cost": cost}
+    return _respond(request, 200, shown, 200 if started else 400)
+
+
+def _only_introspects(operation: OperationDefinitionNode | None) -> bool:
+    """Tell whether an operation asks about the schema alone; a development server answers that to anybody."""
+    if operation is None:
+        return False
+    names = [getattr(node, "name", None) for node in operation.selection_set.selections]
+    return all(name is not None and name.value in ("__schema", "__type") for name in names)
+
+
+def _malformed(body: dict[str, Any]) -> str | None:
+    query, document_id = body.get("query"), body.get("documentId")
+    if query is not None and not isinstance(query, str):
+        return "query must be a string"
+    if document_id is not None and not isinstance(document_id, str):
+        return "documentId must be a string"
+    if not query and not document_id:
+        return "query or documentId is required"
+    if not isinstance(body.get("variables"), dict | None):
+        return "variables must be an object"
+    if not isinstance(body.get("operationName"), str | None):
+        return "operationName must be a string"
+    if not isinstance(body.get("extensions"), dict | None):
+        return "extensions must be an object"
+    return None
+
+
+async def _text_of(scope: Scope, body: dict[str, Any]) -> str | None:
+    """Give the document's text: sent, or registered before. A text sent with its true id is registered."""
+    query, document_id = body.get("query"), body.get("documentId")
+    if document_id is None:
+        return str(query)
+    if not query:
+        return await find_document(scope, document_id)
+    if document_id != "sha256:" + hashlib.sha256(query.encode()).hexdigest():
+        raise MalformedRequest("documentId is not the SHA-256 of the query")
+    await keep_document(scope, document_id, query)
+    return str(query)
+
+
+def _no_operation(prepared: Prepared, name: str | None) -> str:
+    if name:
+        return f"the document has no operation named {name}"
+    if not prepared.operations:
+        return "the document has no operation"
+    return "operationName is required: the document has several operations"
+
+
+def _wants_response_json(request: web.Request) -> bool:
+    return _RESPONSE_JSON in request.headers.get("Accept", "")
+
+
+def _respond(request: web.Request, status: int, shown: dict[str, Any], response_json_status: int) -> web.Response:
+    if _wants_response_json(request):
+        return web.Response(body=orjson.dumps(shown), status=response_json_status, content_type=_RESPONSE_JSON)
+    return web.Response(body=orjson.dumps(shown), status=status, content_type=_JSON)
+
+
+def _refused(request: web.Request, status: int, message: str) -> web.Response:
+    """Say that the request is no well-formed GraphQL request."""
+    return _respond(
+        request, status, {"errors": [{"message": message, "extensions": {"code": "VALIDATION_FAILED"}}]}, status
+    )
+
+
+def _shown_refusal(request: web.Request, refusal: Refusal) -> web.Response:
+    extensions: dict[str, Any] = {"code": graphql_code(refusal)}
+    if refusal.details:
+        extensions["details"] = refusal.details
+    return _respond(request, 200, {"errors": [{"message": refusal.message, "extensions": extensions}]}, refusal.status)

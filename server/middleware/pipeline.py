@@ -1,0 +1,114 @@
+"""Take a request from the socket to its handler and its answer back, in the one order that the contract prescribes.
+
+    request id → access log → errors → address rate → [unknown route, method] → time-out → wrong credentials → store → credential
+    → caller's rate → handler
+
+It is one function instead of a middleware each, because each would cost a coroutine and hide the order. What a step does is in
+the module of its name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from time import perf_counter
+
+from aiohttp import hdrs, web
+from aiohttp.typedefs import Handler, Middleware
+
+from kernel.addresses import client_address
+from kernel.errors import MalformedRequest, Unauthenticated, Unavailable
+from kernel.scope import entered
+from kernel.settings import Settings
+from kernel.text import has_forbidden_characters
+from rest_facade.routing import CLIENT_IP, SCOPE, Needs
+from server.families import Family, family_of
+from server.middleware import access_log, rates, request_id
+from server.middleware.entry import Authenticate, Directory, enter
+from server.middleware.errors import answer_to
+from server.mounting import Terms
+
+
+def pipeline(
+    settings: Settings,
+    terms_of: Mapping[web.AbstractRoute, Terms],
+    limits: rates.Rates,
+    directory: Directory,
+    authenticate: Authenticate,
+) -> Middleware:
+    """Make the application's middleware."""
+    seconds = settings.request_timeout
+    trusted = settings.trusted_proxies
+
+    @web.middleware
+    async def serve(request: web.Request, handler: Handler) -> web.StreamResponse:
+        started = perf_counter()
+        this_request = request_id.begin(request)
+        terms = terms_of.get(request.match_info.route)
+        family = family_of(request.path) if terms is None else terms.family
+        status, refused = access_log.CLIENT_GONE, None
+        try:
+            response = await admit(request, handler, family, terms, this_request)
+            status = response.status
+        except Exception as error:
+            if isinstance(error, ConnectionError) and request.transport is None:
+                raise
+            if isinstance(error, web.HTTPException) and error.status < 400:
+                status = error.status
+                raise
+            response, refused = answer_to(error, family.form)
+            status = response.status
+        finally:
+            access_log.write(request, status, started, refused)
+        return response
+
+    async def admit(
+        request: web.Request, handler: Handler, family: Family, terms: Terms | None, this_request: str
+    ) -> web.StreamResponse:
+        address = client_address(
+            request.remote, request.headers.getall(hdrs.X_FORWARDED_FOR, ()) if trusted else (), trusted
+        )
+        request[CLIENT_IP] = address
+        await limits.count_address(request, family, address)
+        if terms is None:
+            return await handler(request)  # aiohttp's own, which raises 404 or 405
+        _refuse_unstorable(request)
+        try:
+            async with asyncio.timeout(seconds):
+                if terms.needs is Needs.NOTHING:
+                    return await handler(request)
+                return await serve_caller(request, handler, terms, address, this_request)
+        except TimeoutError as error:
+            raise Unavailable() from error
+
+    async def serve_caller(
+        request: web.Request, handler: Handler, terms: Terms, address: str, this_request: str
+    ) -> web.StreamResponse:
+        shows_credential = rates.bears_credential(request.headers)
+        if shows_credential:
+            await limits.refuse_guessing(address)
+        try:
+            scope = await enter(
+                request, terms, directory, authenticate, client_ip=address, request_id=this_request
+            )
+            request[SCOPE] = scope
+            await limits.count_caller(request, terms.family, scope)
+            with entered(scope):
+                return await handler(request)
+        except Unauthenticated:
+            if shows_credential:
+                await limits.count_failure(address)
+            raise
+
+    return serve
+
+
+def _refuse_unstorable(request: web.Request) -> None:
+    """Refuse NUL and bytes that are not UTF-8 in the address: no row holds them, and PostgreSQL fails on them."""
+    raw = request.raw_path
+    if "%00" not in raw and (raw.isascii() or not has_forbidden_characters(raw)):
+        return
+    path, _, _ = raw.partition("?")
+    if "%00" in path or has_forbidden_characters(path):
+        raise web.HTTPNotFound
+    raise MalformedRequest("invalid parameter", detail="the query holds NUL or bytes that are not UTF-8")

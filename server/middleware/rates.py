@@ -1,0 +1,112 @@
+"""Slow down who asks too often: per client address, per wrong credential, per app, storefront key and legacy credential."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from aiohttp import hdrs, web
+
+from kernel.addresses import counted_as
+from kernel.errors import RateLimited
+from kernel.scope import Actor, ActorKind, Scope
+from kernel.settings import Settings
+from server.families import Family
+from server.limits import Counters, Verdict
+
+APP_RATE = 120
+STOREFRONT_KEY_RATE = 600
+# The contract's text for a storefront key, which differs from the one for everybody else.
+STOREFRONT_KEY_MESSAGE = "rate_limit_exceeded"
+WAIT_SECONDS = 60
+
+RateOf = Callable[[Actor], int]
+
+REPORTED = web.RequestKey("reported_rate", Verdict)
+"""Holds what X-RateLimit-* will say, in the families that say it."""
+
+_CREDENTIALS = (hdrs.AUTHORIZATION, "X-API-Key", "X-Hub-Signature-256", "X-Hub-Signature")
+
+
+def default_rate_of(actor: Actor) -> int:
+    """Give the requests a minute of an app or a storefront key that has no limit of its own (decisions section 2)."""
+    return APP_RATE if actor.kind is ActorKind.APP else STOREFRONT_KEY_RATE
+
+
+def bears_credential(headers: Mapping[str, str]) -> bool:
+    """Say whether the request shows something that can be wrong: a credential or a gateway's signature."""
+    return any(name in headers for name in _CREDENTIALS)
+
+
+class Rates:
+    """Count requests on the terms of the settings; a rate of 0 is no limit."""
+
+    def __init__(self, settings: Settings, counters: Counters, rate_of: RateOf = default_rate_of) -> None:
+        self._ip_rate = settings.ip_rate
+        self._failed_rate = settings.failed_auth_rate
+        self._legacy_rate = settings.legacy_rate
+        self._counters = counters
+        self._rate_of = rate_of
+
+    async def count_address(self, request: web.Request, family: Family, address: str) -> None:
+        """Count the request against its client's address, before anything else is looked at."""
+        if self._ip_rate and family.is_counted:
+            verdict = await self._counters.hit(f"ip:{counted_as(address)}", self._ip_rate)
+            _report(request, family, verdict)
+            if not verdict.allowed:
+                raise _refusal(self._ip_rate, "from this address")
+
+    async def refuse_guessing(self, address: str) -> None:
+        """Refuse a credential, right or wrong, from an address that showed too many wrong ones: else guessing would go on."""
+        if self._failed_rate:
+            verdict = await self._counters.peek(f"failed:{counted_as(address)}", self._failed_rate)
+            if not verdict.allowed:
+                raise _refusal(self._failed_rate, "with a wrong credential from this address")
+
+    async def count_failure(self, address: str) -> None:
+        """Count a credential that was wrong."""
+        if self._failed_rate:
+            await self._counters.hit(f"failed:{counted_as(address)}", self._failed_rate)
+
+    async def count_caller(self, request: web.Request, family: Family, scope: Scope) -> None:
+        """Count the request against the limit of its app, storefront key or legacy credential."""
+        actor = scope.actor
+        if actor.kind is ActorKind.APP:
+            await self._count(request, family, scope, self._rate_of(actor), "of this app")
+        elif actor.kind is ActorKind.STOREFRONT:
+            message = STOREFRONT_KEY_MESSAGE
+            await self._count(request, family, scope, self._rate_of(actor), "with this key", message)
+        elif self._legacy_rate and family.name == "legacy":
+            await self._count(request, family, scope, self._legacy_rate, "with this credential")
+
+    async def _count(
+        self,
+        request: web.Request,
+        family: Family,
+        scope: Scope,
+        limit: int,
+        whose: str,
+        message: str = "rate limit exceeded",
+    ) -> None:
+        key = f"{family.name if family.name == 'legacy' else 'caller'}:{scope.store.id}:{scope.actor.credential}"
+        verdict = await self._counters.hit(key, limit)
+        _report(request, family, verdict)
+        if not verdict.allowed:
+            raise _refusal(limit, whose, message)
+
+
+def _report(request: web.Request, family: Family, verdict: Verdict) -> None:
+    if family.reports_rates:
+        request[REPORTED] = verdict
+
+
+def _refusal(limit: int, whose: str, message: str = "rate limit exceeded") -> RateLimited:
+    return RateLimited(
+        f"more than {limit} requests a minute {whose}", retry_after=WAIT_SECONDS, message=message
+    )
+
+
+def put(request: web.Request, response: web.StreamResponse) -> None:
+    """Put the three headers on an answer that is about to be sent, in the families that carry them."""
+    verdict = request.get(REPORTED)
+    if verdict is not None:
+        response.headers.update(verdict.headers())
