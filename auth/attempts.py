@@ -49,23 +49,6 @@ async def count_attempt(scope: Scope, purpose: str) -> None:
         raise RateLimited(f"at most {rate} attempts a minute are allowed from one address", retry_after=60)
 
 
-async def forget_old_attempts(scope: Scope) -> None:
-    """Delete counts and wrong attempts that no longer matter; for a periodic job, in the scope of each store."""
-    async with database.transaction(scope):
-        await database.execute(
-            "delete from signin_counts where not exists (select from unnest(recent) as at where at > $1)",
-            scope.now - _MINUTE,
-        )
-        await database.execute(
-            "delete from wrong_attempts where tenant_id = $1 and at <= $2",
-            scope.store.id,
-            scope.now - configured().lockout_window,
-        )
-        await database.execute(
-            "delete from lockouts where tenant_id = $1 and until <= $2", scope.store.id, scope.now
-        )
-
-
 def subject_of_user(user_id: int) -> str:
     """Name the account under which wrong attempts are counted."""
     return f"user:{user_id}"

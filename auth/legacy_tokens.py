@@ -13,7 +13,7 @@ from uuid import UUID
 
 from auth import attempts
 from auth.configuration import configured
-from auth.identify import check_may_enter, complete, prove_among
+from auth.identify import Entrant, check_may_enter, complete, prove_among
 from kernel.documents import Kind, has_cnpj_form, is_email, normalise_document, normalise_email
 from kernel.errors import ValidationFailed
 from kernel.ids import random_token, uuid7
@@ -56,6 +56,11 @@ async def issue_legacy_token(
     readings = _as_email(name) if (email or "").strip() else _as_cnpj(name)
     user = await prove_among(scope, readings, name, password)
     check_may_enter(user)
+    return await give_legacy_token(scope, user, password)
+
+
+async def give_legacy_token(scope: Scope, user: Entrant, password: str | None = None) -> LegacyToken:
+    """Give a token to a user who has proved everything that was asked; this clears its wrong attempts."""
     lifetime = configured().legacy_token_lifetime
     token = f"vlt_{scope.store.public_id.hex}_{random_token(256)}"
     async with database.transaction(scope):

@@ -28,9 +28,9 @@ MAX_QUANTITY = 10**12
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Say which column a given value fills, how it is read, and the code that names a wrong or missing one.
+    """Say which column a given value fills, how it is read, and the code that names a wrong one.
 
-    `required` holds for creation only: a partial update leaves out what it doesn't change.
+    `required` is the code for one that is blank, or missing on creation: a partial update leaves out what it doesn't change.
     """
 
     column: str
@@ -56,15 +56,20 @@ def check_fields(
     columns: dict[str, Any] = {}
     wrong: dict[str, tuple[str, str]] = {}
     for name, field in fields.items():
+        if field.required and (creating or name in given) and _is_blank(given.get(name)):
+            wrong[name] = (field.required, f"{name} is required")
+            continue
         if name not in given:
-            if creating and field.required:
-                wrong[name] = (field.required, f"{name} is required")
             continue
         try:
             columns[field.column] = field.read(given[name])
         except Malformed as error:
             wrong[name] = (field.code, f"{name} {error}")
     return columns, wrong
+
+
+def _is_blank(value: object) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def refuse_wrong(wrong: Mapping[str, tuple[str, str]]) -> None:

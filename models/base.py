@@ -51,8 +51,8 @@ class StoreModel(Model):
     """
 
     id = fields.BigIntField(primary_key=True)
-    public_id: UUID = fields.UUIDField(default=uuid7)  # type: ignore[assignment]
-    tenant_id: int = fields.BigIntField()  # type: ignore[assignment]
+    public_id: UUID = fields.UUIDField(default=uuid7)
+    tenant_id: int = fields.BigIntField()
 
     class Meta:
         abstract = True
@@ -81,8 +81,8 @@ class StoreModel(Model):
 class Timestamped(StoreModel):
     """Add the moments of creation and of the last change (UTC)."""
 
-    created_at: datetime = fields.DatetimeField(default=now)  # type: ignore[assignment]
-    updated_at: datetime = fields.DatetimeField(default=now)  # type: ignore[assignment]
+    created_at: datetime = fields.DatetimeField(default=now)
+    updated_at: datetime = fields.DatetimeField(default=now)
 
     class Meta:
         abstract = True
@@ -92,7 +92,7 @@ class Timestamped(StoreModel):
 class Erasable(Timestamped):
     """Add hiding: a deleted record is absent everywhere, while what orders show of it stays."""
 
-    deleted_at: datetime | None = fields.DatetimeField(null=True)  # type: ignore[assignment]
+    deleted_at: datetime | None = fields.DatetimeField(null=True)
 
     class Meta:
         abstract = True

@@ -33,7 +33,8 @@ from models.failures import constraint_of as constraint_of
 from models.failures import translated as translated
 from models.failures import translation_of
 from models.listening import Listener, Notified
-from models.pool import NO_STORE, DatabaseSettings, StoreConnection, StorePool, open_pool, store_of_task
+from models.pool import NO_STORE, StoreConnection, StorePool, close_pool, open_pool, store_of_task
+from models.pool import DatabaseSettings as DatabaseSettings
 from models.pool import StatementCount as StatementCount
 from models.pool import counting as counting
 from models.transactions import AfterCommit, Transaction, open_transaction
@@ -108,7 +109,7 @@ class _Database:
         await self.listener.close()
         for pool in (self._worker, self._spare):
             if pool is not None:
-                await pool.close()
+                await close_pool(pool)
         await self.context.close_connections()
 
 

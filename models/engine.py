@@ -86,12 +86,12 @@ class TransactionClient(TransactionWrapper):
         self._parent = client
         self.log = client.log
         self.connection_name = client.connection_name
-        self.transaction = transaction
+        self.ours = transaction
         self._finalized = False
 
     def acquire_connection(self) -> Any:
         """Reserve the transaction's connection for one statement."""
-        return _Reserved(self.transaction)
+        return _Reserved(self.ours)
 
     def _in_transaction(self) -> TransactionContext:
         return _Savepoint(self)
@@ -132,7 +132,7 @@ class OpenTransaction(TransactionContext):
         self._theirs: ConnectionToken
         self._transaction: Transaction
 
-    async def __aenter__(self) -> TransactionClient:  # type: ignore[override]  # it wants Tortoise's abstract class
+    async def __aenter__(self) -> TransactionClient:
         transaction = Transaction(self._pool or await self._client.pool(), store_of_task())
         await _with_our_errors(transaction.begin)
         # From here to the return nothing awaits, so no cancellation can come between.
@@ -163,9 +163,9 @@ class _Savepoint(TransactionContext):
 
     def __init__(self, client: TransactionClient) -> None:
         self._client = client
-        self._savepoint = client.transaction.savepoint()
+        self._savepoint = client.ours.savepoint()
 
-    async def __aenter__(self) -> TransactionClient:  # type: ignore[override]
+    async def __aenter__(self) -> TransactionClient:
         await self._savepoint.__aenter__()
         return self._client
 
@@ -188,4 +188,3 @@ async def _with_our_errors(work: Callable[[], Awaitable[T]]) -> T:
 
 
 client_class = StoreClient
-

@@ -1,11 +1,11 @@
 """Name what can go wrong at the database: one tree for our own SQL and for Tortoise's, whichever driver error lies beneath.
 
-    Unavailable              the database is away, the work was cut off, or two transactions met: the same request may be sent again
-    ConstraintViolation      a rule of the tables refused the row; also a Tortoise IntegrityError, which Tortoise's own code catches
-    ├── UniqueViolation
-    ├── CheckViolation
-    └── ReferenceViolation   a row that is pointed at is absent, or is still pointed at
-    WrongStore               row-level security or a missing grant refused: a programming error
+Unavailable              the database is away, the work was cut off, or two transactions met: the same request may be sent again
+ConstraintViolation      a rule of the tables refused the row; also a Tortoise IntegrityError, which Tortoise's own code catches
+├── UniqueViolation
+├── CheckViolation
+└── ReferenceViolation   a row that is pointed at is absent, or is still pointed at
+WrongStore               row-level security or a missing grant refused: a programming error
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kernel.errors import Unavailable
 from models.base import WrongStore
 
 
-class ConstraintViolation(IntegrityError):  # type: ignore[misc]  # Tortoise's exceptions use a metaclass mypy can't follow
+class ConstraintViolation(IntegrityError):
     """Say that a constraint refused the row; `constraint` is its name in the database."""
 
     def __init__(self, constraint: str, message: str) -> None:

@@ -33,7 +33,6 @@ class Listener:
         self._channels: dict[str, list[Notified]] = {}
         self._after_gap: list[AfterGap] = []
         self._task: asyncio.Task[None] | None = None
-        self._connection: asyncpg.Connection | None = None
         self._called: set[asyncio.Future[Any]] = set()
         self._changed = asyncio.Event()
         self._listening: dict[str, asyncio.Event] = {}
@@ -66,12 +65,13 @@ class Listener:
             try:
                 connection = await self._connect()
                 try:
-                    await self._catch_up(connection, set())
+                    known: set[str] = set()
+                    await self._catch_up(connection, known)
                     if not is_first:
                         for after_gap in self._after_gap:
                             self._call(after_gap)
                     is_first, pause = False, FIRST_PAUSE
-                    await self._stay(connection)
+                    await self._stay(connection, known)
                 finally:
                     connection.terminate()
             except asyncio.CancelledError:
@@ -88,12 +88,10 @@ class Listener:
             self._settings.url, timeout=self._settings.acquire_seconds, server_settings=server_settings
         )
 
-    async def _stay(self, connection: asyncpg.Connection) -> None:
+    async def _stay(self, connection: asyncpg.Connection, known: set[str]) -> None:
         """Add channels as they are asked for and look now and then whether the server is there; raise when it is not."""
-        lost = asyncio.Event()
-        connection.add_termination_listener(lambda _: (lost.set(), self._changed.set()))
-        known = set(self._channels)
-        while not lost.is_set() and not connection.is_closed():
+        connection.add_termination_listener(lambda _: self._changed.set())
+        while not connection.is_closed():
             try:
                 async with asyncio.timeout(CHECK_EVERY):
                     await self._changed.wait()

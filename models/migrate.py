@@ -113,7 +113,9 @@ async def unwritten_changes() -> list[str]:
 
 
 async def _connect(url: str) -> asyncpg.Connection:
-    connection = await asyncpg.connect(url, timeout=30, server_settings={"application_name": "vitrine migrate"})
+    connection = await asyncpg.connect(
+        url, timeout=30, server_settings={"application_name": "vitrine migrate"}
+    )
     if connection.get_server_version().major < OLDEST_POSTGRESQL:
         await connection.close()
         raise CannotMigrate(f"PostgreSQL {OLDEST_POSTGRESQL} or newer is needed")

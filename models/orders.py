@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tortoise import fields
 
-from models.base import Erasable, StoreManager, StoreModel
 from kernel.clock import now
+from models.base import Erasable, StoreManager, StoreModel
 
 
 class Order(Erasable):

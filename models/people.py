@@ -5,8 +5,8 @@ from __future__ import annotations
 from tortoise import fields
 from tortoise.contrib.postgres.fields import ArrayField
 
-from models.base import Erasable, StoreManager, StoreModel
 from kernel.clock import now
+from models.base import Erasable, StoreManager, StoreModel
 
 
 class User(Erasable):

@@ -30,13 +30,16 @@ from kernel.scope import current_scope
 PINNED_ASYNCPG = "0.32.0"
 NO_STORE = 0
 SETTLE_SECONDS = 5.0
+CLOSE_SECONDS = 10.0
 _BIND = "select set_config('vitrine.tenant', $1, false)"
 _OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select set_config('vitrine.tenant'")
 
 logger = logging.getLogger("vitrine.database")
 
 if asyncpg.__version__ != PINNED_ASYNCPG:
-    raise ImportError(f"models/pool.py knows the inside of asyncpg {PINNED_ASYNCPG}; found {asyncpg.__version__}")
+    raise ImportError(
+        f"models/pool.py knows the inside of asyncpg {PINNED_ASYNCPG}; found {asyncpg.__version__}"
+    )
 
 
 @dataclass(frozen=True)
@@ -175,7 +178,7 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
             raise asyncpg.InterfaceError("pool is closing")
         holder = self._idle_holder(store) or await self._wait_for_holder()
         try:
-            connection = holder._con
+            connection: StoreConnection | None = holder._con
             if connection is None or connection.is_closed() or holder._generation != self._generation:
                 await holder.acquire()  # asyncpg's own way: it connects
                 connection = holder._con
@@ -185,6 +188,7 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
             self._queue.put_nowait(holder)
             self._schedule_min_size_maintenance()
             raise
+        assert connection is not None
         if connection.store != store:
             try:
                 await connection.bind(store)
@@ -305,3 +309,12 @@ async def open_pool(
     )
     await pool
     return pool
+
+
+async def close_pool(pool: StorePool) -> None:
+    """Close a pool; after ten seconds with connections still in use, cut them off."""
+    try:
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await pool.close()
+    except TimeoutError:
+        logger.warning("connections were still in use and have been cut off")

@@ -135,9 +135,18 @@ def _statements(schema: str, stores: list[str], with_roles: bool) -> list[str]:
         ),
         *(f"GRANT {rights} ON {tables} TO {role}" for role, rights, tables in _PLATFORM_GRANTS),
         *(f"GRANT {rights} ON {table} TO {WORKER}" for table, rights in across.items()),
-        *(f"CREATE POLICY across_stores ON {table} TO {WORKER} USING (true)" for table in (*across, "tenants")),
-        *(f"CREATE POLICY searched ON {table} FOR SELECT TO {SEARCH} USING (true)" for table in _SEARCHED.values()),
-        *(f"GRANT SELECT (tenant_id, id, deleted_at, search) ON {table} TO {SEARCH}" for table in _SEARCHED.values()),
+        *(
+            f"CREATE POLICY across_stores ON {table} TO {WORKER} USING (true)"
+            for table in (*across, "tenants")
+        ),
+        *(
+            f"CREATE POLICY searched ON {table} FOR SELECT TO {SEARCH} USING (true)"
+            for table in _SEARCHED.values()
+        ),
+        *(
+            f"GRANT SELECT (tenant_id, id, deleted_at, search) ON {table} TO {SEARCH}"
+            for table in _SEARCHED.values()
+        ),
     ]
 
 

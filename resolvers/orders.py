@@ -9,7 +9,6 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.orders import delete, edit, lifecycle, place
-from domain.orders.draft import draft_from
 from domain.orders.read import ORDERS
 from kernel.scope import Scope
 from resolvers.changes import DeletedRecord, deleted, renamed, shown
@@ -60,14 +59,15 @@ class OrderMutations:
     async def order_create(self, info: Info, input: OrderInput) -> Order | None:
         """Place an order."""
         scope = info.context.scope
-        placed = await place.place_order(scope, draft_from({**_in_domain_words(input), "origin": _origin(scope)}))
+        placed = await place.place_order(scope, {**_in_domain_words(input), "origin": _origin(scope)})
         return await shown(info, ORDERS, placed.id)
 
     @root(_WRITE_OR_VENDOR, "Change an order. New `items` replace all lines, while it is `O` or `B`; totals are computed anew.")
     async def order_update(self, info: Info, id: Ident, input: OrderInput) -> Order | None:
         """Change an order."""
-        number = await edit.update_order(info.context.scope, id, _in_domain_words(input))
-        return await shown(info, ORDERS, number)
+        scope = info.context.scope
+        changed = await edit.update_order(scope, id, _in_domain_words(input), force=scope.family == "legacy")
+        return await shown(info, ORDERS, changed.id)
 
     @root(
         _WRITE_OR_VENDOR,

@@ -238,7 +238,7 @@ class _Coster:
         self.operation = operation
         self.variables = variables
         self.defaults = {
-            node.variable.name.value: node.default_value for node in operation.variable_definitions
+            node.variable.name.value: node.default_value for node in operation.variable_definitions or ()
         }
         self.known: dict[tuple[str, str, int | None], int] = {}
 
@@ -295,7 +295,7 @@ class _Coster:
             described = field.args.get(name)
             if described is None:
                 continue
-            given = next((argument.value for argument in node.arguments if argument.name.value == name), None)
+            given = next((argument.value for argument in node.arguments or () if argument.name.value == name), None)
             value = self._value(given)
             if value is None:
                 default = described.default_value

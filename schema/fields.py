@@ -101,7 +101,7 @@ def embedded(description: str) -> Any:
 
 def _field(source: Source, description: str, access: Access | None, internal: bool) -> Any:
     if access is not None:
-        description = f"{description} Seen by {access.describe()}."
+        description = f"{description} Seen by {_described(access)}."
     metadata: dict[str, Any] = {SOURCE: source, INTERNAL: internal}
     if access is not None:
         metadata[ACCESS] = access
@@ -116,7 +116,7 @@ def entity(described: Entity, name: str, description: str) -> Callable[[type[T]]
         access: Access = described.visible.access  # type: ignore[attr-defined]
         cls.__entity__ = described  # type: ignore[attr-defined]
         cls.__access__ = access  # type: ignore[attr-defined]
-        return strawberry.type(cls, name=name, description=f"{description} Read by {access.describe()}.")
+        return strawberry.type(cls, name=name, description=f"{description} Read by {_described(access)}.")
 
     return decorate
 
@@ -150,11 +150,15 @@ def root(
         return strawberry.field(
             resolver=checked,
             name=name,
-            description=f"{description} Open to {access.describe()}.",
+            description=f"{description} Open to {_described(access)}.",
             metadata={ACCESS: access, INTERNAL: internal},
         )
 
     return decorate
+
+
+def _described(access: Access) -> str:
+    return access.describe().removesuffix(".")
 
 
 def source_of(field: GraphQLField) -> Source | None:

@@ -66,12 +66,9 @@ def field(name: str, written: str) -> Field[Any]:
     `-> User.sessions` is a foreign key and the name of the way back.
     """
     if reference := _REFERENCE.fullmatch(written):
-        made: Field[Any] = fields.ForeignKeyField(
-            f"models.{reference['model']}",
-            source_field=f"{name}_id",
-            related_name=reference["related_name"],
-            null=bool(reference["null"]),
-        )
+        to, related_name = f"models.{reference['model']}", reference["related_name"]
+        null: Any = bool(reference["null"])
+        made: Field[Any] = fields.ForeignKeyField(to, related_name, null=null, source_field=f"{name}_id")
         return made
     column = _COLUMN.fullmatch(written)
     if column is None:

@@ -1,5 +1,6 @@
 """Under which account PostgreSQL runs, and how a command is started under it."""
 
+import errno
 import json
 import os
 import pwd
@@ -40,9 +41,14 @@ class Account:
         return [sys.executable, "-I", "-S", str(LAUNCHER), json.dumps(order), *program]
 
     def own(self, path: Path) -> None:
-        """Give a file or folder made by root to this account."""
-        if self.uid != os.geteuid():
+        """Give a file or folder made by root to this account, where root is allowed to."""
+        if self.uid == os.geteuid():
+            return
+        try:
             os.chown(path, self.uid, self.gid, follow_symlinks=False)
+        except OSError as problem:
+            if problem.errno not in (errno.EPERM, errno.EINVAL):
+                raise  # otherwise the launcher finds a way in which root's files are the account's, or says why not
 
     def own_tree(self, top: Path) -> None:
         """Give a folder and everything in it to this account, following no symbolic link."""

@@ -6,6 +6,9 @@ something would be out of reach, the account keeps one capability to pass: DAC_R
 container grants only that. PostgreSQL asks access(2), which forgets an ordinary account's capabilities unless the
 secure bit NO_SETUID_FIXUP is set.
 
+Where root may become nobody else (a container without capabilities, a sandbox that knows one user), a user namespace
+gives this process the account's id in its own eyes; to the files outside it stays who it is.
+
 Not a `preexec_fn`, which may deadlock in a process with threads; not setpriv(1), which not every system has.
 """
 
@@ -15,11 +18,12 @@ import os
 import struct
 import sys
 
-# linux/prctl.h, linux/securebits.h, linux/capability.h
+# linux/prctl.h, linux/securebits.h, linux/capability.h, linux/sched.h
 PR_SET_SECUREBITS, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 28, 38, 47, 2
 NO_SETUID_FIXUP = 1 << 2
 CAPABILITY_VERSION_3 = 0x20080522
 DAC_OVERRIDE, DAC_READ_SEARCH = 1, 2
+CLONE_NEWUSER = 0x10000000
 
 
 def main() -> None:
@@ -32,7 +36,11 @@ def main() -> None:
         os.setgid(order["gid"])
         os.setuid(order["uid"])
     except OSError as problem:
-        sys.exit(f"root must run PostgreSQL under the account {order['uid']} and can't become it: {problem}")
+        if not rename_oneself(libc, order["uid"], order["gid"]):
+            sys.exit(
+                f"root must run PostgreSQL under the account {order['uid']} and can't become it: {problem}"
+            )
+        may_pass = False
     if may_pass:
         keep_what_is_needed(libc, order["reach"])
     unreachable = first_unreachable(order["reach"])
@@ -43,6 +51,20 @@ def main() -> None:
         )
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     os.execv(program[0], program)
+
+
+def rename_oneself(libc: ctypes.CDLL, uid: int, gid: int) -> bool:
+    """Enter a user namespace in which we bear another id, and tell whether that was possible."""
+    maps = {"uid_map": f"{uid} {os.geteuid()} 1", "setgroups": "deny", "gid_map": f"{gid} {os.getegid()} 1"}
+    if libc.unshare(CLONE_NEWUSER) != 0:
+        return False
+    try:
+        for name, line in maps.items():
+            with open(f"/proc/self/{name}", "w") as file:
+                file.write(line)
+    except OSError:
+        return False
+    return os.geteuid() == uid
 
 
 def keep_what_is_needed(libc: ctypes.CDLL, paths: list[str]) -> None:

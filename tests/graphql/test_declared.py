@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 
 import pytest
 from graphql import (
@@ -30,9 +29,8 @@ PERSONAL = {
 }
 
 
-def _schemas() -> Iterator[tuple[str, GraphQLSchema]]:
-    yield "public", root.public_schema()
-    yield "internal", root.internal_schema()
+def _schemas() -> list[tuple[str, GraphQLSchema]]:
+    return [("public", root.public_schema()), ("internal", root.internal_schema())]
 
 
 def _objects(schema: GraphQLSchema) -> list[GraphQLObjectType]:

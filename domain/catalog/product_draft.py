@@ -1,0 +1,166 @@
+"""Read what is wanted of a product, without asking the database anything: fields, places in the catalogue, pictures, features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from domain.fields import (
+    MAX_NAME,
+    MAX_QUANTITY,
+    Field,
+    Given,
+    cents,
+    check_fields,
+    flag,
+    letter_of,
+    moment,
+    name_text,
+    one_of,
+    short_text,
+    text,
+    whole,
+)
+from kernel.ids import uuid7
+from kernel.letters import PRODUCT_LETTERS
+from kernel.scope import ActorKind, Scope
+from kernel.text import Malformed, shown, slug
+
+PENDING = "P"
+MAX_IMAGES = 100
+MAX_CATEGORIES = 100
+MAX_FEATURES = 500
+_MAX_URL = 2_048
+_IMAGE_SCHEMES = ("http://", "https://", "/")
+
+
+def trimmed(value: object) -> object:
+    """Read a short text without the spaces around it."""
+    return str(short_text(value)).strip()
+
+
+def slug_text(value: object) -> object:
+    """Read the part of an address that names a product; empty when nothing of it can stand in an address."""
+    return slug(str(text()(value)))
+
+
+def image_url(value: object) -> object:
+    """Read the link to a picture; it is shown to browsers, so nothing but http, https and the store's own paths."""
+    url = str(text(_MAX_URL, blank=False)(value))
+    if not url.startswith(_IMAGE_SCHEMES):
+        raise Malformed(f"is {shown(url)}; expected an http or https address")
+    return url
+
+
+PRODUCT_FIELDS: Mapping[str, Field] = {
+    "name": Field("name", name_text, code="name_invalid", required="name_required"),
+    "sku": Field("sku", trimmed, code="sku_invalid"),
+    "slug": Field("slug", slug_text, code="slug_invalid"),
+    "description": Field("description", text()),
+    "short_description": Field("short_description", text()),
+    "status": Field("status", letter_of(PRODUCT_LETTERS), code="status_invalid"),
+    "price_cents": Field("price_cents", cents(), code="price_invalid", required="required"),
+    "compare_at_cents": Field("compare_at_cents", cents(nullable=True), code="price_invalid"),
+    # What can be sold; stored as that plus what open orders have reserved (decisions section 1, Stock).
+    "stock": Field("stock", whole(0, MAX_QUANTITY), code="stock_invalid"),
+    "tracking": Field("tracking", one_of("B", "D"), code="tracking_invalid"),
+    "weight_grams": Field("weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
+    "is_edp": Field("is_edp", flag),
+    "free_shipping": Field("free_shipping", flag),
+    "min_quantity": Field("min_quantity", whole(), code="quantity_invalid"),
+    "max_quantity": Field("max_quantity", whole(), code="quantity_invalid"),
+}
+# What the demo and the importers know of the past.
+SYSTEM_FIELDS: Mapping[str, Field] = {**PRODUCT_FIELDS, "created_at": Field("created_at", moment)}
+
+IMAGE_FIELDS: Mapping[str, Field] = {
+    "url": Field("url", image_url, code="url_invalid", required="required"),
+    "alt": Field("alt", text(MAX_NAME)),
+    "width": Field("width", whole()),
+    "height": Field("height", whole()),
+}
+
+Wrong = dict[str, tuple[str, str]]
+
+
+@dataclass(slots=True)
+class ProductDraft:
+    """Hold one product on its way into the catalogue: what was asked for, and what was found out about it since.
+
+    `columns` hold what fills the product's row (`stock` apart from it: see the write). `product_id` is null for one that is to be
+    made. `vendor`, `category`, `categories` and `features` hold what was given; absent parts are None and stay as they are.
+    `wrong` collects what is wrong, by field.
+    """
+
+    given: Given
+    columns: dict[str, Any]
+    wrong: Wrong
+    images: list[dict[str, Any]] | None = None
+    main_image: list[dict[str, Any]] | None = None
+    features: Sequence[Given] | None = None
+    product_id: int | None = None
+    before: Mapping[str, Any] | None = None
+    places: list[int] | None = None
+    public_id: Any = field(default_factory=uuid7)
+
+    @property
+    def is_new(self) -> bool:
+        """Say whether the product is to be made."""
+        return self.product_id is None
+
+
+def read_draft(scope: Scope, given: Given, *, creating: bool) -> ProductDraft:
+    """Read what was given for a product; what is wrong is collected, not raised."""
+    fields = SYSTEM_FIELDS if scope.actor.kind is ActorKind.SYSTEM else PRODUCT_FIELDS
+    columns, wrong = check_fields(fields, given, creating=creating)
+    if not columns.get("slug", "-"):
+        del columns["slug"]  # nothing of it can stand in an address: the name will do
+    draft = ProductDraft(given, columns, wrong)
+    if given.get("images") is not None:
+        draft.images = _images(given["images"], wrong, "images")
+    if "main_image" in given:
+        only = given["main_image"]
+        draft.main_image = _images([only] if only else [], wrong, "main_image")
+    if given.get("features") is not None:
+        draft.features = _listed(given["features"], MAX_FEATURES, wrong, "features")
+    if given.get("categories") is not None:
+        _listed(given["categories"], MAX_CATEGORIES, wrong, "categories")
+    return draft
+
+
+def start_as_new(scope: Scope, draft: ProductDraft, *, needs_approval: bool) -> None:
+    """Decide the status a product starts with: a vendor's waits for approval where the store says so."""
+    if scope.actor.kind is ActorKind.VENDOR:
+        if needs_approval:
+            draft.columns["status"] = PENDING
+        elif draft.columns.get("status") == PENDING:
+            del draft.columns["status"]
+
+
+def keep_approval(scope: Scope, draft: ProductDraft) -> None:
+    """Drop a status by which a vendor would leave the letter that awaits approval, or take it."""
+    if scope.actor.kind is ActorKind.VENDOR and draft.before is not None:
+        letters = (draft.before["status"], draft.columns.get("status"))
+        if PENDING in letters:
+            draft.columns.pop("status", None)
+
+
+def _images(given: object, wrong: Wrong, name: str) -> list[dict[str, Any]]:
+    images = []
+    for image in _listed(given, MAX_IMAGES, wrong, name):
+        columns, mistakes = check_fields(IMAGE_FIELDS, image, creating=True)
+        for mistake, told in mistakes.items():
+            wrong[f"{name}.{mistake}"] = told
+        images.append(columns)
+    return images
+
+
+def _listed(given: object, most: int, wrong: Wrong, name: str) -> list[Any]:
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        wrong[name] = ("invalid", f"{name} is {shown(given)}; expected a list")
+        return []
+    if len(given) > most:
+        wrong[name] = ("too_many", f"{name} has {len(given)} entries; expected at most {most}")
+        return []
+    return list(given)

@@ -1,0 +1,152 @@
+"""What the tests of signing in share: scopes, users, and requests as a client makes them."""
+
+import itertools
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from auth import privileges
+from auth.passwords import hash_password
+from auth.schemes import authenticate
+from auth.sessions import SignedIn, login
+from kernel.ids import uuid7
+from kernel.scope import ANONYMOUS, SYSTEM, Actor, ActorKind, Scope, Store, entered
+from models import database
+
+PASSWORD = "correct horse battery"
+_counter = itertools.count(1)
+_hashes: dict[str, str] = {}
+_KINDS = {"A": ActorKind.ADMIN, "V": ActorKind.VENDOR, "C": ActorKind.CUSTOMER}
+
+
+def some_ip() -> str:
+    """An address no other test has used: attempts are counted in a table that all stores share."""
+    return f"10.{random.randrange(256)}.{random.randrange(256)}.{random.randrange(1, 255)}"
+
+
+def visitor(store: Store, *, ip: str | None = None, now: datetime | None = None) -> Scope:
+    return Scope(
+        store=store,
+        actor=ANONYMOUS,
+        request_id=str(uuid7()),
+        now=now or datetime.now(UTC),
+        family="current",
+        client_ip=ip or some_ip(),
+        user_agent="pytest",
+    )
+
+
+def system(store: Store) -> Scope:
+    return replace(visitor(store), actor=SYSTEM)
+
+
+def later(scope: Scope, **span: float) -> Scope:
+    return replace(scope, now=scope.now + timedelta(**span))
+
+
+def elsewhere(scope: Scope) -> Scope:
+    return replace(scope, client_ip=some_ip())
+
+
+async def rows(store: Store, sql: str, *args: Any) -> list[Any]:
+    with entered(system(store)):
+        return await database.rows(sql, *args)
+
+
+async def value(store: Store, sql: str, *args: Any) -> Any:
+    with entered(system(store)):
+        return await database.value(sql, *args)
+
+
+async def execute(store: Store, sql: str, *args: Any) -> int:
+    with entered(system(store)):
+        return await database.execute(sql, *args)
+
+
+async def add_user(store: Store, password: str | None = PASSWORD, **columns: Any) -> int:
+    """Put a user into the store and give its number; unverified with `email_verified_at=None`."""
+    number = next(_counter)
+    if password is not None and password not in _hashes:
+        _hashes[password] = await hash_password(password)
+    user = {
+        "tenant_id": store.id,
+        "public_id": uuid7(),
+        "email": f"user{number}@example.com",
+        "password_hash": _hashes[password] if password is not None else None,
+        "user_type": "C",
+        "firstname": "Ana",
+        "lastname": f"Número {number}",
+        "email_verified_at": datetime.now(UTC),
+    } | columns
+    names = ", ".join(user)
+    places = ", ".join(f"${position}" for position in range(1, len(user) + 1))
+    return await value(store, f"insert into users ({names}) values ({places}) returning id", *user.values())
+
+
+async def add_admin(store: Store, *held: str, **columns: Any) -> int:
+    return await add_user(store, user_type="A", privileges=list(held), **columns)
+
+
+async def add_vendor(store: Store, **columns: Any) -> int:
+    return await value(
+        store,
+        "insert into vendors (tenant_id, public_id, name, status) values ($1, $2, $3, $4) returning id",
+        store.id,
+        uuid7(),
+        columns.get("name", "Loja do João"),
+        columns.get("status", "A"),
+    )
+
+
+async def add_order(store: Store, user_id: int) -> int:
+    return await value(
+        store, "insert into orders (tenant_id, public_id, user_id) values ($1, $2, $3) returning id", store.id, uuid7(), user_id
+    )
+
+
+async def as_user(store: Store, user_id: int) -> Scope:
+    """A scope in which the user asks, with its privileges as they stand."""
+    with entered(system(store)):
+        account = await privileges.account(system(store), user_id)
+    assert account is not None
+    actor = Actor(
+        kind=_KINDS[account.user_type],
+        user_id=account.id,
+        user_public_id=account.public_id,
+        company_id=account.vendor_id,
+        privileges=account.privileges,
+        is_owner=account.is_owner,
+        credential=f"user:{account.id}",
+    )
+    return replace(visitor(store), actor=actor)
+
+
+async def email_of(store: Store, user_id: int) -> str:
+    return await value(store, "select email from users where id = $1", user_id)
+
+
+async def sign_in(store: Store, user_id: int, *, now: datetime | None = None) -> SignedIn:
+    scope = visitor(store, now=now)
+    with entered(scope):
+        return await login(scope, await email_of(store, user_id), PASSWORD)
+
+
+async def ask(
+    store: Store, needs: str, headers: Mapping[str, str] | None = None, *, now: datetime | None = None, family: str = "current"
+) -> Actor:
+    """Authenticate a request as the server does."""
+    return await authenticate(
+        store,
+        needs,
+        headers or {},
+        now=now or datetime.now(UTC),
+        client_ip=some_ip(),
+        request_id=str(uuid7()),
+        family=family,
+    )
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}

@@ -1,0 +1,167 @@
+"""Give every test run its own PostgreSQL, every process its own database, every test its own stores.
+
+The server is started by the first process that asks and stopped by the last (also under pytest-xdist). One database is migrated
+and copied for each process. Nothing is ever truncated: a test works in stores nobody else knows, so tests run side by side.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from kernel.clock import now
+from kernel.ids import uuid7
+from kernel.scope import SYSTEM, Scope, Store
+from models import database as models_database
+from models.migrate import migrate
+from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
+from server.embedded_postgres.data_folder import OWNER
+from server.embedded_postgres.locks import FileLock, held
+
+TEMPLATE = "vitrine_template"
+WAIT_SECONDS = 120
+# Nothing of a test run is worth a wait for the disk. Enough connections for a dozen processes.
+OPTIONS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "max_connections": "300",
+    "shared_buffers": "64MB",
+}
+
+NewStore: TypeAlias = Callable[..., Awaitable[Store]]
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """Share one server among the processes of this run."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent  # each worker has a folder of its own below the run's
+    folder, lock = base / "postgres", base / "postgres.lock"
+    postgres = EmbeddedPostgres(folder, options=OPTIONS)
+    with held(lock, WAIT_SECONDS):
+        server = postgres.start()
+    try:
+        yield server
+    finally:
+        with held(lock, WAIT_SECONDS):
+            postgres.stop()
+            _remove_unused(folder)
+
+
+def _remove_unused(folder: Path) -> None:
+    users = FileLock(folder / "users.lock")
+    try:
+        if users.try_exclusive():
+            shutil.rmtree(
+                folder, ignore_errors=True
+            )  # pytest keeps the folders of three runs: without this one
+    finally:
+        users.close()
+
+
+@pytest.fixture(scope="session")
+async def database_url(
+    postgres: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[str]:
+    """Give the owner's address of a migrated database that only this process uses."""
+    name = f"vitrine_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
+    base = tmp_path_factory.getbasetemp()
+    lock = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "template.lock"
+    connection = await asyncpg.connect(postgres.superuser_url())
+    try:
+        with held(lock, WAIT_SECONDS):
+            if not await connection.fetchval("select 1 from pg_database where datname = $1", TEMPLATE):
+                await connection.execute(f"create database {TEMPLATE}_new owner {OWNER}")
+                await migrate(postgres.url(f"{TEMPLATE}_new"))
+                await connection.execute(f"alter database {TEMPLATE}_new rename to {TEMPLATE}")
+            await connection.execute(f"create database {name} template {TEMPLATE} owner {OWNER}")
+        yield postgres.url(name)
+        await connection.execute(f"drop database {name} with (force)")
+    finally:
+        await connection.close()
+
+
+@pytest.fixture
+async def empty_database_url(postgres: EmbeddedServer) -> AsyncIterator[str]:
+    """Give the owner's address of a database without tables, for tests of migrations."""
+    name = f"empty_{uuid4().hex}"
+    connection = await asyncpg.connect(postgres.superuser_url())
+    try:
+        await connection.execute(f"create database {name} owner {OWNER}")
+        yield postgres.url(name)
+        await connection.execute(f"drop database {name} with (force)")
+    finally:
+        await connection.close()
+
+
+@pytest.fixture(scope="session")
+async def database(database_url: str) -> AsyncIterator[models_database.DatabaseSettings]:
+    """Connect `models.database` as the serving role, for the whole run of this process."""
+    settings = models_database.DatabaseSettings(database_url)
+    await models_database.connect(settings)
+    await models_database.check_role()
+    try:
+        yield settings
+    finally:
+        await models_database.close()
+
+
+@pytest.fixture
+async def new_store(database: models_database.DatabaseSettings) -> NewStore:
+    """Give a function that makes a store: `store = await new_store(name="Loja")`."""
+
+    async def make(**columns: Any) -> Store:
+        values = {"name": "Test store", "currency": "BRL", "status": "A"} | columns
+        public_id = uuid7()
+        async with models_database.across_stores() as everywhere:
+            made = await everywhere.row(
+                "insert into tenants (public_id, name, currency, status) values ($1, $2, $3, $4) returning id",
+                public_id,
+                values["name"],
+                values["currency"],
+                values["status"],
+            )
+        assert made is not None
+        return Store(
+            made["id"], public_id, values["name"], currency=values["currency"], status=values["status"]
+        )
+
+    return make
+
+
+def scope_of(store: Store) -> Scope:
+    """Make the scope of a request that the platform itself makes in the store."""
+    return Scope(store=store, actor=SYSTEM, request_id=f"test-{uuid4().hex[:12]}", now=now())
+
+
+@pytest.fixture
+async def store(new_store: NewStore) -> Store:
+    """Give a fresh store."""
+    return await new_store()
+
+
+@pytest.fixture
+async def other_store(new_store: NewStore) -> Store:
+    """Give another fresh store."""
+    return await new_store(name="Other store")
+
+
+@pytest.fixture
+def scope(store: Store) -> Scope:
+    """Give a scope of the fresh store with every right; a test enters it: `with entered(scope):`."""
+    return scope_of(store)
+
+
+@pytest.fixture
+def other_scope(other_store: Store) -> Scope:
+    """Give the same for the other store."""
+    return scope_of(other_store)

@@ -1,0 +1,151 @@
+"""Documents over a limit are refused before anything is executed, however they are made."""
+
+from __future__ import annotations
+
+import pytest
+from graphql import get_introspection_query
+
+from kernel.errors import TooComplex, ValidationFailed
+from resolvers import root
+from schema.documents import MAX_COST, Documents, cost_of, prepare
+
+
+def _prepare(text: str) -> object:
+    return prepare(root.public_schema(), text, limited=True)
+
+
+def _deep(levels: int) -> str:
+    """Nest categories so that the deepest leaf is on the level asked for."""
+    inner = "id"
+    for _ in range(levels - 2):
+        inner = "parent { " + inner + " }"
+    return "{ categories { " + inner + " } }"
+
+
+def _cost(text: str, variables: dict[str, object] | None = None) -> int:
+    schema = root.public_schema()
+    prepared = prepare(schema, text, limited=True)
+    assert prepared.errors == ()
+    operation = prepared.operation(None)
+    assert operation is not None
+    return cost_of(schema, prepared, operation, variables or {})
+
+
+def test_twelve_levels_pass_and_thirteen_do_not() -> None:
+    _prepare(_deep(12))
+    with pytest.raises(TooComplex, match="13 levels"):
+        _prepare(_deep(13))
+
+
+def test_depth_counts_through_fragments() -> None:
+    text = "{ categories { ...more } } fragment more on Category { " + "parent { " * 10 + "id" + " }" * 11
+    _prepare(text)
+    with pytest.raises(TooComplex, match="13 levels"):
+        _prepare(text.replace("id }", "parent { id } }", 1))
+
+
+def test_a_hundred_aliases_pass_and_one_more_does_not() -> None:
+    # Two root fields, since one response set may not be longer than the repeats allow.
+    hundred = " ".join(f"a{i}: name" for i in range(100))
+    _prepare("{ store { " + hundred + " } }")
+    with pytest.raises(TooComplex, match="101 aliases"):
+        _prepare("{ store { " + hundred + " b: name } }")
+
+
+def test_aliases_in_a_fragment_count_each_time_it_is_used() -> None:
+    aliases = " ".join(f"a{i}: name" for i in range(30))
+    spreads = " ".join(f"s{i}: store {{ ...many }}" for i in range(4))
+    with pytest.raises(TooComplex, match="aliases"):
+        _prepare("{ " + spreads + " } fragment many on Store { " + aliases + " }")
+
+
+def test_fifty_repeats_of_a_response_key_pass_and_one_more_does_not() -> None:
+    _prepare("{ store { " + "name " * 50 + "} }")
+    with pytest.raises(TooComplex, match="51 times"):
+        _prepare("{ store { " + "name " * 51 + "} }")
+
+
+def test_repeats_count_through_fragments() -> None:
+    with pytest.raises(TooComplex, match="times"):
+        _prepare("{ store { ...a ...a ...a } } fragment a on Store { " + "name " * 20 + "}")
+
+
+def test_two_thousand_tokens_pass_and_more_do_not() -> None:
+    with pytest.raises(TooComplex, match="2000 tokens"):
+        _prepare("{ " + " ".join(f"store {{ id name }}" for _ in range(500)) + " }")
+
+
+def test_fragment_bombs_are_weighed_in_linear_time() -> None:
+    fragments = " ".join(
+        f"fragment f{i} on Category {{ parent {{ ...f{i + 1} ...f{i + 1} ...f{i + 1} }} }}" for i in range(30)
+    )
+    with pytest.raises(TooComplex):
+        _prepare("{ categories { ...f0 } } " + fragments + " fragment f30 on Category { id }")
+
+
+def test_a_cycle_of_fragments_is_reported_and_not_followed() -> None:
+    prepared = prepare(
+        root.public_schema(),
+        "{ categories { ...a } } fragment a on Category { ...b } fragment b on Category { ...a }",
+        limited=True,
+    )
+    assert "itself" in prepared.errors[0].message
+
+
+def test_the_standard_introspection_query_passes() -> None:
+    prepared = prepare(root.public_schema(), get_introspection_query(input_value_deprecation=True), limited=True)
+    assert prepared.errors == ()
+    operation = prepared.operation(None)
+    assert operation is not None
+    assert cost_of(root.public_schema(), prepared, operation, {}) == 0
+
+
+def test_introspection_has_a_depth_of_its_own() -> None:
+    inner = "name"
+    for _ in range(21):
+        inner = "ofType { " + inner + " }"
+    with pytest.raises(TooComplex, match="introspection"):
+        _prepare('{ __type(name: "Product") { ' + inner + " } }")
+
+
+@pytest.mark.parametrize(
+    ("text", "cost"),
+    [
+        ("{ store { name } }", 1),
+        ("{ __typename }", 0),
+        ("{ products { name } }", 20),
+        ("{ products(limit: 50) { name category { id } images { url } } }", 50 * (1 + 1 + 10)),
+        ("{ product_page(per_page: 5) { total items { id } } }", 1 + 5),
+        ("{ product_page { items { id images { url } } } }", 1 + 20 * (1 + 10)),
+        ("{ product_connection(first: 3) { edges { node { id } } page_info { end_cursor } } }", 1 + 3 * (1 + 1) + 1),
+        ("{ categories(limit: 2) { products(limit: 7) { id } } }", 2 * (1 + 7)),
+    ],
+)
+def test_the_cost_is_what_the_decisions_say(text: str, cost: int) -> None:
+    assert _cost(text) == cost
+
+
+def test_a_size_in_a_variable_counts_as_given_or_as_its_default() -> None:
+    text = "query ($n: Int = 4) { products(limit: $n) { id } }"
+    assert _cost(text) == 4
+    assert _cost(text, {"n": 9}) == 9
+
+
+def test_a_size_can_not_be_hidden_in_a_huge_number() -> None:
+    assert _cost("{ products(limit: 2147483647) { images { url } } }") > MAX_COST
+
+
+def test_nul_in_a_string_of_the_document_is_refused() -> None:
+    with pytest.raises(ValidationFailed, match="NUL"):
+        _prepare('{ products(filter: {search: "a\\u0000b"}) { id } }')
+
+
+def test_kept_documents_are_bounded_and_the_least_used_leave_first() -> None:
+    documents = Documents(root.public_schema(), size=2, longest=60)
+    first = documents.get("{ store { id } }")
+    documents.get("{ store { name } }")
+    assert documents.get("{ store { id } }") is first
+    documents.get("{ store { currency } }")
+    assert documents.get("{ store { id } }") is first
+    long = "{ store { id } } #" + "x" * 60
+    assert documents.get(long) is not documents.get(long)
