@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import strawberry
 
+from kernel.errors import ValidationFailed
 from models import reading
 from models.reading import Entity, Row
 from schema.fields import INHERITED, part
@@ -35,3 +37,15 @@ def deleted(id: str) -> Any:
 def renamed(given: Any, names: Mapping[str, str]) -> dict[str, Any]:
     """Give an input as plain data in the domain's words."""
     return {names.get(name, name): value for name, value in provided(given).items()}
+
+
+@contextmanager
+def words(names: Mapping[str, str]) -> Iterator[None]:
+    """Let refusals name fields as the caller wrote them: the domain says `category` where the input says `category_id`."""
+    back = {domain: given for given, domain in names.items()}
+    try:
+        yield
+    except ValidationFailed as refusal:
+        refusal.fields = {back.get(name, name): code for name, code in refusal.fields.items()}
+        refusal.field = back.get(refusal.field or "", refusal.field)
+        raise

@@ -11,7 +11,7 @@ from auth.access import Access
 from domain.orders import delete, edit, lifecycle, place
 from domain.orders.read import ORDERS
 from kernel.scope import Scope
-from resolvers.changes import DeletedRecord, deleted, renamed, shown
+from resolvers.changes import DeletedRecord, deleted, renamed, shown, words
 from resolvers.reads import reads
 from schema.fields import root
 from schema.inputs.orders import OrderInput
@@ -28,6 +28,7 @@ _WRITE_OR_VENDOR = Access(
 
 _WORDS = {"customer_id": "user", "payment_method_id": "payment_method", "shipping_method_id": "shipping_method"}
 _LINE_WORDS = {"product_id": "product"}
+_ALL_WORDS = {**_WORDS, **_LINE_WORDS, "items": "lines"}
 
 
 def _in_domain_words(input: OrderInput) -> dict[str, Any]:
@@ -59,14 +60,16 @@ class OrderMutations:
     async def order_create(self, info: Info, input: OrderInput) -> Order | None:
         """Place an order."""
         scope = info.context.scope
-        placed = await place.place_order(scope, {**_in_domain_words(input), "origin": _origin(scope)})
+        with words(_ALL_WORDS):
+            placed = await place.place_order(scope, {**_in_domain_words(input), "origin": _origin(scope)})
         return await shown(info, ORDERS, placed.id)
 
     @root(_WRITE_OR_VENDOR, "Change an order. New `items` replace all lines, while it is `O` or `B`; totals are computed anew.")
     async def order_update(self, info: Info, id: Ident, input: OrderInput) -> Order | None:
         """Change an order."""
         scope = info.context.scope
-        changed = await edit.update_order(scope, id, _in_domain_words(input), force=scope.family == "legacy")
+        with words(_ALL_WORDS):
+            changed = await edit.update_order(scope, id, _in_domain_words(input), force=scope.family == "legacy")
         return await shown(info, ORDERS, changed.id)
 
     @root(

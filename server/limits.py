@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 MINUTE = 60.0
 # What an attacker with many addresses may fill: about 20 MB.
@@ -18,13 +17,12 @@ MOST_KEYS = 100_000
 _EXPIRED_AT_ONCE = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """Say how a key stands: the limit, what is left of it, and when (Unix seconds) the count begins anew."""
 
     limit: int
     remaining: int
-    reset_at: int
+    reset_at: float
     allowed: bool
 
     def headers(self) -> dict[str, str]:
@@ -32,7 +30,7 @@ class Verdict:
         return {
             "X-RateLimit-Limit": str(self.limit),
             "X-RateLimit-Remaining": str(self.remaining),
-            "X-RateLimit-Reset": str(self.reset_at),
+            "X-RateLimit-Reset": str(math.ceil(self.reset_at)),
         }
 
 
@@ -98,4 +96,4 @@ class _Window:
 
 
 def _verdict(limit: int, count: int, seconds_left: float) -> Verdict:
-    return Verdict(limit, max(0, limit - count), math.ceil(time.time() + seconds_left), count <= limit)
+    return Verdict(limit, max(0, limit - count), time.time() + seconds_left, count <= limit)

@@ -54,7 +54,6 @@ async def enter(
     terms: Terms,
     directory: Directory,
     authenticate: Authenticate,
-    *,
     client_ip: str,
     request_id: str,
 ) -> Scope:

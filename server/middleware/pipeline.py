@@ -9,7 +9,6 @@ the module of its name.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from time import perf_counter
 
@@ -26,6 +25,7 @@ from server.families import Family, family_of
 from server.middleware import access_log, rates, request_id
 from server.middleware.entry import Authenticate, Directory, enter
 from server.middleware.errors import answer_to
+from server.middleware.timeout import Deadlines
 from server.mounting import Terms
 
 
@@ -37,7 +37,7 @@ def pipeline(
     authenticate: Authenticate,
 ) -> Middleware:
     """Make the application's middleware."""
-    seconds = settings.request_timeout
+    deadlines = Deadlines(settings.request_timeout)
     trusted = settings.trusted_proxies
 
     @web.middleware
@@ -65,40 +65,31 @@ def pipeline(
     async def admit(
         request: web.Request, handler: Handler, family: Family, terms: Terms | None, this_request: str
     ) -> web.StreamResponse:
-        address = client_address(
-            request.remote, request.headers.getall(hdrs.X_FORWARDED_FOR, ()) if trusted else (), trusted
-        )
+        forwarded_for = request.headers.getall(hdrs.X_FORWARDED_FOR, ()) if trusted else ()
+        address = client_address(request.remote, forwarded_for, trusted)
         request[CLIENT_IP] = address
         await limits.count_address(request, family, address)
         if terms is None:
             return await handler(request)  # aiohttp's own, which raises 404 or 405
         _refuse_unstorable(request)
+        shows_credential = terms.needs is not Needs.NOTHING and rates.bears_credential(request.headers)
         try:
-            async with asyncio.timeout(seconds):
+            with deadlines.limit():
                 if terms.needs is Needs.NOTHING:
                     return await handler(request)
-                return await serve_caller(request, handler, terms, address, this_request)
-        except TimeoutError as error:
-            raise Unavailable() from error
-
-    async def serve_caller(
-        request: web.Request, handler: Handler, terms: Terms, address: str, this_request: str
-    ) -> web.StreamResponse:
-        shows_credential = rates.bears_credential(request.headers)
-        if shows_credential:
-            await limits.refuse_guessing(address)
-        try:
-            scope = await enter(
-                request, terms, directory, authenticate, client_ip=address, request_id=this_request
-            )
-            request[SCOPE] = scope
-            await limits.count_caller(request, terms.family, scope)
-            with entered(scope):
-                return await handler(request)
+                if shows_credential:
+                    await limits.refuse_guessing(address)
+                scope = await enter(request, terms, directory, authenticate, address, this_request)
+                request[SCOPE] = scope
+                await limits.count_caller(request, family, scope)
+                with entered(scope):
+                    return await handler(request)
         except Unauthenticated:
             if shows_credential:
                 await limits.count_failure(address)
             raise
+        except TimeoutError as error:
+            raise Unavailable() from error
 
     return serve
 

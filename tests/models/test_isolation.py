@@ -8,7 +8,7 @@ import pytest
 
 from kernel.ids import uuid7
 from kernel.scope import Scope, entered
-from models import database
+from models import database as db
 from models.base import NoStoreInScope
 from models.catalog import Category, Product, ProductImage
 from models.database import WrongStore
@@ -29,10 +29,10 @@ async def make_product(scope: Scope, **values) -> Product:
 
 async def test_without_a_store_in_scope_no_table_shows_a_row(scope):
     await make_product(scope)
-    tables = await database.rows(STORE_TABLES)
+    tables = await db.rows(STORE_TABLES)
     assert len(tables) > 25
     for table in tables:
-        assert await database.value(f"select count(*) from {table['relname']}") == 0, table["relname"]
+        assert await db.value(f"select count(*) from {table['relname']}") == 0, table["relname"]
 
 
 async def test_without_a_store_in_scope_the_models_refuse(database):
@@ -44,11 +44,7 @@ async def test_without_a_store_in_scope_the_models_refuse(database):
 
 async def test_without_a_store_in_scope_nothing_is_written(database):
     with pytest.raises(WrongStore):
-        await models_execute("insert into vendors (public_id, name) values ($1, 'x')", uuid7())
-
-
-async def models_execute(sql: str, *args) -> int:
-    return await database.execute(sql, *args)
+        await db.execute("insert into vendors (public_id, name) values ($1, 'x')", uuid7())
 
 
 async def test_each_store_sees_its_own_rows(scope, other_scope):
@@ -56,17 +52,17 @@ async def test_each_store_sees_its_own_rows(scope, other_scope):
     theirs = await make_product(other_scope)
     with entered(scope):
         assert [p.id for p in await Product.all()] == [mine.id]
-        assert [r["id"] for r in await database.rows("select id from products")] == [mine.id]
+        assert [r["id"] for r in await db.rows("select id from products")] == [mine.id]
     with entered(other_scope):
         assert [p.id for p in await Product.all()] == [theirs.id]
-        assert [r["id"] for r in await database.rows("select id from products")] == [theirs.id]
+        assert [r["id"] for r in await db.rows("select id from products")] == [theirs.id]
 
 
 async def test_another_stores_object_is_not_found_by_its_id(scope, other_scope):
     mine = await make_product(scope)
     with entered(other_scope):
         assert await Product.get_or_none(id=mine.id) is None
-        assert await database.row("select id from products where id = $1", mine.id) is None
+        assert await db.row("select id from products where id = $1", mine.id) is None
 
 
 async def test_saving_another_stores_object_is_refused(scope, other_scope):
@@ -85,7 +81,7 @@ async def test_saving_another_stores_object_is_refused(scope, other_scope):
 
 async def test_raw_sql_cannot_insert_into_another_store(scope, other_scope):
     with entered(other_scope), pytest.raises(WrongStore):
-        await database.execute(
+        await db.execute(
             "insert into vendors (tenant_id, public_id, name) values ($1, $2, 'x')", scope.store.id, uuid7()
         )
 
@@ -93,10 +89,10 @@ async def test_raw_sql_cannot_insert_into_another_store(scope, other_scope):
 async def test_raw_sql_cannot_change_or_move_rows_of_another_store(scope, other_scope):
     mine = await make_product(scope)
     with entered(other_scope):
-        assert await database.execute("update products set name = 'x' where id = $1", mine.id) == 0
-        assert await database.execute("delete from products where id = $1", mine.id) == 0
+        assert await db.execute("update products set name = 'x' where id = $1", mine.id) == 0
+        assert await db.execute("delete from products where id = $1", mine.id) == 0
     with entered(scope), pytest.raises(WrongStore):
-        await database.execute("update products set tenant_id = $1", other_scope.store.id)
+        await db.execute("update products set tenant_id = $1", other_scope.store.id)
 
 
 async def test_bulk_updates_and_deletes_stay_in_the_store(scope, other_scope):
@@ -114,13 +110,13 @@ async def test_a_row_cannot_point_into_another_store(scope, other_scope):
         mine = await Category.create(name="Mine")
     theirs = await make_product(other_scope)
     with entered(other_scope):
-        with pytest.raises(database.ReferenceViolation) as refused:
-            await database.execute("update products set category_id = $1 where id = $2", mine.id, theirs.id)
+        with pytest.raises(db.ReferenceViolation) as refused:
+            await db.execute("update products set category_id = $1 where id = $2", mine.id, theirs.id)
         assert refused.value.constraint == "products_category_fkey"
         theirs.category_id = mine.id
-        with pytest.raises(database.ReferenceViolation):
+        with pytest.raises(db.ReferenceViolation):
             await theirs.save()
-        with pytest.raises(database.ReferenceViolation):
+        with pytest.raises(db.ReferenceViolation):
             await ProductImage.create(product_id=mine.id, url="https://example.com/a.png")
 
 
@@ -136,36 +132,36 @@ async def test_prefetching_stays_in_the_store(scope, other_scope):
 
 async def test_a_store_changes_its_own_settings_and_no_other(scope, other_scope):
     with entered(scope):
-        assert await database.execute("update tenants set name = 'Nova' where id = $1", scope.store.id) == 1
+        assert await db.execute("update tenants set name = 'Nova' where id = $1", scope.store.id) == 1
         assert (
-            await database.execute("update tenants set name = 'x' where id = $1", other_scope.store.id) == 0
+            await db.execute("update tenants set name = 'x' where id = $1", other_scope.store.id) == 0
         )
         assert await Tenant.filter(id=other_scope.store.id).update(name="x") == 0
         with pytest.raises(WrongStore):  # suspending is the platform's: no right to the column
-            await database.execute("update tenants set status = 'S' where id = $1", scope.store.id)
+            await db.execute("update tenants set status = 'S' where id = $1", scope.store.id)
         with pytest.raises(WrongStore):
-            await database.execute("insert into tenants (public_id, name) values ($1, 'x')", uuid7())
+            await db.execute("insert into tenants (public_id, name) values ($1, 'x')", uuid7())
         with pytest.raises(WrongStore):
-            await database.execute("delete from tenants where id = $1", scope.store.id)
+            await db.execute("delete from tenants where id = $1", scope.store.id)
 
 
 async def test_the_owner_of_a_store_is_one_of_its_own_users(scope, other_scope):
     with entered(scope):
         mine = await User.create(email="a@example.com", user_type="A")
-        await database.execute("update tenants set owner_id = $1 where id = $2", mine.id, scope.store.id)
-    with entered(other_scope), pytest.raises(database.ReferenceViolation):
-        await database.execute(
+        await db.execute("update tenants set owner_id = $1 where id = $2", mine.id, scope.store.id)
+    with entered(other_scope), pytest.raises(db.ReferenceViolation):
+        await db.execute(
             "update tenants set owner_id = $1 where id = $2", mine.id, other_scope.store.id
         )
 
 
 async def test_the_audit_log_is_only_added_to(scope):
     with entered(scope):
-        await database.execute("insert into audit_entries (public_id, action) values ($1, 'x')", uuid7())
+        await db.execute("insert into audit_entries (public_id, action) values ($1, 'x')", uuid7())
         with pytest.raises(WrongStore):
-            await database.execute("update audit_entries set action = 'y'")
+            await db.execute("update audit_entries set action = 'y'")
         with pytest.raises(WrongStore):
-            await database.execute("delete from audit_entries")
+            await db.execute("delete from audit_entries")
 
 
 async def test_tasks_of_a_gather_keep_their_stores(scope, other_scope):
@@ -174,19 +170,15 @@ async def test_tasks_of_a_gather_keep_their_stores(scope, other_scope):
     async def count(of: Scope) -> int:
         with entered(of):
             await asyncio.sleep(0)
-            return await database.value("select count(*) from products")
+            return await db.value("select count(*) from products")
 
     counts = await asyncio.gather(*(count(scope if n % 2 else other_scope) for n in range(60)))
     assert counts == [n % 2 for n in range(60)]
 
 
 async def test_the_serving_role_is_neither_superuser_nor_exempt(database):
-    await check_role_of_connection()
-
-
-async def check_role_of_connection() -> None:
-    await database.check_role()
-    found = await database.row("select current_user, session_user")
+    await db.check_role()
+    found = await db.row("select current_user, session_user")
     assert (found["current_user"], found["session_user"]) == ("vitrine_app", "vitrine_owner")
-    await database.execute("reset role")  # leads back to the role of the log-in
-    assert await database.value("select current_user") == "vitrine_app"
+    await db.execute("reset role")  # leads back to the role of the log-in
+    assert await db.value("select current_user") == "vitrine_app"

@@ -1,0 +1,1 @@
+"""Measure Vitrine, in ratios within one run."""

@@ -1,0 +1,256 @@
+"""POST /api/v1/auth/login as the contract tells it: who gets in, and the status and text of everybody else."""
+
+from datetime import UTC, datetime
+
+import pytest
+from argon2 import PasswordHasher
+
+from auth.passwords import hash_password
+from auth.sessions import login
+from kernel.errors import AccountBarred, Conflict, Unauthenticated, ValidationFailed
+from kernel.ids import uuid7
+from kernel.scope import ActorKind, entered
+from tests.auth.kit import (
+    PASSWORD,
+    add_admin,
+    add_user,
+    add_vendor,
+    ask,
+    bearer,
+    email_of,
+    execute,
+    rows,
+    sign_in,
+    value,
+    visitor,
+)
+
+CPF, CNPJ, ALPHANUMERIC_CNPJ, PHONE = "11144477735", "11222333000181", "12ABC34501DE35", "11912345678"
+
+
+async def attempt(store, identifier, password=PASSWORD):
+    scope = visitor(store)
+    with entered(scope):
+        return await login(scope, identifier, password)
+
+
+async def test_a_right_password_gives_a_pair_whose_access_token_works(store):
+    user_id = await add_user(store)
+    pair = await attempt(store, await email_of(store, user_id))
+    actor = await ask(store, "user", bearer(pair.access_token))
+    assert (actor.kind, actor.user_id) == (ActorKind.CUSTOMER, user_id)
+
+
+async def test_the_access_token_lives_15_minutes_in_whole_seconds(store):
+    pair = await sign_in(store, await add_user(store))
+    assert pair.expires_at.microsecond == 0
+    assert 890 <= (pair.expires_at - datetime.now(UTC)).total_seconds() <= 900
+
+
+async def test_a_sign_in_is_recorded(store):
+    user_id = await add_user(store)
+    await sign_in(store, user_id)
+    assert await value(store, "select last_login_at from users where id = $1", user_id) is not None
+    (session,) = await rows(store, "select ip_address, user_agent from sessions where user_id = $1", user_id)
+    assert session["ip_address"].startswith("10.")
+    assert session["user_agent"] == "pytest"
+
+
+async def test_the_refresh_token_is_kept_as_a_hash_only(store):
+    pair = await sign_in(store, await add_user(store))
+    (stored,) = await rows(store, "select token_hash::text as hash from refresh_tokens")
+    assert len(pair.refresh_token) >= 43
+    assert pair.refresh_token.encode().hex() not in stored["hash"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "spellings"),
+    [
+        ({"email": "ana@loja.com.br"}, ["ana@loja.com.br", " Ana@Loja.com.BR "]),
+        ({"cpf": CPF}, ["11144477735", "111.444.777-35", " 111 444 777 35"]),
+        ({"cnpj": CNPJ}, ["11222333000181", "11.222.333/0001-81"]),
+        ({"cnpj": ALPHANUMERIC_CNPJ}, ["12ABC34501DE35", "12.abc.345/01de-35"]),
+        ({"phone": PHONE}, ["11912345678", "+55 (11) 91234-5678", "011 91234-5678"]),
+    ],
+    ids=["e-mail", "CPF", "CNPJ", "alphanumeric CNPJ", "telephone"],
+)
+async def test_every_kind_of_identifier_in_every_spelling(store, columns, spellings):
+    user_id = await add_user(store, **columns)
+    for spelling in spellings:
+        pair = await attempt(store, spelling)
+        assert (await ask(store, "user", bearer(pair.access_token))).user_id == user_id
+
+
+async def test_eleven_digits_are_a_cpf_first_and_a_telephone_second(store):
+    both = "11980000077"  # a valid CPF and the form of a mobile number
+    by_phone = await add_user(store, phone=both)
+    assert (await ask(store, "user", bearer((await attempt(store, both)).access_token))).user_id == by_phone
+    by_cpf = await add_user(store, cpf=both)
+    assert (await ask(store, "user", bearer((await attempt(store, both)).access_token))).user_id == by_cpf
+
+
+@pytest.mark.parametrize(
+    "identifier", ["nobody@example.com", CPF, CNPJ, PHONE, "not an identifier", "@", "x" * 5000, "\x00", "\ud800", "🙈"]
+)
+async def test_an_identifier_nobody_has_is_invalid_credentials(store, identifier):
+    with pytest.raises(Unauthenticated) as refused:
+        await attempt(store, identifier)
+    assert refused.value.message == "invalid credentials"
+
+
+@pytest.mark.parametrize("password", ["wrong", PASSWORD.upper(), PASSWORD + " ", "x" * 5000, "\x00", "\ud800"])
+async def test_a_wrong_password_is_invalid_credentials(store, password):
+    user_id = await add_user(store)
+    with pytest.raises(Unauthenticated) as refused:
+        await attempt(store, await email_of(store, user_id), password)
+    assert refused.value.message == "invalid credentials"
+
+
+async def test_an_account_without_a_password_lets_nobody_in(store):
+    user_id = await add_user(store, password=None)
+    with pytest.raises(Unauthenticated):
+        await attempt(store, await email_of(store, user_id), "None")
+
+
+async def test_another_stores_account_is_unknown_here(store, other_store):
+    user_id = await add_user(other_store)
+    with pytest.raises(Unauthenticated):
+        await attempt(store, await email_of(other_store, user_id))
+
+
+async def test_a_deleted_account_is_unknown(store):
+    user_id = await add_user(store, deleted_at=datetime.now(UTC))
+    with pytest.raises(Unauthenticated):
+        await attempt(store, await email_of(store, user_id))
+
+
+@pytest.mark.parametrize(
+    ("identifier", "password", "message"),
+    [
+        (None, PASSWORD, "identifier is required"),
+        ("", PASSWORD, "identifier is required"),
+        ("  ", PASSWORD, "identifier is required"),
+        ("ana@loja.com.br", None, "password is required"),
+        ("ana@loja.com.br", "", "password is required"),
+        (None, None, "identifier is required"),
+    ],
+)
+async def test_what_is_missing_is_named_in_the_simple_form(store, identifier, password, message):
+    with pytest.raises(ValidationFailed) as refused:
+        await attempt(store, identifier, password)
+    assert (refused.value.message, refused.value.fields) == (message, {})
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"status": "D"}, "account_disabled"),
+        ({"status": "P"}, "account_pending_approval"),
+        ({"email_verified_at": None}, "email_not_verified"),
+        ({"email_verified_at": None, "status": "D"}, "account_disabled"),
+    ],
+)
+async def test_an_account_that_may_not_enter_is_told_why(store, columns, reason):
+    user_id = await add_user(store, **columns)
+    with pytest.raises(AccountBarred) as refused:
+        await attempt(store, await email_of(store, user_id))
+    assert refused.value.reason == reason
+    assert refused.value.message
+    assert await value(store, "select count(*) from sessions") == 0
+
+
+async def test_only_the_right_password_is_told_about_the_account(store):
+    user_id = await add_user(store, status="D")
+    with pytest.raises(Unauthenticated, match="invalid credentials"):
+        await attempt(store, await email_of(store, user_id), "wrong password")
+
+
+async def test_an_account_without_an_email_needs_no_confirmation(store):
+    await add_user(store, email=None, phone=PHONE, email_verified_at=None)
+    assert await attempt(store, PHONE)
+
+
+async def add_platform_user(email):
+    from models import database
+
+    async with database.across_stores() as platform:
+        await platform.execute(
+            "insert into platform_users (public_id, email, password_hash) values ($1, $2, $3)",
+            uuid7(),
+            email,
+            await hash_password(PASSWORD),
+        )
+
+
+async def test_a_platform_account_is_at_the_wrong_panel(store):
+    await add_platform_user(email := f"{uuid7()}@vitrine.example")
+    with pytest.raises(AccountBarred) as refused:
+        await attempt(store, email)
+    assert refused.value.reason == "wrong_panel"
+    assert refused.value.message
+    with pytest.raises(Unauthenticated, match="invalid credentials"):
+        await attempt(store, email, "wrong password")
+
+
+async def test_a_stores_own_account_goes_before_a_platform_account(store):
+    await add_platform_user(email := f"{uuid7()}@vitrine.example")
+    await add_user(store, email=email)
+    assert await attempt(store, email)
+
+
+@pytest.mark.parametrize(
+    ("column", "identifier"), [("cpf", CPF), ("cnpj", CNPJ), ("phone", PHONE)], ids=["CPF", "CNPJ", "telephone"]
+)
+async def test_what_several_accounts_share_is_a_conflict_for_who_knows_a_password(store, column, identifier):
+    await add_user(store, **{column: identifier})
+    await add_user(store, "the other's password", **{column: identifier})
+    for password in (PASSWORD, "the other's password"):
+        with pytest.raises(Conflict) as refused:
+            await attempt(store, identifier, password)
+        assert refused.value.reason == f"multiple_accounts_{column}"
+        assert "e-mail" in refused.value.message
+    with pytest.raises(Unauthenticated, match="invalid credentials"):
+        await attempt(store, identifier, "nobody's password")
+
+
+async def test_a_deleted_account_shares_nothing(store):
+    await add_user(store, cpf=CPF)
+    await add_user(store, cpf=CPF, deleted_at=datetime.now(UTC))
+    assert await attempt(store, CPF)
+
+
+@pytest.mark.parametrize(
+    ("user_type", "kind"), [("A", ActorKind.ADMIN), ("V", ActorKind.VENDOR), ("C", ActorKind.CUSTOMER)]
+)
+async def test_users_of_every_type_sign_in(store, user_type, kind):
+    vendor_id = await add_vendor(store)
+    user_id = await add_user(store, user_type=user_type, vendor_id=vendor_id if user_type == "V" else None)
+    actor = await ask(store, "user", bearer((await sign_in(store, user_id)).access_token))
+    assert actor.kind is kind
+    assert actor.company_id == (vendor_id if user_type == "V" else None)
+
+
+async def test_an_old_hash_is_replaced_at_sign_in(store):
+    old = PasswordHasher(time_cost=1, memory_cost=8 * 1024, parallelism=1).hash(PASSWORD)
+    user_id = await add_user(store, password=None, password_hash=old)
+    await sign_in(store, user_id)
+    new = await value(store, "select password_hash from users where id = $1", user_id)
+    assert new.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+    assert await sign_in(store, user_id)
+
+
+async def test_a_password_changed_while_it_is_verified_lets_nobody_in(store, monkeypatch):
+    from auth import identify
+
+    user_id = await add_admin(store)
+    verify = identify.verify_password
+
+    async def slow(password_hash, password):
+        right = await verify(password_hash, password)
+        await execute(store, "update users set password_hash = 'changed' where id = $1", user_id)
+        return right
+
+    monkeypatch.setattr(identify, "verify_password", slow)
+    with pytest.raises(Unauthenticated):
+        await attempt(store, await email_of(store, user_id))
+    assert await value(store, "select count(*) from sessions") == 0
