@@ -18,6 +18,8 @@ ACCESS = "access"
 INVALID = "invalid or expired token"
 # Two machines of one deployment may differ by a little; a token from further in the future was not made by us.
 _SKEW_SECONDS = 60
+# Whatever lifetime is configured, no access token of ours lives longer.
+_LONGEST_LIFE_SECONDS = 86_400
 _MAX_LENGTH = 4_096
 _CLAIMS = ["iss", "aud", "sub", "tid", "sid", "typ", "iat", "exp", "jti"]
 _OPTIONS: Any = {
@@ -97,6 +99,7 @@ def _claims(payload: dict[str, Any], now: datetime) -> AccessClaims:
         or type(issued) is not int
         or type(expires) is not int
         or not issued - _SKEW_SECONDS <= present < expires
+        or expires - issued > _LONGEST_LIFE_SECONDS
     ):
         raise Unauthenticated(INVALID)
     return AccessClaims(user, store, session, datetime.fromtimestamp(expires, UTC))

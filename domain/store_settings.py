@@ -32,13 +32,22 @@ STORE_SETTINGS: Mapping[str, Setting] = {
         "catalog", False, flag, "A product needs a category (field code category_required)."
     ),
     "vendor_products_need_approval": Setting(
-        "marketplace", False, flag, "A vendor's new product starts as P and is not sold until somebody approves it."
+        "marketplace",
+        False,
+        flag,
+        "A vendor's new product starts as P and is not sold until somebody approves it.",
     ),
     "reviews_need_approval": Setting(
-        "marketplace", False, flag, "A shopper's review starts as P and is not shown until somebody approves it."
+        "marketplace",
+        False,
+        flag,
+        "A shopper's review starts as P and is not shown until somebody approves it.",
     ),
     "payment_gateway": Setting(
-        "payments", True, flag, "The payment gateway's module: notifications are listed and can be processed again."
+        "payments",
+        True,
+        flag,
+        "The payment gateway's module: notifications are listed and can be processed again.",
     ),
     "legacy_lists": Setting(
         "legacy",
@@ -47,7 +56,10 @@ STORE_SETTINGS: Mapping[str, Setting] = {
         "The form of the legacy layer's lists: the contract's, or CS-Cart's own.",
     ),
     "legacy_vendor_keys": Setting(
-        "legacy", "N", one_of("Y", "N"), "Opens the legacy layer's entity routes to vendors, for their own records."
+        "legacy",
+        "N",
+        one_of("Y", "N"),
+        "Opens the legacy layer's entity routes to vendors, for their own records.",
     ),
     "logo_url": Setting("general", "", short_text, "The address of the store's logo."),
     "support_email": Setting("general", "", short_text, "Where vendors and shoppers write to for help."),

@@ -206,7 +206,9 @@ class Settings:
     pool_size: int = field(
         default=10,
         metadata=_declared(
-            "VITRINE_POOL_SIZE", whole_number(2, 1_000), "Database connections of each process, at most."
+            "VITRINE_POOL_SIZE",
+            whole_number(2, 1_000),
+            "Database connections that each process serves requests with, at most.",
         ),
     )
     cors_origins: tuple[str, ...] = field(

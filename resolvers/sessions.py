@@ -22,6 +22,7 @@ from schema.types.people import User
 from schema.types.sessions import (
     ANYBODY,
     PEOPLE,
+    STAFF,
     ApiKey,
     LegacyToken,
     NewApiKey,
@@ -68,7 +69,7 @@ class AccountQueries:
         return await sessions.list_sessions(info.context.scope)  # type: ignore[return-value]
 
     @root(
-        PEOPLE,
+        STAFF,
         "The live API keys of the caller, or of a user whose account the caller may administer, the newest first.",
     )
     async def api_keys(self, info: Info, user_id: Ident | None = None) -> list[ApiKey]:
@@ -125,7 +126,7 @@ class AccountMutations:
         return _signed_out(sessions.LOGGED_OUT_EVERYWHERE)
 
     @root(
-        PEOPLE,
+        STAFF,
         "Make an API key for the caller, or for a user whose account the caller may administer and whose privileges they hold. The"
         " secret is shown this once.",
     )
@@ -135,7 +136,7 @@ class AccountMutations:
         made = await api_keys.create_api_key(scope, _whose(scope, user_id), name)
         return Row(key=made.secret, api_key=made.info)  # type: ignore[return-value]
 
-    @root(PEOPLE, "Revoke an API key at once.")
+    @root(STAFF, "Revoke an API key at once.")
     async def api_key_revoke(self, info: Info, id: Ident) -> DeletedRecord:
         """Revoke an API key."""
         await api_keys.revoke_api_key(info.context.scope, id)

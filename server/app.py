@@ -12,7 +12,7 @@ import rest_facade.legacy
 from kernel.settings import Settings
 from rest_facade.bodies import MAX_BYTES
 from rest_facade.routing import Route
-from server import mounting
+from server import graphql_view, mounting
 from server.cross_origin import allow_cross_origin
 from server.health import Checks, Health
 from server.limits import Counters, ProcessCounters
@@ -51,7 +51,7 @@ def create_app(
 
     app[HEALTH].add_routes(app)
     mounting.mount(app, facade_routes() if routes is None else routes)
-    # HOOK for the lead: server.graphql_view.add_routes(app)
+    graphql_view.add_routes(app)
     allow_cross_origin(app, settings.cors_origins)
 
     terms_of = mounting.settle(app)

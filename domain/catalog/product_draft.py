@@ -18,10 +18,12 @@ from domain.fields import (
     moment,
     name_text,
     one_of,
+    refuse_wrong,
     short_text,
     text,
     whole,
 )
+from kernel.errors import NotFound
 from kernel.ids import uuid7
 from kernel.letters import PRODUCT_LETTERS
 from kernel.scope import ActorKind, Scope
@@ -110,10 +112,10 @@ class ProductDraft:
         return self.product_id is None
 
 
-def read_draft(scope: Scope, given: Given, *, creating: bool) -> ProductDraft:
+def read_draft(scope: Scope, given: Given) -> ProductDraft:
     """Read what was given for a product; what is wrong is collected, not raised."""
     fields = SYSTEM_FIELDS if scope.actor.kind is ActorKind.SYSTEM else PRODUCT_FIELDS
-    columns, wrong = check_fields(fields, given, creating=creating)
+    columns, wrong = check_fields(fields, given)
     if not columns.get("slug", "-"):
         del columns["slug"]  # nothing of it can stand in an address: the name will do
     draft = ProductDraft(given, columns, wrong)
@@ -130,7 +132,10 @@ def read_draft(scope: Scope, given: Given, *, creating: bool) -> ProductDraft:
 
 
 def start_as_new(scope: Scope, draft: ProductDraft, *, needs_approval: bool) -> None:
-    """Decide the status a product starts with: a vendor's waits for approval where the store says so."""
+    """Ask for what only a new product needs, and decide its status: a vendor's waits for approval where the store says so."""
+    for name, known in PRODUCT_FIELDS.items():
+        if known.required and name not in draft.given:
+            draft.wrong[name] = (known.required, f"{name} is required")
     if scope.actor.kind is ActorKind.VENDOR:
         if needs_approval:
             draft.columns["status"] = PENDING
@@ -144,6 +149,14 @@ def keep_approval(scope: Scope, draft: ProductDraft) -> None:
         letters = (draft.before["status"], draft.columns.get("status"))
         if PENDING in letters:
             draft.columns.pop("status", None)
+
+
+def refuse_drafts(drafts: Sequence[ProductDraft]) -> None:
+    """Raise what is wrong: NotFound where a product that was named isn't there, else ValidationFailed with every field."""
+    for draft in drafts:
+        if "id" in draft.wrong:
+            raise NotFound("product")
+        refuse_wrong(draft.wrong)
 
 
 def _images(given: object, wrong: Wrong, name: str) -> list[dict[str, Any]]:

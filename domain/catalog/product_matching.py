@@ -27,8 +27,7 @@ SELECT id FROM vendors WHERE tenant_id = $1 AND deleted_at IS NULL ORDER BY id L
 _ENTER_ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('catalog:' || $1::bigint, 0))"
 _ENTER = """
 SELECT pg_advisory_xact_lock_shared(hashtextextended('catalog:' || $1::bigint, 0)),
-    pg_advisory_xact_lock(hashtextextended('sku:' || $1::bigint || ':' || s.sku, 0))
-FROM unnest($2::text[]) AS s (sku)
+    (SELECT count(pg_advisory_xact_lock(hashtextextended('sku:' || $1::bigint || ':' || s.sku, 0))) FROM unnest($2::text[]) AS s (sku))
 """
 
 # In the order of the ids, as orders lock products too.
@@ -40,12 +39,15 @@ ORDER BY id FOR NO KEY UPDATE
 """
 
 
-async def enter_catalogue(scope: Scope, drafts: Sequence[ProductDraft], *, alone: bool) -> None:
-    """Keep other writers of the catalogue out as far as needed, until the end of the transaction."""
-    if alone:
-        await execute(_ENTER_ALONE, scope.store.id)
-    else:
-        await execute(_ENTER, scope.store.id, sorted({draft.columns.get("sku") or "" for draft in drafts}))
+async def enter_catalogue(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
+    """Wait for imports that are under way, and for writers of the same SKUs, until the end of the transaction."""
+    skus = {draft.columns["sku"] for draft in drafts if draft.columns.get("sku")}
+    await execute(_ENTER, scope.store.id, sorted(skus))
+
+
+async def enter_catalogue_alone(scope: Scope) -> None:
+    """Keep every other writer of the store's catalogue out until the end of the transaction."""
+    await execute(_ENTER_ALONE, scope.store.id)
 
 
 async def match(
@@ -64,12 +66,12 @@ async def match(
     existing = await _existing(scope, drafts, subjects, by_sku or check_sku)
     by_reference: dict[Reference, Mapping[str, Any]] = {}
     by_code: dict[tuple[int | None, str], Mapping[str, Any]] = {}
-    for row in existing:
-        by_reference[row["id"]] = by_reference[row["public_id"]] = row
-        by_code.setdefault((row["vendor_id"], row["sku"]), row)
+    for found in existing:
+        by_reference[found["id"]] = by_reference[found["public_id"]] = found
+        by_code.setdefault((found["vendor_id"], found["sku"]), found)
     taken: set[int] = set()
     for draft, subject in zip(drafts, subjects, strict=True):
-        row = None
+        row: Mapping[str, Any] | None = None
         if subject is not None:
             reference = parse_reference(subject)
             row = by_reference.get(reference) if reference is not None else None
@@ -155,7 +157,7 @@ async def _settle_categories(scope: Scope, drafts: Sequence[ProductDraft]) -> No
             draft.wrong["category_id"] = (NOT_FOUND, missing_text(CATEGORY, missing))
             continue
         _settle_places(draft, found)
-        settled = draft.is_new or "category_id" in draft.columns
+        settled = (draft.is_new and "id" not in draft.wrong) or "category_id" in draft.columns
         if required and settled and draft.columns.get("category_id") is None:
             draft.wrong["category_id"] = ("category_required", "category_id is required")
 

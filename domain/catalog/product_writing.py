@@ -110,7 +110,9 @@ async def write_places(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
     moved = [draft for draft in drafts if draft.places is not None or "category_id" in draft.columns]
     leaving = [_leaving(draft) for draft in moved if draft.before is not None]
     standing = [
-        (draft.product_id, place, position) for draft in moved for position, place in enumerate(_standing(draft))
+        (draft.product_id, place, position)
+        for draft in moved
+        for position, place in enumerate(_standing(draft))
     ]
     if leaving:
         await execute(_LEAVE, scope.store.id, _json(leaving))

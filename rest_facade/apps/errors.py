@@ -72,7 +72,8 @@ def body_of(refusal: Refusal) -> dict[str, Any]:
     own: dict[str, Any] = {"error": code_of(refusal), "message": refusal.message, "status": refusal.status}
     if isinstance(refusal, ValidationFailed) and refusal.fields:
         own["fields"] = refusal.fields
-    return beside(own, refusal.details)
+    # The reason of an AccountBarred is its code.
+    return beside(own, {} if isinstance(refusal, AccountBarred) else refusal.details)
 
 
 def code_of(refusal: Refusal) -> str:

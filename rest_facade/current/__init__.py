@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from resolvers.execute import load
+from rest_facade.current import admin
+from rest_facade.current.auth import SignIn
 from rest_facade.routing import Route
+
+OPERATIONS = Path(__file__).parent / "operations"
 
 
 def routes() -> list[Route]:
-    """List the routes that the server mounts."""
-    return []
+    """List the routes that the server mounts, after loading the operations they execute."""
+    operations = load(OPERATIONS)
+    return [*SignIn(operations).routes(), *admin.routes(operations)]

@@ -107,6 +107,8 @@ def _token_accident(caused_by_database: bool) -> web.Response:
 
 
 def _details_of(refusal: Refusal) -> dict[str, Any]:
+    if isinstance(refusal, InsufficientPrivileges | MissingScope):
+        return {}  # the message names them
     if isinstance(refusal, TenantClosed) and refusal.message != refusal.reason:
         return {**refusal.details, "detail": refusal.message}
     return refusal.details

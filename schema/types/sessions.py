@@ -10,6 +10,8 @@ from schema.scalars import BigInt, Ident, Time
 
 # Account administration is for people signed in with their own token (decisions section 8, Access).
 PEOPLE = Access(vendor=True, customer=True, user_only=True)
+# Customers have no API keys.
+STAFF = Access(vendor=True, user_only=True)
 ANYBODY = Access(anonymous=True, note="Whoever asks proves who they are with the arguments.")
 
 
@@ -50,7 +52,7 @@ class Session:
     current: bool = strawberry.field(description="Whether this request came with it.")
 
 
-@part("ApiKey", "A key for the legacy layer. The secret itself is never shown again.", access=PEOPLE)
+@part("ApiKey", "A key for the legacy layer. The secret itself is never shown again.", access=STAFF)
 class ApiKey:
     """An API key as its owner sees it after creation."""
 
@@ -61,7 +63,7 @@ class ApiKey:
     last_used_at: Time | None = strawberry.field(description="When it was last used, to the minute.")
 
 
-@part("NewApiKey", "An API key that was just made.", access=PEOPLE)
+@part("NewApiKey", "An API key that was just made.", access=STAFF)
 class NewApiKey:
     """The one time the secret is shown."""
 

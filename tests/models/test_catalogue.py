@@ -104,7 +104,7 @@ async def test_keys_of_store_tables_begin_with_the_store():
         from pg_index where indisunique and indrelid::regclass::text = any($1)""", await store_tables())
     assert [r["index"] for r in found if r["columns"][0] != "tenant_id"] == []
     primary = {r["table"]: r["columns"] for r in found if r["indisprimary"]}
-    assert primary == dict.fromkeys(await store_tables(), ["tenant_id", "id"])
+    assert primary == {table: ["tenant_id", "id"] for table in await store_tables()}
     with_public_id = {r["table"] for r in found if r["columns"] == ["tenant_id", "public_id"]}
     assert sorted(with_public_id) == await store_tables()
 

@@ -16,11 +16,12 @@ from kernel.text import fold, fold_sql, prefix_tsquery, search_terms, words_sql
 from models import database as db
 from models.catalog import Product
 from models.people import User
+from tests.conftest import scope_of
 
-SAMPLES = [
+SAMPLES = [  # the confusing letters are the point
     "", "Calçado", "AÇÃO", "Ação", "ﬁm", "Straße", "ÆSIR", "Łódź", "Ñandú", "ΑΘΗΝΑ", "Σίσυφος ΤΟΥΣ", "Москва ЁЖ",
     "İstanbul Iğdır", "１２３ ＡＢＣ", "Nº 1ª ²", "naïve — “quoted”", "a\tb\nc", "日本語 テスト", "🙂 emoji 👍🏽", "x" * 300,
-]  # fmt: skip
+]  # fmt: skip  # noqa: RUF001
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -146,21 +147,17 @@ class TestPlan:
             await connection.execute("select set_config('vitrine.tenant', $1, false)", str(store.id))
             statement = re.sub(r"\bwanted\b", f"to_tsquery('simple', '{query}')", source)
             written = await connection.fetchval(f"explain (analyze, format json) {statement}")
-            return json.loads(written)[0]
+            return json.loads(written)[0]["Plan"]
         finally:
             await connection.close()
 
     async def test_the_index_is_used_and_stays_within_the_store(self, big_store, database_url):
-        explained = await self.plan_as_search_role(database_url, big_store, "c4ca4238:*")  # md5 of 1: in every store
-        text = json.dumps(explained)
-        assert "products_search_idx" in text
-        assert "Rows Removed by Filter" not in text  # rows of other stores never leave the index
-        assert explained["Plan"]["Actual Rows"] == 1
-        assert "InitPlan" not in text
+        plan = await self.plan_as_search_role(database_url, big_store, "c4ca4238:*")  # md5 of 1: in every store
+        assert "products_search_idx" in json.dumps(plan)
+        assert plan["Actual Rows"] == 1
+        assert plan["Rows Removed by Filter"] == 0  # rows of other stores never leave the index
 
     async def test_searching_is_fast_and_finds_one_of_thousands(self, big_store):
-        from tests.conftest import scope_of
-
         scope = scope_of(big_store)
         assert len(await found(scope, "c4ca4238")) == 1
         loop = asyncio.get_running_loop()

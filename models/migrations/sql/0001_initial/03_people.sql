@@ -68,7 +68,7 @@ CREATE INDEX users_vendor_idx ON users (tenant_id, vendor_id, id);
 CREATE INDEX users_cpf_idx ON users (tenant_id, cpf) WHERE cpf IS NOT NULL;
 CREATE INDEX users_cnpj_idx ON users (tenant_id, cnpj) WHERE cnpj IS NOT NULL;
 CREATE INDEX users_phone_idx ON users (tenant_id, phone) WHERE phone IS NOT NULL;
-CREATE INDEX users_search_idx ON users USING gin (search);
+CREATE INDEX users_search_idx ON users USING gin (search) WITH (fastupdate = off);
 
 -- A store's owner is one of its own users.
 ALTER TABLE tenants ADD CONSTRAINT tenants_owner_fkey

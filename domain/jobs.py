@@ -1,0 +1,215 @@
+"""Do in time what time asks for: periodic jobs over all stores, shared by however many workers there are.
+
+A job has one row in `job_runs`. Who claims it moves `due_at` past a lease, so that nobody else finds it due, and goes on moving
+it while it works; who dies stops doing so, and then the job is due again. `started_at` tells one claim from the next. The
+database's clock decides, for machines disagree about the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from auth import upkeep
+from auth.tenancy import store_from
+from domain.orders import expiry
+from kernel import logging
+from kernel.clock import now
+from kernel.errors import Unavailable
+from kernel.ids import uuid7
+from kernel.scope import SYSTEM, Scope, entered
+from models import database
+
+LEASE = timedelta(minutes=2)
+RENEW_EVERY = timedelta(seconds=30)
+TRY_AGAIN_AFTER = timedelta(seconds=30)
+
+# What was delivered is kept this long; what was not has by then been tried for as long as anything is (decisions section 7).
+KEEP_EVENTS = timedelta(days=30)
+
+Goes = Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Describe work that is done every so often, store by store.
+
+    `stores` is the statement that finds the stores where there may be something to do; `$1` is the present moment. It runs as the
+    worker's role, which sees a few tables over all stores (`models/roles.py`). `work` runs in each store's own scope, as the system.
+    """
+
+    name: str
+    every: timedelta
+    stores: str
+    work: Callable[[Scope], Awaitable[object]]
+    try_again_after: timedelta = TRY_AGAIN_AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Prove that this worker is the one that does the job now."""
+
+    job: Job
+    started_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Tell how a run went: how many stores were done and in which it failed; `complete` is False when it was cut short."""
+
+    stores: int
+    failures: tuple[str, ...] = ()
+    complete: bool = True
+
+    @property
+    def error(self) -> str:
+        """Give what is kept of the failures: which kind, where first, in how many stores; "" when there were none."""
+        if not self.failures:
+            return ""
+        return f"{self.failures[0]} ({len(self.failures)} of {self.stores} stores failed)"
+
+
+# --- The jobs --------------------------------------------------------------------------------------------------------------
+
+_STORES_WITH_HOLDS = """
+    select * from tenants where id in (
+        select tenant_id from orders
+        where hold_until <= $1 and status = 'O' and payment_status = 'unpaid' and deleted_at is null
+    ) order by id
+"""
+_FORGET_EVENTS = """
+    delete from outbox_events where tenant_id = $1 and id in (
+        select id from outbox_events
+        where tenant_id = $1 and created_at < $2 and (dispatched_at is null or dispatched_at < $2) limit $3
+    )
+"""
+_EVERY_STORE = "select * from tenants where created_at <= $1 order by id"
+
+_AT_ONCE = 500
+# One store's rows may be locked for long; when so many stores in a row have none, it is the database.
+_ENOUGH_UNAVAILABLE = 3
+
+
+async def expire_holds(scope: Scope) -> int:
+    """Move every checkout of the store that nobody paid in time to `F`; say how many there were."""
+    expired = 0
+    while True:
+        done = await expiry.expire_holds(scope, limit=_AT_ONCE)
+        expired += done
+        # Fewer: nothing is left, or what is left can't be moved and would be found again and again.
+        if done < _AT_ONCE:
+            return expired
+
+
+async def forget_spent(scope: Scope) -> None:
+    """Delete the store's spent sessions, tokens, attempts and counts, and events that nobody will be told of any more."""
+    await upkeep.forget_expired(scope)
+    await _forget_events(scope, scope.now - KEEP_EVENTS)
+
+
+async def _forget_events(scope: Scope, before: datetime) -> None:
+    while await database.execute(_FORGET_EVENTS, scope.store.id, before, _AT_ONCE * 10):
+        pass
+
+
+JOBS: tuple[Job, ...] = (
+    Job("expire_holds", timedelta(minutes=1), _STORES_WITH_HOLDS, expire_holds),
+    Job("forget_spent", timedelta(hours=1), _EVERY_STORE, forget_spent),
+)
+
+
+# --- Claiming --------------------------------------------------------------------------------------------------------------
+
+_REGISTER = "insert into job_runs (name, due_at) values ($1, clock_timestamp()) on conflict (name) do nothing"
+_CLAIM = """
+    update job_runs set started_at = clock_timestamp(), finished_at = null, due_at = clock_timestamp() + $2
+    where name = (select name from job_runs where name = $1 and due_at <= clock_timestamp() for update skip locked)
+    returning started_at
+"""
+_SECONDS_LEFT = "select extract(epoch from due_at - clock_timestamp())::float8 from job_runs where name = $1"
+_RENEW = """
+    update job_runs set due_at = clock_timestamp() + $3 where name = $1 and started_at = $2 and finished_at is null
+"""
+_FINISH = """
+    update job_runs set finished_at = clock_timestamp(), error = $4,
+        due_at = case when $4 = '' then greatest(started_at + $3, clock_timestamp()) else clock_timestamp() + $3 end
+    where name = $1 and started_at = $2 and finished_at is null
+"""
+_GIVE_BACK = """
+    update job_runs set due_at = clock_timestamp() where name = $1 and started_at = $2 and finished_at is null
+"""
+
+
+async def claim(job: Job, *, lease: timedelta = LEASE) -> Claim | None:
+    """Take the job when it is due and nobody has it, else give None; of several workers that ask at once one gets it."""
+    async with database.across_stores() as everywhere:
+        started_at = await everywhere.value(_CLAIM, job.name, lease)
+        if started_at is None:
+            # New here, or not due; a job that is new is due at once.
+            if not await everywhere.execute(_REGISTER, job.name):
+                return None
+            started_at = await everywhere.value(_CLAIM, job.name, lease)
+    return None if started_at is None else Claim(job, started_at)
+
+
+async def seconds_until_due(job: Job) -> float:
+    """Say how long nobody can claim the job; 0 when somebody can now."""
+    async with database.across_stores() as everywhere:
+        left: float | None = await everywhere.value(_SECONDS_LEFT, job.name)
+    return max(0.0, left or 0.0)
+
+
+async def renew(claimed: Claim, *, lease: timedelta = LEASE) -> bool:
+    """Keep the job for another lease; False when it was lost to somebody else."""
+    async with database.across_stores() as everywhere:
+        return await everywhere.execute(_RENEW, claimed.job.name, claimed.started_at, lease) > 0
+
+
+async def finish(claimed: Claim, error: str = "") -> bool:
+    """Write down how the run ended and when the next is due: after `every` from its start, or soon when it failed."""
+    job = claimed.job
+    pause = min(job.try_again_after, job.every) if error else job.every
+    async with database.across_stores() as everywhere:
+        return await everywhere.execute(_FINISH, job.name, claimed.started_at, pause, error) > 0
+
+
+async def give_back(claimed: Claim) -> None:
+    """Let another worker do the job at once: this one stops."""
+    async with database.across_stores() as everywhere:
+        await everywhere.execute(_GIVE_BACK, claimed.job.name, claimed.started_at)
+
+
+# --- Doing -----------------------------------------------------------------------------------------------------------------
+
+
+async def perform(job: Job, goes_on: Goes = lambda: True) -> Outcome:
+    """Do the job's work in each store that needs it; a store that fails does not keep the others from their turn.
+
+    It ends early when `goes_on` says no, and when the database seems to be away, for then every store would fail.
+    """
+    async with database.across_stores() as everywhere:
+        found = await everywhere.rows(job.stores, now())
+    failures: list[str] = []
+    unavailable = 0
+    for done, record in enumerate(found):
+        if not goes_on():
+            return Outcome(done, tuple(failures), complete=False)
+        scope = Scope(store=store_from(record), actor=SYSTEM, request_id=f"job-{uuid7()}", now=now())
+        try:
+            with entered(scope):
+                await job.work(scope)
+            unavailable = 0
+        except Exception as error:
+            logging.failure(
+                "job failed",
+                error,
+                job=job.name,
+                store=str(scope.store.public_id),
+                request_id=scope.request_id,
+            )
+            failures.append(f"{type(error).__name__} in store {scope.store.public_id}")
+            unavailable = unavailable + 1 if isinstance(error, Unavailable) else 0
+            if unavailable == _ENOUGH_UNAVAILABLE:
+                return Outcome(done + 1, tuple(failures))
+    return Outcome(len(found), tuple(failures))

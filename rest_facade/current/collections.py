@@ -1,0 +1,182 @@
+"""Describe the collections of the administrative routes: names, lists, bodies and the codes of their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernel import letters
+from rest_facade.current.field_errors import Codes
+from rest_facade.current.lists import Listing, Parameter, first_day, last_day, letter_of, one_of
+
+ROLES = ("admin", "vendor", "customer")
+
+
+def as_given(value: Any) -> Any:
+    """Take a value as it is: the operation reads it."""
+    return value
+
+
+def image_links(value: Any) -> Any:
+    """Give pictures with what a record shows of them; unknown members are ignored as everywhere (decisions section 1)."""
+    if not isinstance(value, list):
+        return value
+    return [
+        {name: image[name] for name in ("url", "alt") if name in image} if isinstance(image, dict) else image
+        for image in value
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Describe a collection.
+
+    `name` is its word in addresses and envelopes, `thing` what people call one record. Its operations are `Admin<plural>`,
+    `Admin<singular>` and, where `body` names the fields that may be written, `Admin<singular>Create`, `…Update` and `…Delete`.
+    """
+
+    name: str
+    thing: str
+    plural: str
+    singular: str
+    listing: Listing
+    body: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    codes: Codes = field(default_factory=Codes)
+
+    def given(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Give what of a body the collection knows; the rest is ignored."""
+        return {name: read(body[name]) for name, read in self.body.items() if name in body}
+
+
+_CREATED = {
+    "created_after": Parameter("created_from", first_day),
+    "created_before": Parameter("created_before", last_day),
+}
+_SEARCH = {"search": Parameter("search", str)}
+
+
+def _status(table: letters.LetterTable) -> dict[str, Parameter]:
+    return {"status": Parameter("status", letter_of(table))}
+
+
+PRODUCTS = Collection(
+    name="products",
+    thing="product",
+    plural="Products",
+    singular="Product",
+    listing=Listing(
+        filters={
+            **_SEARCH,
+            **_status(letters.PRODUCT_LETTERS),
+            "category_id": Parameter("category_id", str),
+            **_CREATED,
+        },
+        sorts={
+            "created_at": "CREATED_AT",
+            "updated_at": "UPDATED_AT",
+            "name": "NAME",
+            "sku": "SKU",
+            "status": "STATUS",
+            "price_cents": "PRICE",
+            "stock": "STOCK",
+            "id": "ID",
+        },
+    ),
+    body={
+        "name": as_given,
+        "sku": as_given,
+        "slug": as_given,
+        "description": as_given,
+        "short_description": as_given,
+        "status": as_given,
+        "price_cents": as_given,
+        "compare_at_cents": as_given,
+        "stock": as_given,
+        "category_id": as_given,
+        "images": image_links,
+    },
+    codes=Codes(
+        wrong={
+            "name": "name_invalid",
+            "status": "status_invalid",
+            "price_cents": "price_invalid",
+            "compare_at_cents": "price_invalid",
+        },
+        missing={"name": "name_required"},
+        # A picture's own fields are told as the pictures'.
+        names={"category": "category_id", "url": "images", "alt": "images"},
+    ),
+)
+
+CATEGORIES = Collection(
+    name="categories",
+    thing="category",
+    plural="Categories",
+    singular="Category",
+    listing=Listing(
+        filters={
+            **_SEARCH,
+            **_status(letters.CATEGORY_LETTERS),
+            "parent_id": Parameter("parent_id", str),
+        },
+        sorts={"position": "POSITION", "name": "NAME", "created_at": "CREATED_AT", "id": "ID"},
+    ),
+    body={"name": as_given, "parent_id": as_given, "position": as_given, "status": as_given},
+    codes=Codes(
+        wrong={"name": "name_invalid", "status": "status_invalid"},
+        missing={"name": "name_required"},
+        names={"parent": "parent_id"},
+    ),
+)
+
+ORDERS = Collection(
+    name="orders",
+    thing="order",
+    plural="Orders",
+    singular="Order",
+    listing=Listing(
+        filters={
+            **_SEARCH,
+            **_status(letters.ORDER_LETTERS),
+            "customer_id": Parameter("customer_id", str),
+            **_CREATED,
+        },
+        sorts={
+            "created_at": "CREATED_AT",
+            "updated_at": "UPDATED_AT",
+            "number": "NUMBER",
+            "status": "STATUS",
+            "total_cents": "TOTAL",
+        },
+    ),
+)
+
+_PEOPLE_SORTS = {
+    "created_at": "CREATED_AT",
+    "name": "NAME",
+    "email": "EMAIL",
+    "status": "STATUS",
+    "id": "ID",
+}
+_PEOPLE_FILTERS = {**_SEARCH, **_status(letters.USER_LETTERS), **_CREATED}
+
+USERS = Collection(
+    name="users",
+    thing="user",
+    plural="Users",
+    singular="User",
+    listing=Listing(
+        filters={**_PEOPLE_FILTERS, "role": Parameter("role", one_of("role", ROLES))}, sorts=_PEOPLE_SORTS
+    ),
+)
+
+CUSTOMERS = Collection(
+    name="customers",
+    thing="customer",
+    plural="Customers",
+    singular="Customer",
+    listing=Listing(filters=_PEOPLE_FILTERS, sorts=_PEOPLE_SORTS, always={"role": "customer"}),
+)
+
+COLLECTIONS = (PRODUCTS, CATEGORIES, ORDERS, USERS, CUSTOMERS)

@@ -1,0 +1,97 @@
+"""Join the database the settings name, or the embedded one, to the models.
+
+async with reached(settings) as place:         DATABASE_URL, or a PostgreSQL started here and stopped at the end
+    async with connected(settings, place):     the pools of this process, acting as a role that row-level security binds
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from kernel import logging
+from kernel.errors import Refusal
+from kernel.settings import Settings
+from models import database, migrate
+from server.embedded_postgres import EmbeddedPostgres
+from server.health import Checks
+
+FOLDER = "postgres"
+_LOCK_SECONDS = 10.0
+_ACQUIRE_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Say where the database is: for its owner, who migrates, and for the log-in that serves."""
+
+    owner_url: str
+    serving_url: str
+    is_embedded: bool
+
+
+@asynccontextmanager
+async def reached(settings: Settings) -> AsyncIterator[Place]:
+    """Give the place of the database, starting the embedded one when no other is named; raises EmbeddedPostgresError."""
+    if settings.database_url is not None:
+        serving = settings.app_database_url or settings.database_url
+        yield Place(settings.database_url, serving, is_embedded=False)
+        return
+    embedded = EmbeddedPostgres(settings.data_dir / FOLDER)
+    server = await asyncio.to_thread(embedded.start)
+    try:
+        yield Place(server.url(), server.url(), is_embedded=True)
+    finally:
+        # Shielded: a second signal must not leave a server behind that nobody stops.
+        await asyncio.shield(asyncio.to_thread(embedded.stop))
+
+
+@asynccontextmanager
+async def connected(settings: Settings, place: Place) -> AsyncIterator[None]:
+    """Open this process's pools; raises Unavailable when the database can't be reached, UnsafeRole for a role that sees all."""
+    await database.connect(database_settings(settings, place.serving_url))
+    try:
+        await database.check_role()
+        yield
+    finally:
+        await database.close()
+
+
+def database_settings(settings: Settings, url: str) -> database.DatabaseSettings:
+    """Give the pool's settings; every wait is shorter than the request that waits."""
+    statement_ms = settings.statement_timeout_ms
+    return database.DatabaseSettings(
+        url=url,
+        min_size=min(2, settings.pool_size),
+        max_size=settings.pool_size,
+        statement_timeout_ms=statement_ms,
+        lock_timeout_ms=min(int(_LOCK_SECONDS * 1_000), statement_ms),
+        idle_in_transaction_ms=int(settings.request_timeout * 1_000),
+        acquire_seconds=min(_ACQUIRE_SECONDS, settings.request_timeout),
+    )
+
+
+def readiness(place: Place) -> Checks:
+    """Make the checks of `/health/ready`: the database answers, and no migration is pending."""
+    is_migrated = False
+
+    async def check() -> dict[str, bool]:
+        nonlocal is_migrated
+        try:
+            answers = await database.value("select 1") == 1
+            # Once all are applied nothing of this program's can be pending any more.
+            is_migrated = is_migrated or (answers and not await migrate.pending(place.serving_url))
+        except (Refusal, OSError):
+            return {"database": False, "migrations": is_migrated}
+        return {"database": answers, "migrations": is_migrated}
+
+    return check
+
+
+async def warn_of_pending(place: Place) -> None:
+    """Say at start that `vitrine migrate` is due; the server runs, and is not ready."""
+    pending = await migrate.pending(place.serving_url)
+    if pending:
+        logging.event("migrations are pending: run vitrine migrate", level="warning", pending=len(pending))

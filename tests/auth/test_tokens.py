@@ -1,0 +1,217 @@
+"""Access tokens: only ours, only for here, only in time (decisions section 3, Access token)."""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import json
+from datetime import UTC, datetime, timedelta
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+from auth.configuration import configured
+from auth.keys import KeyRing, process_ring
+from auth.tokens import AccessClaims, issue_access_token, read_access_token
+from kernel.errors import Unauthenticated
+from kernel.ids import uuid7
+from models import database
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+CLAIMS = AccessClaims(uuid7(), uuid7(), uuid7(), NOW + timedelta(minutes=15))
+
+
+@pytest.fixture
+async def ring(database):
+    return KeyRing()
+
+
+@pytest.fixture
+async def token(ring):
+    return await issue_access_token(ring, CLAIMS, NOW)
+
+
+def parts_of(token):
+    return [json.loads(base64.urlsafe_b64decode(part + "==")) for part in token.split(".")[:2]]
+
+
+def encoded(part):
+    return base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode()
+
+
+async def signed(ring, *, header=None, without=None, **claims):
+    """A token with our own key and other contents."""
+    _, payload = parts_of(await issue_access_token(ring, CLAIMS, NOW))
+    payload |= claims
+    payload.pop(without, None)
+    pair = await ring.signing(NOW)
+    return jwt.encode(payload, pair.private, algorithm="EdDSA", headers={"kid": pair.kid} | (header or {}))
+
+
+async def refused(ring, token, now=NOW):
+    with pytest.raises(Unauthenticated) as refusal:
+        await read_access_token(ring, token, now)
+    assert refusal.value.message == "invalid or expired token"
+
+
+async def test_a_token_states_what_it_was_made_with(ring, token):
+    assert await read_access_token(ring, token, NOW) == CLAIMS
+    header, payload = parts_of(token)
+    assert header["alg"] == "EdDSA"
+    assert set(payload) == {"iss", "aud", "sub", "tid", "sid", "typ", "iat", "exp", "jti"}
+    assert (payload["sub"], payload["tid"], payload["sid"]) == (str(CLAIMS.user), str(CLAIMS.store), str(CLAIMS.session))
+    assert payload["exp"] - payload["iat"] == 900
+
+
+async def test_a_token_is_good_to_its_last_second(ring, token):
+    assert await read_access_token(ring, token, NOW + timedelta(seconds=899))
+    await refused(ring, token, NOW + timedelta(seconds=900))
+
+
+async def test_a_token_from_the_future_is_refused(ring, token):
+    await refused(ring, token, NOW - timedelta(minutes=2))
+
+
+async def test_every_changed_character_is_noticed(ring, token):
+    for place in range(0, len(token), 7):
+        other = "A" if token[place] != "A" else "B"
+        await refused(ring, token[:place] + other + token[place + 1 :])
+
+
+async def test_changed_claims_under_an_old_signature_are_refused(ring, token):
+    header, payload = parts_of(token)
+    payload["sub"] = str(uuid7())
+    await refused(ring, ".".join([encoded(header), encoded(payload), token.split(".")[2]]))
+
+
+@pytest.mark.parametrize("algorithm", ["none", "None", "nOnE", "HS256", "RS256", "ES256"])
+async def test_no_other_algorithm_is_accepted(ring, token, algorithm):
+    header, payload = parts_of(token)
+    unsigned = f"{encoded(header | {'alg': algorithm})}.{encoded(payload)}"
+    await refused(ring, unsigned + ".")
+    await refused(ring, f"{unsigned}.{token.split('.')[2]}")
+
+
+async def test_the_public_key_is_no_secret_to_sign_with(ring, token):
+    header, payload = parts_of(token)
+    public = (await ring.signing(NOW)).private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+    body = f"{encoded(header | {'alg': 'HS256'})}.{encoded(payload)}"
+    mac = base64.urlsafe_b64encode(hmac.new(public, body.encode(), hashlib.sha256).digest()).rstrip(b"=").decode()
+    await refused(ring, f"{body}.{mac}")
+
+
+@pytest.mark.parametrize("kid", ["present", "unknown", None, 7, "../../etc/passwd", "\x00"])
+async def test_another_key_is_refused_whatever_kid_it_claims(ring, token, kid):
+    header, payload = parts_of(token)
+    kid = header["kid"] if kid == "present" else kid
+    body = f"{encoded({'alg': 'EdDSA', 'typ': 'JWT', 'kid': kid})}.{encoded(payload)}"
+    signature = base64.urlsafe_b64encode(Ed25519PrivateKey.generate().sign(body.encode())).rstrip(b"=").decode()
+    await refused(ring, f"{body}.{signature}")
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"iss": "https://elsewhere.example"},
+        {"aud": "another-service"},
+        {"aud": []},
+        {"typ": "refresh"},
+        {"typ": "temp"},
+        {"typ": None},
+        {"sub": "12"},
+        {"tid": 12},
+        {"sid": ""},
+        {"exp": "9999999999"},
+        {"exp": 1e300},
+        {"exp": 10**18},
+        {"exp": True},
+        {"iat": None},
+        {"iat": 10**12},
+        {"jti": 5},
+    ],
+    ids=str,
+)
+async def test_a_signed_token_with_other_claims_is_refused(ring, claims):
+    await refused(ring, await signed(ring, **claims))
+
+
+@pytest.mark.parametrize("name", ["iss", "aud", "sub", "tid", "sid", "typ", "iat", "exp", "jti"])
+async def test_a_signed_token_without_a_claim_is_refused(ring, name):
+    await refused(ring, await signed(ring, without=name))
+
+
+@pytest.mark.parametrize(
+    "text", ["", ".", "..", "a.b.c", "ey.ey.ey", "é.é.é", "x" * 100_000, "\ud800", "vat_live_abc", "e30.e30.e30", "bnVsbA.bnVsbA.bnVsbA"]
+)
+async def test_what_is_no_token_is_refused(ring, text):
+    await refused(ring, text)
+
+
+# --- Keys --------------------------------------------------------------------------------------------------------------------
+
+
+async def test_processes_that_start_together_make_one_key(database):
+    rings = [KeyRing() for _ in range(6)]
+    pairs = await asyncio.gather(*(ring.signing(NOW) for ring in rings))
+    assert len({pair.kid for pair in pairs}) == 1
+
+
+async def test_after_a_rotation_old_tokens_are_good_until_they_expire(ring, token):
+    other_process = KeyRing()
+    await read_access_token(other_process, token, NOW)
+    kid = await ring.rotate(NOW)
+    new = await issue_access_token(ring, CLAIMS, NOW)
+    assert parts_of(new)[0]["kid"] == kid != parts_of(token)[0]["kid"]
+    for reader in (ring, KeyRing()):
+        assert await read_access_token(reader, token, NOW) == CLAIMS
+        assert await read_access_token(reader, new, NOW) == CLAIMS
+
+
+async def test_a_process_that_meets_a_new_key_asks_for_it(ring, token, monkeypatch):
+    monkeypatch.setattr("auth.keys.ASK_AGAIN_SECONDS", 0.0)
+    other_process = KeyRing()
+    await read_access_token(other_process, token, NOW)
+    await ring.rotate(NOW)
+    assert await read_access_token(other_process, await issue_access_token(ring, CLAIMS, NOW), NOW)
+
+
+async def test_a_retired_key_is_served_no_longer_than_its_tokens_live(ring, token):
+    old_kid = parts_of(token)[0]["kid"]
+    await ring.rotate(NOW)
+    assert old_kid in [key["kid"] for key in (await KeyRing().jwks(NOW + timedelta(minutes=15)))["keys"]]
+    assert old_kid not in [key["kid"] for key in (await KeyRing().jwks(NOW + timedelta(minutes=18)))["keys"]]
+
+
+async def test_the_published_keys_verify_tokens_and_hold_no_private_half(ring, token):
+    published = await ring.jwks(NOW)
+    for key in published["keys"]:
+        assert set(key) == {"kty", "crv", "x", "kid", "alg", "use"}
+    keys = jwt.PyJWKSet.from_dict(published)
+    settings = configured()
+    payload = jwt.decode(
+        token, keys[parts_of(token)[0]["kid"]], algorithms=["EdDSA"], audience=settings.audience, issuer=settings.issuer
+    )
+    assert payload["sub"] == str(CLAIMS.user)
+
+
+async def test_private_halves_are_encrypted_at_rest(ring):
+    pair = await ring.signing(NOW)
+    raw = pair.private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
+    for record in await database.rows("select private_key from signing_keys"):
+        assert raw not in record["private_key"]
+
+
+async def test_unknown_kids_do_not_ask_the_database_each_time(ring, token):
+    await read_access_token(ring, token, NOW)
+    header, payload = parts_of(token)
+    with database.counting() as counted:
+        for number in range(20):
+            forged = f"{encoded(header | {'kid': f'forged-{number}'})}.{encoded(payload)}.{token.split('.')[2]}"
+            await refused(ring, forged)
+    assert counted.count <= 1
+
+
+def test_the_process_has_one_ring():
+    assert process_ring() is process_ring()

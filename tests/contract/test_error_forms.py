@@ -1,0 +1,381 @@
+"""State every form of every refusal, family by family. A refusal without a line here fails the last tests."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+from aiohttp import web
+
+from kernel import errors
+from kernel.errors import (
+    AccountBarred,
+    AccountLocked,
+    Conflict,
+    Forbidden,
+    InsufficientPrivileges,
+    MalformedRequest,
+    MissingScope,
+    NotFound,
+    RateLimited,
+    Refusal,
+    RuleViolation,
+    TenantClosed,
+    TenantMismatch,
+    TenantNotFound,
+    TokenRevoked,
+    TooComplex,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+    ValidationFailed,
+)
+from rest_facade.apps import errors as apps
+from rest_facade.current import errors as current
+from rest_facade.legacy import errors as legacy
+from rest_facade.routing import ErrorForm
+from server import graphql_errors as graphql
+
+FAMILIES: dict[str, ErrorForm] = {
+    "current": current.FORM,
+    "apps": apps.FORM,
+    "legacy": legacy.FORM,
+    "auth_tokens": legacy.TOKEN_FORM,
+    "graphql": graphql.FORM,
+}
+
+MAINTENANCE = "Loja em manutenção. Volte em alguns minutos."
+SUSPENDED = "Esta loja está suspensa."
+LIMIT = "more than 6000 requests a minute from this address"
+LOCKED = "too many wrong attempts; try again in 840 seconds"
+TWO_PRIVILEGES = ["manage_payments", "view_payments"]
+SCOPE_TEXT = "the scope write_products is required"
+ALLOWED = {"allowed": ["P", "I"]}
+
+
+def refusals() -> dict[str, Refusal]:
+    """Give one refusal for each form a class can take."""
+    return {
+        "no credential": Unauthenticated("missing authorization header"),
+        "bad header": Unauthenticated("invalid authorization format"),
+        "bad token": Unauthenticated("invalid or expired token"),
+        "bad key": Unauthenticated("invalid_api_key"),
+        "revoked": TokenRevoked("logout-all"),
+        "wrong user type": Forbidden("insufficient permissions"),
+        "module off": Forbidden("module_disabled", details={"module": "payment_gateway"}),
+        "one privilege": InsufficientPrivileges("manage_products"),
+        "privileges": InsufficientPrivileges(*TWO_PRIVILEGES),
+        "no privilege named": InsufficientPrivileges(),
+        "app scope": MissingScope("write_products"),
+        "key scope": MissingScope("storefront:cart"),
+        "other store": TenantMismatch(),
+        "disabled": AccountBarred("account_disabled", "the account is disabled"),
+        "product": NotFound("product"),
+        "call request": NotFound("call request"),
+        "store": TenantNotFound(),
+        "fields": ValidationFailed("name is required", fields={"name": "name_required"}),
+        "plain": ValidationFailed("refresh_token is required"),
+        "rows": ValidationFailed("1 row is wrong", details={"errors": [{"index": 0}]}),
+        "unreadable": MalformedRequest(detail="the body is not JSON"),
+        "parameter": MalformedRequest("invalid page", detail="page is 'x'"),
+        "conflict": Conflict("the code is taken"),
+        "in progress": Conflict("in_progress", reason="in_progress", details={"retry_after_ms": 500}),
+        "accounts": Conflict("sign in with the e-mail", reason="multiple_accounts_cnpj"),
+        "rule": RuleViolation("the order is final"),
+        "transition": RuleViolation("I is final", reason="transition_forbidden", details=ALLOWED),
+        "large": TooLarge("the request body is larger than 2097152 bytes"),
+        "complex": TooComplex("the depth is 13; at most 12 is allowed"),
+        "rate": RateLimited(LIMIT),
+        "key rate": RateLimited("more than 600", message="rate_limit_exceeded"),
+        "locked": AccountLocked(840),
+        "suspended": TenantClosed("tenant_suspended", SUSPENDED),
+        "maintenance": TenantClosed("tenant_maintenance", MAINTENANCE),
+        "cut off": Unavailable(),
+    }
+
+
+CURRENT = {
+    "no credential": (401, {"error": "missing authorization header"}),
+    "bad header": (401, {"error": "invalid authorization format"}),
+    "bad token": (401, {"error": "invalid or expired token"}),
+    "bad key": (401, {"error": "invalid_api_key"}),
+    "revoked": (401, {"error": "token revoked: logout-all"}),
+    "wrong user type": (403, {"error": "insufficient permissions"}),
+    "module off": (403, {"error": "module_disabled", "module": "payment_gateway"}),
+    "one privilege": (403, {"error": "insufficient privileges", "required": "manage_products"}),
+    "privileges": (403, {"error": "insufficient privileges", "privilege_required_any": TWO_PRIVILEGES}),
+    "no privilege named": (403, {"error": "insufficient privileges"}),
+    "app scope": (403, {"error": "token_scope", "detail": SCOPE_TEXT, "scope": "write_products"}),
+    "key scope": (
+        403,
+        {
+            "error": "missing_scope",
+            "detail": "the scope storefront:cart is required",
+            "scope": "storefront:cart",
+        },
+    ),
+    "other store": (403, {"error": "token not valid for this storefront"}),
+    "disabled": (403, {"error": "account_disabled", "message": "the account is disabled"}),
+    "product": (404, {"error": "product not found"}),
+    "call request": (404, {"error": "call request not found"}),
+    "store": (404, {"error": "tenant not found"}),
+    "fields": (400, {"error": "validation_failed", "fields": {"name": "name_required"}}),
+    "plain": (400, {"error": "refresh_token is required"}),
+    "rows": (400, {"error": "1 row is wrong", "errors": [{"index": 0}]}),
+    "unreadable": (400, {"error": "invalid request body", "detail": "the body is not JSON"}),
+    "parameter": (400, {"error": "invalid page", "detail": "page is 'x'"}),
+    "conflict": (409, {"error": "the code is taken"}),
+    "in progress": (409, {"error": "in_progress", "retry_after_ms": 500}),
+    "accounts": (409, {"error": "multiple_accounts_cnpj", "message": "sign in with the e-mail"}),
+    "rule": (422, {"error": "the order is final"}),
+    "transition": (422, {"error": "transition_forbidden", "message": "I is final", **ALLOWED}),
+    "large": (413, {"error": "the request body is larger than 2097152 bytes"}),
+    "complex": (400, {"error": "the depth is 13; at most 12 is allowed"}),
+    "rate": (429, {"error": "rate limit exceeded", "detail": LIMIT}),
+    "key rate": (429, {"error": "rate_limit_exceeded", "detail": "more than 600"}),
+    "locked": (429, {"error": "account_locked", "detail": LOCKED}),
+    "suspended": (503, {"error": "tenant_suspended", "message": SUSPENDED}),
+    "maintenance": (503, {"error": "tenant_maintenance", "message": MAINTENANCE}),
+    "cut off": (503, {"error": "request timeout"}),
+}
+
+# The code; message, status and details follow from the refusal.
+APPS = {
+    "no credential": "missing_authorization_header",
+    "bad header": "invalid_authorization_format",
+    "bad token": "invalid_token",
+    "bad key": "invalid_token",
+    "revoked": "invalid_token",
+    "wrong user type": "insufficient_privileges",
+    "module off": "insufficient_privileges",
+    "one privilege": "insufficient_privileges",
+    "privileges": "insufficient_privileges",
+    "no privilege named": "insufficient_privileges",
+    "app scope": "token_scope",
+    "key scope": "token_scope",
+    "other store": "tenant_mismatch",
+    "disabled": "account_disabled",
+    "product": "not_found",
+    "call request": "not_found",
+    "store": "tenant_not_found",
+    "fields": "validation_failed",
+    "plain": "invalid_parameter",
+    "rows": "invalid_parameter",
+    "unreadable": "invalid_request_body",
+    "parameter": "invalid_parameter",
+    "conflict": "rule_violation",
+    "in progress": "in_progress",
+    "accounts": "multiple_accounts_cnpj",
+    "rule": "rule_violation",
+    "transition": "rule_violation",
+    "large": "invalid_request_body",
+    "complex": "invalid_parameter",
+    "rate": "rate_limit_exceeded",
+    "key rate": "rate_limit_exceeded",
+    "locked": "rate_limit_exceeded",
+    "suspended": "tenant_suspended",
+    "maintenance": "tenant_maintenance",
+    "cut off": "request_timeout",
+}
+
+# The message, and what stands beside status and message.
+LEGACY: dict[str, tuple[str, dict]] = {
+    "no credential": ("missing authorization header", {}),
+    "bad header": ("invalid authorization format", {}),
+    "bad token": ("invalid or expired token", {}),
+    "bad key": ("invalid_api_key", {}),
+    "revoked": ("token revoked: logout-all", {}),
+    "wrong user type": ("Forbidden: admin scope required", {}),
+    "module off": ("module_disabled", {"module": "payment_gateway"}),
+    "one privilege": ("Forbidden: privilege manage_products required", {}),
+    "privileges": ("Forbidden: privilege manage_payments or view_payments required", {}),
+    "no privilege named": ("Forbidden: insufficient privileges", {}),
+    "app scope": ("Forbidden: scope write_products required", {}),
+    "key scope": ("Forbidden: scope storefront:cart required", {}),
+    "other store": ("Forbidden: token not valid for this storefront", {}),
+    "disabled": ("the account is disabled", {}),
+    "product": ("Product not found", {}),
+    "call request": ("Call request not found", {}),
+    "store": ("tenant not found", {}),
+    "fields": ("name is required", {}),
+    "plain": ("refresh_token is required", {}),
+    "rows": ("1 row is wrong", {"errors": [{"index": 0}]}),
+    "unreadable": ("invalid request body", {"detail": "the body is not JSON"}),
+    "parameter": ("invalid page", {"detail": "page is 'x'"}),
+    "conflict": ("the code is taken", {}),
+    "in progress": ("in_progress", {"retry_after_ms": 500}),
+    "accounts": ("sign in with the e-mail", {}),
+    "rule": ("the order is final", {}),
+    "transition": ("I is final", ALLOWED),
+    "large": ("the request body is larger than 2097152 bytes", {}),
+    "complex": ("the depth is 13; at most 12 is allowed", {}),
+    "rate": ("rate limit exceeded", {"detail": LIMIT}),
+    "key rate": ("rate_limit_exceeded", {"detail": "more than 600"}),
+    "locked": ("account_locked", {"detail": LOCKED}),
+    "suspended": ("tenant_suspended", {"detail": SUSPENDED}),
+    "maintenance": ("tenant_maintenance", {"detail": MAINTENANCE}),
+    "cut off": ("request timeout", {}),
+}
+
+# Where the route's body is not `{error: <the refusal's own message>, ...details}`.
+AUTH_TOKENS = {
+    "disabled": {"message": "the account is disabled"},
+    "unreadable": {"error": "invalid JSON", "detail": "the body is not JSON"},
+    "parameter": {"error": "invalid JSON", "detail": "page is 'x'"},
+    "in progress": {"error": "in_progress", "retry_after_ms": 500},
+    "accounts": {"error": "multiple_accounts_cnpj"},
+    "suspended": {"error": "tenant_suspended", "message": SUSPENDED},
+    "maintenance": {"error": "tenant_maintenance", "message": MAINTENANCE},
+}
+
+NAMES = list(refusals())
+
+
+def rendered(form: ErrorForm, name: str) -> tuple[web.Response, dict]:
+    response = form.render(refusals()[name])
+    assert response.content_type == "application/json"
+    assert isinstance(response.body, bytes)
+    return response, orjson.loads(response.body)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_current_api_says(name):
+    response, body = rendered(current.FORM, name)
+    assert (response.status, body) == CURRENT[name]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_app_integration_says_a_code_a_message_and_the_status(name):
+    response, body = rendered(apps.FORM, name)
+    refusal = refusals()[name]
+    expected = {"error": APPS[name], "message": refusal.message, "status": refusal.status}
+    if name == "fields":
+        expected["fields"] = {"name": "name_required"}
+    if name != "disabled":
+        expected |= refusal.details
+    assert (response.status, body) == (refusal.status, expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_legacy_layer_says_status_and_message(name):
+    response, body = rendered(legacy.FORM, name)
+    message, beside = LEGACY[name]
+    assert response.status == refusals()[name].status
+    assert body == {"status": response.status, "message": message, **beside}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_auth_tokens_route_says_error_or_message_without_a_status(name):
+    response, body = rendered(legacy.TOKEN_FORM, name)
+    refusal = refusals()[name]
+    assert response.status == refusal.status
+    assert body == AUTH_TOKENS.get(name, {"error": refusal.message, **refusal.details})
+    assert "status" not in body
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_graphql_says_both_forms_at_once_before_it_runs(name):
+    response, body = rendered(graphql.FORM, name)
+    refusal = refusals()[name]
+    status, simple = CURRENT[name]
+    assert response.status == status
+    assert body == {"message": refusal.message, **simple, "status": status}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_429_says_how_long_to_wait_and_a_401_how_to_sign_in(family, name):
+    response, _ = rendered(FAMILIES[family], name)
+    wait = {"rate": "60", "key rate": "60", "locked": "840"}
+    assert response.headers.get("Retry-After") == wait.get(name)
+    scheme = "Basic" if family in ("legacy", "auth_tokens") else "Bearer"
+    challenge = f'{scheme} realm="vitrine"' if response.status == 401 else None
+    assert response.headers.get("WWW-Authenticate") == challenge
+
+
+def test_checkout_says_a_store_rule_as_an_object():
+    refusal = RuleViolation("sem estoque", reason="out_of_stock", details={"products": ["a"]})
+    response = current.render_object(refusal)
+    assert response.status == 422
+    assert orjson.loads(response.body) == {
+        "error": {"code": "out_of_stock", "message": "sem estoque", "details": {"products": ["a"]}}
+    }
+
+
+# --- What no refusal stands for --------------------------------------------------------------------------------------
+
+ROUTE = "route not found"
+UNEXPECTED = "an unexpected error occurred"
+DATABASE = "a database error occurred"
+
+
+@pytest.mark.parametrize(
+    "family,expected",
+    [
+        ("current", {"error": ROUTE}),
+        ("apps", {"error": "not_found", "message": ROUTE, "status": 404}),
+        ("legacy", {"status": 404, "message": "Route not found"}),
+        ("auth_tokens", {"status": 404, "message": "Route not found"}),
+        ("graphql", {"error": ROUTE, "message": ROUTE, "status": 404}),
+    ],
+)
+def test_an_unknown_route_is_404_in_the_form_of_the_prefix(family, expected):
+    response = FAMILIES[family].unknown_route()
+    assert (response.status, orjson.loads(response.body)) == (404, expected)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_method_that_is_not_taken_is_405_with_allow_and_only_legacy_has_a_body(family):
+    response = FAMILIES[family].not_allowed({"PUT", "GET"})
+    assert response.status == 405
+    assert response.headers["Allow"] == "GET, PUT"
+    if family in ("legacy", "auth_tokens"):
+        assert orjson.loads(response.body) == {"status": 405, "message": "Method not allowed"}
+    else:
+        assert not response.body
+
+
+@pytest.mark.parametrize("text,by_database", [(UNEXPECTED, False), (DATABASE, True)])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_an_accident_is_500_with_a_general_sentence(family, text, by_database):
+    response = FAMILIES[family].accident(by_database)
+    assert response.status == 500
+    assert (
+        orjson.loads(response.body)
+        == {
+            "current": {"error": text},
+            "apps": {"error": "internal_error", "message": text, "status": 500},
+            "legacy": {"status": 500, "message": text},
+            "auth_tokens": {"error": text},
+            "graphql": {"error": text, "message": text, "status": 500},
+        }[family]
+    )
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_message_that_no_json_holds_is_still_an_answer(family):
+    response = FAMILIES[family].render(ValidationFailed("name is '\ud800'"))
+    assert response.status == 400
+    assert orjson.loads(response.body.replace(b"\\ud800", b"?"))
+
+
+# --- That nothing is missing -----------------------------------------------------------------------------------------
+
+
+def every_class(kind: type[Refusal] = Refusal) -> set[type[Refusal]]:
+    return {kind, *(each for child in kind.__subclasses__() for each in every_class(child))}
+
+
+def test_every_class_of_refusal_is_stated_here():
+    stated = {type(refusal) for refusal in refusals().values()}
+    missing = {
+        kind.__name__ for kind in every_class() - stated - {Refusal} if kind.__module__ == errors.__name__
+    }
+    assert missing == set()
+
+
+def test_no_class_of_refusal_is_declared_outside_of_the_kernel():
+    assert {kind.__name__ for kind in every_class() if kind.__module__ != errors.__name__} == set()
+
+
+def test_every_refusal_has_its_line_in_every_family():
+    assert list(CURRENT) == list(APPS) == list(LEGACY) == NAMES

@@ -1,0 +1,221 @@
+"""What the tests of the current API share: callers over HTTP, and rows put straight into a store."""
+
+import itertools
+import json as json_module
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from aiohttp.test_utils import TestClient
+
+from auth.passwords import hash_password
+from auth.sessions import SignedIn, login
+from kernel.ids import uuid7
+from kernel.scope import ANONYMOUS, SYSTEM, Scope, Store, entered
+from models import database
+
+PASSWORD = "correct horse battery"
+STATEMENTS = "X-Test-Statements"
+NOBODY = "018f0000-0000-7000-8000-000000000000"
+_counter = itertools.count(1)
+_hashes: dict[str, str] = {}
+
+
+@dataclass
+class Answer:
+    """An answer, read whole; `body` is its JSON, or None when it has none."""
+
+    status: int
+    headers: Mapping[str, str]
+    raw: bytes
+
+    @property
+    def body(self) -> Any:
+        return json_module.loads(self.raw) if self.raw else None
+
+    @property
+    def statements(self) -> int:
+        return int(self.headers[STATEMENTS])
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Somebody who calls a store: with a token or without, from an address that nobody else calls from."""
+
+    client: TestClient
+    store: Store
+    token: str | None = None
+    address: str = "192.0.2.1"
+    user: Any = None
+    refresh_token: str = ""
+
+    async def ask(self, method: str, path: str, body: Any = None, *, data: Any = None, headers=None, **query) -> Answer:
+        sent = {"X-Tenant-ID": str(self.store.public_id), "X-Forwarded-For": self.address}
+        if self.token is not None:
+            sent["Authorization"] = f"Bearer {self.token}"
+        if body is not None:
+            data = json_module.dumps(body).encode("utf-8", "surrogatepass")
+            sent["Content-Type"] = "application/json"
+        sent.update(headers or {})
+        kept = {name: value for name, value in sent.items() if value is not None}
+        response = await self.client.request(method, path, data=data, headers=kept, params=query or None)
+        answer = Answer(response.status, response.headers, await response.read())
+        assert answer.headers.get("X-Request-Id"), (method, path)
+        assert answer.status not in (500, 503) or path.startswith("/x"), (method, path, body, data, answer)
+        if answer.raw and answer.status >= 400:
+            assert answer.headers["Content-Type"].startswith("application/json")
+            assert "error" in answer.body, answer
+        return answer
+
+    async def get(self, path: str, **query) -> Answer:
+        return await self.ask("GET", path, **query)
+
+    async def post(self, path: str, body: Any = None, **more) -> Answer:
+        return await self.ask("POST", path, body, **more)
+
+    async def put(self, path: str, body: Any = None, **more) -> Answer:
+        return await self.ask("PUT", path, body, **more)
+
+    async def patch(self, path: str, body: Any = None, **more) -> Answer:
+        return await self.ask("PATCH", path, body, **more)
+
+    async def delete(self, path: str, **more) -> Answer:
+        return await self.ask("DELETE", path, **more)
+
+    def with_token(self, token: str | None) -> "Caller":
+        return replace(self, token=token)
+
+    def from_elsewhere(self) -> "Caller":
+        return replace(self, address=some_address())
+
+    def at(self, store: Store) -> "Caller":
+        return replace(self, store=store)
+
+
+def some_address() -> str:
+    """An address no other test has used: attempts are counted in a table that all stores share."""
+    return f"10.{random.randrange(256)}.{random.randrange(256)}.{random.randrange(1, 255)}"
+
+
+def system(store: Store) -> Scope:
+    return Scope(store=store, actor=SYSTEM, request_id=str(uuid7()), now=datetime.now(UTC))
+
+
+async def value(store: Store, sql: str, *args: Any) -> Any:
+    with entered(system(store)):
+        return await database.value(sql, *args)
+
+
+async def rows(store: Store, sql: str, *args: Any) -> list[Any]:
+    with entered(system(store)):
+        return await database.rows(sql, *args)
+
+
+async def execute(store: Store, sql: str, *args: Any) -> int:
+    with entered(system(store)):
+        return await database.execute(sql, *args)
+
+
+@dataclass(frozen=True)
+class Put:
+    """A row that was put into the store."""
+
+    number: int
+    id: str
+
+
+async def put(store: Store, table: str, **columns: Any) -> Put:
+    """Put a row into a table of the store and name it."""
+    columns = {"tenant_id": store.id, "public_id": uuid7()} | columns
+    places = ", ".join(f"${place}" for place in range(1, len(columns) + 1))
+    number = await value(
+        store, f"insert into {table} ({', '.join(columns)}) values ({places}) returning id", *columns.values()
+    )
+    return Put(number, str(columns["public_id"]))
+
+
+async def add_user(store: Store, *privileges: str, **columns: Any) -> Put:
+    """Put somebody with the password into the store: an administrator where privileges are named."""
+    if PASSWORD not in _hashes:
+        _hashes[PASSWORD] = await hash_password(PASSWORD)
+    number = next(_counter)
+    user = {
+        "email": f"user{number}@example.com",
+        "password_hash": _hashes[PASSWORD],
+        "user_type": "A" if privileges else "C",
+        "firstname": "Ana",
+        "lastname": f"Número {number}",
+        "email_verified_at": datetime.now(UTC),
+        "privileges": list(privileges),
+    }
+    return await put(store, "users", **user | columns)
+
+
+async def add_vendor(store: Store, **columns: Any) -> Put:
+    return await put(store, "vendors", **{"name": "Loja do João"} | columns)
+
+
+async def add_product(store: Store, **columns: Any) -> Put:
+    number = next(_counter)
+    product = {"name": f"Camiseta {number}", "slug": f"camiseta-{number}", "price_cents": 1_990, "on_hand": 100}
+    return await put(store, "products", **product | columns)
+
+
+async def add_category(store: Store, **columns: Any) -> Put:
+    made = await put(store, "categories", **{"name": f"Categoria {next(_counter)}"} | columns)
+    parent = columns.get("parent_id")
+    path = await value(store, "select id_path from categories where id = $1", parent) if parent else ""
+    await execute(
+        store, "update categories set id_path = $2 where id = $1", made.number, f"{path}/{made.number}".lstrip("/")
+    )
+    return made
+
+
+async def add_order(store: Store, user: Put | None = None, product: Put | None = None, **columns: Any) -> Put:
+    """Put an order of two units of the product into the store, their stock reserved as a placed order's is."""
+    product = product or await add_product(store)
+    order = {"email": "ana@example.com", "firstname": "Ana", "lastname": "Souza", "stock_state": "R"}
+    if user is not None:
+        order["user_id"] = user.number
+    if columns.get("status") in ("P", "C"):
+        order["stock_state"] = "D"
+    made = await put(store, "orders", **order | {"subtotal_cents": 3_980, "total_cents": 3_980} | columns)
+    await put(
+        store,
+        "order_lines",
+        order_id=made.number,
+        position=1,
+        product_id=product.number,
+        product_name="Camiseta",
+        quantity=2,
+        price_cents=1_990,
+        base_price_cents=1_990,
+    )
+    if order["stock_state"] == "R":
+        await execute(store, "update products set reserved = reserved + 2 where id = $1", product.number)
+    return made
+
+
+async def signed_in(store: Store, user: Put) -> SignedIn:
+    scope = Scope(
+        store=store,
+        actor=ANONYMOUS,
+        request_id=str(uuid7()),
+        now=datetime.now(UTC),
+        family="current",
+        client_ip=some_address(),
+    )
+    email = await email_of(store, user)
+    with entered(scope):
+        return await login(scope, email, PASSWORD)
+
+
+async def email_of(store: Store, user: Put) -> str:
+    return await value(store, "select email from users where id = $1", user.number)
+
+
+def is_uuid(text: str) -> bool:
+    return str(UUID(text)) == text
