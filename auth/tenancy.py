@@ -143,7 +143,10 @@ class StoreDirectory:
 
 
 async def store_changed(store_id: int) -> None:
-    """Say that a store, its state, settings or addresses change; called in the transaction of the change."""
+    """Say that a store, its state, settings or addresses change.
+
+    Called in the transaction of the change, or right after one that goes through `across_stores`.
+    """
     await database.notify(CHANNEL, str(store_id))
     await database.after_commit(lambda: _forget_here(store_id))
 

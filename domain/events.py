@@ -188,6 +188,11 @@ WHERE o.tenant_id = $1 AND o.id = $2
 """
 
 
+async def order_created(scope: Scope, order_id: int) -> None:
+    """Write `order.created` for an order that was not placed but imported."""
+    await _tell_of_order(scope, order_id, (ORDER_CREATED,), None)
+
+
 async def order_changed(
     scope: Scope,
     order_id: int,
@@ -204,6 +209,12 @@ async def order_changed(
         return
     names = (ORDER_UPDATED, ORDER_CANCELLED) if cancelled else (ORDER_UPDATED,)
     await _tell_of_order(scope, order_id, names, previous_status)
+
+
+async def orders_created(scope: Scope, order_ids: Iterable[int]) -> None:
+    """Write `order.created` for orders that were imported, as they now stand."""
+    for order_id in order_ids:
+        await _tell_of_order(scope, order_id, (ORDER_CREATED,), None)
 
 
 async def order_gone(scope: Scope, order_id: int) -> None:

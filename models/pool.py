@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -138,19 +138,26 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         """Run a statement and give its command tag."""
         if not args:  # with arguments it comes by `_execute` below
             _count(query)
-        tag: str = await super().execute(query, *args, timeout=timeout)
+        try:
+            tag: str = await super().execute(query, *args, timeout=timeout)
+        except asyncpg.InternalClientError:
+            self.terminate()
+            raise
         return tag
 
-    # Not coroutines themselves: one frame less in every statement.
-    def _execute(self, query: str, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
+    async def _execute(self, query: str, *args: Any, **kwargs: Any) -> Any:
         _count(query)
-        result: Coroutine[Any, Any, Any] = super()._execute(query, *args, **kwargs)
-        return result
+        try:
+            return await super()._execute(query, *args, **kwargs)
+        except asyncpg.InternalClientError:
+            # The protocol has lost its place, as when the server ends the session between two answers. Nobody may use it again,
+            # though for a moment it looks idle.
+            self.terminate()
+            raise
 
-    def _executemany(self, query: str, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
+    async def _executemany(self, query: str, *args: Any, **kwargs: Any) -> Any:
         _count(query)
-        result: Coroutine[Any, Any, Any] = super()._executemany(query, *args, **kwargs)
-        return result
+        return await super()._executemany(query, *args, **kwargs)
 
 
 def store_of_task() -> int:

@@ -35,7 +35,16 @@ class NothingCommitted(RuntimeError):
 class Transaction:
     """One transaction on one connection, for one store; `begin` first, then exactly one `end`."""
 
-    __slots__ = ("_callbacks", "_connection", "_lock", "_pool", "_savepoints", "is_over", "store")
+    __slots__ = (
+        "_callbacks",
+        "_connection",
+        "_is_committed",
+        "_lock",
+        "_pool",
+        "_savepoints",
+        "is_over",
+        "store",
+    )
 
     def __init__(self, pool: StorePool, store: int) -> None:
         self._pool = pool
@@ -46,6 +55,7 @@ class Transaction:
         self._callbacks: list[AfterCommit] = []
         self._savepoints = 0
         self.is_over = False
+        self._is_committed = False
 
     async def begin(self) -> None:
         """Take a connection and begin; when either fails or is cancelled, the connection is given back."""
@@ -80,9 +90,11 @@ class Transaction:
     async def end(self, *, commit: bool) -> None:
         """Commit or roll back and give the connection back, even when cancelled; then run what waited for the commit."""
         # A commit that is cut off may have happened or not, and what waits for it would not be told: so it is not cut off.
-        await _uninterrupted(self._finish(commit))
-        if commit:
-            await _run_all(self._callbacks)
+        try:
+            await _uninterrupted(self._finish(commit))
+        finally:
+            if self._is_committed:
+                await _run_all(self._callbacks)
 
     async def _finish(self, commit: bool) -> None:
         async with self._lock:
@@ -98,6 +110,7 @@ class Transaction:
                 if commit and tag.lower() != "commit":
                     # The server answers COMMIT with ROLLBACK when a statement failed and somebody swallowed its error.
                     raise NothingCommitted("a statement had failed, so the server rolled back")
+                self._is_committed = commit
             finally:
                 await self._pool.give_back(connection)
 

@@ -16,7 +16,7 @@ from schema.fields import INTERNAL, bind
 from schema.scalars import SCALARS
 
 # Each module offers QUERIES and MUTATIONS: classes whose fields become root fields.
-MODULES = ("stores", "catalog", "orders", "people", "marketplace", "payments", "shipping", "sessions")
+MODULES = ("stores", "catalog", "orders", "people", "marketplace", "payments", "shipping", "sessions", "imports")
 
 
 class InternalSchema(strawberry.Schema):

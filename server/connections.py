@@ -16,7 +16,13 @@ from server.middleware.request_id import HEADER
 
 # A connection that sends nothing, or half a request's head, is closed after this; proxies keep theirs for 60.
 IDLE_SECONDS = 75.0
-OPTIONS: dict[str, Any] = {"keepalive_timeout": IDLE_SECONDS, "access_log": None}
+# How long the rest of a refused body is read and thrown away, so that a client still sending it gets to read the answer.
+LINGER_SECONDS = 3.0
+OPTIONS: dict[str, Any] = {
+    "keepalive_timeout": IDLE_SECONDS,
+    "lingering_time": LINGER_SECONDS,
+    "access_log": None,
+}
 
 
 class Connection(RequestHandler):

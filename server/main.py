@@ -12,7 +12,7 @@ import asyncio
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
 import uvloop
 from aiohttp import web
@@ -26,7 +26,7 @@ from kernel.settings import Settings
 from models import migrate
 from server.app import HEALTH, create_app
 from server.connections import Runner
-from server.database import connected, reached, readiness, warn_of_pending
+from server.database import Place, connected, reached, readiness, warn_of_pending
 from server.secret_key import with_secret_key
 from server.sockets import addresses_of, open_sockets
 
@@ -34,10 +34,17 @@ from server.sockets import addresses_of, open_sockets
 FINISH_SECONDS = 20.0
 
 OnReady = Callable[[list[str]], None]
+# What runs in the same process for as long as it serves, begun before the first request is taken.
+Beside = Callable[[Settings, Place], AbstractAsyncContextManager[object]]
+
+
+def nothing_beside(settings: Settings, place: Place) -> AbstractAsyncContextManager[object]:
+    """Run nothing beside the server."""
+    return nullcontext()
 
 
 @asynccontextmanager
-async def prepared(settings: Settings) -> AsyncIterator[web.Application]:
+async def prepared(settings: Settings, beside: Beside = nothing_beside) -> AsyncIterator[web.Application]:
     """Give the application with all it rests on started, and stop that afterwards."""
     settings = with_secret_key(settings)
     assert settings.secret_key is not None
@@ -51,13 +58,18 @@ async def prepared(settings: Settings) -> AsyncIterator[web.Application]:
             directory = StoreDirectory(settings.shared_hosts, settings.default_store)
             await directory.listen()
             await memory.listen()
-            yield create_app(
-                settings, directory=directory, authenticate=authenticate, checks=readiness(place)
-            )
+            async with beside(settings, place):
+                yield create_app(
+                    settings, directory=directory, authenticate=authenticate, checks=readiness(place)
+                )
 
 
 async def serve(
-    settings: Settings, *, stop: asyncio.Event | None = None, on_ready: OnReady | None = None
+    settings: Settings,
+    *,
+    stop: asyncio.Event | None = None,
+    on_ready: OnReady | None = None,
+    beside: Beside = nothing_beside,
 ) -> None:
     """Serve until SIGTERM, SIGINT or `stop`; `on_ready` is told the addresses.
 
@@ -67,16 +79,16 @@ async def serve(
     sockets = open_sockets(settings)
     try:
         with _signals(stop):
-            async with prepared(settings) as app:
+            async with prepared(settings, beside) as app:
                 await _serve_on(app, sockets, settings, stop, on_ready)
     finally:
         for each in sockets:
             each.close()
 
 
-def run(settings: Settings, *, on_ready: OnReady | None = None) -> None:
+def run(settings: Settings, *, on_ready: OnReady | None = None, beside: Beside = nothing_beside) -> None:
     """Serve on a new event loop, uvloop's."""
-    uvloop.run(serve(settings, on_ready=on_ready))
+    uvloop.run(serve(settings, on_ready=on_ready, beside=beside))
 
 
 async def _serve_on(

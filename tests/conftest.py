@@ -138,6 +138,20 @@ async def new_store(database: models_database.DatabaseSettings) -> NewStore:
     return make
 
 
+@pytest.fixture
+async def kill_backend(postgres: EmbeddedServer) -> AsyncIterator[Callable[[int], Awaitable[None]]]:
+    """Give a function that ends the backend with the process id, as an administrator or a crash would."""
+    connection = await asyncpg.connect(postgres.superuser_url())
+
+    async def kill(pid: int) -> None:
+        assert await connection.fetchval("select pg_terminate_backend($1, 5000)", pid)
+
+    try:
+        yield kill
+    finally:
+        await connection.close()
+
+
 def scope_of(store: Store) -> Scope:
     """Make the scope of a request that the platform itself makes in the store."""
     return Scope(store=store, actor=SYSTEM, request_id=f"test-{uuid4().hex[:12]}", now=now())

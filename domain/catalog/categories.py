@@ -101,9 +101,9 @@ async def delete_category(scope: Scope, category: object) -> None:
 async def _references(scope: Scope, given: Given) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if "parent" in given:
-        found["parent_id"] = await resolve_optional(scope, CATEGORY, given["parent"], field="parent_id")
+        found["parent_id"] = await resolve_optional(scope, CATEGORY, given["parent"], field="parent")
     if "vendor" in given:
-        found["vendor_id"] = await resolve_optional(scope, VENDOR, given["vendor"], field="vendor_id")
+        found["vendor_id"] = await resolve_optional(scope, VENDOR, given["vendor"], field="vendor")
     return found
 
 
@@ -124,7 +124,7 @@ async def _move(scope: Scope, category_id: int, parent_id: int | None) -> None:
         above = await value(_PATH, scope.store.id, parent_id)
         if parent_id == category_id or above.startswith(f"{old}/"):
             raise ValidationFailed(
-                "a category can't stand below itself", field="parent_id", code="parent_invalid"
+                "a category can't stand below itself", field="parent", code="parent_invalid"
             )
     new = await _path_below(scope, category_id, parent_id)
     if new != old:
@@ -136,6 +136,6 @@ async def _move(scope: Scope, category_id: int, parent_id: int | None) -> None:
 def _fitting(path: str) -> str:
     if len(path) > _MAX_PATH:
         raise ValidationFailed(
-            "the category would stand too deep in the tree", field="parent_id", code="parent_invalid"
+            "the category would stand too deep in the tree", field="parent", code="parent_invalid"
         )
     return path

@@ -71,7 +71,8 @@ async def create_feature(scope: Scope, given: Given) -> int:
     """Make a feature and give its internal id.
 
     Keys: `name`*, `type`, `group` (a feature of type `G`), `status`, `position`, `prefix`, `suffix`, `comparison`,
-    `display_on_product`, `display_on_catalog`, `categories` (none: every category), `variants [{name, position?}]`.
+    `display_on_product`, `display_on_catalog`, `categories` (none: every category), `variants` (names, or
+    `{name, position?}`).
     """
     columns = read_fields(FEATURE_FIELDS, given, creating=True)
     async with transaction(scope):
@@ -112,14 +113,14 @@ async def delete_feature(scope: Scope, feature: object) -> None:
 async def _group(scope: Scope, given: Given, *, own_id: int | None = None) -> dict[str, Any]:
     if "group" not in given:
         return {}
-    group_id = await resolve_optional(scope, FEATURE, given["group"], field="group_id")
+    group_id = await resolve_optional(scope, FEATURE, given["group"], field="group")
     if group_id is not None:
         found = await row(
             "SELECT type FROM features WHERE tenant_id = $1 AND id = $2", scope.store.id, group_id
         )
         if found is None or found["type"] != GROUP or group_id == own_id:
             raise ValidationFailed(
-                f"feature {given['group']} is not a group", field="group_id", code="group_invalid"
+                f"feature {given['group']} is not a group", field="group", code="group_invalid"
             )
     return {"parent_id": group_id}
 
@@ -137,14 +138,14 @@ async def _refuse_other_type(scope: Scope, feature_id: int, before: str, after: 
 
 async def _write_parts(scope: Scope, feature_id: int, type_: str, given: Given) -> None:
     if given.get("categories") is not None:
-        found = await resolve_all(scope, CATEGORY, given["categories"], field="categories_ids")
+        found = await resolve_all(scope, CATEGORY, given["categories"], field="categories")
         ids = sorted(set(found.values()))
         await execute(_CATEGORIES, scope.store.id, feature_id, [uuid7() for _ in ids], ids)
     if given.get("variants") is not None:
         await _replace_variants(scope, feature_id, type_, given["variants"])
 
 
-async def _replace_variants(scope: Scope, feature_id: int, type_: str, given: Sequence[Given]) -> None:
+async def _replace_variants(scope: Scope, feature_id: int, type_: str, given: Sequence[Given | str]) -> None:
     if given and type_ not in BY_VARIANT:
         raise ValidationFailed(
             f"a feature of type {type_} has no variants", field="variants", code="variants_invalid"
@@ -160,7 +161,8 @@ async def _replace_variants(scope: Scope, feature_id: int, type_: str, given: Se
     by_reference = {variant[key]: variant["id"] for variant in known for key in ("id", "public_id")}
     kept: dict[int, tuple[str, int]] = {}
     new: list[tuple[str, int]] = []
-    for place, entry in enumerate(given):
+    for place, written in enumerate(given):
+        entry = {"name": written} if isinstance(written, str) else written
         columns = read_fields(VARIANT_FIELDS, entry, creating="id" not in entry)
         variant_id = _known_variant(entry, columns, by_reference, by_name)
         position = columns.get("position", place)

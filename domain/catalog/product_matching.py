@@ -120,7 +120,7 @@ async def _settle_vendors(
         if "vendor" in draft.given:
             vendor = draft.given["vendor"]
             if vendor is not None and vendor not in found:
-                draft.wrong["vendor_id"] = (NOT_FOUND, missing_text(VENDOR, [vendor]))
+                draft.wrong["vendor"] = (NOT_FOUND, missing_text(VENDOR, [vendor]))
             draft.columns["vendor_id"] = found.get(vendor)
         elif subject is None and scope.family == "legacy":
             draft.columns["vendor_id"] = await value(_FIRST_VENDOR, scope.store.id)
@@ -154,12 +154,12 @@ async def _settle_categories(scope: Scope, drafts: Sequence[ProductDraft]) -> No
     for draft in drafts:
         missing = [reference for reference in _categories_of(draft) if reference not in found]
         if missing:
-            draft.wrong["category_id"] = (NOT_FOUND, missing_text(CATEGORY, missing))
+            draft.wrong["category"] = (NOT_FOUND, missing_text(CATEGORY, missing))
             continue
         _settle_places(draft, found)
         settled = (draft.is_new and "id" not in draft.wrong) or "category_id" in draft.columns
         if required and settled and draft.columns.get("category_id") is None:
-            draft.wrong["category_id"] = ("category_required", "category_id is required")
+            draft.wrong["category"] = ("category_required", "category is required")
 
 
 def _categories_of(draft: ProductDraft) -> list[object]:

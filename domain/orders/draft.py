@@ -22,27 +22,12 @@ MAX_UNITS = 10**9
 
 @dataclass(frozen=True, slots=True)
 class DraftLine:
-    """Ask for some units of a product.
-
-    `price_cents` is honoured only where prices are trusted; `shipping_cents` is what an import knows of the line's freight.
-    """
+    """Ask for some units of a product; `price_cents` is honoured only where prices are trusted."""
 
     product: object
     quantity: int
     price_cents: int | None = None
-    shipping_cents: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class DraftPayment:
-    """Tell of money that was received for an imported order."""
-
-    amount_cents: int
-    kind: str = ""
-    installments: int = 1
-    sequence: int = 1
-    created_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +35,8 @@ class Draft:
     """Ask for an order. `user`, the products and the methods are references: legacy numbers or public ids.
 
     `user` null means a guest, who needs an `email`. `addresses` are keyed `B` and `S`. `priced` says that domain code computed line
-    prices and discount (a cart with promotions), so they are trusted whoever asks.
-
-    What an import knows: `imported` (today's stock and prices are bypassed), `created_at`, `payments`, `total_cents` where there
-    are no lines to add up.
+    prices and discount (a cart with promotions), so they are trusted whoever asks. `origin` null is told from the caller;
+    `created_at` is taken from the system alone, which makes the demo's past.
     """
 
     lines: Sequence[DraftLine] = ()
@@ -74,10 +57,7 @@ class Draft:
     fields: Mapping[str, Any] = field(default_factory=dict)
     origin: str | None = None
     priced: bool = False
-    imported: bool = False
     created_at: datetime | None = None
-    total_cents: int | None = None
-    payments: Sequence[DraftPayment] = ()
 
 
 def email_text(value: object) -> object:
@@ -118,12 +98,10 @@ ORDER_FIELDS: Mapping[str, Field] = {
     "discount_cents": Field("discount_cents", cents(), code="discount_invalid"),
     "fields": Field("fields", json_object),
     "created_at": Field("created_at", moment),
-    "total_cents": Field("total_cents", cents(nullable=True), code="total_invalid"),
 }
 LINE_FIELDS: Mapping[str, Field] = {
     "quantity": Field("quantity", whole(1, MAX_UNITS), code="quantity_invalid", required="required"),
     "price_cents": Field("price_cents", cents(nullable=True), code="price_invalid"),
-    "shipping_cents": Field("shipping_cents", cents(), code="price_invalid"),
     "extra": Field("extra", json_object),
 }
 ADDRESS_FIELDS: Mapping[str, Field] = {
@@ -142,15 +120,7 @@ ADDRESS_FIELDS: Mapping[str, Field] = {
         "phone",
     )
 }
-PAYMENT_FIELDS: Mapping[str, Field] = {
-    "amount_cents": Field("amount_cents", cents(), code="amount_invalid", required="required"),
-    "kind": Field("kind", short_text),
-    "installments": Field("installments", whole(0, 1_000)),
-    "sequence": Field("sequence", whole(0, 1_000)),
-    "created_at": Field("created_at", moment),
-}
-
-_AS_GIVEN = ("user", "payment_method", "shipping_method", "status", "origin", "imported")
+_AS_GIVEN = ("user", "payment_method", "shipping_method", "status", "origin")
 
 
 def draft_from(given: Given) -> Draft:
@@ -161,10 +131,6 @@ def draft_from(given: Given) -> Draft:
     return Draft(
         lines=lines_from(given.get("lines") or ()),
         addresses=addresses_from(given.get("addresses") or {}),
-        payments=[
-            DraftPayment(**read_fields(PAYMENT_FIELDS, payment, creating=True))
-            for payment in given.get("payments") or ()
-        ],
         **{name: given[name] for name in _AS_GIVEN if name in given},
         **read_fields(ORDER_FIELDS, given),
     )
@@ -179,7 +145,7 @@ def lines_from(given: Sequence[Given]) -> list[DraftLine]:
     lines = []
     for line in given:
         if line.get("product") is None:
-            raise ValidationFailed("product_id is required", field="product_id", code="required")
+            raise ValidationFailed("product_id is required", field="product", code="required")
         lines.append(DraftLine(product=line["product"], **read_fields(LINE_FIELDS, line, creating=True)))
     return lines
 

@@ -49,9 +49,9 @@ WHERE l.tenant_id = $1 AND l.order_id = $2 ORDER BY l.position, l.id
 
 _REPLACE_LINES = """
 INSERT INTO order_lines (tenant_id, public_id, order_id, position, product_id, vendor_id, product_name,
-    product_code, quantity, price_cents, base_price_cents, shipping_cents, weight_grams, tracked, extra)
+    product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, extra)
 SELECT $1, l.public_id, $2, l.position, l.product_id, l.vendor_id, l.product_name,
-    l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.shipping_cents, l.weight_grams, l.tracked, l.extra
+    l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.weight_grams, l.tracked, l.extra
 FROM jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
 """
 
@@ -171,7 +171,7 @@ async def _new_lines(
     scope: Scope, held: LockedOrder, drafts: Sequence[DraftLine], old: Sequence[Mapping[str, Any]]
 ) -> list[PricedLine]:
     if not drafts:
-        raise ValidationFailed("products is required", field="products", code="required")
+        raise ValidationFailed("products is required", field="lines", code="required")
     agreed = {line["product_id"]: line["price_cents"] for line in old if line["product_id"] is not None}
     offers = await offers_for(scope, [draft.product for draft in drafts])
     lines = price_lines(
@@ -185,7 +185,7 @@ async def _new_lines(
 def _refuse_foreign(scope: Scope, lines: Sequence[PricedLine]) -> None:
     """Refuse a vendor that puts other vendors' products into its order."""
     if scope.actor.kind is ActorKind.VENDOR and shared_vendor(lines) != scope.actor.company_id:
-        raise ValidationFailed("product not found", field="product_id", code="not_found")
+        raise ValidationFailed("product not found", field="product", code="not_found")
 
 
 async def _replace(

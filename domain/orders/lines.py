@@ -55,7 +55,6 @@ class PricedLine:
     price_cents: int
     base_price_cents: int
     tracked: bool
-    shipping_cents: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -97,7 +96,7 @@ async def offers_for(scope: Scope, references: Iterable[object]) -> dict[object,
         for given, reference in parsed.items()
         if reference is not None and reference in by_reference
     }
-    refuse_missing(PRODUCT, [given for given in parsed if given not in offers], field="product_id")
+    refuse_missing(PRODUCT, [given for given in parsed if given not in offers], field="product")
     return offers
 
 
@@ -127,7 +126,6 @@ def price_lines(
                 price_cents=price,
                 base_price_cents=offer.price_cents,
                 tracked=not imported and offer.tracking != _NOT_KEPT,
-                shipping_cents=draft.shipping_cents if imported else 0,
                 extra=draft.extra,
             )
         )

@@ -111,18 +111,18 @@ async def units_to_ship(
         line = by_reference.get(reference) if reference is not None else None
         if line is None:
             raise ValidationFailed(
-                f"item {given} does not belong to the order", field="products", code="not_in_order"
+                f"item {given} does not belong to the order", field="lines", code="not_in_order"
             )
         _check_units(quantity, given)
         units[line.line_id] = units.get(line.line_id, 0) + quantity
         if units[line.line_id] > line.left:
             raise ValidationFailed(
                 f"{units[line.line_id]} units of item {given} are more than the {line.left} ordered and not yet shipped",
-                field="products",
+                field="lines",
                 code="too_many",
             )
     if not units:
-        raise ValidationFailed("products is required", field="products", code="required")
+        raise ValidationFailed("products is required", field="lines", code="required")
     return units
 
 
@@ -174,6 +174,6 @@ def _check_units(quantity: object, given: object) -> None:
     if isinstance(quantity, bool) or not isinstance(quantity, int) or not 1 <= quantity <= MAX_UNITS:
         raise ValidationFailed(
             f"the quantity of item {given} is {shown(quantity)}; expected a whole number of at least 1",
-            field="products",
+            field="lines",
             code="quantity_invalid",
         )

@@ -112,9 +112,9 @@ async def find_parties(
     keys = [*_keys(user), *_keys(payment_method), *_keys(shipping_method)]
     found = await row(_PARTIES, scope.store.id, *keys, kept_payment, kept_shipping)
     assert found is not None  # one row is selected from VALUES whatever the joins find
-    _refuse_unknown(USER, user, found["user_id"], "user_id")
-    _refuse_unknown(PAYMENT_METHOD, payment_method, found["payment_method_id"], "payment_id")
-    _refuse_unknown(SHIPPING_METHOD, shipping_method, found["shipping_method_id"], "shipping_id")
+    _refuse_unknown(USER, user, found["user_id"], "user")
+    _refuse_unknown(PAYMENT_METHOD, payment_method, found["payment_method_id"], "payment_method")
+    _refuse_unknown(SHIPPING_METHOD, shipping_method, found["shipping_method_id"], "shipping_method")
     return Parties(
         buyer=_buyer(found) if user is not None else None,
         payment=_way_to_pay(found) if payment_method is not None else None,
@@ -146,7 +146,7 @@ def refuse_unavailable(scope: Scope, parties: Parties, lines: Sequence[PricedLin
 def _shipping_required(scope: Scope) -> ValidationFailed | RuleViolation:
     if scope.family == "legacy":
         return ValidationFailed(
-            _LEGACY_SHIPPING_REQUIRED, field="shipping_id", code="shipping_service_unavailable"
+            _LEGACY_SHIPPING_REQUIRED, field="shipping_method", code="shipping_service_unavailable"
         )
     return RuleViolation("a shipping method is required for physical products", reason="shipping_required")
 

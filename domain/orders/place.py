@@ -8,14 +8,14 @@ as short as possible.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from domain import events
 from domain.catalog import stock
-from domain.orders.draft import Draft, DraftPayment, draft_from, with_both
+from domain.orders.draft import Draft, draft_from, with_both
 from domain.orders.lines import (
     PricedLine,
     is_short,
@@ -29,7 +29,7 @@ from domain.orders.parties import Parties, WayToPay, find_parties, refuse_unavai
 from domain.orders.payments import payment_status
 from domain.orders.totals import Totals, add_up
 from domain.orders.transitions import COMPLETE, HOLDS, OPEN, PROCESSED, check_letter
-from domain.orders.writing import insert
+from domain.orders.writing import Received, insert
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
@@ -63,7 +63,7 @@ async def place_order(scope: Scope, draft: Draft | Mapping[str, Any], *, told: b
     """Place an order and give its ids.
 
     Prices of lines and the discount are honoured from administrators, the system and domain code that computed them; everybody
-    else pays today's prices. A status is taken from administrators, apps and the system. `told=False` sends no event (an import).
+    else pays today's prices. A status is taken from administrators, apps and the system. `told=False` sends no event (the demo).
 
     Raises ValidationFailed for what is wrong in the draft or refers to nothing, and RuleViolation with the reasons
     `product_unavailable`, `quantity_too_small`, `quantity_too_large`, `out_of_stock`, `payment_unavailable`,
@@ -80,10 +80,9 @@ async def place_order(scope: Scope, draft: Draft | Mapping[str, Any], *, told: b
         )
         _check_buyer(scope, parties)
         lines = await _lines(scope, draft)
-        if not draft.imported:
-            await _refuse_impossible(scope, parties, lines)
-        order, payments = _compose(scope, draft, parties, lines)
-        order_id = await insert(scope, order, lines, with_both(draft.addresses), payments)
+        await _refuse_impossible(scope, parties, lines)
+        order, received = _compose(scope, draft, parties, lines)
+        order_id = await insert(scope, order, lines, with_both(draft.addresses), received)
         await _take_stock(scope, order["stock_state"], lines)
         if told:
             await _tell(scope, order, parties, lines)
@@ -100,16 +99,12 @@ async def place_order(scope: Scope, draft: Draft | Mapping[str, Any], *, told: b
 def _check(scope: Scope, draft: Draft) -> None:
     if scope.actor.kind is ActorKind.VENDOR:
         raise Forbidden("insufficient permissions")
-    if draft.user is None and not draft.email and not draft.imported:
-        raise ValidationFailed(
-            "customer_id or customer_email is required", field="customer_id", code="required"
-        )
-    if not draft.lines and not draft.imported:
-        raise ValidationFailed("products is required", field="products", code="required")
+    if draft.user is None and not draft.email:
+        raise ValidationFailed("customer_id or customer_email is required", field="user", code="required")
+    if not draft.lines:
+        raise ValidationFailed("products is required", field="lines", code="required")
     if draft.status is not None and scope.actor.kind in _CHOOSES_STATUS:
         check_letter(draft.status)
-    if draft.imported and scope.actor.kind is not ActorKind.SYSTEM:
-        raise Forbidden("only the system imports orders")
 
 
 def _check_buyer(scope: Scope, parties: Parties) -> None:
@@ -120,12 +115,8 @@ def _check_buyer(scope: Scope, parties: Parties) -> None:
 
 
 async def _lines(scope: Scope, draft: Draft) -> list[PricedLine]:
-    if not draft.lines:
-        return []
     offers = await offers_for(scope, [line.product for line in draft.lines])
-    return price_lines(
-        draft.lines, offers, trusted=_prices_are_trusted(scope, draft), imported=draft.imported
-    )
+    return price_lines(draft.lines, offers, trusted=_prices_are_trusted(scope, draft))
 
 
 def _prices_are_trusted(scope: Scope, draft: Draft) -> bool:
@@ -145,21 +136,21 @@ async def _refuse_impossible(scope: Scope, parties: Parties, lines: Sequence[Pri
 
 def _compose(
     scope: Scope, draft: Draft, parties: Parties, lines: Sequence[PricedLine]
-) -> tuple[dict[str, Any], Sequence[DraftPayment]]:
+) -> tuple[dict[str, Any], Received | None]:
     """Give every column of the order, and what was received for it."""
     totals = _totals(scope, draft, parties, lines)
     status = _start(scope, draft, parties.payment)
-    payments = _payments(draft, parties.payment, status, totals.total_cents)
-    paid = sum(payment.amount_cents for payment in payments)
+    received = _received(parties.payment, status, totals.total_cents)
+    paid = received.amount_cents if received else 0
     buyer = parties.buyer
-    created_at = (draft.created_at if draft.imported else None) or scope.now
-    origin = draft.origin or ("import" if draft.imported else _origin(scope))
+    created_at = (draft.created_at if scope.actor.kind is ActorKind.SYSTEM else None) or scope.now
+    origin = draft.origin or _origin(scope)
     columns = {
         "public_id": uuid7(),
         "user_id": buyer.id if buyer else None,
         "vendor_id": shared_vendor(lines),
         "status": status,
-        "stock_state": stock.NOTHING if draft.imported else HOLDS[status],
+        "stock_state": HOLDS[status],
         "origin": origin,
         "currency": scope.store.currency,
         "subtotal_cents": totals.subtotal_cents,
@@ -181,17 +172,14 @@ def _compose(
         "details": draft.details,
         "ip_address": draft.ip_address or scope.client_ip,
         "fields_data": dict(draft.fields),
-        "imported": draft.imported,
         "hold_until": _hold_until(scope, origin, status, parties.payment),
         "created_at": created_at,
         "updated_at": created_at,
     }
-    return columns, payments
+    return columns, received
 
 
 def _totals(scope: Scope, draft: Draft, parties: Parties, lines: Sequence[PricedLine]) -> Totals:
-    if draft.imported:
-        return _imported_totals(draft, lines)
     return add_up(
         [line.goods for line in lines],
         rate=parties.shipping.rate if parties.shipping else None,
@@ -200,36 +188,22 @@ def _totals(scope: Scope, draft: Draft, parties: Parties, lines: Sequence[Priced
     )
 
 
-def _imported_totals(draft: Draft, lines: Sequence[PricedLine]) -> Totals:
-    """Add up what was sold and its freight; an order without lines costs what it is said to (decisions section 9, Olist)."""
-    totals = add_up(
-        [line.goods for line in lines],
-        discount_cents=draft.discount_cents,
-        known_shipping_cents=sum(line.shipping_cents for line in lines),
-    )
-    return totals if draft.total_cents is None else replace(totals, total_cents=draft.total_cents)
-
-
 def _start(scope: Scope, draft: Draft, payment: WayToPay | None) -> str:
     if draft.status is not None and scope.actor.kind in _CHOOSES_STATUS:
         return draft.status
     return PROCESSED if payment is not None and payment.settles_at_once else OPEN
 
 
-def _payments(
-    draft: Draft, payment: WayToPay | None, status: str, total_cents: int
-) -> Sequence[DraftPayment]:
-    """Give what was received: as imported, or the whole total where the method settles at once and the order starts as paid."""
-    if draft.imported:
-        return draft.payments
+def _received(payment: WayToPay | None, status: str, total_cents: int) -> Received | None:
+    """Give the whole total where the method settles at once and the order starts as paid."""
     if (
         payment is None
         or not payment.settles_at_once
         or status not in (PROCESSED, COMPLETE)
         or not total_cents
     ):
-        return ()
-    return (DraftPayment(total_cents, kind=payment.processor),)
+        return None
+    return Received(total_cents, payment.processor)
 
 
 def _origin(scope: Scope) -> str:

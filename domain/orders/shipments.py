@@ -61,7 +61,7 @@ async def record_shipment(
         shipment_id = await send(scope, held, parcel, lines)
         if shipment_id is None:
             raise ValidationFailed(
-                "every item of the order has been shipped", field="products", code="nothing_left"
+                "every item of the order has been shipped", field="lines", code="nothing_left"
             )
         await _move_along(scope, held, given.get("order_status"))
     return shipment_id
@@ -111,10 +111,10 @@ async def _references(scope: Scope, given: Given) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if "shipping_method" in given:
         found["shipping_method_id"] = await resolve_optional(
-            scope, SHIPPING_METHOD, given["shipping_method"], field="shipping_id"
+            scope, SHIPPING_METHOD, given["shipping_method"], field="shipping_method"
         )
     if "user" in given:
-        found["user_id"] = await resolve_optional(scope, USER, given["user"], field="user_id")
+        found["user_id"] = await resolve_optional(scope, USER, given["user"], field="user")
     return found
 
 

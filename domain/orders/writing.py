@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from domain.orders.draft import DraftPayment
 from domain.orders.lines import PricedLine
 from kernel.ids import uuid7
 from kernel.scope import Scope
@@ -20,20 +19,20 @@ WITH placed AS (
     INSERT INTO orders (tenant_id, public_id, user_id, vendor_id, status, stock_state, origin, currency,
         subtotal_cents, discount_cents, shipping_cents, surcharge_cents, tax_cents, total_cents,
         paid_cents, payment_status, payment_method_id, shipping_method_id, tracking_code,
-        email, firstname, lastname, phone, notes, details, ip_address, fields_data, imported, hold_until,
+        email, firstname, lastname, phone, notes, details, ip_address, fields_data, hold_until,
         created_at, updated_at)
     SELECT $1, public_id, user_id, vendor_id, status, stock_state, origin, currency,
         subtotal_cents, discount_cents, shipping_cents, surcharge_cents, tax_cents, total_cents,
         paid_cents, payment_status, payment_method_id, shipping_method_id, tracking_code,
-        email, firstname, lastname, phone, notes, details, ip_address, fields_data, imported, hold_until,
+        email, firstname, lastname, phone, notes, details, ip_address, fields_data, hold_until,
         created_at, updated_at
     FROM jsonb_populate_record(NULL::orders, $2::text::jsonb)
     RETURNING id
 ), lines AS (
     INSERT INTO order_lines (tenant_id, public_id, order_id, position, product_id, vendor_id, product_name,
-        product_code, quantity, price_cents, base_price_cents, shipping_cents, weight_grams, tracked, extra)
+        product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, extra)
     SELECT $1, l.public_id, placed.id, l.position, l.product_id, l.vendor_id, l.product_name,
-        l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.shipping_cents, l.weight_grams,
+        l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.weight_grams,
         l.tracked, l.extra
     FROM placed, jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
 ), addresses AS (
@@ -43,12 +42,11 @@ WITH placed AS (
         a.complement, a.district, a.city, a.state, a.country, a.zipcode, a.phone
     FROM placed, jsonb_populate_recordset(NULL::order_addresses, $4::text::jsonb) AS a
 ), payments AS (
-    INSERT INTO payments (tenant_id, public_id, order_id, sequence, kind, installments, amount_cents, created_at)
-    SELECT $1, p.public_id, placed.id, p.sequence, p.kind, p.installments, p.amount_cents, p.created_at
-    FROM placed, jsonb_populate_recordset(NULL::payments, $5::text::jsonb) AS p
+    INSERT INTO payments (tenant_id, public_id, order_id, kind, amount_cents, created_at)
+    SELECT $1, $7, placed.id, $6, $5, $8 FROM placed WHERE $5::bigint IS NOT NULL
 ), history AS (
     INSERT INTO order_status_changes (tenant_id, public_id, order_id, at, to_status, actor_kind, user_id, app_id)
-    SELECT $1, $6, placed.id, $7, $8, $9, $10, $11 FROM placed
+    SELECT $1, $7, placed.id, $8, $9, $10, $11, $12 FROM placed
 )
 SELECT id FROM placed
 """
@@ -68,12 +66,20 @@ _ADDRESS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Received:
+    """Tell of money that came with the order, in cents, and how."""
+
+    amount_cents: int
+    kind: str
+
+
 async def insert(
     scope: Scope,
     order: Mapping[str, Any],
     lines: Sequence[PricedLine],
     addresses: Mapping[str, Mapping[str, str]],
-    payments: Sequence[DraftPayment],
+    payment: Received | None,
 ) -> int:
     """Write an order in one statement and give its id; `order` holds every column, `addresses` are keyed by kind."""
     actor = scope.actor
@@ -83,7 +89,8 @@ async def insert(
         _json(order),
         _json([line_row(line, position) for position, line in enumerate(lines, start=1)]),
         _json([address_row(kind, given) for kind, given in addresses.items()]),
-        _json([_payment_row(payment, order["created_at"]) for payment in payments]),
+        payment.amount_cents if payment else None,
+        payment.kind if payment else None,
         uuid7(),
         order["created_at"],
         order["status"],
@@ -106,7 +113,6 @@ def line_row(line: PricedLine, position: int) -> dict[str, Any]:
         "quantity": line.quantity,
         "price_cents": line.price_cents,
         "base_price_cents": line.base_price_cents,
-        "shipping_cents": line.shipping_cents,
         "weight_grams": line.offer.weight_grams,
         "tracked": line.tracked,
         "extra": dict(line.extra),
@@ -116,17 +122,6 @@ def line_row(line: PricedLine, position: int) -> dict[str, Any]:
 def address_row(kind: str, given: Mapping[str, str]) -> dict[str, Any]:
     """Give the columns of an address, what was not given with its default."""
     return {**_ADDRESS, **given, "kind": kind, "public_id": uuid7()}
-
-
-def _payment_row(payment: DraftPayment, created_at: datetime) -> dict[str, Any]:
-    return {
-        "public_id": uuid7(),
-        "sequence": payment.sequence,
-        "kind": payment.kind,
-        "installments": payment.installments,
-        "amount_cents": payment.amount_cents,
-        "created_at": payment.created_at or created_at,
-    }
 
 
 def _json(given: object) -> str:

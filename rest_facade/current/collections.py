@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernel import letters
+from kernel.errors import ValidationFailed
+from kernel.text import Malformed
 from rest_facade.current.field_errors import Codes
 from rest_facade.current.lists import Listing, Parameter, first_day, last_day, letter_of, one_of
 
@@ -45,8 +47,15 @@ class Collection:
     codes: Codes = field(default_factory=Codes)
 
     def given(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Give what of a body the collection knows; the rest is ignored."""
-        return {name: read(body[name]) for name, read in self.body.items() if name in body}
+        """Give what of a body the collection knows; the rest is ignored. Raises `ValidationFailed` where a reader can't read."""
+        given: dict[str, Any] = {}
+        for name, read in self.body.items():
+            if name in body:
+                try:
+                    given[name] = read(body[name])
+                except Malformed as error:
+                    raise self.codes.translate(ValidationFailed(str(error), field=name), body) from error
+        return given
 
 
 _CREATED = {
@@ -89,7 +98,7 @@ PRODUCTS = Collection(
         "slug": as_given,
         "description": as_given,
         "short_description": as_given,
-        "status": as_given,
+        "status": letter_of(letters.PRODUCT_LETTERS),
         "price_cents": as_given,
         "compare_at_cents": as_given,
         "stock": as_given,
@@ -99,13 +108,15 @@ PRODUCTS = Collection(
     codes=Codes(
         wrong={
             "name": "name_invalid",
+            "sku": "sku_invalid",
+            "slug": "slug_invalid",
             "status": "status_invalid",
             "price_cents": "price_invalid",
             "compare_at_cents": "price_invalid",
+            "stock": "stock_invalid",
+            "images.url": "url_invalid",
         },
         missing={"name": "name_required"},
-        # A picture's own fields are told as the pictures'.
-        names={"category": "category_id", "url": "images", "alt": "images"},
     ),
 )
 
@@ -122,11 +133,15 @@ CATEGORIES = Collection(
         },
         sorts={"position": "POSITION", "name": "NAME", "created_at": "CREATED_AT", "id": "ID"},
     ),
-    body={"name": as_given, "parent_id": as_given, "position": as_given, "status": as_given},
+    body={
+        "name": as_given,
+        "parent_id": as_given,
+        "position": as_given,
+        "status": letter_of(letters.CATEGORY_LETTERS),
+    },
     codes=Codes(
-        wrong={"name": "name_invalid", "status": "status_invalid"},
+        wrong={"name": "name_invalid", "status": "status_invalid", "position": "position_invalid"},
         missing={"name": "name_required"},
-        names={"parent": "parent_id"},
     ),
 )
 

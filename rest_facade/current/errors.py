@@ -56,8 +56,6 @@ def headers_of(refusal: Refusal) -> dict[str, str]:
 
 def body_of(refusal: Refusal) -> dict[str, Any]:
     """Give the body of a refusal: its error, then its details at the top level."""
-    if isinstance(refusal, AccountBarred):
-        return _own_members(refusal)  # its one detail is the reason, which `error` says already
     # The reason of an AccountBarred is its error.
     details = {} if isinstance(refusal, AccountBarred) else refusal.details
     return beside(_own_members(refusal), details)

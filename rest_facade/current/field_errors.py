@@ -6,6 +6,7 @@ Two sources say what is wrong: the shop, which has codes of its own, and the coe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,34 +15,41 @@ from kernel.errors import MalformedRequest, ValidationFailed
 
 NO_CODE = "invalid"
 REQUIRED = "required"
+INPUT = "input"
+
+# GraphQL names the place below the variable: `Variable '$input' has invalid value at .images[0].url: …`.
+_PLACE = re.compile(r"Variable '\$input' has invalid value at \.([A-Za-z0-9_.\[\]]+):")
+_INDEX = re.compile(r"\[\d+\]")
 
 
 @dataclass(frozen=True, slots=True)
 class Codes:
     """Hold the words of one kind of record.
 
-    `wrong` has the code of a field whose value is of no use, `missing` that of one that is null or blank where something is needed,
-    `names` the body's word for a field that the shop calls otherwise.
+    `wrong` has the code of a field whose value is of no use, `missing` that of one that is null or blank where something is needed.
+    A field of a part is written with the part: `images.url`.
     """
 
     wrong: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
-    names: Mapping[str, str] = field(default_factory=dict)
 
     def translate(self, refusal: ValidationFailed, body: Mapping[str, Any]) -> ValidationFailed:
         """Give the refusal in the contract's words; one that names no field stays as it is."""
         if isinstance(refusal, MalformedRequest) or not refusal.fields:
             return refusal
-        fields: dict[str, str] = {}
-        for told, code in refusal.fields.items():
-            name = self.names.get(told, told)
-            fields[name] = self._code(name, code, body)
+        fields = {name: self._code(name, code, body) for name, code in _named(refusal).items()}
         return ValidationFailed(refusal.message, fields=fields, details=refusal.details)
 
     def _code(self, name: str, code: str, body: Mapping[str, Any]) -> str:
         if name in self.missing and _is_blank(body.get(name)):
             return self.missing[name]
         return self.wrong.get(name, code) if code == NO_CODE else code
+
+
+def _named(refusal: ValidationFailed) -> Mapping[str, str]:
+    """Give the fields with their codes; of a value GraphQL can't coerce, the place within the body."""
+    found = _PLACE.match(refusal.message) if INPUT in refusal.fields else None
+    return {_INDEX.sub("", found.group(1)): NO_CODE} if found else refusal.fields
 
 
 def _is_blank(value: object) -> bool:

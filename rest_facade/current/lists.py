@@ -100,9 +100,9 @@ def last_day(text: str) -> str:
     return rfc3339(day_bounds(parse_date(text))[1])
 
 
-def letter_of(table: LetterTable) -> Callable[[str], str]:
+def letter_of(table: LetterTable) -> Callable[[object], str]:
     """Read a status letter or one of its long names."""
-    return lambda text: letter(text, table)
+    return lambda value: letter(value, table)
 
 
 def one_of(name: str, words: tuple[str, ...]) -> Callable[[str], str]:

@@ -6,8 +6,8 @@ something would be out of reach, the account keeps one capability to pass: DAC_R
 container grants only that. PostgreSQL asks access(2), which forgets an ordinary account's capabilities unless the
 secure bit NO_SETUID_FIXUP is set.
 
-Where root may become nobody else (a container without capabilities, a sandbox that knows one user), a user namespace
-gives this process the account's id in its own eyes; to the files outside it stays who it is.
+In a sandbox that knows no user but root, a user namespace gives this process the account's id in its own eyes; to the
+files outside it stays who it is.
 
 Not a `preexec_fn`, which may deadlock in a process with threads; not setpriv(1), which not every system has.
 """
@@ -38,7 +38,8 @@ def main() -> None:
     except OSError as problem:
         if not rename_oneself(libc, order["uid"], order["gid"]):
             sys.exit(
-                f"root must run PostgreSQL under the account {order['uid']} and can't become it: {problem}"
+                f"root must run PostgreSQL under the account {order['uid']} and can't become it ({problem}); "
+                "run as an ordinary user, or set DATABASE_URL"
             )
         may_pass = False
     if may_pass:
@@ -47,7 +48,7 @@ def main() -> None:
     if unreachable is not None:
         sys.exit(
             f"root must run PostgreSQL under the account {order['uid']}, which can't reach {unreachable}; "
-            "run as an ordinary user, or move the project to a folder others may enter"
+            "run as an ordinary user, move the project to a folder others may enter, or set DATABASE_URL"
         )
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     os.execv(program[0], program)

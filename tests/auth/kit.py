@@ -2,7 +2,7 @@
 
 import itertools
 import random
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -102,7 +102,11 @@ async def add_vendor(store: Store, **columns: Any) -> int:
 
 async def add_order(store: Store, user_id: int) -> int:
     return await value(
-        store, "insert into orders (tenant_id, public_id, user_id) values ($1, $2, $3) returning id", store.id, uuid7(), user_id
+        store,
+        "insert into orders (tenant_id, public_id, user_id) values ($1, $2, $3) returning id",
+        store.id,
+        uuid7(),
+        user_id,
     )
 
 
@@ -123,6 +127,20 @@ async def as_user(store: Store, user_id: int) -> Scope:
     return replace(visitor(store), actor=actor)
 
 
+async def roll_back(store: Store, work: Awaitable[object]) -> None:
+    """Do the work in a transaction that fails afterwards."""
+
+    class LaterFailure(Exception):
+        pass
+
+    try:
+        async with database.transaction(system(store)):
+            await work
+            raise LaterFailure
+    except LaterFailure:
+        return
+
+
 async def email_of(store: Store, user_id: int) -> str:
     return await value(store, "select email from users where id = $1", user_id)
 
@@ -134,7 +152,12 @@ async def sign_in(store: Store, user_id: int, *, now: datetime | None = None) ->
 
 
 async def ask(
-    store: Store, needs: str, headers: Mapping[str, str] | None = None, *, now: datetime | None = None, family: str = "current"
+    store: Store,
+    needs: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    now: datetime | None = None,
+    family: str = "current",
 ) -> Actor:
     """Authenticate a request as the server does."""
     return await authenticate(

@@ -8,7 +8,12 @@ from kernel.errors import Forbidden, InsufficientPrivileges, MissingScope, Unaut
 from kernel.scope import ANONYMOUS, SYSTEM, Actor, ActorKind, Scope, Store
 
 STORE = Store(1, UUID(int=1), "Loja")
-ORDERS = Access(privileges=("view_orders", "manage_orders"), app_scope="read_orders", storefront="storefront:read", vendor=True)
+ORDERS = Access(
+    privileges=("view_orders", "manage_orders"),
+    app_scope="read_orders",
+    storefront="storefront:read",
+    vendor=True,
+)
 
 
 def asked_by(actor: Actor) -> Scope:
@@ -37,7 +42,7 @@ def test_callers_that_the_rule_names_pass(caller):
 
 
 @pytest.mark.parametrize(
-    ("caller", "refusal", "message", "details"),
+    "caller, refusal, message, details",
     [
         (ANONYMOUS, Unauthenticated, "missing authorization header", {}),
         (
@@ -46,7 +51,12 @@ def test_callers_that_the_rule_names_pass(caller):
             "insufficient privileges",
             {"privilege_required_any": ["view_orders", "manage_orders"]},
         ),
-        (actor(ActorKind.APP, scopes=["write_products"]), MissingScope, "the scope read_orders is required", {"scope": "read_orders"}),
+        (
+            actor(ActorKind.APP, scopes=["write_products"]),
+            MissingScope,
+            "the scope read_orders is required",
+            {"scope": "read_orders"},
+        ),
         (
             actor(ActorKind.STOREFRONT),
             MissingScope,
@@ -102,5 +112,8 @@ def test_a_rule_is_described_in_one_line():
         "administrators with `view_orders` or `manage_orders`; vendors; apps with `read_orders`; "
         "storefront keys with `storefront:read`"
     )
-    assert Access(user_only=True, note="Their own.").describe() == "administrators (user tokens only). Their own."
+    assert (
+        Access(user_only=True, note="Their own.").describe()
+        == "administrators (user tokens only). Their own."
+    )
     assert Access(admin=False).describe() == "the system only"

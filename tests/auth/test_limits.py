@@ -8,7 +8,14 @@ import pytest
 from auth.attempts import count_attempt
 from auth.legacy_tokens import issue_legacy_token
 from auth.sessions import login
-from kernel.errors import AccountBarred, AccountLocked, Conflict, RateLimited, Unauthenticated, ValidationFailed
+from kernel.errors import (
+    AccountBarred,
+    AccountLocked,
+    Conflict,
+    RateLimited,
+    Unauthenticated,
+    ValidationFailed,
+)
 from kernel.scope import entered
 from models import database
 from tests.auth.kit import PASSWORD, add_user, email_of, later, rows, some_ip, value, visitor
@@ -106,7 +113,9 @@ async def test_an_ipv6_network_is_one_address(store):
 
 async def test_of_many_attempts_at_once_five_are_let_through(store):
     scope = visitor(store)
-    outcomes = await asyncio.gather(*(count_attempt(scope, "login") for _ in range(20)), return_exceptions=True)
+    outcomes = await asyncio.gather(
+        *(count_attempt(scope, "login") for _ in range(20)), return_exceptions=True
+    )
     assert sum(outcome is None for outcome in outcomes) == 5
     assert sum(isinstance(outcome, RateLimited) for outcome in outcomes) == 15
 

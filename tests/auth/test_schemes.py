@@ -87,7 +87,8 @@ async def test_a_missing_header_is_told(store, needs):
 
 @pytest.mark.parametrize("needs", BEARER_ROUTES)
 @pytest.mark.parametrize(
-    "header", ["", "Bearer", "Bearer ", "Token abc", "abc", "Bearer a b", "Basic YTpi", "Bearer " + "x" * 9000]
+    "header",
+    ["", "Bearer", "Bearer ", "Token abc", "abc", "Bearer a b", "Basic YTpi", "Bearer " + "x" * 9000],
 )
 async def test_another_format_is_told(store, needs, header):
     refusal = await refusal_of(store, needs, {"Authorization": header})
@@ -114,7 +115,9 @@ async def test_the_scheme_and_the_header_are_read_in_any_case(store):
 async def test_a_refresh_token_is_never_a_bearer(store):
     pair = await sign_in(store, await add_admin(store))
     for needs in BEARER_ROUTES:
-        assert (await refusal_of(store, needs, bearer(pair.refresh_token))).message == "invalid or expired token"
+        assert (
+            await refusal_of(store, needs, bearer(pair.refresh_token))
+        ).message == "invalid or expired token"
 
 
 async def test_a_users_token_on_a_route_for_apps_is_401(store):
@@ -207,7 +210,9 @@ async def test_a_users_token_is_no_storefront_key(store):
     assert (await refusal_of(store, "storefront_key", bearer(token))).message == "invalid_api_key"
 
 
-@pytest.mark.parametrize("headers", [{"X-API-Key": "sfk_unknown"}, {"Authorization": "Bearer sfk_unknown"}], ids=str)
+@pytest.mark.parametrize(
+    "headers", [{"X-API-Key": "sfk_unknown"}, {"Authorization": "Bearer sfk_unknown"}], ids=str
+)
 async def test_graphql_knows_a_storefront_key_by_its_form(store, headers):
     refusal = await refusal_of(store, "graphql", headers)
     assert (refusal.status, refusal.message) == (401, "invalid_api_key")
@@ -217,7 +222,9 @@ async def test_graphql_knows_a_storefront_key_by_its_form(store, headers):
 
 
 @pytest.mark.parametrize("needs", LEGACY_ROUTES)
-@pytest.mark.parametrize("headers", [{}, {"Authorization": ""}, {"Authorization": "  "}, {"X-API-Key": "abc"}], ids=str)
+@pytest.mark.parametrize(
+    "headers", [{}, {"Authorization": ""}, {"Authorization": "  "}, {"X-API-Key": "abc"}], ids=str
+)
 async def test_legacy_tells_what_is_missing(store, needs, headers):
     refusal = await refusal_of(store, needs, headers)
     assert (refusal.status, refusal.message) == (401, LEGACY_MISSING)
@@ -260,7 +267,11 @@ async def test_an_administrator_enters_by_basic_jwt_and_legacy_token(store):
         for needs in ("legacy_any", "legacy_admin"):
             for _ in range(2):  # from the database, then from memory
                 actor = await ask(store, needs, headers, family="legacy")
-                assert (actor.kind, actor.user_id, actor.privileges) == (ActorKind.ADMIN, user_id, {"view_orders"})
+                assert (actor.kind, actor.user_id, actor.privileges) == (
+                    ActorKind.ADMIN,
+                    user_id,
+                    {"view_orders"},
+                )
 
 
 async def test_the_email_of_basic_is_read_in_any_case(store):
@@ -270,7 +281,9 @@ async def test_the_email_of_basic_is_read_in_any_case(store):
 
 async def test_a_key_goes_with_its_own_email_only(store):
     ana, rui = await add_admin(store), await add_admin(store)
-    refusal = await refusal_of(store, "legacy_admin", basic(await email_of(store, rui), await key_of(store, ana)))
+    refusal = await refusal_of(
+        store, "legacy_admin", basic(await email_of(store, rui), await key_of(store, ana))
+    )
     assert (refusal.status, refusal.message) == (401, "Invalid credentials")
 
 
@@ -343,7 +356,9 @@ async def test_revoked_and_expired_ones_are_invalid_credentials_on_the_legacy_la
     scope = visitor(store)
     with entered(scope):
         await logout(scope, pair.refresh_token)
-    assert (await refusal_of(store, "legacy_admin", bearer(pair.access_token))).message == "Invalid credentials"
+    assert (
+        await refusal_of(store, "legacy_admin", bearer(pair.access_token))
+    ).message == "Invalid credentials"
 
 
 async def test_legacy_credentials_open_nothing_else(store):

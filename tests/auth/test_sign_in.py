@@ -64,7 +64,7 @@ async def test_the_refresh_token_is_kept_as_a_hash_only(store):
 
 
 @pytest.mark.parametrize(
-    ("columns", "spellings"),
+    "columns, spellings",
     [
         ({"email": "ana@loja.com.br"}, ["ana@loja.com.br", " Ana@Loja.com.BR "]),
         ({"cpf": CPF}, ["11144477735", "111.444.777-35", " 111 444 777 35"]),
@@ -90,7 +90,8 @@ async def test_eleven_digits_are_a_cpf_first_and_a_telephone_second(store):
 
 
 @pytest.mark.parametrize(
-    "identifier", ["nobody@example.com", CPF, CNPJ, PHONE, "not an identifier", "@", "x" * 5000, "\x00", "\ud800", "🙈"]
+    "identifier",
+    ["nobody@example.com", CPF, CNPJ, PHONE, "not an identifier", "@", "x" * 5000, "\x00", "\ud800", "🙈"],
 )
 async def test_an_identifier_nobody_has_is_invalid_credentials(store, identifier):
     with pytest.raises(Unauthenticated) as refused:
@@ -98,7 +99,9 @@ async def test_an_identifier_nobody_has_is_invalid_credentials(store, identifier
     assert refused.value.message == "invalid credentials"
 
 
-@pytest.mark.parametrize("password", ["wrong", PASSWORD.upper(), PASSWORD + " ", "x" * 5000, "\x00", "\ud800"])
+@pytest.mark.parametrize(
+    "password", ["wrong", PASSWORD.upper(), PASSWORD + " ", "x" * 5000, "\x00", "\ud800"]
+)
 async def test_a_wrong_password_is_invalid_credentials(store, password):
     user_id = await add_user(store)
     with pytest.raises(Unauthenticated) as refused:
@@ -125,7 +128,7 @@ async def test_a_deleted_account_is_unknown(store):
 
 
 @pytest.mark.parametrize(
-    ("identifier", "password", "message"),
+    "identifier, password, message",
     [
         (None, PASSWORD, "identifier is required"),
         ("", PASSWORD, "identifier is required"),
@@ -142,7 +145,7 @@ async def test_what_is_missing_is_named_in_the_simple_form(store, identifier, pa
 
 
 @pytest.mark.parametrize(
-    ("columns", "reason"),
+    "columns, reason",
     [
         ({"status": "D"}, "account_disabled"),
         ({"status": "P"}, "account_pending_approval"),
@@ -199,7 +202,9 @@ async def test_a_stores_own_account_goes_before_a_platform_account(store):
 
 
 @pytest.mark.parametrize(
-    ("column", "identifier"), [("cpf", CPF), ("cnpj", CNPJ), ("phone", PHONE)], ids=["CPF", "CNPJ", "telephone"]
+    "column, identifier",
+    [("cpf", CPF), ("cnpj", CNPJ), ("phone", PHONE)],
+    ids=["CPF", "CNPJ", "telephone"],
 )
 async def test_what_several_accounts_share_is_a_conflict_for_who_knows_a_password(store, column, identifier):
     await add_user(store, **{column: identifier})
@@ -220,7 +225,7 @@ async def test_a_deleted_account_shares_nothing(store):
 
 
 @pytest.mark.parametrize(
-    ("user_type", "kind"), [("A", ActorKind.ADMIN), ("V", ActorKind.VENDOR), ("C", ActorKind.CUSTOMER)]
+    "user_type, kind", [("A", ActorKind.ADMIN), ("V", ActorKind.VENDOR), ("C", ActorKind.CUSTOMER)]
 )
 async def test_users_of_every_type_sign_in(store, user_type, kind):
     vendor_id = await add_vendor(store)

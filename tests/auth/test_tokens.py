@@ -61,7 +61,11 @@ async def test_a_token_states_what_it_was_made_with(ring, token):
     header, payload = parts_of(token)
     assert header["alg"] == "EdDSA"
     assert set(payload) == {"iss", "aud", "sub", "tid", "sid", "typ", "iat", "exp", "jti"}
-    assert (payload["sub"], payload["tid"], payload["sid"]) == (str(CLAIMS.user), str(CLAIMS.store), str(CLAIMS.session))
+    assert (payload["sub"], payload["tid"], payload["sid"]) == (
+        str(CLAIMS.user),
+        str(CLAIMS.store),
+        str(CLAIMS.session),
+    )
     assert payload["exp"] - payload["iat"] == 900
 
 
@@ -98,7 +102,11 @@ async def test_the_public_key_is_no_secret_to_sign_with(ring, token):
     header, payload = parts_of(token)
     public = (await ring.signing(NOW)).private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
     body = f"{encoded(header | {'alg': 'HS256'})}.{encoded(payload)}"
-    mac = base64.urlsafe_b64encode(hmac.new(public, body.encode(), hashlib.sha256).digest()).rstrip(b"=").decode()
+    mac = (
+        base64.urlsafe_b64encode(hmac.new(public, body.encode(), hashlib.sha256).digest())
+        .rstrip(b"=")
+        .decode()
+    )
     await refused(ring, f"{body}.{mac}")
 
 
@@ -107,7 +115,9 @@ async def test_another_key_is_refused_whatever_kid_it_claims(ring, token, kid):
     header, payload = parts_of(token)
     kid = header["kid"] if kid == "present" else kid
     body = f"{encoded({'alg': 'EdDSA', 'typ': 'JWT', 'kid': kid})}.{encoded(payload)}"
-    signature = base64.urlsafe_b64encode(Ed25519PrivateKey.generate().sign(body.encode())).rstrip(b"=").decode()
+    signature = (
+        base64.urlsafe_b64encode(Ed25519PrivateKey.generate().sign(body.encode())).rstrip(b"=").decode()
+    )
     await refused(ring, f"{body}.{signature}")
 
 
@@ -143,7 +153,20 @@ async def test_a_signed_token_without_a_claim_is_refused(ring, name):
 
 
 @pytest.mark.parametrize(
-    "text", ["", ".", "..", "a.b.c", "ey.ey.ey", "é.é.é", "x" * 100_000, "\ud800", "vat_live_abc", "e30.e30.e30", "bnVsbA.bnVsbA.bnVsbA"]
+    "text",
+    [
+        "",
+        ".",
+        "..",
+        "a.b.c",
+        "ey.ey.ey",
+        "é.é.é",
+        "x" * 100_000,
+        "\ud800",
+        "vat_live_abc",
+        "e30.e30.e30",
+        "bnVsbA.bnVsbA.bnVsbA",
+    ],
 )
 async def test_what_is_no_token_is_refused(ring, text):
     await refused(ring, text)
@@ -191,7 +214,11 @@ async def test_the_published_keys_verify_tokens_and_hold_no_private_half(ring, t
     keys = jwt.PyJWKSet.from_dict(published)
     settings = configured()
     payload = jwt.decode(
-        token, keys[parts_of(token)[0]["kid"]], algorithms=["EdDSA"], audience=settings.audience, issuer=settings.issuer
+        token,
+        keys[parts_of(token)[0]["kid"]],
+        algorithms=["EdDSA"],
+        audience=settings.audience,
+        issuer=settings.issuer,
     )
     assert payload["sub"] == str(CLAIMS.user)
 
@@ -208,7 +235,9 @@ async def test_unknown_kids_do_not_ask_the_database_each_time(ring, token):
     header, payload = parts_of(token)
     with database.counting() as counted:
         for number in range(20):
-            forged = f"{encoded(header | {'kid': f'forged-{number}'})}.{encoded(payload)}.{token.split('.')[2]}"
+            forged = (
+                f"{encoded(header | {'kid': f'forged-{number}'})}.{encoded(payload)}.{token.split('.')[2]}"
+            )
             await refused(ring, forged)
     assert counted.count <= 1
 

@@ -57,7 +57,12 @@ def caller(visitor: Caller) -> NewCaller:
         user = await kit.add_user(at, *privileges, **columns)
         tokens = await kit.signed_in(at, user)
         return Caller(
-            visitor.client, at, tokens.access_token, kit.some_address(), user, refresh_token=tokens.refresh_token
+            visitor.client,
+            at,
+            tokens.access_token,
+            kit.some_address(),
+            user,
+            refresh_token=tokens.refresh_token,
         )
 
     return make

@@ -48,18 +48,25 @@ async def test_every_table_belongs_to_a_store_or_is_named_as_the_platforms():
 
 
 async def test_every_store_table_is_under_forced_row_level_security():
-    found = await db.rows("""
+    found = await db.rows(
+        """
         select relname, relrowsecurity, relforcerowsecurity from pg_class
-        where relname = any($1) and relkind = 'r'""", await store_tables())
+        where relname = any($1) and relkind = 'r'""",
+        await store_tables(),
+    )
     assert [r["relname"] for r in found if not (r["relrowsecurity"] and r["relforcerowsecurity"])] == []
 
 
 async def test_every_store_table_has_the_policy_of_its_own_store():
-    found = await db.rows("select * from pg_policies where schemaname = 'public' and policyname = 'own_store'")
+    found = await db.rows(
+        "select * from pg_policies where schemaname = 'public' and policyname = 'own_store'"
+    )
     policies = {record["tablename"]: record for record in found}
     assert sorted(policies) == await store_tables()
     for table, policy in policies.items():
-        assert (policy["permissive"], policy["roles"], policy["cmd"]) == ("PERMISSIVE", ["public"], "ALL"), table
+        assert (policy["permissive"], policy["roles"], policy["cmd"]) == ("PERMISSIVE", ["public"], "ALL"), (
+            table
+        )
         assert policy["qual"] == policy["with_check"] == STORE_EXPRESSION, table
 
 
@@ -97,11 +104,14 @@ async def test_the_owner_does_not_inherit_what_the_other_roles_see():
 
 
 async def test_keys_of_store_tables_begin_with_the_store():
-    found = await db.rows("""
+    found = await db.rows(
+        """
         select indrelid::regclass::text as table, indexrelid::regclass::text as index, indisprimary,
                array(select attname::text from unnest(indkey) with ordinality k(attnum, n)
                      left join pg_attribute a on a.attrelid = indrelid and a.attnum = k.attnum order by n) as columns
-        from pg_index where indisunique and indrelid::regclass::text = any($1)""", await store_tables())
+        from pg_index where indisunique and indrelid::regclass::text = any($1)""",
+        await store_tables(),
+    )
     assert [r["index"] for r in found if r["columns"][0] != "tenant_id"] == []
     primary = {r["table"]: r["columns"] for r in found if r["indisprimary"]}
     assert primary == {table: ["tenant_id", "id"] for table in await store_tables()}

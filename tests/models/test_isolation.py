@@ -133,9 +133,7 @@ async def test_prefetching_stays_in_the_store(scope, other_scope):
 async def test_a_store_changes_its_own_settings_and_no_other(scope, other_scope):
     with entered(scope):
         assert await db.execute("update tenants set name = 'Nova' where id = $1", scope.store.id) == 1
-        assert (
-            await db.execute("update tenants set name = 'x' where id = $1", other_scope.store.id) == 0
-        )
+        assert await db.execute("update tenants set name = 'x' where id = $1", other_scope.store.id) == 0
         assert await Tenant.filter(id=other_scope.store.id).update(name="x") == 0
         with pytest.raises(WrongStore):  # suspending is the platform's: no right to the column
             await db.execute("update tenants set status = 'S' where id = $1", scope.store.id)
@@ -150,9 +148,7 @@ async def test_the_owner_of_a_store_is_one_of_its_own_users(scope, other_scope):
         mine = await User.create(email="a@example.com", user_type="A")
         await db.execute("update tenants set owner_id = $1 where id = $2", mine.id, scope.store.id)
     with entered(other_scope), pytest.raises(db.ReferenceViolation):
-        await db.execute(
-            "update tenants set owner_id = $1 where id = $2", mine.id, other_scope.store.id
-        )
+        await db.execute("update tenants set owner_id = $1 where id = $2", mine.id, other_scope.store.id)
 
 
 async def test_the_audit_log_is_only_added_to(scope):

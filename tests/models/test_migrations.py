@@ -144,5 +144,8 @@ class TestWithoutRoles:
     async def test_roles_that_come_later_are_used(self, url, monkeypatch):
         monkeypatch.undo()
         await migrate(url)
-        assert await ask(url, "select proowner::regrole::text from pg_proc where proname = 'search_users'") == roles.SEARCH
+        assert (
+            await ask(url, "select proowner::regrole::text from pg_proc where proname = 'search_users'")
+            == roles.SEARCH
+        )
         assert await ask(url, "select count(*) from pg_policies where 'vitrine_worker' = any(roles)") > 0

@@ -18,10 +18,10 @@ from models.catalog import Product
 from models.people import User
 from tests.conftest import scope_of
 
-SAMPLES = [  # the confusing letters are the point
+SAMPLES = [
     "", "Calçado", "AÇÃO", "Ação", "ﬁm", "Straße", "ÆSIR", "Łódź", "Ñandú", "ΑΘΗΝΑ", "Σίσυφος ΤΟΥΣ", "Москва ЁЖ",
-    "İstanbul Iğdır", "１２３ ＡＢＣ", "Nº 1ª ²", "naïve — “quoted”", "a\tb\nc", "日本語 テスト", "🙂 emoji 👍🏽", "x" * 300,
-]  # fmt: skip  # noqa: RUF001
+    "İstanbul Iğdır", "１２３ ＡＢＣ", "Nº 1ª ²", "naïve — “quoted”", "a\tb\nc", "日本語 テスト", "🙂 emoji 👍🏽", "x" * 300,  # noqa: RUF001
+]  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -73,7 +73,9 @@ async def test_every_word_must_be_there(scope):
 
 
 async def test_sku_and_descriptions_are_searched_without_their_markup(scope):
-    await make_products(scope, "Caneca", sku="CAN-38/B", description="<p class='destaque'>Porcelana<br>branca</p>")
+    await make_products(
+        scope, "Caneca", sku="CAN-38/B", description="<p class='destaque'>Porcelana<br>branca</p>"
+    )
     for query in ("can-38", "38", "porcelana branca"):
         assert await found(scope, query) == {"Caneca"}, query
     assert await found(scope, "destaque") == set()
@@ -152,7 +154,9 @@ class TestPlan:
             await connection.close()
 
     async def test_the_index_is_used_and_stays_within_the_store(self, big_store, database_url):
-        plan = await self.plan_as_search_role(database_url, big_store, "c4ca4238:*")  # md5 of 1: in every store
+        plan = await self.plan_as_search_role(
+            database_url, big_store, "c4ca4238:*"
+        )  # md5 of 1: in every store
         assert "products_search_idx" in json.dumps(plan)
         assert plan["Actual Rows"] == 1
         assert plan["Rows Removed by Filter"] == 0  # rows of other stores never leave the index

@@ -7,7 +7,7 @@ import signal
 import stat
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
@@ -20,6 +20,7 @@ from tests.server.embedded import (
     WRITE,
     Other,
     ask,
+    copy_made_folder,
     fresh_folder,
     postgres_processes,
     using,
@@ -35,9 +36,7 @@ def folder() -> Iterator[Path]:
 @pytest.fixture
 def made(folder: Path) -> Path:
     """Give a folder in which a server has run."""
-    with using(folder):
-        pass
-    return folder
+    return copy_made_folder(folder)
 
 
 # --- Ordinary life ---------------------------------------------------------------------------------------------------
@@ -59,8 +58,8 @@ async def test_the_first_start_makes_an_owner_without_power_and_a_database(folde
         assert await ask(server.url(), locale) == "bC.UTF-8"
 
 
-async def test_settings_have_defaults_that_options_change(folder: Path) -> None:
-    postgres = EmbeddedPostgres(folder, options={"fsync": "off", "max_connections": "33"})
+async def test_settings_have_defaults_that_options_change(made: Path) -> None:
+    postgres = EmbeddedPostgres(made, options={"fsync": "off", "max_connections": "33"})
     server = postgres.start()
     try:
         for name, value in {"max_connections": "33", "shared_buffers": "256MB", "timezone": "UTC"}.items():
@@ -70,29 +69,29 @@ async def test_settings_have_defaults_that_options_change(folder: Path) -> None:
         postgres.stop()
 
 
-async def test_stopping_ends_the_server_and_keeps_the_data(folder: Path) -> None:
-    with using(folder) as server:
+async def test_stopping_ends_the_server_and_keeps_the_data(made: Path) -> None:
+    with using(made) as server:
         await ask(server.url(), *WRITE)
-    assert postgres_processes(folder) == []
-    with using(folder) as server:
+    assert postgres_processes(made) == []
+    with using(made) as server:
         assert await ask(server.url(), READ) == 7
 
 
-def test_the_socket_is_for_its_owner_alone(folder: Path) -> None:
-    with using(folder) as server:
+def test_the_socket_is_for_its_owner_alone(made: Path) -> None:
+    with using(made) as server:
         assert stat.S_IMODE(server.socket_dir.stat().st_mode) == 0o700
-        assert stat.S_IMODE((folder / "data").stat().st_mode) == 0o700
+        assert stat.S_IMODE((made / "data").stat().st_mode) == 0o700
 
 
-def test_starting_again_returns_the_same_server_and_stopping_again_does_nothing(folder: Path) -> None:
-    postgres = EmbeddedPostgres(folder, options=FAST)
+def test_starting_again_returns_the_same_server_and_stopping_again_does_nothing(made: Path) -> None:
+    postgres = EmbeddedPostgres(made, options=FAST)
     first = postgres.start()
-    pids = postgres_processes(folder)
+    pids = postgres_processes(made)
     assert postgres.start() == first
-    assert postgres_processes(folder) == pids
+    assert postgres_processes(made) == pids
     postgres.stop()
     postgres.stop()
-    assert postgres_processes(folder) == []
+    assert postgres_processes(made) == []
 
 
 async def test_a_path_too_long_for_a_socket_is_no_obstacle(folder: Path) -> None:
@@ -128,16 +127,16 @@ async def test_processes_share_one_server_and_the_last_one_stops_it(folder: Path
     assert postgres_processes(folder) == []
 
 
-async def test_the_server_of_a_killed_process_is_reused_and_then_stopped(folder: Path) -> None:
-    other = Other(folder)
+async def test_the_server_of_a_killed_process_is_reused_and_then_stopped(made: Path) -> None:
+    other = Other(made)
     await ask(other.line(), *WRITE)
     other.kill()
-    left = postgres_processes(folder)
+    left = postgres_processes(made)
     assert len(left) == 1
-    with using(folder) as server:
-        assert postgres_processes(folder) == left
+    with using(made) as server:
+        assert postgres_processes(made) == left
         assert await ask(server.superuser_url(), READ) == 7
-    assert postgres_processes(folder) == []
+    assert postgres_processes(made) == []
 
 
 @pytest.mark.parametrize("seconds", [0.2, 0.4])
@@ -153,8 +152,8 @@ async def test_a_process_killed_while_it_makes_the_data_leaves_no_half(folder: P
     assert postgres_processes(folder) == []
 
 
-async def test_a_killed_postgres_is_brought_back_with_its_data(folder: Path) -> None:
-    postgres = EmbeddedPostgres(folder, options=FAST)
+async def test_a_killed_postgres_is_brought_back_with_its_data(made: Path) -> None:
+    postgres = EmbeddedPostgres(made, options=FAST)
     server = postgres.start()
     await ask(server.url(), *WRITE)
     # A session in the middle of something, which outlives the postmaster by a moment.
@@ -162,14 +161,14 @@ async def test_a_killed_postgres_is_brought_back_with_its_data(folder: Path) -> 
     work = busy.execute("SELECT count(*) FROM generate_series(1, 100000000)")
     running = asyncio.ensure_future(work)
     await asyncio.sleep(0.1)
-    os.kill(postgres_processes(folder)[0], signal.SIGKILL)
+    os.kill(postgres_processes(made)[0], signal.SIGKILL)
     server = await asyncio.to_thread(postgres.start)
     assert await ask(server.url(), READ) == 7
     with pytest.raises((asyncpg.PostgresError, OSError)):
         await running
     busy.terminate()
     postgres.stop()
-    assert postgres_processes(folder) == []
+    assert postgres_processes(made) == []
 
 
 async def test_a_process_that_got_the_old_servers_id_is_no_obstacle(made: Path) -> None:
@@ -182,17 +181,17 @@ async def test_a_process_that_got_the_old_servers_id_is_no_obstacle(made: Path) 
         sleeper.kill()
 
 
-async def test_ctrl_c_reaches_the_program_and_not_postgres(folder: Path) -> None:
-    other = Other(folder, start_new_session=True)
+async def test_ctrl_c_reaches_the_program_and_not_postgres(made: Path) -> None:
+    other = Other(made, start_new_session=True)
     url = other.line()
     os.killpg(other.process.pid, signal.SIGINT)
     assert other.line() == "interrupted"
     assert await ask(url, "SELECT 1") == 1
     other.let_go()
-    assert postgres_processes(folder) == []
+    assert postgres_processes(made) == []
 
 
-async def test_a_forked_child_does_not_stop_the_server_of_its_parent(folder: Path) -> None:
+async def test_a_forked_child_does_not_stop_the_server_of_its_parent(made: Path) -> None:
     forking = """
 import os, sys
 from pathlib import Path
@@ -208,67 +207,70 @@ print(url, flush=True)
 sys.stdin.read()
 postgres.stop()
 """
-    other = Other(folder, program=forking)
+    other = Other(made, program=forking)
     assert await ask(other.line(), "SELECT 1") == 1
     other.let_go()
-    assert postgres_processes(folder) == []
+    assert postgres_processes(made) == []
 
 
-def test_a_folder_deleted_under_the_server_leaves_no_process(folder: Path) -> None:
-    postgres = EmbeddedPostgres(folder, options=FAST)
+def test_a_folder_deleted_under_the_server_leaves_no_process(made: Path) -> None:
+    postgres = EmbeddedPostgres(made, options=FAST)
     postgres.start()
-    shutil.rmtree(folder)
+    shutil.rmtree(made)
     postgres.stop()
-    assert postgres_processes(folder) == []
+    assert postgres_processes(made) == []
 
 
-def test_a_socket_deleted_under_the_server_of_a_killed_process_is_made_again(folder: Path) -> None:
-    other = Other(folder)
+def test_a_socket_deleted_under_the_server_of_a_killed_process_is_made_again(made: Path) -> None:
+    other = Other(made)
     other.line()
     other.kill()
-    for place in folder.glob("vitrine-*"):
+    for place in made.glob("vitrine-*"):
         shutil.rmtree(place)
-    with using(folder) as server:
+    with using(made) as server:
         assert list(server.socket_dir.iterdir())
-    assert postgres_processes(folder) == []
+    assert postgres_processes(made) == []
 
 
 # --- What is refused, in one line ------------------------------------------------------------------------------------
 
 
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
+@pytest.fixture(scope="module")
+def spoilable() -> Iterator[Path]:
+    """Give the folder of a server that has run; who spoils it puts it right again."""
+    with fresh_folder() as folder:
+        yield copy_made_folder(folder)
 
 
-SPOILED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "another version": (
-        lambda data: (data / "PG_VERSION").write_text("15\n"),
-        "made by PostgreSQL 15, and this is 18",
-    ),
-    "no version": (lambda data: (data / "PG_VERSION").unlink(), "broken: PG_VERSION is missing"),
-    "no control file": (
-        lambda data: (data / "global/pg_control").unlink(),
-        "broken: global/pg_control is missing",
-    ),
-    "empty control file": (
-        lambda data: empty(data / "global/pg_control"),
-        "could not read file .*global/pg_control",
-    ),
-    "no log of changes": (lambda data: shutil.rmtree(data / "pg_wal"), "broken: pg_wal is missing"),
-    "spoiled settings": (lambda data: (data / "postgresql.conf").write_text("nonsense"), "contains errors"),
-    "not made by us": (lambda data: (data / "made_by_vitrine").unlink(), "Vitrine did not make"),
+# Which part is taken away or replaced, and what is said then.
+SPOILED: dict[str, tuple[str, str | None, str]] = {
+    "another version": ("PG_VERSION", "15\n", "made by PostgreSQL 15, and this is 18"),
+    "no version": ("PG_VERSION", None, "broken: PG_VERSION is missing"),
+    "no control file": ("global/pg_control", None, "broken: global/pg_control is missing"),
+    "empty control file": ("global/pg_control", "", r'could not read file "global/pg_control"'),
+    "no log of changes": ("pg_wal", None, "broken: pg_wal is missing"),
+    "spoiled settings": ("postgresql.conf", "nonsense", "contains errors"),
+    "not made by us": ("made_by_vitrine", None, "Vitrine did not make"),
 }
 
 
 @pytest.mark.parametrize("case", SPOILED)
-def test_a_spoiled_data_folder_gets_one_line_that_names_it(made: Path, case: str) -> None:
-    spoil, words = SPOILED[case]
-    spoil(made / "data")
-    with pytest.raises(EmbeddedPostgresError, match=words) as refusal:
-        EmbeddedPostgres(made, options=FAST).start()
-    assert str(made / "data") in str(refusal.value)
+def test_a_spoiled_data_folder_gets_one_line_that_names_it(spoilable: Path, case: str) -> None:
+    part, content, words = SPOILED[case]
+    spoiled, aside = spoilable / "data" / part, spoilable / "aside"
+    spoiled.rename(aside)
+    if content is not None:
+        spoiled.write_text(content)
+        spoiled.chmod(0o644)
+    try:
+        with pytest.raises(EmbeddedPostgresError, match=words) as refusal:
+            EmbeddedPostgres(spoilable, options=FAST).start()
+    finally:
+        spoiled.unlink(missing_ok=True)
+        aside.rename(spoiled)
+    assert str(spoilable / "data") in str(refusal.value)
     assert "\n" not in str(refusal.value)
-    assert postgres_processes(made) == []
+    assert postgres_processes(spoilable) == []
 
 
 def test_a_folder_of_other_things_and_a_file_are_refused(folder: Path) -> None:

@@ -1,11 +1,13 @@
 """The embedded PostgreSQL run by root, by an ordinary user, and by one after the other."""
 
 import contextlib
+import functools
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,7 +33,16 @@ CONTAINER = (
 NO_PASSAGE = "-all,+chown,+fowner,+kill,+setgid,+setuid,+setpcap"
 
 
-def copy_code(target: Path) -> Path:
+@functools.cache
+def code_for(others: str) -> tempfile.TemporaryDirectory[str]:
+    """Copy the code, once in a test process, to where everybody may read it, or nobody but root (as under umask 077)."""
+    home = tempfile.TemporaryDirectory(prefix="vt-code-", dir="/tmp")
+    copy_code(Path(home.name))
+    subprocess.run(["chmod", "-R", {"read": "go+rX", "stay out": "go-rwx"}[others], home.name], check=True)
+    return home
+
+
+def copy_code(target: Path) -> None:
     """Copy the package and what it needs of the wheel into a folder that serves as PYTHONPATH."""
     package = Path(sys.modules[EmbeddedPostgres.__module__].__file__ or "").parent
     shutil.copytree(package, target / "server" / package.name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -48,7 +59,6 @@ def copy_code(target: Path) -> Path:
         shutil.copytree(libraries, target / libraries.name)
     for made in (target / "server", target / wheel.name):
         (made / "__init__.py").touch()
-    return target
 
 
 def modes(path: Path) -> list[int]:
@@ -58,8 +68,7 @@ def modes(path: Path) -> list[int]:
 @needs_root
 @pytest.mark.parametrize("capabilities", [None, CONTAINER])
 async def test_root_runs_it_where_only_root_may_enter(folder: Path, capabilities: str | None) -> None:
-    code = copy_code(folder.parent / "code")
-    subprocess.run(["chmod", "-R", "go-rwx", str(code)], check=True)  # as installed under umask 077
+    code = Path(code_for("stay out").name)
     before = modes(folder.parent) + modes(code)
     python = [sys.executable]
     if capabilities is not None:
@@ -93,6 +102,25 @@ def test_root_without_the_capability_to_pass_gets_one_line(folder: Path) -> None
     assert "can't reach" in other.refusal()
 
 
+@needs_root
+def test_root_who_may_not_change_users_gets_one_line(folder: Path) -> None:
+    if shutil.which("setpriv") is None:
+        pytest.skip("setpriv is not installed")
+    other = Other(folder, python=["setpriv", "--bounding-set=-all", "--inh-caps=-all", sys.executable])
+    assert "can't become it" in other.refusal()
+
+
+@needs_root
+async def test_root_of_a_sandbox_without_other_users_runs_it(folder: Path) -> None:
+    sandbox = ["unshare", "--map-root-user"]
+    if shutil.which("unshare") is None or subprocess.run([*sandbox, "true"], check=False).returncode != 0:
+        pytest.skip("no user namespaces here")
+    other = Other(folder, python=[*sandbox, sys.executable])
+    assert await ask(other.line(), "SELECT 1") == 1
+    other.let_go()
+    assert postgres_processes(folder) == []
+
+
 @pytest.fixture
 def open_folder(folder: Path) -> Path:
     """Give the same place, entered by anybody and owned by `nobody`."""
@@ -118,7 +146,7 @@ async def test_an_ordinary_user_runs_it_and_root_joins(open_folder: Path) -> Non
     nobody = open_folder.parent.stat().st_uid
     as_nobody: dict[str, Any] = {
         "python": [python_for_others()],
-        "code": copy_code(open_folder.parents[1] / "code"),
+        "code": Path(code_for("read").name),
         "user": nobody,
         "extra_groups": [],
     }
@@ -142,7 +170,7 @@ async def test_an_ordinary_user_runs_it_and_root_joins(open_folder: Path) -> Non
 
 @needs_root
 def test_a_folder_of_another_user_gets_one_line(open_folder: Path) -> None:
-    code = copy_code(open_folder.parents[1] / "code")
+    code = Path(code_for("read").name)
     python = [python_for_others()]
     with using(open_folder):
         pass

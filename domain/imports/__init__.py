@@ -1,0 +1,1 @@
+"""Take over what a marketplace was elsewhere: vendors, customers, a catalogue, orders and reviews, in batches."""

@@ -1,0 +1,76 @@
+"""Import reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from domain.imports.references import known, remember, take_turn
+from kernel.ids import uuid7
+from kernel.scope import Scope
+from models.database import execute, rows, transaction
+
+_SUBJECTS = """
+SELECT o.id, o.user_id, o.firstname,
+    (SELECT l.product_id FROM order_lines l WHERE l.tenant_id = o.tenant_id AND l.order_id = o.id ORDER BY l.position LIMIT 1) AS product_id
+FROM orders o WHERE o.tenant_id = $1 AND o.id = ANY($2::bigint[])
+"""
+_THREADS = """
+INSERT INTO discussion_threads (tenant_id, public_id, object_type, object_id, type)
+SELECT $1, wanted.public_id, wanted.object_type, wanted.object_id, 'B'
+FROM unnest($2::uuid[], $3::text[], $4::bigint[]) AS wanted (public_id, object_type, object_id)
+ON CONFLICT (tenant_id, object_type, object_id) DO NOTHING
+"""
+_THREAD_IDS = """
+SELECT t.id, t.object_type, t.object_id FROM discussion_threads t
+JOIN unnest($2::text[], $3::bigint[]) AS wanted (object_type, object_id) USING (object_type, object_id)
+WHERE t.tenant_id = $1
+"""
+_POSTS = """
+INSERT INTO discussion_posts (tenant_id, public_id, thread_id, user_id, name, message, rating, created_at, updated_at)
+SELECT $1, d.public_id, d.thread_id, d.user_id, d.name, d.message, d.rating, d.created_at, d.updated_at
+FROM jsonb_populate_recordset(NULL::discussion_posts, $2::text::jsonb) AS d
+RETURNING id, public_id
+"""
+
+
+async def import_reviews(scope: Scope, source: str, given: Sequence[Mapping[str, Any]]) -> int:
+    """Import reviews `{external_id, order, message, rating, created_at, updated_at}`; give how many were new.
+
+    A review speaks of the first product of its `order` (an external id), or of the order itself when that has no lines.
+    """
+    async with transaction(scope):
+        await take_turn(scope, source)
+        before = await known(scope, source, "review", (row["external_id"] for row in given))
+        new = [dict(row, public_id=uuid7()) for row in given if row["external_id"] not in before]
+        if not new:
+            return 0
+        orders = await known(scope, source, "order", {row["order"] for row in new})
+        found = await rows(_SUBJECTS, scope.store.id, list(orders.values()))
+        subjects = {record["id"]: record for record in found}
+        about = {
+            row["external_id"]: _subject(subjects[orders[row["order"]]])
+            for row in new
+        }
+        threads = await _threads(scope, sorted(set(about.values())))
+        for row in new:
+            order = subjects[orders[row["order"]]]
+            row["thread_id"] = threads[about[row["external_id"]]]
+            row["user_id"], row["name"] = order["user_id"], order["firstname"]
+        made = await rows(_POSTS, scope.store.id, orjson.dumps(new).decode())
+        ids = {record["public_id"]: record["id"] for record in made}
+        await remember(scope, source, "review", {row["external_id"]: ids[row["public_id"]] for row in new})
+    return len(new)
+
+
+def _subject(order: Any) -> tuple[str, int]:
+    return ("O", order["id"]) if order["product_id"] is None else ("P", order["product_id"])
+
+
+async def _threads(scope: Scope, wanted: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
+    types, numbers = [kind for kind, _ in wanted], [number for _, number in wanted]
+    await execute(_THREADS, scope.store.id, [uuid7() for _ in wanted], types, numbers)
+    found = await rows(_THREAD_IDS, scope.store.id, types, numbers)
+    return {(record["object_type"], record["object_id"]): record["id"] for record in found}

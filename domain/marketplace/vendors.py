@@ -1,0 +1,155 @@
+"""Make, change and delete the sellers of the marketplace. A seller changes its own address and contacts, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from auth.sessions import end_all_sessions
+from domain import audit, events
+from domain.fields import Field, Given, letter_of, name_text, read_fields, short_text, text
+from domain.orders.draft import cep_text, email_text
+from domain.orders.transitions import UNFINISHED
+from domain.references import VENDOR, find
+from kernel.documents import has_cnpj_form, normalise_document
+from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
+from kernel.letters import COMMISSION_TYPE_LETTERS, VENDOR_LETTERS
+from kernel.money import cents_from, decimal_text
+from kernel.scope import ActorKind, Scope
+from kernel.text import Malformed, shown
+from models.database import row, rows, transaction, value
+from models.marketplace import Vendor
+
+_WHOLE_PERCENT_CENTS = 10_000
+
+
+def cnpj_text(value: object) -> object:
+    """Read a CNPJ by its form, numeric or alphanumeric; the check digits are the credit score's business."""
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str) or not has_cnpj_form(value):
+        raise Malformed(f"is {shown(value)}; expected 14 characters")
+    return normalise_document(value)
+
+
+def commission_text(value: object) -> object:
+    """Read an amount or a percentage with at most two decimals, and give it with two."""
+    try:
+        return decimal_text(cents_from(value, field=""))
+    except Malformed as error:
+        raise Malformed(str(error).strip()) from error
+
+
+# What a vendor may write of its own company (decisions-legacy section 4).
+OWN_FIELDS: Mapping[str, Field] = {
+    "name": Field("name", name_text, code="name_invalid", required="name_required"),
+    "email": Field("email", email_text, code="email_invalid", required="required"),
+    "phone": Field("phone", short_text),
+    "address": Field("address", short_text),
+    "city": Field("city", short_text),
+    "state": Field("state", short_text),
+    "country": Field("country", short_text),
+    "zipcode": Field("zipcode", cep_text),
+    "url": Field("url", text(2_048)),
+}
+VENDOR_FIELDS: Mapping[str, Field] = {
+    **OWN_FIELDS,
+    "status": Field("status", letter_of(VENDOR_LETTERS), code="status_invalid"),
+    "cnpj": Field("cnpj", cnpj_text, code="cnpj_invalid"),
+    "commission": Field("commission", commission_text, code="commission_invalid"),
+    "commission_type": Field(
+        "commission_type", letter_of(COMMISSION_TYPE_LETTERS), code="commission_invalid"
+    ),
+}
+
+# FOR UPDATE waits for orders being placed right now, which hold the vendor by their lines' foreign keys.
+_LOCK = "SELECT commission, commission_type FROM vendors WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
+
+_HAS_OPEN_ORDERS = """
+SELECT EXISTS (
+    SELECT 1 FROM order_lines l JOIN orders o ON o.tenant_id = l.tenant_id AND o.id = l.order_id
+    WHERE l.tenant_id = $1 AND l.vendor_id = $2 AND o.status = ANY($3::text[]) AND o.deleted_at IS NULL
+)
+"""
+# In the order of the ids, as orders lock products too.
+_HIDE_PRODUCTS = """
+WITH locked AS (
+    SELECT id FROM products WHERE tenant_id = $1 AND vendor_id = $2 AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE
+)
+UPDATE products p SET deleted_at = $3, updated_at = $3 FROM locked
+WHERE p.tenant_id = $1 AND p.id = locked.id RETURNING p.public_id
+"""
+_BAR_USERS = """
+UPDATE users SET status = 'D', updated_at = $3
+WHERE tenant_id = $1 AND vendor_id = $2 AND user_type = 'V' AND deleted_at IS NULL RETURNING id
+"""
+
+
+async def create_vendor(scope: Scope, given: Given) -> int:
+    """Make a seller and give its internal id.
+
+    Keys: `name`*, `email`*, `status`, `phone`, `address`, `city`, `state`, `country`, `zipcode`, `url`, `cnpj`, `commission` (a
+    decimal text), `commission_type` (`A` an amount, `P` a percentage).
+    """
+    _refuse_vendor(scope)
+    columns = read_fields(VENDOR_FIELDS, given, creating=True)
+    _check_commission(columns, {})
+    async with transaction(scope):
+        vendor = Vendor(**columns, created_at=scope.now, updated_at=scope.now)
+        await vendor.save()
+        vendor_id: int = vendor.id
+        await audit.record(scope, "vendor.created", "vendor", vendor.public_id)
+    return vendor_id
+
+
+async def update_vendor(scope: Scope, vendor: object, given: Given) -> int:
+    """Change a seller partially and give its internal id; a seller reaches itself only, and of that what `OWN_FIELDS` name."""
+    is_vendor = scope.actor.kind is ActorKind.VENDOR
+    columns = read_fields(OWN_FIELDS if is_vendor else VENDOR_FIELDS, given)
+    async with transaction(scope):
+        vendor_id = await find(scope, VENDOR, vendor)
+        if is_vendor and vendor_id != scope.actor.company_id:
+            raise NotFound("vendor")
+        before = await row(_LOCK, scope.store.id, vendor_id)
+        _check_commission(columns, before or {})
+        await Vendor.filter(id=vendor_id).update(**columns, updated_at=scope.now)
+        await audit.record(scope, "vendor.updated", "vendor", vendor_id, {"fields": sorted(columns)})
+    return vendor_id
+
+
+async def delete_vendor(scope: Scope, vendor: object) -> None:
+    """Hide a seller with its products, and bar its users from entering.
+
+    Raises NotFound, and RuleViolation while orders with its products are open, processed or backordered.
+    """
+    _refuse_vendor(scope)
+    async with transaction(scope):
+        vendor_id = await find(scope, VENDOR, vendor)
+        await row(_LOCK, scope.store.id, vendor_id)
+        if await value(_HAS_OPEN_ORDERS, scope.store.id, vendor_id, list(UNFINISHED)):
+            raise RuleViolation("the vendor has open orders", reason="vendor_has_open_orders")
+        hidden = await rows(_HIDE_PRODUCTS, scope.store.id, vendor_id, scope.now)
+        await events.products_deleted(scope, [product["public_id"] for product in hidden])
+        for user in await rows(_BAR_USERS, scope.store.id, vendor_id, scope.now):
+            await end_all_sessions(scope, user["id"], "vendor deleted")
+        await Vendor.filter(id=vendor_id).update(deleted_at=scope.now, updated_at=scope.now)
+        await audit.record(scope, "vendor.deleted", "vendor", vendor_id)
+
+
+def _check_commission(columns: Mapping[str, Any], before: Mapping[str, Any]) -> None:
+    """Refuse more than all of the price."""
+    if "commission" not in columns and "commission_type" not in columns:
+        return
+    commission = columns.get("commission", before.get("commission", "0.00"))
+    kind = columns.get("commission_type", before.get("commission_type", "P"))
+    if kind == "P" and cents_from(commission) > _WHOLE_PERCENT_CENTS:
+        raise ValidationFailed(
+            f"commission is {commission}; expected at most 100.00 percent",
+            field="commission",
+            code="commission_invalid",
+        )
+
+
+def _refuse_vendor(scope: Scope) -> None:
+    if scope.actor.kind is ActorKind.VENDOR:
+        raise Forbidden("insufficient permissions")

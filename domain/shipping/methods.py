@@ -1,0 +1,106 @@
+"""Make, change and delete ways to deliver. What they charge is added up in `domain.orders.totals`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from domain import audit
+from domain.fields import (
+    MAX_QUANTITY,
+    Field,
+    Given,
+    cents,
+    letter_of,
+    name_text,
+    read_fields,
+    short_text,
+    text,
+    whole,
+)
+from domain.references import SHIPPING_METHOD, VENDOR, find, resolve_optional
+from kernel.errors import ValidationFailed
+from kernel.letters import RATE_CALCULATION_LETTERS, SWITCH_LETTERS
+from kernel.scope import Scope
+from models.database import row, transaction
+from models.shipping import ShippingMethod
+
+SHIPPING_METHOD_FIELDS: Mapping[str, Field] = {
+    "name": Field("name", name_text, code="name_invalid", required="name_required"),
+    "description": Field("description", text()),
+    "delivery_time": Field("delivery_time", short_text),
+    "rate_calculation": Field("rate_calculation", letter_of(RATE_CALCULATION_LETTERS), code="rate_invalid"),
+    "min_weight_grams": Field("min_weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
+    "max_weight_grams": Field("max_weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
+    "base_cents": Field("base_cents", cents(), code="price_invalid"),
+    "per_kg_cents": Field("per_kg_cents", cents(), code="price_invalid"),
+    "per_item_cents": Field("per_item_cents", cents(), code="price_invalid"),
+    "free_from_cents": Field("free_from_cents", cents(nullable=True), code="price_invalid"),
+    "position": Field("position", whole(), code="position_invalid"),
+    "status": Field("status", letter_of(SWITCH_LETTERS), code="status_invalid"),
+}
+
+_WEIGHTS = """
+SELECT min_weight_grams, max_weight_grams FROM shipping_methods WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE
+"""
+_NO_WEIGHTS = {"min_weight_grams": 0, "max_weight_grams": 0}
+
+
+async def create_shipping_method(scope: Scope, given: Given) -> int:
+    """Make a way to deliver and give its internal id.
+
+    Keys: `name`*, `description`, `delivery_time`, `rate_calculation`, `min_weight_grams`, `max_weight_grams` (0: any),
+    `base_cents`, `per_kg_cents`, `per_item_cents`, `free_from_cents` (null: never free), `position`, `status`, `vendor`.
+    """
+    columns = read_fields(SHIPPING_METHOD_FIELDS, given, creating=True)
+    _check_weights({**_NO_WEIGHTS, **columns})
+    async with transaction(scope):
+        columns |= await _vendor(scope, given)
+        method = ShippingMethod(**columns, created_at=scope.now, updated_at=scope.now)
+        await method.save()
+        method_id: int = method.id
+        await audit.record(scope, "shipping_method.created", "shipping_method", method.public_id)
+    return method_id
+
+
+async def update_shipping_method(scope: Scope, method: object, given: Given) -> int:
+    """Change a way to deliver partially and give its internal id; orders keep what they were charged."""
+    columns = read_fields(SHIPPING_METHOD_FIELDS, given)
+    async with transaction(scope):
+        method_id = await find(scope, SHIPPING_METHOD, method)
+        before = await row(_WEIGHTS, scope.store.id, method_id)
+        _check_weights({**(before or _NO_WEIGHTS), **columns})
+        columns |= await _vendor(scope, given)
+        await ShippingMethod.filter(id=method_id).update(**columns, updated_at=scope.now)
+        await audit.record(
+            scope,
+            "shipping_method.updated",
+            "shipping_method",
+            method_id,
+            {"fields": sorted(map(str, given))},
+        )
+    return method_id
+
+
+async def delete_shipping_method(scope: Scope, method: object) -> None:
+    """Hide a way to deliver; the orders it carried go on showing it."""
+    async with transaction(scope):
+        method_id = await find(scope, SHIPPING_METHOD, method)
+        await ShippingMethod.filter(id=method_id).update(deleted_at=scope.now, updated_at=scope.now)
+        await audit.record(scope, "shipping_method.deleted", "shipping_method", method_id)
+
+
+def _check_weights(columns: Mapping[str, Any]) -> None:
+    least, most = columns["min_weight_grams"], columns["max_weight_grams"]
+    if most and least > most:
+        raise ValidationFailed(
+            f"min_weight_grams is {least}; expected at most max_weight_grams, {most}",
+            field="min_weight_grams",
+            code="weight_invalid",
+        )
+
+
+async def _vendor(scope: Scope, given: Given) -> dict[str, Any]:
+    if "vendor" not in given:
+        return {}
+    return {"vendor_id": await resolve_optional(scope, VENDOR, given["vendor"], field="vendor")}

@@ -1,0 +1,149 @@
+"""`vitrine serve` and `vitrine worker`: what runs until it is told to stop."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from kernel.settings import Settings
+from server.commands.opened import opened, read_settings
+from server.commands.output import say
+
+if TYPE_CHECKING:
+    from server.database import Place
+    from server.demo.making import Demo
+    from server.worker import Worker
+
+
+def add(commands: Any) -> None:
+    """Declare the commands."""
+    serve = commands.add_parser(
+        "serve",
+        help="serve the shops",
+        description="Serve until Ctrl-C or SIGTERM. Without DATABASE_URL this starts a PostgreSQL of its own in .vitrine/, migrates"
+        " it, makes the demo stores when there is no store, and does the background work too.",
+    )
+    serve.set_defaults(run=_serve)
+    worker = commands.add_parser(
+        "worker",
+        help="do the background work",
+        description="Do the periodic jobs until Ctrl-C or SIGTERM. Any number of workers share them.",
+    )
+    worker.set_defaults(run=_worker)
+
+
+# --- serve -----------------------------------------------------------------------------------------------------------------
+
+
+def _serve(_: argparse.Namespace) -> None:
+    from kernel import logging
+    from server import main
+
+    settings = read_settings()
+    logging.configure(development=not settings.is_production)
+    around = _Around()
+    main.run(
+        settings, beside=around.beside, on_ready=lambda addresses: around.welcome(settings, addresses)
+    )
+
+
+class _Around:
+    """Do around a server what makes it useful without further set-up, and tell the person who started it."""
+
+    def __init__(self) -> None:
+        self._is_embedded = False
+        self._demo: Demo | None = None
+        self._demo_exists = False
+
+    @asynccontextmanager
+    async def beside(self, settings: Settings, place: Place) -> AsyncIterator[None]:
+        """Make the demo stores where there are none, and work in the background meanwhile; with DATABASE_URL do neither."""
+        self._is_embedded = place.is_embedded
+        if not place.is_embedded:
+            yield
+            return
+        if not settings.is_production:
+            await self._look_for_stores(settings, place)
+        from server.worker import Worker
+
+        async with _working(Worker()):
+            yield
+
+    async def _look_for_stores(self, settings: Settings, place: Place) -> None:
+        from server.commands.stores import list_stores
+        from server.demo import making, stores
+
+        found = await list_stores()
+        self._demo_exists = any(each.store.public_id == stores.DEMO.public_id for each in found)
+        if not found:
+            say("There is no store yet: making the demo stores ...")
+            self._demo = await making.make(settings, place)
+
+    def welcome(self, settings: Settings, addresses: list[str]) -> None:
+        """Say where to click."""
+        port = urlsplit(addresses[0]).port
+        say()
+        say(f"Vitrine serves at {', '.join(addresses)}")
+        say(f"  GraphQL playground   http://localhost:{port}/graphql/playground")
+        say(f"  GraphQL schema       http://localhost:{port}/graphql/schema")
+        if self._demo is not None:
+            self._show_demo(self._demo, port)
+        elif self._demo_exists:
+            say(f"  Demo store           http://demo.localhost:{port}")
+            say("  vitrine demo prints new credentials for it.")
+        if settings.is_private_development:
+            say("This is development: only this machine can call (VITRINE_BIND changes that).")
+        if not self._is_embedded:
+            say("Background work is left to vitrine worker.")
+        say("Ctrl-C stops it.")
+
+    def _show_demo(self, demo: Demo, port: int | None) -> None:
+        admin, customer = demo.json["admin"], demo.json["customer"]
+        say(f"  Demo store           http://{demo.json['host']}:{port}   X-Tenant-ID: {demo.json['tenant_id']}")
+        say(f"  Its administrator    {admin['email']}   {admin['password']}")
+        say(f"  A customer           {customer['email']}   {customer['password']}")
+        say("  vitrine demo prints all credentials, new ones each time.")
+
+
+@asynccontextmanager
+async def _working(worker: Worker) -> AsyncIterator[None]:
+    """Run the worker meanwhile, and let it finish or give back what it does."""
+    task = asyncio.create_task(worker.run())
+    try:
+        yield
+    finally:
+        worker.stop()
+        await task
+
+
+# --- worker ----------------------------------------------------------------------------------------------------------------
+
+
+def _worker(_: argparse.Namespace) -> None:
+    import uvloop
+
+    from kernel import logging
+
+    settings = read_settings()
+    logging.configure(development=not settings.is_production)
+    uvloop.run(_work(settings))
+
+
+async def _work(settings: Settings) -> None:
+    import signal
+
+    from kernel import logging
+    from server.worker import Worker
+
+    worker = Worker()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, worker.stop)
+    async with opened(settings, quiet=False):
+        logging.event("working", env=settings.env)
+        await worker.run()
+        logging.event("stopping")

@@ -1,0 +1,1 @@
+"""Read what other marketplaces give out, and play it into a store."""

@@ -1,0 +1,137 @@
+"""`/api/v1/admin/categories`: records, changes, refusals."""
+
+import pytest
+
+from kernel.scope import Store
+from tests.current import kit
+from tests.current.kit import Caller
+
+CATEGORIES = "/api/v1/admin/categories"
+FIELDS = {"id", "name", "parent_id", "position", "status", "created_at", "updated_at"}
+
+
+async def test_every_field_given_is_read_back(admin: Caller) -> None:
+    parent = await kit.add_category(admin.store)
+    given = {"name": "Camisetas", "parent_id": parent.id, "position": 7, "status": "H"}
+    made = await admin.post(CATEGORIES, given)
+    assert made.status == 201
+    record = made.body
+    assert set(record) == FIELDS
+    assert {name: record[name] for name in given} == given
+    assert kit.is_uuid(record["id"])
+    assert record["created_at"].endswith("Z")
+    assert record["updated_at"].endswith("Z")
+    shown = await admin.get(f"{CATEGORIES}/{record['id']}")
+    assert (shown.status, shown.body) == (200, record)
+    listed = (await admin.get(CATEGORIES)).body
+    assert (listed["total"], listed["page"], listed["per_page"]) == (2, 1, 20)
+    assert record in listed["categories"]
+
+
+async def test_a_name_is_enough(admin: Caller) -> None:
+    made = await admin.post(CATEGORIES, {"name": "Roupas", "description": "ignored", "anything": 1})
+    assert made.status == 201
+    assert {name: made.body[name] for name in ("name", "parent_id", "position", "status")} == {
+        "name": "Roupas",
+        "parent_id": None,
+        "position": 0,
+        "status": "A",
+    }
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+@pytest.mark.parametrize(
+    "change, shown",
+    [
+        ({"name": "Calçados"}, {"name": "Calçados"}),
+        ({"position": 3}, {"position": 3}),
+        ({"status": "disabled"}, {"status": "D"}),
+        ({"parent_id": None}, {"parent_id": None}),
+        ({"parent_id": 0}, {"parent_id": None}),
+        ({}, {}),
+        ({"id": kit.NOBODY, "product_count": 9}, {}),
+    ],
+)
+async def test_updates_are_partial(admin: Caller, method: str, change: dict, shown: dict) -> None:
+    parent = await kit.add_category(admin.store)
+    made = (await admin.post(CATEGORIES, {"name": "Camisetas", "parent_id": parent.id})).body
+    changed = await admin.ask(method, f"{CATEGORIES}/{made['id']}", change)
+    assert changed.status == 200, changed
+    assert changed.body == made | shown | {"updated_at": changed.body["updated_at"]}
+    assert (await admin.get(f"{CATEGORIES}/{made['id']}")).body == changed.body
+
+
+async def test_an_empty_category_is_deleted(admin: Caller) -> None:
+    made = (await admin.post(CATEGORIES, {"name": "Roupas"})).body
+    answer = await admin.delete(f"{CATEGORIES}/{made['id']}")
+    assert (answer.status, answer.raw) == (204, b"")
+    for method, body in (("GET", None), ("PUT", {}), ("PATCH", {"name": "x"}), ("DELETE", None)):
+        again = await admin.ask(method, f"{CATEGORIES}/{made['id']}", body)
+        assert (again.status, again.body) == (404, {"error": "category not found"})
+
+
+async def test_a_category_that_holds_something_stays(admin: Caller) -> None:
+    parent = (await admin.post(CATEGORIES, {"name": "Roupas"})).body
+    child = (await admin.post(CATEGORIES, {"name": "Camisetas", "parent_id": parent["id"]})).body
+    await admin.post("/api/v1/admin/products", {"name": "A", "price_cents": 1, "category_id": child["id"]})
+    for category in (parent, child):
+        answer = await admin.delete(f"{CATEGORIES}/{category['id']}")
+        assert answer.status == 422
+        assert answer.body["error"] == "category_not_empty"
+        assert (await admin.get(f"{CATEGORIES}/{category['id']}")).status == 200
+
+
+@pytest.mark.parametrize(
+    "change, fields",
+    [
+        ({"name": None}, {"name": "name_required"}),
+        ({"name": "  "}, {"name": "name_required"}),
+        ({"name": 5}, {"name": "name_invalid"}),
+        ({"name": {}}, {"name": "name_invalid"}),
+        ({"name": "x" * 256}, {"name": "name_invalid"}),
+        ({"position": -1}, {"position": "position_invalid"}),
+        ({"position": "1"}, {"position": "position_invalid"}),
+        ({"position": 1.5}, {"position": "position_invalid"}),
+        ({"position": True}, {"position": "position_invalid"}),
+        ({"position": None}, {"position": "position_invalid"}),
+        ({"position": 2**31}, {"position": "position_invalid"}),
+        ({"position": 2**62}, {"position": "position_invalid"}),
+        ({"status": "P"}, {"status": "status_invalid"}),
+        ({"status": "on"}, {"status": "status_invalid"}),
+        ({"status": 1}, {"status": "status_invalid"}),
+        ({"status": None}, {"status": "status_invalid"}),
+        ({"parent_id": kit.NOBODY}, {"parent_id": "not_found"}),
+        ({"parent_id": "abc"}, {"parent_id": "not_found"}),
+        ({"parent_id": {}}, {"parent_id": "invalid"}),
+        ({"parent_id": True}, {"parent_id": "invalid"}),
+    ],
+)
+async def test_wrong_fields_are_named(admin: Caller, change: dict, fields: dict) -> None:
+    made = await admin.post(CATEGORIES, {"name": "Roupas"} | change)
+    assert (made.status, made.body) == (400, {"error": "validation_failed", "fields": fields})
+    category = await kit.add_category(admin.store)
+    for method in ("PUT", "PATCH"):
+        changed = await admin.ask(method, f"{CATEGORIES}/{category.id}", change)
+        assert (changed.status, changed.body) == (400, {"error": "validation_failed", "fields": fields})
+
+
+async def test_a_new_category_needs_a_name(admin: Caller) -> None:
+    made = await admin.post(CATEGORIES, {"position": 1})
+    assert (made.status, made.body) == (
+        400,
+        {"error": "validation_failed", "fields": {"name": "name_required"}},
+    )
+
+
+async def test_a_category_can_t_stand_below_itself(admin: Caller) -> None:
+    top = (await admin.post(CATEGORIES, {"name": "Roupas"})).body
+    below = (await admin.post(CATEGORIES, {"name": "Camisetas", "parent_id": top["id"]})).body
+    for parent in (top, below):
+        moved = await admin.put(f"{CATEGORIES}/{top['id']}", {"parent_id": parent["id"]})
+        assert (moved.status, moved.body["fields"]) == (400, {"parent_id": "parent_invalid"})
+
+
+async def test_a_parent_of_another_store_is_unknown(admin: Caller, other_store: Store) -> None:
+    foreign = await kit.add_category(other_store)
+    made = await admin.post(CATEGORIES, {"name": "Roupas", "parent_id": foreign.id})
+    assert (made.status, made.body["fields"]) == (400, {"parent_id": "not_found"})

@@ -1,0 +1,251 @@
+"""`/api/v1/admin/orders`: records and the change of status."""
+
+import pytest
+
+from kernel.scope import Store
+from tests.current import kit
+from tests.current.kit import Caller
+
+ORDERS = "/api/v1/admin/orders"
+FIELDS = {
+    "id",
+    "number",
+    "status",
+    "total_cents",
+    "subtotal_cents",
+    "shipping_cents",
+    "discount_cents",
+    "currency",
+    "payment_status",
+    "tracking_code",
+    "customer",
+    "items",
+    "created_at",
+    "updated_at",
+}
+
+
+async def test_an_order_shows_every_field(admin: Caller) -> None:
+    customer = await kit.add_user(admin.store)
+    product = await kit.add_product(admin.store)
+    order = await kit.add_order(
+        admin.store,
+        customer,
+        product,
+        shipping_cents=1_500,
+        discount_cents=500,
+        total_cents=4_980,
+        tracking_code="BR123",
+        payment_status="paid",
+    )
+    shown = await admin.get(f"{ORDERS}/{order.id}")
+    assert shown.status == 200
+    record = shown.body
+    assert set(record) == FIELDS
+    assert record["created_at"].endswith("Z")
+    assert record["updated_at"].endswith("Z")
+    assert {name: record[name] for name in FIELDS - {"created_at", "updated_at"}} == {
+        "id": order.id,
+        "number": order.number,
+        "status": "O",
+        "total_cents": 4_980,
+        "subtotal_cents": 3_980,
+        "shipping_cents": 1_500,
+        "discount_cents": 500,
+        "currency": "BRL",
+        "payment_status": "paid",
+        "tracking_code": "BR123",
+        "customer": {"id": customer.id, "name": "Ana Souza", "email": "ana@example.com"},
+        "items": [{"product_id": product.id, "name": "Camiseta", "quantity": 2, "price_cents": 1_990}],
+    }
+    listed = await admin.get(ORDERS)
+    assert listed.body == {"orders": [record], "total": 1, "page": 1, "per_page": 20}
+
+
+async def test_a_guest_s_order_names_no_account(admin: Caller) -> None:
+    order = await kit.add_order(admin.store)
+    shown = (await admin.get(f"{ORDERS}/{order.id}")).body
+    assert shown["customer"] == {"id": None, "name": "Ana Souza", "email": "ana@example.com"}
+    assert shown["tracking_code"] is None
+
+
+async def test_a_deleted_product_stays_on_the_order(admin: Caller) -> None:
+    product = await kit.add_product(admin.store)
+    order = await kit.add_order(admin.store, product=product)
+    assert (await admin.delete(f"/api/v1/admin/products/{product.id}")).status == 204
+    shown = (await admin.get(f"{ORDERS}/{order.id}")).body
+    assert shown["items"] == [
+        {"product_id": product.id, "name": "Camiseta", "quantity": 2, "price_cents": 1_990}
+    ]
+
+
+@pytest.mark.parametrize(
+    "given, letter",
+    [
+        ("P", "P"),
+        ("p", "P"),
+        ("paid", "P"),
+        ("Processing", "P"),
+        ("shipped", "C"),
+        ("cancelled", "I"),
+        ("B", "B"),
+        ("O", "O"),
+    ],
+)
+async def test_an_order_goes_to_another_status(admin: Caller, given: str, letter: str) -> None:
+    order = await kit.add_order(admin.store)
+    changed = await admin.put(f"{ORDERS}/{order.id}/status", {"status": given})
+    assert changed.status == 200, changed
+    assert set(changed.body) == FIELDS
+    assert changed.body["status"] == letter
+    assert (await admin.get(f"{ORDERS}/{order.id}")).body == changed.body
+
+
+async def test_the_change_is_written_down_with_its_reason(admin: Caller) -> None:
+    order = await kit.add_order(admin.store)
+    await admin.put(f"{ORDERS}/{order.id}/status", {"status": "I", "reason": "o cliente desistiu", "more": 1})
+    change = (
+        await kit.rows(admin.store, "select * from order_status_changes where order_id = $1", order.number)
+    )[0]
+    assert (
+        change["from_status"],
+        change["to_status"],
+        change["reason"],
+        change["user_id"],
+        change["forced"],
+    ) == (
+        "O",
+        "I",
+        "o cliente desistiu",
+        admin.user.number,
+        False,
+    )
+    told = await kit.rows(admin.store, "select name from outbox_events order by sequence")
+    assert [row["name"] for row in told] == ["order.updated", "order.cancelled"]
+
+
+async def test_shipped_with_a_tracking_code_records_a_shipment(admin: Caller) -> None:
+    order = await kit.add_order(admin.store, status="P")
+    given = {"status": "shipped", "tracking_code": "BR123", "carrier": "Correios"}
+    for _ in range(2):
+        changed = await admin.put(f"{ORDERS}/{order.id}/status", given)
+        assert (changed.status, changed.body["status"], changed.body["tracking_code"]) == (200, "C", "BR123")
+    shipments = await kit.rows(
+        admin.store, "select carrier, tracking_number from shipments where order_id = $1", order.number
+    )
+    assert [tuple(shipment) for shipment in shipments] == [("Correios", "BR123")]
+
+
+async def test_a_cancelled_order_gives_its_stock_back(admin: Caller) -> None:
+    product = await kit.add_product(admin.store)
+    order = await kit.add_order(admin.store, product=product)
+    await admin.put(f"{ORDERS}/{order.id}/status", {"status": "I"})
+    assert (await admin.get(f"/api/v1/admin/products/{product.id}")).body["stock"] == 100
+
+
+@pytest.mark.parametrize("restock, stock", [(True, 102), (False, 100), (None, 100)])
+async def test_a_completed_order_gives_its_stock_back_when_told(
+    admin: Caller, restock: bool | None, stock: int
+) -> None:
+    product = await kit.add_product(admin.store)
+    order = await kit.add_order(admin.store, product=product, status="C")
+    changed = await admin.put(f"{ORDERS}/{order.id}/status", {"status": "I", "restock": restock})
+    assert changed.status == 200
+    assert (await admin.get(f"/api/v1/admin/products/{product.id}")).body["stock"] == stock
+
+
+@pytest.mark.parametrize(
+    "status, to, allowed",
+    [
+        ("I", "O", []),
+        ("I", "P", []),
+        ("C", "P", ["I"]),
+        ("C", "shipped-not", None),
+        ("P", "O", ["C", "B", "I"]),
+        ("P", "D", ["C", "B", "I"]),
+        ("D", "C", ["O", "P", "I"]),
+        ("F", "B", ["O", "P", "I"]),
+        ("B", "D", ["O", "P", "C", "I"]),
+    ],
+)
+async def test_a_forbidden_change_tells_what_is_allowed(
+    admin: Caller, status: str, to: str, allowed: list | None
+) -> None:
+    order = await kit.add_order(admin.store, status=status)
+    answer = await admin.put(f"{ORDERS}/{order.id}/status", {"status": to})
+    if allowed is None:
+        assert (answer.status, answer.body["fields"]) == (400, {"status": "status_invalid"})
+        return
+    assert answer.status == 422
+    assert set(answer.body) == {"error", "message", "allowed"}
+    assert answer.body["error"] == "transition_forbidden"
+    assert sorted(answer.body["allowed"]) == sorted(allowed)
+    assert (await admin.get(f"{ORDERS}/{order.id}")).body["status"] == status
+
+
+async def test_the_same_status_changes_nothing(admin: Caller) -> None:
+    order = await kit.add_order(admin.store, status="I")
+    before = (await admin.get(f"{ORDERS}/{order.id}")).body
+    answer = await admin.put(f"{ORDERS}/{order.id}/status", {"status": "cancelled"})
+    assert (answer.status, answer.body) == (200, before)
+    assert await kit.value(admin.store, "select count(*) from outbox_events") == 0
+
+
+@pytest.mark.parametrize(
+    "body, fields",
+    [
+        ({}, {"status": "required"}),
+        ({"status": None}, {"status": "required"}),
+        ({"tracking_code": "BR1"}, {"status": "required"}),
+        ({"status": ""}, {"status": "required"}),
+        ({"status": "Z"}, {"status": "status_invalid"}),
+        ({"status": "sold"}, {"status": "status_invalid"}),
+        ({"status": 5}, {"status": "status_invalid"}),
+        ({"status": ["P"]}, {"status": "status_invalid"}),
+        ({"status": True}, {"status": "status_invalid"}),
+        ({"status": "P", "reason": 5}, {"reason": "invalid"}),
+        ({"status": "P", "tracking_code": []}, {"tracking_code": "invalid"}),
+        ({"status": "P", "carrier": {}}, {"carrier": "invalid"}),
+        ({"status": "P", "restock": "yes"}, {"restock": "invalid"}),
+    ],
+)
+async def test_wrong_fields_are_named(admin: Caller, body: dict, fields: dict) -> None:
+    order = await kit.add_order(admin.store)
+    answer = await admin.put(f"{ORDERS}/{order.id}/status", body)
+    assert (answer.status, answer.body) == (400, {"error": "validation_failed", "fields": fields})
+
+
+async def test_stock_that_is_gone_is_not_taken_again(admin: Caller) -> None:
+    product = await kit.add_product(admin.store, on_hand=1)
+    order = await kit.add_order(admin.store, product=product, status="D", stock_state="N")
+    await kit.execute(admin.store, "update products set reserved = 0")
+    answer = await admin.put(f"{ORDERS}/{order.id}/status", {"status": "P"})
+    assert answer.status == 422
+    assert answer.body["error"] == "out_of_stock"
+
+
+@pytest.mark.parametrize("id", ["1", "abc", kit.NOBODY, "%00x"[3:], "9" * 300])
+async def test_an_order_that_is_not_there_is_not_found(admin: Caller, id: str) -> None:
+    for answer in (
+        await admin.get(f"{ORDERS}/{id}"),
+        await admin.put(f"{ORDERS}/{id}/status", {"status": "P"}),
+    ):
+        assert (answer.status, answer.body) == (404, {"error": "order not found"})
+
+
+async def test_orders_are_not_made_nor_deleted_here(admin: Caller) -> None:
+    order = await kit.add_order(admin.store)
+    for method, path, allow in (
+        ("POST", ORDERS, "GET, HEAD"),
+        ("DELETE", f"{ORDERS}/{order.id}", "GET, HEAD"),
+        ("PATCH", f"{ORDERS}/{order.id}/status", "PUT"),
+    ):
+        answer = await admin.ask(method, path, {})
+        assert (answer.status, answer.raw, answer.headers["Allow"]) == (405, b"", allow)
+
+
+async def test_the_order_of_another_store_is_not_there(admin: Caller, other_store: Store) -> None:
+    foreign = await kit.add_order(other_store)
+    assert (await admin.get(f"{ORDERS}/{foreign.id}")).status == 404
+    assert (await admin.put(f"{ORDERS}/{foreign.id}/status", {"status": "I"})).status == 404
+    assert await kit.value(other_store, "select status from orders where id = $1", foreign.number) == "O"

@@ -1,0 +1,295 @@
+"""`/api/v1/admin/products`: records, changes, refusals."""
+
+import pytest
+
+from kernel.scope import Store
+from tests.current import kit
+from tests.current.kit import Caller
+
+PRODUCTS = "/api/v1/admin/products"
+FIELDS = {
+    "id",
+    "name",
+    "sku",
+    "slug",
+    "description",
+    "short_description",
+    "status",
+    "price_cents",
+    "compare_at_cents",
+    "currency",
+    "stock",
+    "category_id",
+    "category",
+    "images",
+    "created_at",
+    "updated_at",
+}
+
+
+async def _whole(store: Store) -> dict:
+    category = await kit.add_category(store, name="Roupas")
+    return {
+        "name": "Camiseta Básica",
+        "sku": "CAM-01",
+        "slug": "camiseta-basica",
+        "description": "<p>Algodão</p>",
+        "short_description": "Algodão",
+        "status": "H",
+        "price_cents": 4_990,
+        "compare_at_cents": 5_990,
+        "stock": 12,
+        "category_id": category.id,
+        "images": [
+            {"url": "https://img.example.com/1.jpg", "alt": "Frente"},
+            {"url": "/img/2.jpg", "alt": ""},
+        ],
+    }
+
+
+async def test_every_field_given_is_read_back(admin: Caller) -> None:
+    given = await _whole(admin.store)
+    made = await admin.post(PRODUCTS, given)
+    assert made.status == 201
+    record = made.body
+    assert set(record) == FIELDS
+    assert {name: record[name] for name in given} == given
+    assert record["category"] == {"id": given["category_id"], "name": "Roupas"}
+    assert record["currency"] == "BRL"
+    assert kit.is_uuid(record["id"])
+    assert record["created_at"] == record["updated_at"]
+    assert record["created_at"].endswith("Z")
+    shown = await admin.get(f"{PRODUCTS}/{record['id']}")
+    assert (shown.status, shown.body) == (200, record)
+    listed = await admin.get(PRODUCTS)
+    assert listed.body == {"products": [record], "total": 1, "page": 1, "per_page": 20}
+
+
+async def test_a_name_and_a_price_are_enough(admin: Caller) -> None:
+    made = await admin.post(PRODUCTS, {"name": "Boné", "price_cents": 0})
+    assert made.status == 201
+    record = made.body
+    assert {name: record[name] for name in FIELDS - {"id", "created_at", "updated_at"}} == {
+        "name": "Boné",
+        "sku": "",
+        "slug": "bone",
+        "description": "",
+        "short_description": "",
+        "status": "A",
+        "price_cents": 0,
+        "compare_at_cents": None,
+        "currency": "BRL",
+        "stock": 0,
+        "category_id": None,
+        "category": None,
+        "images": [],
+    }
+
+
+async def test_a_new_product_is_told_to_apps(admin: Caller) -> None:
+    made = (await admin.post(PRODUCTS, {"name": "Boné", "price_cents": 100})).body
+    await admin.put(f"{PRODUCTS}/{made['id']}", {"price_cents": 200})
+    await admin.delete(f"{PRODUCTS}/{made['id']}")
+    told = await kit.rows(admin.store, "select name, request_id from outbox_events order by sequence")
+    assert [row["name"] for row in told] == ["product.created", "product.updated", "product.deleted"]
+    assert all(row["request_id"] for row in told)
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+@pytest.mark.parametrize(
+    "change, shown",
+    [
+        ({"name": "Boné"}, {"name": "Boné"}),
+        ({"sku": "X-9"}, {"sku": "X-9"}),
+        ({"slug": "Um Boné!"}, {"slug": "um-bone"}),
+        ({"description": "nova"}, {"description": "nova"}),
+        ({"description": None}, {"description": ""}),
+        ({"short_description": "curta"}, {"short_description": "curta"}),
+        ({"status": "D"}, {"status": "D"}),
+        ({"status": "hidden"}, {"status": "H"}),
+        ({"status": "a"}, {"status": "A"}),
+        ({"price_cents": 1}, {"price_cents": 1}),
+        ({"price_cents": 100.0}, {"price_cents": 100}),
+        ({"compare_at_cents": 9}, {"compare_at_cents": 9}),
+        ({"compare_at_cents": None}, {"compare_at_cents": None}),
+        ({"stock": 3}, {"stock": 3}),
+        ({"category_id": None}, {"category_id": None, "category": None}),
+        ({"images": []}, {"images": []}),
+        (
+            {"images": [{"url": "https://img.example.com/3.jpg", "caption": "ignored"}]},
+            {"images": [{"url": "https://img.example.com/3.jpg", "alt": ""}]},
+        ),
+        ({}, {}),
+        ({"id": kit.NOBODY, "currency": "USD", "anything": {"a": [1]}}, {}),
+    ],
+)
+async def test_updates_are_partial(admin: Caller, method: str, change: dict, shown: dict) -> None:
+    made = (await admin.post(PRODUCTS, await _whole(admin.store))).body
+    changed = await admin.ask(method, f"{PRODUCTS}/{made['id']}", change)
+    assert changed.status == 200, changed
+    assert set(changed.body) == FIELDS
+    assert changed.body == made | shown | {"updated_at": changed.body["updated_at"]}
+    assert (await admin.get(f"{PRODUCTS}/{made['id']}")).body == changed.body
+
+
+async def test_a_product_moves_to_another_category(admin: Caller) -> None:
+    made = (await admin.post(PRODUCTS, await _whole(admin.store))).body
+    category = await kit.add_category(admin.store, name="Chapéus")
+    moved = await admin.patch(f"{PRODUCTS}/{made['id']}", {"category_id": category.id})
+    assert moved.body["category"] == {"id": category.id, "name": "Chapéus"}
+
+
+async def test_stock_set_is_what_can_be_sold_beside_open_orders(admin: Caller) -> None:
+    product = await kit.add_product(admin.store)
+    await kit.add_order(admin.store, product=product)
+    assert (await admin.get(f"{PRODUCTS}/{product.id}")).body["stock"] == 98
+    assert (await admin.put(f"{PRODUCTS}/{product.id}", {"stock": 5})).body["stock"] == 5
+    assert await kit.value(admin.store, "select on_hand from products where id = $1", product.number) == 7
+
+
+async def test_a_deleted_product_is_gone_and_its_sku_free(admin: Caller) -> None:
+    given = {"name": "Boné", "price_cents": 100, "sku": "B-1", "slug": "bone"}
+    made = (await admin.post(PRODUCTS, given)).body
+    answer = await admin.delete(f"{PRODUCTS}/{made['id']}")
+    assert (answer.status, answer.raw) == (204, b"")
+    for method, body in (("GET", None), ("PUT", {}), ("PATCH", {"name": "x"}), ("DELETE", None)):
+        again = await admin.ask(method, f"{PRODUCTS}/{made['id']}", body)
+        assert (again.status, again.body) == (404, {"error": "product not found"})
+    assert (await admin.get(PRODUCTS)).body["total"] == 0
+    remade = await admin.post(PRODUCTS, given)
+    assert (remade.status, remade.body["slug"]) == (201, "bone")
+
+
+@pytest.mark.parametrize(
+    "change, fields",
+    [
+        ({"name": None}, {"name": "name_required"}),
+        ({"name": ""}, {"name": "name_required"}),
+        ({"name": " \t"}, {"name": "name_required"}),
+        ({"name": 5}, {"name": "name_invalid"}),
+        ({"name": ["x"]}, {"name": "name_invalid"}),
+        ({"name": "x" * 256}, {"name": "name_invalid"}),
+        ({"price_cents": -1}, {"price_cents": "price_invalid"}),
+        ({"price_cents": "4990"}, {"price_cents": "price_invalid"}),
+        ({"price_cents": "x"}, {"price_cents": "price_invalid"}),
+        ({"price_cents": 49.9}, {"price_cents": "price_invalid"}),
+        ({"price_cents": True}, {"price_cents": "price_invalid"}),
+        ({"price_cents": []}, {"price_cents": "price_invalid"}),
+        ({"price_cents": {}}, {"price_cents": "price_invalid"}),
+        ({"price_cents": 10**15 + 1}, {"price_cents": "price_invalid"}),
+        ({"price_cents": 2**63 - 1}, {"price_cents": "price_invalid"}),
+        ({"compare_at_cents": -5}, {"compare_at_cents": "price_invalid"}),
+        ({"compare_at_cents": "9"}, {"compare_at_cents": "price_invalid"}),
+        ({"status": "Z"}, {"status": "status_invalid"}),
+        ({"status": "sold"}, {"status": "status_invalid"}),
+        ({"status": 1}, {"status": "status_invalid"}),
+        ({"status": None}, {"status": "status_invalid"}),
+        ({"status": ""}, {"status": "status_invalid"}),
+        ({"sku": 7}, {"sku": "sku_invalid"}),
+        ({"sku": "x" * 256}, {"sku": "sku_invalid"}),
+        ({"slug": []}, {"slug": "slug_invalid"}),
+        ({"description": 1}, {"description": "invalid"}),
+        ({"short_description": {}}, {"short_description": "invalid"}),
+        ({"stock": -1}, {"stock": "stock_invalid"}),
+        ({"stock": "1"}, {"stock": "stock_invalid"}),
+        ({"stock": 10**13}, {"stock": "stock_invalid"}),
+        ({"category_id": kit.NOBODY}, {"category_id": "not_found"}),
+        ({"category_id": "abc"}, {"category_id": "not_found"}),
+        ({"category_id": 2**62}, {"category_id": "not_found"}),
+        ({"category_id": []}, {"category_id": "invalid"}),
+        ({"category_id": True}, {"category_id": "invalid"}),
+        ({"images": "x"}, {"images": "invalid"}),
+        ({"images": [1]}, {"images": "invalid"}),
+        ({"images": [None]}, {"images": "invalid"}),
+        ({"images": [{}]}, {"images": "invalid"}),
+        ({"images": [{"url": 5}]}, {"images.url": "url_invalid"}),
+        ({"images": [{"url": None}]}, {"images.url": "url_invalid"}),
+        ({"images": [{"url": "javascript:alert(1)"}]}, {"images.url": "url_invalid"}),
+        ({"images": [{"url": "/a.png", "alt": 5}]}, {"images.alt": "invalid"}),
+        ({"images": [{"url": "/a.png"}] * 101}, {"images": "too_many"}),
+        ({"name": "", "price_cents": -1}, {"name": "name_required", "price_cents": "price_invalid"}),
+    ],
+)
+async def test_wrong_fields_are_named(admin: Caller, change: dict, fields: dict) -> None:
+    made = await admin.post(PRODUCTS, {"name": "Boné", "price_cents": 100} | change)
+    assert (made.status, made.body) == (400, {"error": "validation_failed", "fields": fields})
+    product = await kit.add_product(admin.store)
+    for method in ("PUT", "PATCH"):
+        changed = await admin.ask(method, f"{PRODUCTS}/{product.id}", change)
+        assert (changed.status, changed.body) == (400, {"error": "validation_failed", "fields": fields})
+
+
+@pytest.mark.parametrize(
+    "given, fields",
+    [
+        ({}, {"name": "name_required", "price_cents": "required"}),
+        ({"name": "Boné"}, {"price_cents": "required"}),
+        ({"price_cents": 100}, {"name": "name_required"}),
+        ({"name": "Boné", "price_cents": None}, {"price_cents": "required"}),
+        ({"name": None, "price_cents": None}, {"name": "name_required", "price_cents": "required"}),
+    ],
+)
+async def test_a_new_product_needs_a_name_and_a_price(admin: Caller, given: dict, fields: dict) -> None:
+    made = await admin.post(PRODUCTS, given)
+    assert (made.status, made.body) == (400, {"error": "validation_failed", "fields": fields})
+
+
+async def test_the_price_of_a_product_can_t_be_taken_away(admin: Caller) -> None:
+    product = await kit.add_product(admin.store)
+    changed = await admin.put(f"{PRODUCTS}/{product.id}", {"price_cents": None})
+    assert (changed.status, changed.body["fields"]) == (400, {"price_cents": "price_invalid"})
+
+
+async def test_a_sku_belongs_to_one_product(admin: Caller) -> None:
+    taken = {"error": "validation_failed", "fields": {"sku": "sku_taken"}}
+    assert (await admin.post(PRODUCTS, {"name": "A", "price_cents": 1, "sku": "S-1"})).status == 201
+    again = await admin.post(PRODUCTS, {"name": "B", "price_cents": 1, "sku": "S-1"})
+    assert (again.status, again.body) == (400, taken)
+    other = (await admin.post(PRODUCTS, {"name": "B", "price_cents": 1, "sku": "S-2"})).body
+    changed = await admin.put(f"{PRODUCTS}/{other['id']}", {"sku": "S-1"})
+    assert (changed.status, changed.body) == (400, taken)
+    assert (await admin.put(f"{PRODUCTS}/{other['id']}", {"sku": "S-2"})).status == 200
+
+
+async def test_a_category_is_required_where_the_store_says_so(client, caller, new_store) -> None:
+    store = await new_store()
+    async with kit.database.across_stores() as everywhere:
+        await everywhere.execute(
+            """update tenants set settings = '{"products_require_category": true}' where id = $1""", store.id
+        )
+    admin = await caller("manage_products", store=store)
+    made = await admin.post(PRODUCTS, {"name": "Boné", "price_cents": 100})
+    assert (made.status, made.body) == (
+        400,
+        {"error": "validation_failed", "fields": {"category_id": "category_required"}},
+    )
+    category = await kit.add_category(store)
+    assert (
+        await admin.post(PRODUCTS, {"name": "Boné", "price_cents": 100, "category_id": category.id})
+    ).status == 201
+
+
+async def test_text_is_composed_before_it_is_stored(admin: Caller) -> None:
+    made = await admin.post(PRODUCTS, {"name": "Calc\u0327ado", "price_cents": 1})
+    assert made.body["name"] == "Calçado"
+
+
+async def test_numbers_of_64_bits_survive(admin: Caller) -> None:
+    made = await admin.post(PRODUCTS, {"name": "Ilha", "price_cents": 10**15, "stock": 10**12})
+    assert (made.body["price_cents"], made.body["stock"]) == (10**15, 10**12)
+
+
+async def test_images_of_another_product_stay_apart(admin: Caller) -> None:
+    first = (await admin.post(PRODUCTS, {"name": "A", "price_cents": 1, "images": [{"url": "/a.png"}]})).body
+    second = (await admin.post(PRODUCTS, {"name": "B", "price_cents": 1, "images": [{"url": "/b.png"}]})).body
+    await admin.put(f"{PRODUCTS}/{second['id']}", {"images": []})
+    listed = (await admin.get(PRODUCTS, sort_by="name")).body["products"]
+    assert [product["images"] for product in listed] == [[{"url": "/a.png", "alt": ""}], []]
+    assert (await admin.get(f"{PRODUCTS}/{first['id']}")).body["images"] == [{"url": "/a.png", "alt": ""}]
+
+
+async def test_a_category_of_another_store_is_unknown(admin: Caller, other_store: Store) -> None:
+    foreign = await kit.add_category(other_store)
+    for category in (foreign.id, foreign.number):
+        made = await admin.post(PRODUCTS, {"name": "A", "price_cents": 1, "category_id": category})
+        assert (made.status, made.body["fields"]) == (400, {"category_id": "not_found"})

@@ -1,0 +1,200 @@
+"""The other ways to the database: over all stores, by notification, and the checks at the start."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from kernel.errors import Unavailable
+from kernel.ids import uuid7
+from kernel.scope import entered
+from models import database as db
+from models.catalog import Product
+from models.database import NotConnected, UnsafeRole, WrongStore, across_stores, transaction
+from models.events import OutboxEvent
+
+
+async def add_event(scope, sequence: int) -> OutboxEvent:
+    with entered(scope):
+        return await OutboxEvent.create(
+            name="product.updated",
+            subject_type="product",
+            subject_id=scope.store.public_id,
+            sequence=sequence,
+            data={},
+        )
+
+
+@pytest.mark.usefixtures("database")
+class TestAcrossStores:
+    async def test_the_worker_claims_events_of_every_store(self, scope, other_scope):
+        mine, theirs = await add_event(scope, 1), await add_event(other_scope, 1)
+        async with across_stores() as everywhere:
+            claimed = await everywhere.rows(
+                "update outbox_events set dispatched_at = now() where id = any($1) and dispatched_at is null"
+                " returning tenant_id, id",
+                [mine.id, theirs.id],
+            )
+        assert {(r["tenant_id"], r["id"]) for r in claimed} == {
+            (scope.store.id, mine.id),
+            (other_scope.store.id, theirs.id),
+        }
+
+    async def test_it_sees_only_the_tables_it_was_given(self, scope):
+        with entered(scope):
+            await Product.create(name="x", slug="x", price_cents=1)
+        async with across_stores() as everywhere:
+            for statement in (
+                "select 1 from products",
+                "select password_hash from users",
+                "select email from orders",
+            ):
+                with pytest.raises(WrongStore):
+                    await everywhere.rows(statement)
+            with pytest.raises(WrongStore):
+                await everywhere.execute("update outbox_events set data = '{}'")
+
+    async def test_a_scope_around_it_makes_no_difference(self, scope, other_scope):
+        await add_event(other_scope, 1)
+        with entered(scope):
+            async with transaction(scope), across_stores() as everywhere:
+                assert (
+                    await everywhere.value(
+                        "select count(*) from outbox_events where tenant_id = $1", other_scope.store.id
+                    )
+                    == 1
+                )
+
+    async def test_its_transaction_commits_and_rolls_back(self):
+        async def count(name: str) -> int:
+            async with across_stores() as everywhere:
+                return await everywhere.value("select count(*) from tenants where name = $1", name)
+
+        insert = "insert into tenants (public_id, name) values ($1, $2)"
+        kept, lost = f"kept {uuid7()}", f"lost {uuid7()}"
+        async with across_stores() as everywhere, everywhere.transaction():
+            await everywhere.execute(insert, uuid7(), kept)
+        with pytest.raises(ZeroDivisionError):
+            async with across_stores() as everywhere, everywhere.transaction():
+                await everywhere.execute(insert, uuid7(), lost)
+                1 / 0  # noqa: B018
+        assert (await count(kept), await count(lost)) == (1, 0)
+
+    async def test_a_cancelled_transaction_is_undone(self):
+        name = f"cancelled {uuid7()}"
+        inserted = asyncio.Event()
+
+        async def work() -> None:
+            async with across_stores() as everywhere, everywhere.transaction():
+                await everywhere.execute(
+                    "insert into tenants (public_id, name) values ($1, $2)", uuid7(), name
+                )
+                inserted.set()
+                await asyncio.sleep(10)
+
+        task = asyncio.create_task(work())
+        await inserted.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert await db.value("select count(*) from tenants where name = $1", name) == 0
+
+
+@pytest.mark.usefixtures("database")
+class TestNotifications:
+    async def heard(self, channel: str) -> tuple[list[str], asyncio.Event]:
+        payloads: list[str] = []
+        event = asyncio.Event()
+
+        def callback(payload: str) -> None:
+            payloads.append(payload)
+            event.set()
+
+        await db.listen(channel, callback)
+        return payloads, event
+
+    async def test_they_arrive_after_the_commit_and_not_after_a_rollback(self, scope):
+        channel = f"c_{uuid7().hex}"
+        payloads, event = await self.heard(channel)
+        with pytest.raises(ZeroDivisionError):
+            async with transaction(scope):
+                await db.notify(channel, "never")
+                1 / 0  # noqa: B018
+        async with transaction(scope):
+            await db.notify(channel, "a;b")
+            await asyncio.sleep(0.05)
+            assert payloads == []
+        async with asyncio.timeout(5):
+            await event.wait()
+        assert payloads == ["a;b"]
+
+    async def test_async_callbacks_and_several_on_one_channel(self, scope):
+        channel = f"c_{uuid7().hex}"
+        payloads, _ = await self.heard(channel)
+        done = asyncio.Event()
+
+        async def callback(payload: str) -> None:
+            await asyncio.sleep(0)
+            payloads.append(payload.upper())
+            done.set()
+
+        await db.listen(channel, callback)
+        await db.notify(channel, "x")
+        async with asyncio.timeout(5):
+            await done.wait()
+        assert payloads == ["x", "X"]
+
+    async def test_a_lost_connection_is_made_anew_and_the_gap_is_told(self, kill_backend):
+        channel = f"c_{uuid7().hex}"
+        payloads, event = await self.heard(channel)
+        gap = asyncio.Event()
+        await db.listen(f"other_{channel}", lambda _: None, after_gap=gap.set)
+        async with across_stores() as everywhere:
+            pid = await everywhere.value(
+                "select pid from pg_stat_activity where application_name = 'vitrine (listening)'"
+                " and datname = current_database()"
+            )
+        await kill_backend(pid)
+        async with asyncio.timeout(5):
+            await gap.wait()
+            await db.notify(channel, "again")
+            await event.wait()
+        assert payloads == ["again"]
+
+
+class TestStart:
+    @pytest.fixture
+    def own_process(self, monkeypatch):
+        """Put the run's connection aside, as if this were another process."""
+        monkeypatch.setattr(db, "_database", None)
+        monkeypatch.setattr("tortoise.context._global_context", None)
+
+    @pytest.mark.usefixtures("own_process")
+    async def test_a_superuser_is_refused(self, postgres, database_url):
+        name = database_url.split("/")[3].split("?")[0]
+        await db.connect(db.DatabaseSettings(postgres.superuser_url(name), role=None))
+        try:
+            with pytest.raises(UnsafeRole, match="postgres is a superuser or has BYPASSRLS"):
+                await db.check_role()
+        finally:
+            await db.close()
+
+    @pytest.mark.usefixtures("own_process")
+    async def test_the_owner_is_bound_by_force_and_passes(self, database_url):
+        await db.connect(db.DatabaseSettings(database_url, role="a_role_nobody_made"))
+        try:
+            await db.check_role()
+            assert await db.value("select current_user") == "vitrine_owner"
+            assert await db.value("select count(*) from products") == 0
+        finally:
+            await db.close()
+
+    @pytest.mark.usefixtures("own_process")
+    async def test_without_a_connection_the_use_is_a_mistake(self):
+        with pytest.raises(NotConnected):
+            await db.rows("select 1")
+
+    @pytest.mark.usefixtures("own_process")
+    async def test_a_server_that_is_away_is_unavailable(self):
+        with pytest.raises(Unavailable):
+            await db.connect(db.DatabaseSettings("postgresql://x@/x?host=/nowhere"))

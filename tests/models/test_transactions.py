@@ -1,0 +1,356 @@
+"""A transaction is of one store, nests, and always gives its connection back."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tortoise.exceptions import IntegrityError
+from tortoise.transactions import in_transaction
+
+from kernel.errors import Unavailable
+from kernel.ids import uuid7
+from kernel.scope import Scope, current_scope, entered
+from models import database as db
+from models.catalog import Product
+from models.database import TransactionOver, WrongStore, separate_transaction, transaction
+from models.marketplace import Vendor
+from models.pool import StoreConnection
+from models.transactions import NothingCommitted
+
+INSERT = "insert into vendors (public_id, name) values ($1, $2)"
+
+pytestmark = pytest.mark.usefixtures("database")
+
+
+async def names(scope: Scope) -> list[str]:
+    with entered(scope):
+        return [r["name"] for r in await db.rows("select name from vendors order by id")]
+
+
+async def add(name: str) -> None:
+    assert await db.execute(INSERT, uuid7(), name) == 1
+
+
+def idle() -> tuple[int, int]:
+    pool = db._connected().pool
+    return pool.get_idle_size(), pool.get_size()
+
+
+@pytest.fixture(autouse=True)
+def all_connections_come_back():
+    yield
+    at_rest, size = idle()
+    assert at_rest == size
+
+
+async def test_leaving_commits(scope):
+    async with transaction(scope):
+        assert current_scope() is scope
+        await add("a")
+        await Vendor.create(name="b")
+        assert await db.value("select count(*) from vendors") == 2
+    assert current_scope() is None
+    assert await names(scope) == ["a", "b"]
+
+
+async def test_an_error_rolls_back(scope):
+    with pytest.raises(ZeroDivisionError):
+        async with transaction(scope):
+            await add("a")
+            await Vendor.create(name="b")
+            1 / 0  # noqa: B018
+    assert await names(scope) == []
+
+
+async def test_nested_transactions_are_savepoints(scope):
+    async with transaction(scope):
+        await add("a")
+        with pytest.raises(ZeroDivisionError):
+            async with transaction(scope):
+                await add("b")
+                1 / 0  # noqa: B018
+        with pytest.raises(db.CheckViolation):
+            async with transaction(scope):
+                await db.execute("update vendors set status = '?'")
+        async with transaction(scope):
+            await add("c")
+    assert await names(scope) == ["a", "c"]
+
+
+async def test_tortoises_own_transactions_take_part(scope):
+    with entered(scope):
+        async with in_transaction():
+            await Vendor.create(name="a")
+            await add("b")
+            with pytest.raises(ZeroDivisionError):
+                async with in_transaction():
+                    await Vendor.create(name="c")
+                    1 / 0  # noqa: B018
+    async with transaction(scope):
+        await Vendor.bulk_create([Vendor(name="d"), Vendor(name="e")])
+        found, made = await Vendor.get_or_create(name="f")
+        assert made
+        assert (await Vendor.get_or_create(name="f")) == (found, False)
+    assert await names(scope) == ["a", "b", "d", "e", "f"]
+
+
+async def test_a_scope_of_another_store_is_refused_inside(scope, other_scope):
+    async with transaction(scope):
+        with pytest.raises(WrongStore):
+            async with transaction(other_scope):
+                pass
+        with entered(other_scope):
+            with pytest.raises(WrongStore):
+                await db.rows("select 1")
+            with pytest.raises(WrongStore):
+                await Vendor.all()
+        await add("a")
+    assert await names(scope) == ["a"]
+
+
+async def test_a_separate_transaction_survives_the_refusal(scope):
+    with pytest.raises(ZeroDivisionError):
+        async with transaction(scope):
+            await add("a")
+            async with separate_transaction(scope):
+                await add("b")
+                assert await db.value("select count(*) from vendors") == 1
+            assert await db.value("select count(*) from vendors") == 2
+            1 / 0  # noqa: B018
+    assert await names(scope) == ["b"]
+
+
+async def test_as_many_separate_transactions_as_connections_do_not_lock_up(scope):
+    async def one() -> None:
+        async with transaction(scope):
+            await db.value("select 1")
+            await asyncio.sleep(0.01)
+            async with separate_transaction(scope):
+                await db.value("select 1")
+
+    async with asyncio.timeout(10):
+        await asyncio.gather(*(one() for _ in range(40)))
+
+
+async def test_tasks_of_a_gather_share_the_transaction(scope):
+    with pytest.raises(ZeroDivisionError):
+        async with transaction(scope):
+            await asyncio.gather(*(add(str(n)) for n in range(20)), Vendor.create(name="x"))
+            assert await db.value("select count(*) from vendors") == 21
+            1 / 0  # noqa: B018
+    assert await names(scope) == []
+
+
+async def test_a_task_that_outlives_the_transaction_is_refused(scope):
+    go = asyncio.Event()
+
+    async def late(work) -> None:
+        await go.wait()
+        await work()
+
+    async with transaction(scope):
+        tasks = [asyncio.create_task(late(work)) for work in (lambda: add("late"), Vendor.all)]
+    go.set()
+    for result in await asyncio.gather(*tasks, return_exceptions=True):
+        assert isinstance(result, TransactionOver)
+    assert await names(scope) == []
+
+
+async def test_a_swallowed_failure_does_not_pass_for_a_commit(scope):
+    with pytest.raises(NothingCommitted):
+        async with transaction(scope):
+            await add("a")
+            with pytest.raises(db.CheckViolation):
+                await db.execute("update vendors set status = '?'")
+    assert await names(scope) == []
+
+
+class TestAfterCommit:
+    async def test_callbacks_run_in_order_outside_of_the_transaction(self, scope):
+        heard = []
+
+        async def second() -> None:
+            heard.append(("second", db.in_transaction(), await names(scope)))
+
+        async with transaction(scope):
+            db.on_commit(lambda: heard.append(("first", db.in_transaction())))
+            await db.after_commit(second)
+            await add("a")
+            assert heard == []
+        assert heard == [("first", False), ("second", False, ["a"])]
+
+    async def test_a_rollback_drops_them(self, scope):
+        heard: list[str] = []
+        async with transaction(scope):
+            db.on_commit(lambda: heard.append("outer"))
+            with pytest.raises(ZeroDivisionError):
+                async with transaction(scope):
+                    db.on_commit(lambda: heard.append("inner"))
+                    1 / 0  # noqa: B018
+            async with transaction(scope):
+                db.on_commit(lambda: heard.append("kept"))
+        assert heard == ["outer", "kept"]
+        with pytest.raises(ZeroDivisionError):
+            async with transaction(scope):
+                db.on_commit(lambda: heard.append("never"))
+                1 / 0  # noqa: B018
+        assert heard == ["outer", "kept"]
+
+    async def test_one_that_fails_stops_neither_the_others_nor_the_caller(self, scope, caplog):
+        heard: list[str] = []
+
+        async def fails() -> None:
+            raise ValueError("of no account")
+
+        async with transaction(scope):
+            db.on_commit(fails)
+            db.on_commit(lambda: heard.append("second"))
+        assert heard == ["second"]
+        assert "of no account" in caplog.text
+
+    async def test_without_a_transaction(self):
+        heard: list[str] = []
+        await db.after_commit(lambda: heard.append("at once"))
+        assert heard == ["at once"]
+        with pytest.raises(RuntimeError):
+            db.on_commit(lambda: None)
+
+
+class TestCancellation:
+    async def cancelled_while(self, monkeypatch, statement: str, scope: Scope, heard: list[str]) -> None:
+        """Cancel a transaction at the moment it sends the statement."""
+        sending = asyncio.Event()
+        original = StoreConnection.execute
+
+        async def slow(self, query, *args, **kwargs):
+            if query == statement:
+                sending.set()
+                await asyncio.sleep(0)
+            return await original(self, query, *args, **kwargs)
+
+        monkeypatch.setattr(StoreConnection, "execute", slow)
+
+        async def work() -> None:
+            async with transaction(scope):
+                db.on_commit(lambda: heard.append("committed"))
+                await add("a")
+
+        task = asyncio.create_task(work())
+        await sending.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        monkeypatch.undo()
+
+    async def test_during_begin_leaves_no_connection_behind(self, scope, monkeypatch):
+        heard: list[str] = []
+        await self.cancelled_while(monkeypatch, "begin", scope, heard)
+        await asyncio.sleep(0.05)
+        assert (heard, await names(scope)) == ([], [])
+
+    async def test_during_commit_waits_for_its_outcome(self, scope, monkeypatch):
+        heard: list[str] = []
+        await self.cancelled_while(monkeypatch, "commit", scope, heard)
+        assert (heard, await names(scope)) == (["committed"], ["a"])
+
+    async def test_in_the_middle_of_a_statement_rolls_back(self, scope):
+        async def work() -> None:
+            async with transaction(scope):
+                await add("a")
+                await db.value("select pg_sleep(10)")
+
+        task = asyncio.create_task(work())
+        await asyncio.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await names(scope) == []
+
+    async def test_many_at_random_moments_leave_no_connection_behind(self, scope):
+        async def work() -> None:
+            async with transaction(scope):
+                await add("a")
+                async with transaction(scope):
+                    await Vendor.all().count()
+
+        for n in range(300):
+            task = asyncio.create_task(work())
+            for _ in range(n % 60):
+                await asyncio.sleep(0)
+            if n % 7 == 0:
+                await asyncio.sleep(0.0005)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        async with asyncio.timeout(5):
+            while idle()[0] != idle()[1]:
+                await asyncio.sleep(0.01)
+        assert await db.value("select 1") == 1
+
+
+class TestErrors:
+    async def test_constraints_by_name_from_sql_and_from_models(self, scope):
+        with entered(scope):
+            await Product.create(name="x", slug="same", price_cents=1)
+            with pytest.raises(db.UniqueViolation) as unique:
+                await Product.create(name="x", slug="same", price_cents=1)
+            assert unique.value.constraint == db.constraint_of(unique.value) == "products_slug_key"
+            assert isinstance(unique.value, IntegrityError)
+            with pytest.raises(db.CheckViolation) as oversold:
+                await db.execute("update products set reserved = on_hand + 1")
+            assert oversold.value.constraint == "products_stock_not_oversold"
+            with pytest.raises(db.CheckViolation) as missing:
+                await db.execute("update products set name = null")
+            assert missing.value.constraint == "products_name_not_null"
+
+    async def test_a_statement_that_takes_too_long_is_unavailable(self, scope):
+        with pytest.raises(Unavailable, match="request timeout"):
+            async with transaction(scope):
+                await db.execute("set local statement_timeout = 50")
+                await db.value("select pg_sleep(5)")
+        assert await db.value("show statement_timeout") == "25s"
+
+    async def test_two_that_wait_for_each_other_are_told_to_try_again(self, scope):
+        with entered(scope):
+            for name in ("a", "b"):
+                await add(name)
+        both = asyncio.Barrier(2)
+
+        async def lock(first: str, second: str) -> None:
+            async with transaction(scope):
+                await db.execute("update vendors set city = 'x' where name = $1", first)
+                await both.wait()
+                await db.execute("update vendors set city = 'x' where name = $1", second)
+
+        results = await asyncio.gather(lock("a", "b"), lock("b", "a"), return_exceptions=True)
+        (refused,) = [result for result in results if result is not None]
+        assert isinstance(refused, Unavailable)
+        assert "try again" in refused.message
+
+    async def test_a_killed_backend_is_unavailable_and_the_next_statement_works(self, scope, kill_backend):
+        with pytest.raises(Unavailable):
+            async with transaction(scope):
+                await add("a")
+                await kill_backend(await db.value("select pg_backend_pid()"))
+                await db.value("select 1")
+        assert await names(scope) == []
+
+    async def test_mistakes_in_sql_stay_what_they_are(self):
+        with pytest.raises(Exception, match="does not exist") as mistake:
+            await db.rows("select nonsense")
+        assert not isinstance(mistake.value, Unavailable)
+        with pytest.raises(Exception, match="expects 1 argument") as mistake:
+            await db.rows("select $1::int", 1, 2)
+        assert not isinstance(mistake.value, Unavailable)
+
+
+async def test_statements_are_counted_and_what_surrounds_them_is_not(scope):
+    with db.counting() as counted:
+        async with transaction(scope):
+            await add("a")
+            await Vendor.all()
+            async with transaction(scope):
+                await asyncio.gather(db.value("select 1"), db.row("select $1::int", 2))
+    assert counted.count == len(counted.statements) == 4
+    assert counted.statements[0] == INSERT
+    assert counted.overhead in (4, 5)  # begin, savepoint, release, commit; set_config where the store changed
