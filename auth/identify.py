@@ -75,6 +75,8 @@ async def prove_among(
 ) -> Entrant:
     """Do what `prove` does with the ways the identifier may be read given, most likely first."""
     named = await _accounts_named(scope, readings, identifier)
+    # Asked whether the store knows the e-mail or not, so that both take the same time.
+    platform_hash = await _platform_hash(named)
     single = named.users[0] if len(named.users) == 1 else None
     if single is not None:
         subject = attempts.subject_of_user(single["id"])
@@ -85,7 +87,7 @@ async def prove_among(
         if len(named.users) > 1:
             await _refuse_shared(named, password)
         elif single is None:
-            await _refuse_unknown(named, password)
+            await _refuse_unknown(platform_hash, password)
         elif await verify_password(single["password_hash"], password):
             return _entrant(single, subject)
         await attempts.record_wrong(scope, subject)
@@ -148,14 +150,19 @@ async def _refuse_shared(named: _Named, password: str) -> None:
             raise Conflict(message, reason=reason)
 
 
-async def _refuse_unknown(named: _Named, password: str) -> None:
+async def _platform_hash(named: _Named) -> str | None:
+    if named.kind is not Kind.EMAIL:
+        return None
+    # Written as the index is (platform_users_email_key).
+    found: str | None = await database.value(
+        """select password_hash from platform_users where lower(email collate "C") = $1""", named.value
+    )
+    return found
+
+
+async def _refuse_unknown(platform_hash: str | None, password: str) -> None:
     """Tell a platform account, whose password is right, that this is the wrong panel; verify a dummy for everybody else."""
-    password_hash: str | None = None
-    if named.kind is Kind.EMAIL:
-        password_hash = await database.value(
-            "select password_hash from platform_users where email = $1", named.value
-        )
-    if await verify_password(password_hash, password):
+    if await verify_password(platform_hash, password):
         raise AccountBarred("wrong_panel", "Esta conta é da plataforma e não entra em lojas.")
 
 

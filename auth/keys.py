@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import logging
 import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from auth.configuration import configured
-from auth.secrets import decrypt, encrypt
+from auth.secrets import Unreadable, decrypt, encrypt
 from kernel.ids import random_token
 from models import database
 
@@ -21,6 +22,8 @@ ALGORITHM = "EdDSA"
 FRESH_SECONDS = 60.0
 # An unknown `kid` may be a key made a moment ago, or an invention: the database is asked once in a while, not for each.
 ASK_AGAIN_SECONDS = 1.0
+
+logger = logging.getLogger("vitrine.auth")
 
 _PURPOSE = "signing-keys"
 _LOCK = "select pg_advisory_xact_lock(hashtextextended('vitrine signing keys', 0))"
@@ -44,6 +47,7 @@ class KeyRing:
     def __init__(self) -> None:
         self._public: dict[str, Ed25519PublicKey] = {}
         self._signing: SigningPair | None = None
+        self._unreadable: str | None = None
         self._read_at = float("-inf")
 
     async def signing(self, now: datetime) -> SigningPair:
@@ -51,7 +55,7 @@ class KeyRing:
         if self._signing is None or time.monotonic() - self._read_at > FRESH_SECONDS:
             await self._read(now)
             if self._signing is None:
-                await _make(now, replacing=False)
+                await _make(now, replacing=self._unreadable)
                 await self._read(now)
         assert self._signing is not None
         return self._signing
@@ -70,7 +74,8 @@ class KeyRing:
 
     async def rotate(self, now: datetime) -> str:
         """Sign with a new key from now on and give its id; tokens of the old one are good until they expire."""
-        kid = await _make(now, replacing=True)
+        present = await self.signing(now)
+        kid = await _make(now, replacing=present.kid)
         await self._read(now)
         return kid
 
@@ -80,11 +85,14 @@ class KeyRing:
 
     async def _read(self, now: datetime) -> None:
         found = await database.rows(_SERVED, ALGORITHM, now - served_after_retirement())
-        # Both at once, without an await between: no other task sees a signing key that is not served.
+        # All at once, without an await between: no other task sees a signing key that is not served.
         self._public = {
             record["kid"]: Ed25519PublicKey.from_public_bytes(record["public_key"]) for record in found
         }
-        self._signing = _opened(found[0]) if found and found[0]["retired_at"] is None else None
+        self._signing = self._unreadable = None
+        if found and found[0]["retired_at"] is None:
+            self._signing = _opened(found[0])
+            self._unreadable = found[0]["kid"] if self._signing is None else None
         self._read_at = time.monotonic()
 
 
@@ -101,15 +109,18 @@ def served_after_retirement() -> timedelta:
     return configured().access_lifetime + timedelta(seconds=2 * FRESH_SECONDS)
 
 
-async def _make(now: datetime, *, replacing: bool) -> str:
-    """Add a key pair, under a lock, so that processes that start together make one; retire the present one when `replacing`."""
+async def _make(now: datetime, *, replacing: str | None) -> str:
+    """Add a key pair and retire the others, unless one other than `replacing` signs by now; give the id of the one that signs.
+
+    Under a lock, so that processes that start together make one key.
+    """
     async with database.across_stores() as platform, platform.transaction():
         await platform.execute(_LOCK)
         present: str | None = await platform.value(
             "select kid from signing_keys where algorithm = $1 and retired_at is null order by created_at desc, kid",
             ALGORITHM,
         )
-        if present is not None and not replacing:
+        if present is not None and present != replacing:
             return present
         await platform.execute("update signing_keys set retired_at = $1 where retired_at is null", now)
         await platform.execute(
@@ -127,10 +138,16 @@ async def _make(now: datetime, *, replacing: bool) -> str:
     return kid
 
 
-def _opened(record: Record) -> SigningPair:
-    return SigningPair(
-        record["kid"], Ed25519PrivateKey.from_private_bytes(decrypt(_PURPOSE, record["private_key"]))
-    )
+def _opened(record: Record) -> SigningPair | None:
+    """Decrypt a pair; None, and a line in the log, when it was made with another VITRINE_SECRET_KEY: a new one takes its place."""
+    try:
+        private = decrypt(_PURPOSE, record["private_key"])
+    except Unreadable:
+        logger.warning(
+            "the signing key %s was made with another VITRINE_SECRET_KEY and is replaced", record["kid"]
+        )
+        return None
+    return SigningPair(record["kid"], Ed25519PrivateKey.from_private_bytes(private))
 
 
 def _jwk(kid: str, key: Ed25519PublicKey) -> dict[str, str]:

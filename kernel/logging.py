@@ -143,7 +143,10 @@ def _write(line: dict[str, Any], error: BaseException | None) -> None:
 
 
 def _harmless(value: Any) -> Any:
-    return value if isinstance(value, datetime) else ascii(value)
+    if isinstance(value, datetime):
+        return value
+    text = value if isinstance(value, str) else ascii(value)
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _for_people(line: Mapping[str, Any], error: BaseException | None) -> bytes:

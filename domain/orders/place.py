@@ -80,8 +80,10 @@ async def place_order(scope: Scope, draft: Draft | Mapping[str, Any], *, told: b
         )
         _check_buyer(scope, parties)
         lines = await _lines(scope, draft)
-        await _refuse_impossible(scope, parties, lines)
+        refuse_unsaleable(lines)
+        refuse_unavailable(scope, parties, lines)
         order, received = _compose(scope, draft, parties, lines)
+        await _refuse_short(scope, order["stock_state"], lines)
         order_id = await insert(scope, order, lines, with_both(draft.addresses), received)
         await _take_stock(scope, order["stock_state"], lines)
         if told:
@@ -123,10 +125,9 @@ def _prices_are_trusted(scope: Scope, draft: Draft) -> bool:
     return draft.priced or scope.actor.kind in _STAFF
 
 
-async def _refuse_impossible(scope: Scope, parties: Parties, lines: Sequence[PricedLine]) -> None:
-    refuse_unsaleable(lines)
-    refuse_unavailable(scope, parties, lines)
-    short = is_short(lines)
+async def _refuse_short(scope: Scope, stock_state: str, lines: Sequence[PricedLine]) -> None:
+    """Refuse early, before anything is written or locked, what was out of stock already."""
+    short = is_short(lines) if stock_state != stock.NOTHING else []
     if short:
         raise await stock.out_of_stock(scope, short)
 

@@ -18,14 +18,14 @@ from kernel.scope import Scope
 from resolvers.execute import Operation, authorize, execute
 from rest_facade.bodies import read_json_object
 from rest_facade.current.collections import COLLECTIONS, Collection
-from rest_facade.current.field_errors import REQUIRED, Codes
+from rest_facade.current.field_errors import REQUIRED, Codes, translated
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, Needs, Route, scope_of
 
 PREFIX = "/api/v1/admin"
 
 _STATUS_FIELDS = ("status", "reason", "restock", "tracking_code", "carrier")
-_STATUS_CODES = Codes(wrong={"status": "status_invalid"}, missing={"status": REQUIRED})
+_STATUS_CODES = {"status": "status_invalid"}
 
 
 def routes(operations: Mapping[str, Operation]) -> list[Route]:
@@ -71,14 +71,13 @@ class Records:
     async def _create(self, request: web.Request) -> web.Response:
         scope, operation = self._admitted(request, f"{self.collection.singular}Create")
         given = self.collection.given(await read_json_object(request))
-        record = await self._changed(scope, operation, {"input": given}, given)
+        record = await self._changed(scope, operation, {"input": given})
         return json_response(record, status=201)
 
     async def _update(self, request: web.Request) -> web.Response:
         scope, operation = self._admitted(request, f"{self.collection.singular}Update")
         given = self.collection.given(await read_json_object(request))
-        record = await self._changed(scope, operation, {"id": self._id(request), "input": given}, given)
-        return json_response(record)
+        return json_response(await self._changed(scope, operation, {"id": self._id(request), "input": given}))
 
     async def _delete(self, request: web.Request) -> web.Response:
         scope, operation = self._admitted(request, f"{self.collection.singular}Delete")
@@ -90,10 +89,8 @@ class Records:
         authorize(scope, operation)
         return scope, operation
 
-    async def _changed(
-        self, scope: Scope, operation: Operation, variables: Mapping[str, Any], given: Mapping[str, Any]
-    ) -> Any:
-        return self._record(await _executed(scope, operation, variables, given, self.collection.codes))
+    async def _changed(self, scope: Scope, operation: Operation, variables: Mapping[str, Any]) -> Any:
+        return self._record(await _executed(scope, operation, variables, self.collection.codes))
 
     def _id(self, request: web.Request) -> str:
         return public_id(request, self.collection.thing)
@@ -115,10 +112,10 @@ def order_status(operations: Mapping[str, Operation]) -> Handler:
         authorize(scope, operation)
         body = await read_json_object(request)
         given = {name: body[name] for name in _STATUS_FIELDS if body.get(name) is not None}
-        if "status" not in given:
+        if given.get("status", "") == "":
             raise ValidationFailed("status is required", fields={"status": REQUIRED})
         variables = {"id": public_id(request, "order"), **given}
-        record = await _executed(scope, operation, variables, given, _STATUS_CODES)
+        record = await _executed(scope, operation, variables, _STATUS_CODES)
         if record is None:
             raise NotFound("order")
         return json_response(record)
@@ -134,12 +131,10 @@ def public_id(request: web.Request, thing: str) -> str:
     return str(found)
 
 
-async def _executed(
-    scope: Scope, operation: Operation, variables: Mapping[str, Any], given: Mapping[str, Any], codes: Codes
-) -> Any:
+async def _executed(scope: Scope, operation: Operation, variables: Mapping[str, Any], codes: Codes) -> Any:
     """Execute a change; what is wrong with the body comes out in the contract's words."""
     try:
         data = await execute(scope, operation, variables)
     except ValidationFailed as error:
-        raise codes.translate(error, given) from error
+        raise translated(error, codes) from error
     return data[operation.fields[0]]

@@ -9,7 +9,7 @@ from typing import Any
 from kernel import letters
 from kernel.errors import ValidationFailed
 from kernel.text import Malformed
-from rest_facade.current.field_errors import Codes
+from rest_facade.current.field_errors import Codes, translated
 from rest_facade.current.lists import Listing, Parameter, first_day, last_day, letter_of, one_of
 
 ROLES = ("admin", "vendor", "customer")
@@ -44,7 +44,7 @@ class Collection:
     singular: str
     listing: Listing
     body: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
-    codes: Codes = field(default_factory=Codes)
+    codes: Codes = field(default_factory=dict)
 
     def given(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Give what of a body the collection knows; the rest is ignored. Raises `ValidationFailed` where a reader can't read."""
@@ -54,7 +54,7 @@ class Collection:
                 try:
                     given[name] = read(body[name])
                 except Malformed as error:
-                    raise self.codes.translate(ValidationFailed(str(error), field=name), body) from error
+                    raise translated(ValidationFailed(str(error), field=name), self.codes) from error
         return given
 
 
@@ -105,19 +105,16 @@ PRODUCTS = Collection(
         "category_id": as_given,
         "images": image_links,
     },
-    codes=Codes(
-        wrong={
-            "name": "name_invalid",
-            "sku": "sku_invalid",
-            "slug": "slug_invalid",
-            "status": "status_invalid",
-            "price_cents": "price_invalid",
-            "compare_at_cents": "price_invalid",
-            "stock": "stock_invalid",
-            "images.url": "url_invalid",
-        },
-        missing={"name": "name_required"},
-    ),
+    codes={
+        "name": "name_invalid",
+        "sku": "sku_invalid",
+        "slug": "slug_invalid",
+        "status": "status_invalid",
+        "price_cents": "price_invalid",
+        "compare_at_cents": "price_invalid",
+        "stock": "stock_invalid",
+        "images.url": "url_invalid",
+    },
 )
 
 CATEGORIES = Collection(
@@ -139,10 +136,7 @@ CATEGORIES = Collection(
         "position": as_given,
         "status": letter_of(letters.CATEGORY_LETTERS),
     },
-    codes=Codes(
-        wrong={"name": "name_invalid", "status": "status_invalid", "position": "position_invalid"},
-        missing={"name": "name_required"},
-    ),
+    codes={"name": "name_invalid", "status": "status_invalid", "position": "position_invalid"},
 )
 
 ORDERS = Collection(

@@ -1,17 +1,19 @@
 """Name what is wrong with a body in the contract's words: `{error: 'validation_failed', fields: {<field>: <code>}}`.
 
 Two sources say what is wrong: the shop, which has codes of its own, and the coercion of GraphQL, which knows no code at all
-(`invalid`). A table for each kind of record turns both into the codes of decisions section 6.
+(`invalid`). A table for each kind of record turns the second into the codes of decisions section 6.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias
 
 from kernel.errors import MalformedRequest, ValidationFailed
+
+# The code of a field whose value is of no use. A field of a part is written with the part: `images.url`.
+Codes: TypeAlias = Mapping[str, str]
 
 NO_CODE = "invalid"
 REQUIRED = "required"
@@ -22,35 +24,17 @@ _PLACE = re.compile(r"Variable '\$input' has invalid value at \.([A-Za-z0-9_.\[\
 _INDEX = re.compile(r"\[\d+\]")
 
 
-@dataclass(frozen=True, slots=True)
-class Codes:
-    """Hold the words of one kind of record.
-
-    `wrong` has the code of a field whose value is of no use, `missing` that of one that is null or blank where something is needed.
-    A field of a part is written with the part: `images.url`.
-    """
-
-    wrong: Mapping[str, str] = field(default_factory=dict)
-    missing: Mapping[str, str] = field(default_factory=dict)
-
-    def translate(self, refusal: ValidationFailed, body: Mapping[str, Any]) -> ValidationFailed:
-        """Give the refusal in the contract's words; one that names no field stays as it is."""
-        if isinstance(refusal, MalformedRequest) or not refusal.fields:
-            return refusal
-        fields = {name: self._code(name, code, body) for name, code in _named(refusal).items()}
-        return ValidationFailed(refusal.message, fields=fields, details=refusal.details)
-
-    def _code(self, name: str, code: str, body: Mapping[str, Any]) -> str:
-        if name in self.missing and _is_blank(body.get(name)):
-            return self.missing[name]
-        return self.wrong.get(name, code) if code == NO_CODE else code
+def translated(refusal: ValidationFailed, codes: Codes) -> ValidationFailed:
+    """Give the refusal in the contract's words; one that names no field stays as it is."""
+    if isinstance(refusal, MalformedRequest) or not refusal.fields:
+        return refusal
+    fields = {
+        name: codes.get(name, code) if code == NO_CODE else code for name, code in _named(refusal).items()
+    }
+    return ValidationFailed(refusal.message, fields=fields, details=refusal.details)
 
 
 def _named(refusal: ValidationFailed) -> Mapping[str, str]:
     """Give the fields with their codes; of a value GraphQL can't coerce, the place within the body."""
     found = _PLACE.match(refusal.message) if INPUT in refusal.fields else None
     return {_INDEX.sub("", found.group(1)): NO_CODE} if found else refusal.fields
-
-
-def _is_blank(value: object) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip())

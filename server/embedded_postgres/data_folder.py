@@ -107,8 +107,9 @@ def create(layout: Layout, account: Account, *, sync: bool) -> None:
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         raise
-    sync_folder(layout.data)
-    sync_folder(layout.folder)
+    if sync:
+        sync_folder(layout.data)
+        sync_folder(layout.folder)
 
 
 def run(layout: Layout, account: Account, data: Path, program: Sequence[str], text: str = "") -> None:

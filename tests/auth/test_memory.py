@@ -134,7 +134,11 @@ async def test_a_lost_listening_connection_makes_a_memory_forget(store, elsewher
     connection = await asyncpg.connect(postgres.superuser_url())
     try:
         await connection.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity where application_name like '%(listening)'"
+            """
+            select pg_terminate_backend(pid) from pg_stat_activity
+            where application_name like '%(listening)' and datname = $1
+            """,
+            await database.value("select current_database()"),
         )
     finally:
         await connection.close()

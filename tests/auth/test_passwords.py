@@ -1,5 +1,4 @@
 import time
-from statistics import median
 
 import pytest
 from argon2 import PasswordHasher
@@ -33,11 +32,11 @@ async def test_an_unknown_account_costs_the_time_of_a_known_one():
 
     async def cost(password_hash):
         times = []
-        for _ in range(7):
+        for _ in range(9):
             start = time.perf_counter()
             await verify_password(password_hash, "another password")
             times.append(time.perf_counter() - start)
-        return median(times)
+        return min(times)
 
     known, unknown, unreadable = await cost(hashed), await cost(None), await cost("no hash at all")
     assert unknown == pytest.approx(known, rel=0.6)

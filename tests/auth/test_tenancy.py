@@ -1,7 +1,6 @@
 """Which store a request is for (decisions section 2, Shared address)."""
 
 import asyncio
-from collections.abc import Iterator
 
 import asyncpg
 import pytest
@@ -31,7 +30,7 @@ async def as_owner(database_url, sql, *args):
 
 
 @pytest.fixture
-async def host(store, database_url) -> Iterator[str]:
+async def host(store, database_url) -> str:
     name = f"loja-{uuid7().hex}.example"
     await as_owner(database_url, "insert into store_hosts (host, store_id) values ($1, $2)", name, store.id)
     return name

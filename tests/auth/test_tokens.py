@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from auth.configuration import configured
+from auth.configuration import configure, configured, use
 from auth.keys import KeyRing, process_ring
 from auth.tokens import AccessClaims, issue_access_token, read_access_token
 from kernel.errors import Unauthenticated
@@ -228,6 +228,20 @@ async def test_private_halves_are_encrypted_at_rest(ring):
     raw = pair.private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
     for record in await database.rows("select private_key from signing_keys"):
         assert raw not in record["private_key"]
+
+
+async def test_a_key_of_another_secret_is_replaced_and_its_tokens_stay_good(ring, token):
+    present = configured()
+    configure(b"another secret of this deployment")
+    try:
+        rings = [KeyRing() for _ in range(3)]
+        kids = {(await other.signing(NOW)).kid for other in rings}
+        assert len(kids) == 1
+        assert parts_of(token)[0]["kid"] not in kids
+        assert await read_access_token(rings[0], token, NOW) == CLAIMS
+    finally:
+        use(present)
+    assert (await KeyRing().signing(NOW)).kid not in kids
 
 
 async def test_unknown_kids_do_not_ask_the_database_each_time(ring, token):

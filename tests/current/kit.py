@@ -20,6 +20,7 @@ from models import database
 PASSWORD = "correct horse battery"
 STATEMENTS = "X-Test-Statements"
 NOBODY = "018f0000-0000-7000-8000-000000000000"
+_HOLDS = {"O": "R", "B": "R", "P": "D", "C": "D"}
 _counter = itertools.count(1)
 _hashes: dict[str, str] = {}
 
@@ -187,11 +188,15 @@ async def add_category(store: Store, **columns: Any) -> Put:
 async def add_order(store: Store, user: Put | None = None, product: Put | None = None, **columns: Any) -> Put:
     """Put an order of two units of the product into the store, their stock reserved as a placed order's is."""
     product = product or await add_product(store)
-    order = {"email": "ana@example.com", "firstname": "Ana", "lastname": "Souza", "stock_state": "R"}
+    holds = _HOLDS.get(columns.get("status", "O"), "N")
+    order: dict[str, Any] = {
+        "email": "ana@example.com",
+        "firstname": "Ana",
+        "lastname": "Souza",
+        "stock_state": holds,
+    }
     if user is not None:
         order["user_id"] = user.number
-    if columns.get("status") in ("P", "C"):
-        order["stock_state"] = "D"
     made = await put(store, "orders", **order | {"subtotal_cents": 3_980, "total_cents": 3_980} | columns)
     await put(
         store,
@@ -204,7 +209,7 @@ async def add_order(store: Store, user: Put | None = None, product: Put | None =
         price_cents=1_990,
         base_price_cents=1_990,
     )
-    if order["stock_state"] == "R":
+    if holds == "R":
         await execute(store, "update products set reserved = reserved + 2 where id = $1", product.number)
     return made
 

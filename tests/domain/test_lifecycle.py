@@ -283,7 +283,7 @@ async def test_a_tracking_code_with_another_letter_is_kept_without_a_parcel(shop
     _, order = await order_in(shop, "O")
     await move(shop.as_app(), order.id, "P", tracking_code="BR9")
     assert (await shop.record("orders", order.id))["tracking_code"] == "BR9"
-    assert await shop.value("SELECT count(*) FROM shipments WHERE tenant_id = $1", *[]) == 0
+    assert await shop.value("SELECT count(*) FROM shipments WHERE tenant_id = $1") == 0
 
 
 async def test_a_cancelled_order_forced_to_shipped_gets_its_parcel(shop):

@@ -22,9 +22,7 @@ STORE_TABLES = """
 
 async def make_product(scope: Scope, **values) -> Product:
     with entered(scope):
-        return await Product.create(
-            **{"name": "Caneca", "slug": f"caneca-{uuid7()}", "price_cents": 1990} | values
-        )
+        return await Product.create(name="Caneca", slug=f"caneca-{uuid7()}", price_cents=1990, **values)
 
 
 async def test_without_a_store_in_scope_no_table_shows_a_row(scope):

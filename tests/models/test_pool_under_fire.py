@@ -70,7 +70,7 @@ async def refused_in_a_savepoint(scope: Scope, rounds: Rounds) -> None:
     async with db.transaction(scope):
         try:
             async with db.transaction(scope):
-                await Product.create(name="x", slug="x", price_cents=-1)
+                _ = await Product.create(name="x", slug="x", price_cents=-1)
         except db.CheckViolation:
             pass
         found = await db.rows("select tenant_id from vendors")
@@ -118,9 +118,8 @@ async def run_rounds(scopes: list[Scope], seed: int, rounds: Rounds) -> None:
 async def everything_is_back() -> None:
     pool = db._connected().pool
     async with asyncio.timeout(10):
-        while pool.get_idle_size() != pool.get_size() or pool._settling:
+        while pool._queue.qsize() != pool.get_max_size() or pool._settling:
             await asyncio.sleep(0.01)
-    assert pool._queue.qsize() == pool.get_max_size()
     assert all(holder._in_use is None for holder in pool._holders)
 
 
@@ -284,7 +283,9 @@ class TestOnePool:
         with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)):
             await connection.fetchval("select 1")
         await pool.give_back(connection)
-        assert pool._queue.qsize() == 2
+        async with asyncio.timeout(5):
+            while pool._queue.qsize() != 2:  # asyncpg makes another connection in its place
+                await asyncio.sleep(0.01)
         again = await pool.lend(1)
         assert await again.fetchval("select 1") == 1
         await pool.give_back(again)

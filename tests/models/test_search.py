@@ -47,7 +47,7 @@ def test_the_frozen_functions_are_those_of_the_kernel():
 async def make_products(scope: Scope, *names: str, **values) -> None:
     with entered(scope):
         for name in names:
-            await Product.create(name=name, slug=f"p-{uuid7()}", price_cents=1, **values)
+            _ = await Product.create(name=name, slug=f"p-{uuid7()}", price_cents=1, **values)
 
 
 async def found(scope: Scope, query: str) -> set[str]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import pytest
 from tortoise.exceptions import IntegrityError
@@ -44,6 +47,19 @@ def all_connections_come_back():
     assert at_rest == size
 
 
+class Failure(Exception):
+    """What a test raises to leave a transaction by an error."""
+
+
+@asynccontextmanager
+async def failing(scope: Scope, begin: Callable[..., Any] | None = None) -> AsyncIterator[None]:
+    """Work in a transaction that ends with an error."""
+    with suppress(Failure):
+        async with begin() if begin else transaction(scope):
+            yield
+            raise Failure
+
+
 async def test_leaving_commits(scope):
     async with transaction(scope):
         assert current_scope() is scope
@@ -55,21 +71,26 @@ async def test_leaving_commits(scope):
 
 
 async def test_an_error_rolls_back(scope):
-    with pytest.raises(ZeroDivisionError):
-        async with transaction(scope):
-            await add("a")
-            await Vendor.create(name="b")
-            1 / 0  # noqa: B018
+    async with failing(scope):
+        await add("a")
+        await Vendor.create(name="b")
     assert await names(scope) == []
+
+
+async def test_the_error_itself_comes_out(scope):
+    async def fail() -> None:
+        async with transaction(scope):
+            raise Failure("this one")
+
+    with pytest.raises(Failure, match="this one"):
+        await fail()
 
 
 async def test_nested_transactions_are_savepoints(scope):
     async with transaction(scope):
         await add("a")
-        with pytest.raises(ZeroDivisionError):
-            async with transaction(scope):
-                await add("b")
-                1 / 0  # noqa: B018
+        async with failing(scope):
+            await add("b")
         with pytest.raises(db.CheckViolation):
             async with transaction(scope):
                 await db.execute("update vendors set status = '?'")
@@ -83,10 +104,8 @@ async def test_tortoises_own_transactions_take_part(scope):
         async with in_transaction():
             await Vendor.create(name="a")
             await add("b")
-            with pytest.raises(ZeroDivisionError):
-                async with in_transaction():
-                    await Vendor.create(name="c")
-                    1 / 0  # noqa: B018
+            async with failing(scope, in_transaction):
+                await Vendor.create(name="c")
     async with transaction(scope):
         await Vendor.bulk_create([Vendor(name="d"), Vendor(name="e")])
         found, made = await Vendor.get_or_create(name="f")
@@ -110,14 +129,12 @@ async def test_a_scope_of_another_store_is_refused_inside(scope, other_scope):
 
 
 async def test_a_separate_transaction_survives_the_refusal(scope):
-    with pytest.raises(ZeroDivisionError):
-        async with transaction(scope):
-            await add("a")
-            async with separate_transaction(scope):
-                await add("b")
-                assert await db.value("select count(*) from vendors") == 1
-            assert await db.value("select count(*) from vendors") == 2
-            1 / 0  # noqa: B018
+    async with failing(scope):
+        await add("a")
+        async with separate_transaction(scope):
+            await add("b")
+            assert await db.value("select count(*) from vendors") == 1
+        assert await db.value("select count(*) from vendors") == 2
     assert await names(scope) == ["b"]
 
 
@@ -134,11 +151,9 @@ async def test_as_many_separate_transactions_as_connections_do_not_lock_up(scope
 
 
 async def test_tasks_of_a_gather_share_the_transaction(scope):
-    with pytest.raises(ZeroDivisionError):
-        async with transaction(scope):
-            await asyncio.gather(*(add(str(n)) for n in range(20)), Vendor.create(name="x"))
-            assert await db.value("select count(*) from vendors") == 21
-            1 / 0  # noqa: B018
+    async with failing(scope):
+        await asyncio.gather(*(add(str(n)) for n in range(20)), Vendor.create(name="x"))
+        assert await db.value("select count(*) from vendors") == 21
     assert await names(scope) == []
 
 
@@ -158,11 +173,14 @@ async def test_a_task_that_outlives_the_transaction_is_refused(scope):
 
 
 async def test_a_swallowed_failure_does_not_pass_for_a_commit(scope):
-    with pytest.raises(NothingCommitted):
+    async def swallow() -> None:
         async with transaction(scope):
             await add("a")
-            with pytest.raises(db.CheckViolation):
+            with suppress(db.CheckViolation):
                 await db.execute("update vendors set status = '?'")
+
+    with pytest.raises(NothingCommitted):
+        await swallow()
     assert await names(scope) == []
 
 
@@ -184,17 +202,13 @@ class TestAfterCommit:
         heard: list[str] = []
         async with transaction(scope):
             db.on_commit(lambda: heard.append("outer"))
-            with pytest.raises(ZeroDivisionError):
-                async with transaction(scope):
-                    db.on_commit(lambda: heard.append("inner"))
-                    1 / 0  # noqa: B018
+            async with failing(scope):
+                db.on_commit(lambda: heard.append("inner"))
             async with transaction(scope):
                 db.on_commit(lambda: heard.append("kept"))
         assert heard == ["outer", "kept"]
-        with pytest.raises(ZeroDivisionError):
-            async with transaction(scope):
-                db.on_commit(lambda: heard.append("never"))
-                1 / 0  # noqa: B018
+        async with failing(scope):
+            db.on_commit(lambda: heard.append("never"))
         assert heard == ["outer", "kept"]
 
     async def test_one_that_fails_stops_neither_the_others_nor_the_caller(self, scope, caplog):
@@ -304,10 +318,13 @@ class TestErrors:
             assert missing.value.constraint == "products_name_not_null"
 
     async def test_a_statement_that_takes_too_long_is_unavailable(self, scope):
-        with pytest.raises(Unavailable, match="request timeout"):
+        async def wait() -> None:
             async with transaction(scope):
                 await db.execute("set local statement_timeout = 50")
                 await db.value("select pg_sleep(5)")
+
+        with pytest.raises(Unavailable, match="request timeout"):
+            await wait()
         assert await db.value("show statement_timeout") == "25s"
 
     async def test_two_that_wait_for_each_other_are_told_to_try_again(self, scope):
@@ -328,11 +345,14 @@ class TestErrors:
         assert "try again" in refused.message
 
     async def test_a_killed_backend_is_unavailable_and_the_next_statement_works(self, scope, kill_backend):
-        with pytest.raises(Unavailable):
+        async def work() -> None:
             async with transaction(scope):
                 await add("a")
                 await kill_backend(await db.value("select pg_backend_pid()"))
                 await db.value("select 1")
+
+        with pytest.raises(Unavailable):
+            await work()
         assert await names(scope) == []
 
     async def test_mistakes_in_sql_stay_what_they_are(self):

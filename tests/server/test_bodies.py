@@ -182,15 +182,12 @@ async def test_the_legacy_layer_takes_json_whatever_its_type_and_php_forms(body,
         (b"product=%00", FORM),
         (b"product=%ff", FORM),
         (b"product=\xff", FORM),
-        (b"a[b" + b"[c]" * 100, FORM),
+        (b"a" + b"[c]" * 100, FORM),
         (b"&".join(b"a%d=1" % number for number in range(6_000)), FORM),
     ],
 )
 async def test_what_the_legacy_layer_cant_read_is_400_in_its_form(body, content_type):
     answer = await post("/api/legacy", body, content_type)
-    if body.startswith(b"a[b"):
-        assert answer.status in (200, 400)
-        return
     assert (answer.status, answer.json["status"], answer.json["message"]) == (
         400,
         400,

@@ -73,7 +73,7 @@ def test_a_setting_is_read(name, text, attribute, value):
         ("VITRINE_APP_DATABASE_URL", "hunter2"),
         ("VITRINE_SECRET_KEY", "hunter2"),
         ("PORT", "65536"),
-        ("PORT", "80 "[:1] + "x"),
+        ("PORT", "8x"),
         ("PORT", "٨٠٠٠"),
         ("VITRINE_BIND", "http://localhost"),
         ("VITRINE_BASE_URL", "shop.example"),
@@ -121,7 +121,7 @@ def test_secrets_are_not_shown_by_accident():
 
 
 def test_production_needs_a_secret_and_listens_everywhere():
-    with pytest.raises(SettingError, match="^VITRINE_SECRET_KEY is not set; production expects"):
+    with pytest.raises(SettingError, match=r"^VITRINE_SECRET_KEY is not set; production expects"):
         Settings.from_environment({"VITRINE_ENV": "production"})
     settings = Settings.from_environment({"VITRINE_ENV": "production", "VITRINE_SECRET_KEY": SECRET})
     assert settings.bind_addresses == ("0.0.0.0", "::")
@@ -130,7 +130,7 @@ def test_production_needs_a_secret_and_listens_everywhere():
 
 
 def test_a_log_in_that_serves_needs_the_owners_too():
-    with pytest.raises(SettingError, match="^VITRINE_APP_DATABASE_URL is set without DATABASE_URL"):
+    with pytest.raises(SettingError, match=r"^VITRINE_APP_DATABASE_URL is set without DATABASE_URL"):
         Settings.from_environment({"VITRINE_APP_DATABASE_URL": "postgres://u@h/d"})
 
 

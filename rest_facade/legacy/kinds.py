@@ -1,0 +1,268 @@
+"""Say, for each kind of value, how a legacy record shows it, how a body gives it and how a query asks for it. Pure functions.
+
+GraphQL's values are typed (cents, grams, booleans, numbers); the legacy layer's are strings, and numbers or strings on input
+(decisions-legacy section 1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any, Final, TypeAlias
+
+from kernel import letters
+from kernel.clock import from_unix, rfc3339
+from kernel.documents import normalise_document, normalise_email, normalise_phone
+from kernel.ids import parse_reference
+from kernel.letters import LetterTable
+from kernel.money import cents_from, decimal_text
+from kernel.text import Malformed, nfc, shown
+
+Show: TypeAlias = Callable[[Any], Any]
+Read: TypeAlias = Callable[[Any, str], Any]
+Seek: TypeAlias = Callable[[str], Any]
+
+MAX_INTEGER = 2**31 - 1
+_MAX_BIGINT = 2**63 - 1
+_GRAMS_PER_KG = 1_000
+
+_WHOLE = re.compile(r"\s*-?[0-9]{1,19}(?:\.0*)?\s*")
+_KILOGRAMS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,20})?")
+_ONE_LETTER = re.compile(r"[A-Za-z]")
+
+ABSENT: Final = object()
+"""Stands for a value that counts as not given, such as the empty text a form sends for an id nobody chose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Describe a kind of value.
+
+    `show` turns GraphQL's value into the record's (None: it is that already). `read` turns a body's value, with the field's name for
+    messages, into GraphQL's, or gives ABSENT. `seek` turns a query's text into the value of a filter. Both raise Malformed.
+    `echoes_sought` says that answers repeat the value sought instead of the text given (letters: never a long label).
+    """
+
+    show: Show | None = None
+    read: Read | None = None
+    seek: Seek | None = None
+    echoes_sought: bool = False
+
+
+# --- Numbers -----------------------------------------------------------------------------------------------------------------
+
+
+def whole_from(value: Any, label: str, *, most: int = _MAX_BIGINT) -> int:
+    """Read a whole number given as a number or as text; `"10"`, `10` and `10.0` are ten."""
+    number: int | None = None
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        number = int(value.strip().partition(".")[0])
+    elif isinstance(value, int) and not isinstance(value, bool):
+        number = value
+    elif isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        number = int(value)
+    if number is None or not -most <= number <= most:
+        raise Malformed(f"{label} is {shown(value)}; expected a whole number")
+    return number
+
+
+def _whole(most: int) -> Kind:
+    return Kind(
+        show=str,
+        read=lambda value, label: whole_from(value, label, most=most),
+        seek=lambda text: whole_from(text, "the number"),
+    )
+
+
+NUMBER = _whole(_MAX_BIGINT)
+SMALL_NUMBER = _whole(MAX_INTEGER)
+"""Fits GraphQL's Int: positions and the like."""
+
+
+def _cents_read(value: Any, label: str) -> int:
+    return cents_from(value, field=label)
+
+
+MONEY = Kind(show=decimal_text, read=_cents_read, seek=cents_from)
+
+
+def _optional_money_read(value: Any, label: str) -> int | None:
+    return None if value is None or value == "" else cents_from(value, field=label) or None
+
+
+OPTIONAL_MONEY = Kind(
+    show=lambda cents: decimal_text(cents or 0),
+    read=_optional_money_read,
+    seek=cents_from,
+)
+"""An amount that may be absent: `0.00` says that there is none, on input too."""
+
+
+def grams_from(value: Any, label: str) -> int:
+    """Read kilograms into grams; what is finer than a gram is rounded, for scales know no better."""
+    text = repr(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or not _KILOGRAMS.fullmatch(text):
+        raise Malformed(f'{label} is {shown(value)}; expected kilograms such as "0.350"')
+    return int((Decimal(text) * _GRAMS_PER_KG).to_integral_value(ROUND_HALF_UP))
+
+
+def _kilograms(grams: int) -> str:
+    whole, rest = divmod(grams, _GRAMS_PER_KG)
+    return f"{whole}.{rest:03d}"
+
+
+WEIGHT = Kind(show=_kilograms, read=grams_from, seek=lambda text: grams_from(text, "the weight"))
+
+
+# --- Texts -------------------------------------------------------------------------------------------------------------------
+
+
+def text_from(value: Any, label: str) -> str | None:
+    """Read a text; a number counts as the text that it prints as, for clients send codes and telephones so."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise Malformed(f"{label} is {shown(value)}; expected a text")
+
+
+TEXT = Kind(read=text_from, seek=nfc)
+OPTIONAL_TEXT = Kind(show=lambda text: text or "", read=text_from, seek=nfc)
+"""A text that GraphQL gives as null where there is none."""
+EMAIL = Kind(show=lambda text: text or "", read=text_from, seek=normalise_email)
+PHONE = Kind(
+    show=lambda text: text or "",
+    read=text_from,
+    seek=lambda text: normalise_phone(text) or "".join(re.findall("[0-9]", text)),
+)
+
+
+def document(digits: int) -> Kind:
+    """Describe a CPF or CNPJ: a number has lost its leading zeros, so they are put back."""
+
+    def read(value: Any, label: str) -> str | None:
+        text = text_from(value, label)
+        return text.zfill(digits) if isinstance(value, int) and text is not None else text
+
+    return Kind(show=lambda text: text or "", read=read, seek=normalise_document)
+
+
+# --- Letters and flags -------------------------------------------------------------------------------------------------------
+
+
+def letter(table: LetterTable) -> Kind:
+    """Describe a letter: GraphQL shows it already; input and queries take the long labels too."""
+
+    def read(value: Any, label: str) -> str:
+        try:
+            return letters.letter(value, table)
+        except Malformed as error:
+            raise Malformed(f"{label} {str(error).removeprefix(f'{table.field} ')}") from error
+
+    return Kind(read=read, seek=lambda text: letters.letter(text, table), echoes_sought=True)
+
+
+def _order_letter(value: Any, label: str) -> str:
+    """Read the letter of an order; a store may have added letters, so whether this one is known is said below."""
+    if isinstance(value, str) and _ONE_LETTER.fullmatch(value):
+        return value.upper()
+    return letters.letter(value, letters.ORDER_LETTERS)
+
+
+ORDER_STATUS = Kind(read=_order_letter, seek=lambda text: _order_letter(text, "status"), echoes_sought=True)
+
+_FLAGS: Mapping[object, bool] = {"y": True, "n": False, "true": True, "false": False, "1": True, "0": False}
+
+
+def flag_from(value: Any, label: str) -> bool:
+    """Read yes or no: `Y` and `N` in either case, JSON's own, 1 and 0."""
+    word = value.lower() if isinstance(value, str) else str(value).lower() if isinstance(value, bool | int) else ""
+    if word not in _FLAGS:
+        raise Malformed(f"{label} is {shown(value)}; expected Y or N")
+    return _FLAGS[word]
+
+
+FLAG = Kind(
+    show=lambda value: "Y" if value else "N",
+    read=flag_from,
+    seek=lambda text: flag_from(text, "the flag"),
+    echoes_sought=False,
+)
+
+
+def one_of(*words: str) -> Kind:
+    """Describe a word of a few, in capitals."""
+
+    def read(value: Any, label: str) -> str:
+        if not isinstance(value, str) or value.upper() not in words:
+            raise Malformed(f"{label} is {shown(value)}; expected one of {', '.join(words)}")
+        return value.upper()
+
+    return Kind(read=read, seek=lambda text: read(text, "the word"))
+
+
+# --- Ids and times -----------------------------------------------------------------------------------------------------------
+
+
+def id_from(value: Any, label: str) -> Any:
+    """Read the number or UUID of a record: null and 0 mean none (None), an empty text counts as not given."""
+    if value is None:
+        return None
+    if value == "":
+        return ABSENT
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        value = int(value)
+    if value in (0, "0") and not isinstance(value, bool):
+        return None
+    if parse_reference(value) is None:
+        raise Malformed(f"{label} is {shown(value)}; expected an id")
+    return str(value)
+
+
+ID = Kind(show=str, read=id_from, seek=str)
+
+
+def listed(value: Any) -> list[Any]:
+    """Give what a client may mean by several: a list, PHP's map with numbers as keys, or one alone."""
+    if isinstance(value, Mapping):
+        return list(value.values())
+    return list(value) if isinstance(value, list) else [value]
+
+
+def ids_from(value: Any, label: str) -> Any:
+    """Read several ids: a list of numbers or texts, or one text that holds one id or several with commas between."""
+    if value == "":
+        return ABSENT
+    parts: Iterable[Any] = value.split(",") if isinstance(value, str) else listed([] if value is None else value)
+    found = [id_from(part.strip() if isinstance(part, str) else part, label) for part in parts]
+    return [each for each in found if each is not None and each is not ABSENT]
+
+
+def _id_texts(numbers: Iterable[int]) -> list[str]:
+    return [str(number) for number in numbers]
+
+
+IDS = Kind(show=_id_texts, read=ids_from, seek=str)
+
+
+def _as_moment(text: str) -> str:
+    return rfc3339(from_unix(text))
+
+
+UNIX = Kind(show=str, seek=_as_moment)
+
+# Written by the server alone and never sought, as it is.
+PLAIN = Kind()
+
+
+def moment_from(text: str) -> datetime:
+    """Read the Unix seconds of a query."""
+    return from_unix(text).astimezone(UTC)
+
+
+def shown_with(show: Show, read: Read | None = None) -> Kind:
+    """Describe a value with a form of its own."""
+    return Kind(show=show, read=read)

@@ -1,0 +1,151 @@
+"""Invent the customers of a demo store and what they say: always the same ones, in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_FIRST = (
+    "Ana Clara", "Bruno", "Camila", "Davi", "Elisa", "Fábio", "Gabriela", "Heitor", "Isadora", "João Pedro", "Karina",
+    "Leandro", "Marina", "Nicolas", "Olívia", "Paulo", "Quitéria", "Rafael", "Sônia", "Tiago", "Úrsula", "Vinícius",
+    "Yasmin", "Zeca", "Luíza",
+)  # fmt: skip
+_LAST = (
+    "Araújo", "Barreto", "Conceição", "Dantas", "Esteves", "Figueira", "Guimarães", "Holanda", "Inácio", "Jardim",
+    "Lacerda", "Mourão", "Nogueira", "Ornelas", "Peçanha", "Queirós", "Rezende", "Sabino", "Teles", "Uchoa",
+    "Vasques", "Xavier", "Zanetti", "Bittencourt", "Camargo",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """An address, without its number."""
+
+    street: str
+    district: str
+    city: str
+    state: str
+    zipcode: str
+    area: str
+
+
+_HOMES = (
+    Home("Rua das Laranjeiras", "Laranjeiras", "Rio de Janeiro", "RJ", "22240003", "21"),
+    Home("Rua Harmonia", "Vila Madalena", "São Paulo", "SP", "05435000", "11"),
+    Home("Avenida Afonso Pena", "Centro", "Belo Horizonte", "MG", "30130003", "31"),
+    Home("Rua da Aurora", "Boa Vista", "Recife", "PE", "50050000", "81"),
+    Home("Rua Fernando Machado", "Centro Histórico", "Porto Alegre", "RS", "90010320", "51"),
+    Home("Avenida Sete de Setembro", "Vitória", "Salvador", "BA", "40080002", "71"),
+    Home("Rua Vinte e Quatro de Maio", "Centro", "Fortaleza", "CE", "60020001", "85"),
+    Home("Quadra SQN 206", "Asa Norte", "Brasília", "DF", "70844000", "61"),
+    Home("Rua Bocaiúva", "Centro", "Florianópolis", "SC", "88015530", "48"),
+    Home("Travessa Rui Barbosa", "Nazaré", "Belém", "PA", "66035220", "91"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Customer:
+    """Somebody who buys."""
+
+    firstname: str
+    lastname: str
+    email: str
+    cpf: str
+    phone: str
+    home: Home
+    number: str
+
+    @property
+    def name(self) -> str:
+        """Give the whole name."""
+        return f"{self.firstname} {self.lastname}"
+
+    @property
+    def address(self) -> dict[str, str]:
+        """Give the address as orders take it."""
+        home = self.home
+        return {
+            "firstname": self.firstname,
+            "lastname": self.lastname,
+            "street": home.street,
+            "number": self.number,
+            "district": home.district,
+            "city": home.city,
+            "state": home.state,
+            "country": "BR",
+            "zipcode": home.zipcode,
+            "phone": self.phone,
+        }
+
+
+def customers(count: int, domain: str) -> list[Customer]:
+    """Invent so many customers with e-mails at the domain, which nobody can have (RFC 2606)."""
+    return [_customer(place, domain) for place in range(count)]
+
+
+def _customer(place: int, domain: str) -> Customer:
+    first, last = _FIRST[place % len(_FIRST)], _LAST[(place * 7 + 3) % len(_LAST)]
+    home = _HOMES[place % len(_HOMES)]
+    return Customer(
+        firstname=first,
+        lastname=last,
+        email=f"{_plain(first)}.{_plain(last)}@{domain}",
+        cpf=cpf(100_200_300 + place * 7_654_321),
+        phone=f"{home.area}9{81_000_000 + place * 123_457:08d}",
+        home=home,
+        number=str(12 + place * 37),
+    )
+
+
+def _plain(name: str) -> str:
+    from kernel.text import slug
+
+    return slug(name)
+
+
+def cpf(number: int) -> str:
+    """Give the CPF of nine digits with its two check digits (Receita Federal: modulo 11)."""
+    digits = [int(digit) for digit in f"{number % 10**9:09d}"]
+    for length in (10, 11):
+        total = sum(digit * weight for digit, weight in zip(digits, range(length, 1, -1), strict=True))
+        digits.append(total * 10 % 11 % 10)
+    return "".join(map(str, digits))
+
+
+def cnpj(first_twelve: str) -> str:
+    """Give the CNPJ of twelve digits with its two check digits (Receita Federal: modulo 11)."""
+    digits = [int(digit) for digit in first_twelve]
+    for weights in ((5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2), (6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2)):
+        rest = sum(digit * weight for digit, weight in zip(digits, weights, strict=True)) % 11
+        digits.append(0 if rest < 2 else 11 - rest)
+    return "".join(map(str, digits))
+
+
+# --- What they say ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """A rating from 1 to 5 and the words that go with it."""
+
+    rating: int
+    text: str
+
+
+OPINIONS: Sequence[Opinion] = (
+    Opinion(5, "Chegou antes do prazo e muito bem embalado. Mais bonito do que na foto."),
+    Opinion(4, "Gostei bastante. A cor é um pouco mais escura do que eu esperava."),
+    Opinion(5, "Comprei para dar de presente e acabei ficando com ele. Vou pedir outro."),
+    Opinion(5, "Acabamento impecável, dá para ver que foi feito com cuidado."),
+    Opinion(3, "O produto é bom, mas a entrega demorou mais do que o combinado."),
+    Opinion(4, "Vale o preço. Só senti falta de instruções de limpeza."),
+    Opinion(5, "Segunda compra nesta loja, e não será a última."),
+    Opinion(2, "Veio com uma lasca na borda. A troca foi resolvida em três dias."),
+    Opinion(5, "Minha mãe adorou!"),
+    Opinion(4, "Ótima qualidade; poderia haver mais opções de tamanho."),
+    Opinion(5, "Uso todos os dias há um mês e continua como novo."),
+    Opinion(1, "Não era o que eu procurava e o frete da devolução saiu caro."),
+    Opinion(3, "Bonito, porém menor do que imaginei. Confiram as medidas."),
+    Opinion(5, "Atendimento atencioso, responderam a minha dúvida em minutos."),
+    Opinion(4, "Muito bom. Tirei uma estrela porque a caixa chegou amassada."),
+)

@@ -1,0 +1,58 @@
+"""Empório Serra Alta, the other store: coffee, cheese and preserves. It exists so that two stores can be told apart."""
+
+from __future__ import annotations
+
+from server.demo.assortment import BOLETO, PIX, Category, Feature, Product, ShippingWay, Shop, Vendor
+
+_FARM = "serra"
+
+
+def _p(name: str, category: str, price: int, stock: int, weight: int, text: str, **features: str) -> Product:
+    return Product(name, category, _FARM, price, stock, weight, text, features, pictures=1)
+
+
+SHOP = Shop(
+    colour="3b2417",
+    vendors=(
+        Vendor(
+            _FARM,
+            "Fazenda Serra Alta",
+            "fazenda@serraalta.example",
+            "564120970001",
+            "35988776655",
+            "Estrada do Campo Redondo, km 12",
+            "Carmo de Minas",
+            "MG",
+            "37472000",
+            "8.00",
+        ),
+    ),
+    categories=(
+        Category("cafes", "Cafés", "Torrado na semana do envio."),
+        Category("queijos", "Queijos", "Viaja em embalagem térmica e deve ir para a geladeira ao chegar."),
+        Category("conservas", "Conservas e doces", "Sem corantes nem conservantes."),
+    ),
+    features=(
+        Feature("torra", "Torra", "S", ("Clara", "Média", "Escura")),
+        Feature("peso", "Peso líquido", "N", suffix=" g"),
+    ),
+    products=(
+        _p("Café Amanhecer", "cafes", 3890, 80, 260, "Notas de rapadura e laranja.", torra="Média", peso="250"),
+        _p("Café Neblina", "cafes", 4490, 60, 260, "Floral e leve, para métodos filtrados.", torra="Clara", peso="250"),
+        _p("Café Fogão a lenha", "cafes", 3490, 90, 520, "Encorpado, como na casa da avó.", torra="Escura", peso="500"),
+        _p("Queijo meia cura", "queijos", 6990, 35, 900, "Trinta dias de maturação.", peso="800"),
+        _p("Queijo canastra curado", "queijos", 11990, 20, 1000, "Noventa dias, casca lavada com café.", peso="900"),
+        _p("Requeijão de corte", "queijos", 3990, 40, 450, "Moreno, raspado do tacho.", peso="400"),
+        _p("Doce de leite", "conservas", 2790, 70, 480, "Só leite e açúcar, quatro horas de fogo.", peso="400"),
+        _p("Goiabada cascão", "conservas", 2490, 65, 620, "Em barra, embrulhada em palha.", peso="600"),
+        _p("Geleia de jabuticaba", "conservas", 2990, 50, 330, "Colhida em setembro, pouco açúcar.", peso="280"),
+        _p("Antepasto de berinjela", "conservas", 2690, 45, 340, "Com passas e castanhas.", peso="280"),
+    ),
+    payments=(PIX, BOLETO),
+    shippings=(
+        ShippingWay("refrigerada", "Entrega refrigerada", "2 a 4 dias úteis", 2490, per_kg=390, free_from=25000),
+    ),
+    customers=6,
+    orders={"O": 1, "P": 2, "C": 4, "I": 1},
+    reviews=5,
+)

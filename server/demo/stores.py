@@ -1,0 +1,94 @@
+"""Say which demo stores there are and who lives in them. Their ids never change, so that whoever wrote one down finds it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from server.demo.assortment import Shop
+from server.demo.casa_ipe import SHOP as CASA_IPE
+from server.demo.population import cpf
+from server.demo.serra_alta import SHOP as SERRA_ALTA
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """Somebody with an account whose credentials are printed; `key` names it in the JSON."""
+
+    key: str
+    email: str
+    name: str
+    user_type: str
+    status: str = "A"
+    verified: bool = True
+    cpf: str | None = None
+    privileges: tuple[str, ...] = ()
+    has_api_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DemoStore:
+    """A store of the demo; `status` is `A`, `S` suspended or `M` in maintenance. The first persona owns it."""
+
+    key: str
+    public_id: UUID
+    name: str
+    host: str
+    status: str = "A"
+    message: str | None = None
+    shop: Shop | None = None
+    domain: str = ""
+    personas: tuple[Persona, ...] = ()
+
+
+SHARED_CPF = cpf(529_982_247)
+
+DEMO = DemoStore(
+    "demo",
+    UUID("0198f0de-0000-7000-8000-00000000cafe"),
+    "Casa Ipê",
+    "demo.localhost",
+    shop=CASA_IPE,
+    domain="casaipe.example",
+    personas=(
+        Persona("admin", "admin@demo.example", "Helena Prado", "A", has_api_key=True),
+        Persona(
+            "staff", "staff@demo.example", "Otávio Lins", "A", privileges=("view_orders",), has_api_key=True
+        ),
+        Persona("vendor", "vendor@demo.example", "Rita Mandacaru", "V", has_api_key=True),
+        Persona("customer", "customer@demo.example", "Marta Cordeiro", "C", cpf=cpf(301_456_782)),
+        Persona("unverified", "unverified@demo.example", "Nilo Pacheco", "C", verified=False),
+        Persona("disabled", "disabled@demo.example", "Dora Siqueira", "C", status="D"),
+        Persona("pending", "pending@demo.example", "Raul Monteiro", "C", status="P"),
+        Persona("shared_a", "irma@shared.example", "Iara Valente", "C", cpf=SHARED_CPF),
+        Persona("shared_b", "irmao@shared.example", "Ivo Valente", "C", cpf=SHARED_CPF),
+    ),
+)
+OTHER = DemoStore(
+    "other_store",
+    UUID("0198f0de-0000-7000-8000-00000000c0de"),
+    "Empório Serra Alta",
+    "other.localhost",
+    shop=SERRA_ALTA,
+    domain="serraalta.example",
+    personas=(Persona("admin", "admin@other.example", "Caetano Brum", "A", has_api_key=True),),
+)
+SUSPENDED = DemoStore(
+    "suspended_store",
+    UUID("0198f0de-0000-7000-8000-00000000dead"),
+    "Livraria Maré Baixa",
+    "suspended.localhost",
+    status="S",
+)
+MAINTENANCE = DemoStore(
+    "maintenance_store",
+    UUID("0198f0de-0000-7000-8000-00000000f1ca"),
+    "Bicicletaria Pedra Lisa",
+    "maintenance.localhost",
+    status="M",
+    message="Estamos arrumando as prateleiras. Voltamos amanhã cedo.",
+)
+STORES = (DEMO, OTHER, SUSPENDED, MAINTENANCE)
+
+PLATFORM_EMAIL = "operator@platform.example"
+PLATFORM_NAME = "Operação da plataforma"

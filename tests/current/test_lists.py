@@ -1,0 +1,314 @@
+"""What all lists of the administrative routes share: envelope, pages, filters, sorts, and how many statements they take."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from kernel.scope import Store
+from tests.current import kit
+from tests.current.kit import Caller
+
+ADMIN = "/api/v1/admin"
+COLLECTIONS = ("products", "categories", "orders", "users", "customers")
+DATED = ("products", "orders", "users", "customers")
+MAKERS = {
+    "products": kit.add_product,
+    "categories": kit.add_category,
+    "orders": kit.add_order,
+    "users": kit.add_user,
+    "customers": kit.add_user,
+}
+
+
+async def _fill(store: Store, collection: str, number: int) -> list[str]:
+    """Put so many records into the store, oldest first; give their ids."""
+    start = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    return [
+        (await MAKERS[collection](store, created_at=start + timedelta(days=day))).id for day in range(number)
+    ]
+
+
+async def _ids(admin: Caller, collection: str, **query) -> list[str]:
+    answer = await admin.get(f"{ADMIN}/{collection}", **query)
+    assert answer.status == 200, answer
+    return [record["id"] for record in answer.body[collection]]
+
+
+@pytest.mark.parametrize("collection", [name for name in COLLECTIONS if name != "users"])
+async def test_an_empty_list(admin: Caller, collection: str) -> None:
+    answer = await admin.get(f"{ADMIN}/{collection}")
+    assert (answer.status, answer.body) == (200, {collection: [], "total": 0, "page": 1, "per_page": 20})
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS)
+async def test_pages_follow_each_other(admin: Caller, collection: str) -> None:
+    await _fill(admin.store, collection, 7)
+    total = 8 if collection == "users" else 7
+    seen: list[str] = []
+    for page in (1, 2, 3, 4):
+        answer = (await admin.get(f"{ADMIN}/{collection}", page=page, per_page=3)).body
+        assert set(answer) == {collection, "total", "page", "per_page"}
+        assert (answer["total"], answer["page"], answer["per_page"]) == (total, page, 3)
+        seen += [record["id"] for record in answer[collection]]
+    assert len(seen) == len(set(seen)) == total
+
+
+@pytest.mark.parametrize("collection", DATED)
+async def test_the_newest_come_first(admin: Caller, collection: str) -> None:
+    made = await _fill(admin.store, collection, 3)
+    assert [id for id in await _ids(admin, collection) if id in made] == made[::-1]
+    assert [id for id in await _ids(admin, collection, sort_order="asc") if id in made] == made
+    assert [id for id in await _ids(admin, collection, sort_by="created_at") if id in made] == made
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS)
+@pytest.mark.parametrize(
+    "given, used", [("1", 1), ("100", 100), ("101", 100), ("5000", 100), ("9" * 30, 100), ("007", 7)]
+)
+async def test_the_applied_page_size_is_told(admin: Caller, collection: str, given: str, used: int) -> None:
+    answer = await admin.get(f"{ADMIN}/{collection}", per_page=given)
+    assert (answer.status, answer.body["per_page"]) == (200, used)
+
+
+async def test_a_hundred_records_fit_on_a_page(admin: Caller) -> None:
+    async with kit.database.across_stores():
+        pass
+    await kit.execute(
+        admin.store,
+        """insert into products (tenant_id, public_id, name, slug, price_cents)
+        select $1, gen_random_uuid(), 'P' || n, 'p' || n, n from generate_series(1, 120) n""",
+        admin.store.id,
+    )
+    assert len(await _ids(admin, "products", per_page="250")) == 100
+    assert len(await _ids(admin, "products", per_page="100", page=2)) == 20
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS)
+@pytest.mark.parametrize("name", ["page", "per_page"])
+@pytest.mark.parametrize("given", ["0", "-1", "abc", "1.5", "1e3", "", " ", "+1", "٣", "0x10", "null", "1 2"])
+async def test_a_page_that_is_no_number_from_1_is_refused(
+    admin: Caller, collection: str, name: str, given: str
+) -> None:
+    answer = await admin.get(f"{ADMIN}/{collection}", **{name: given})
+    assert answer.status == 400
+    assert set(answer.body) == {"error", "detail"}
+    assert answer.body["error"] == f"invalid {name}"
+    assert f"{name} is" in answer.body["detail"]
+
+
+@pytest.mark.parametrize("given", ["2147483648", "9" * 19, "9" * 5000])
+async def test_a_page_beyond_all_pages_is_refused(admin: Caller, given: str) -> None:
+    answer = await admin.get(f"{ADMIN}/products", page=given)
+    assert (answer.status, answer.body["error"]) == (400, "invalid page")
+
+
+async def test_a_page_after_the_last_is_empty(admin: Caller) -> None:
+    await _fill(admin.store, "products", 1)
+    answer = (await admin.get(f"{ADMIN}/products", page=2_147_483_647, per_page=100)).body
+    assert (answer["products"], answer["total"], answer["page"]) == ([], 1, 2_147_483_647)
+
+
+@pytest.mark.parametrize(
+    "collection, query",
+    [
+        *((collection, {"status": "ZZ"}) for collection in COLLECTIONS),
+        *((collection, {"status": "Z"}) for collection in COLLECTIONS),
+        *((collection, {"sort_by": "password_hash"}) for collection in COLLECTIONS),
+        *((collection, {"sort_by": "name; drop table users"}) for collection in COLLECTIONS),
+        *((collection, {"sort_order": "up"}) for collection in COLLECTIONS),
+        *((collection, {"sort_by": "created_at", "sort_order": "descending"}) for collection in COLLECTIONS),
+        *((collection, {"created_after": "yesterday"}) for collection in DATED),
+        *((collection, {"created_after": "2026-02-30"}) for collection in DATED),
+        *((collection, {"created_before": "2026-13-01"}) for collection in DATED),
+        *((collection, {"created_before": "01/02/2026"}) for collection in DATED),
+        *((collection, {"created_before": "2026-1-1"}) for collection in DATED),
+        *((collection, {"created_before": "0000-00-00"}) for collection in DATED),
+        *((collection, {"created_after": "20260101"}) for collection in DATED),
+    ],
+)
+async def test_a_wrong_parameter_is_named(admin: Caller, collection: str, query: dict) -> None:
+    answer = await admin.get(f"{ADMIN}/{collection}", **query)
+    assert answer.status == 400, answer
+    assert set(answer.body) == {"error", "detail"}
+    assert answer.body["error"] == f"invalid {list(query)[-1]}"
+
+
+async def test_the_detail_says_what_was_expected(admin: Caller) -> None:
+    assert (await admin.get(f"{ADMIN}/products", status="X")).body["detail"] == (
+        "status is 'X'; expected one of A, D, H, P"
+    )
+    assert (await admin.get(f"{ADMIN}/products", sort_by="color")).body["detail"] == (
+        "sort_by is 'color'; expected one of created_at, updated_at, name, sku, status, price_cents, stock, id"
+    )
+    assert (await admin.get(f"{ADMIN}/orders", sort_order="x")).body["detail"] == (
+        "sort_order is 'x'; expected one of asc, desc"
+    )
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS)
+async def test_parameters_that_are_empty_or_unknown_are_ignored(admin: Caller, collection: str) -> None:
+    names = ["search", "status", "category_id", "customer_id", "parent_id", "role", "sort_by", "sort_order"]
+    names += ["created_after", "created_before", "limit", "offset", "color"]
+    assert (await admin.get(f"{ADMIN}/{collection}", **dict.fromkeys(names, ""))).status == 200
+    assert (await admin.get(f"{ADMIN}/{collection}", color="blue", limit="-5")).status == 200
+
+
+@pytest.mark.parametrize("collection", DATED)
+async def test_dates_include_their_day(admin: Caller, collection: str) -> None:
+    made = await _fill(admin.store, collection, 4)
+    assert set(await _ids(admin, collection, created_after="2026-01-02")) & set(made) == set(made[1:])
+    assert set(await _ids(admin, collection, created_before="2026-01-02")) == set(made[:2])
+    assert await _ids(admin, collection, created_after="2026-01-02", created_before="2026-01-02") == [made[1]]
+    assert await _ids(admin, collection, created_after="2026-01-03", created_before="2026-01-02") == []
+    ends = {"created_after": "0001-01-01", "created_before": "9999-12-31"}
+    assert set(made) <= set(await _ids(admin, collection, **ends))
+
+
+async def test_products_are_filtered(admin: Caller, other_store: Store) -> None:
+    store = admin.store
+    category, other = await kit.add_category(store), await kit.add_category(store)
+    foreign = await kit.add_category(other_store)
+    shoe = await kit.add_product(store, name="Calçado Infantil", sku="CAL-9", category_id=category.number)
+    await kit.put(store, "product_categories", product_id=shoe.number, category_id=category.number)
+    await kit.add_product(store, name="Boné", status="D")
+    assert await _ids(admin, "products", search="calcado") == [shoe.id]
+    assert await _ids(admin, "products", search="CAL-9") == [shoe.id]
+    assert await _ids(admin, "products", search="nada") == []
+    assert await _ids(admin, "products", status="active") == [shoe.id]
+    assert await _ids(admin, "products", category_id=category.id) == [shoe.id]
+    for nothing in (other.id, kit.NOBODY, "abc", "-1", "9" * 400, foreign.id, str(foreign.number)):
+        assert await _ids(admin, "products", category_id=nothing) == []
+    assert await _ids(admin, "products", search="calcado", status="D") == []
+
+
+async def test_categories_are_filtered(admin: Caller) -> None:
+    top = await kit.add_category(admin.store, name="Vestuário")
+    below = await kit.add_category(admin.store, name="Camisetas", parent_id=top.number, status="H")
+    assert await _ids(admin, "categories", search="vestuario") == [top.id]
+    assert await _ids(admin, "categories", status="hidden") == [below.id]
+    assert await _ids(admin, "categories", parent_id=top.id) == [below.id]
+    assert await _ids(admin, "categories", parent_id="0") == [top.id]
+    assert await _ids(admin, "categories", parent_id="abc") == []
+
+
+async def test_categories_come_by_position(admin: Caller) -> None:
+    made = [
+        (await kit.add_category(admin.store, name=name, position=5 - place)).id
+        for place, name in enumerate("abc")
+    ]
+    assert await _ids(admin, "categories") == made[::-1]
+    assert await _ids(admin, "categories", sort_order="desc") == made
+    assert await _ids(admin, "categories", sort_by="name") == made
+
+
+async def test_orders_are_filtered(admin: Caller) -> None:
+    customer = await kit.add_user(admin.store)
+    own = await kit.add_order(admin.store, customer, firstname="Bia")
+    paid = await kit.add_order(admin.store, status="P", tracking_code="BR9")
+    assert await _ids(admin, "orders", status="paid") == [paid.id]
+    assert await _ids(admin, "orders", status="o") == [own.id]
+    assert await _ids(admin, "orders", customer_id=customer.id) == [own.id]
+    assert await _ids(admin, "orders", customer_id=kit.NOBODY) == []
+    assert await _ids(admin, "orders", customer_id="abc") == []
+    assert await _ids(admin, "orders", search="bia") == [own.id]
+    assert await _ids(admin, "orders", search=str(paid.number)) == [paid.id]
+    assert await _ids(admin, "orders", search="BR9") == [paid.id]
+
+
+@pytest.mark.parametrize(
+    "collection, field, values",
+    [
+        ("products", "name", ["Água", "bola", "Casa"]),
+        ("products", "sku", ["a", "b", "c"]),
+        ("products", "status", ["A", "D", "H"]),
+        ("products", "price_cents", [1, 20, 300]),
+        ("categories", "position", [1, 2, 3]),
+        ("categories", "name", ["A", "B", "C"]),
+        ("orders", "status", ["C", "D", "P"]),
+        ("orders", "total_cents", [1, 20, 300]),
+        ("users", "email", ["a@a.aa", "b@b.bb", "c@c.cc"]),
+    ],
+)
+async def test_lists_are_sorted_both_ways(
+    caller, store: Store, collection: str, field: str, values: list
+) -> None:
+    admin = await caller("view_products", "view_catalog", "view_orders", "view_users", email="zz@zz.zz")
+    order = [values[1], values[2], values[0]]
+    made = {value: (await MAKERS[collection](store, **{field: value})).id for value in order}
+    wanted = [made[value] for value in values]
+    ascending = [id for id in await _ids(admin, collection, sort_by=field) if id in wanted]
+    assert ascending == wanted
+    for direction in ("desc", "DESC"):
+        found = await _ids(admin, collection, sort_by=field, sort_order=direction)
+        assert [id for id in found if id in wanted] == wanted[::-1]
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS)
+async def test_every_offered_sort_works(admin: Caller, collection: str) -> None:
+    made = await _fill(admin.store, collection, 2)
+    refused = (await admin.get(f"{ADMIN}/{collection}", sort_by="?")).body["detail"]
+    offered = refused.partition("one of ")[2].split(", ")
+    assert "created_at" in offered
+    for field in offered:
+        assert set(made) <= set(await _ids(admin, collection, sort_by=field))
+
+
+@pytest.mark.parametrize(
+    "search", ["'", '"', "\\", "%", "_", "a:*", "a & b | !c", "<->", "☃", "x" * 5000, "((", "a\tb"]
+)
+@pytest.mark.parametrize("collection", COLLECTIONS)
+async def test_a_search_is_words_whatever_they_are(admin: Caller, collection: str, search: str) -> None:
+    assert (await admin.get(f"{ADMIN}/{collection}", search=search)).status == 200
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "search=%00",
+        "search=%FF",
+        "search=%ED%A0%80",
+        "page=1&page=x",
+        "=&&&",
+        "a[]=1",
+        "search=" + "%25" * 900,
+    ],
+)
+async def test_odd_queries_are_answered(admin: Caller, collection: str, query: str) -> None:
+    from yarl import URL
+
+    answer = await admin.get(URL(f"{ADMIN}/{collection}?{query}", encoded=True))
+    assert answer.status in (200, 400)
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS)
+async def test_the_number_of_statements_does_not_grow_with_the_rows(admin: Caller, collection: str) -> None:
+    most = {"products": 4, "categories": 2, "orders": 3, "users": 2, "customers": 2}
+    category = await kit.add_category(admin.store)
+    await kit.put(
+        admin.store, "product_images", product_id=(await kit.add_product(admin.store)).number, url="/a.png"
+    )
+    await _fill(admin.store, collection, 2)
+    if collection == "products":
+        await kit.execute(admin.store, "update products set category_id = $1", category.number)
+    few = await admin.get(f"{ADMIN}/{collection}")
+    await _fill(admin.store, collection, 25)
+    many = await admin.get(f"{ADMIN}/{collection}", per_page=100)
+    assert len(many.body[collection]) > len(few.body[collection])
+    assert few.statements == many.statements == most[collection]
+
+
+@pytest.mark.parametrize(
+    "collection, most", [("products", 3), ("categories", 1), ("orders", 2), ("users", 1), ("customers", 1)]
+)
+async def test_a_single_record_takes_a_statement_a_level(admin: Caller, collection: str, most: int) -> None:
+    made = await MAKERS[collection](admin.store)
+    answer = await admin.get(f"{ADMIN}/{collection}/{made.id}")
+    assert answer.status == 200
+    assert answer.statements <= most
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS)
+async def test_lists_answer_head(admin: Caller, collection: str) -> None:
+    answer = await admin.ask("HEAD", f"{ADMIN}/{collection}")
+    assert (answer.status, answer.raw) == (200, b"")

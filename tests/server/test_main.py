@@ -1,0 +1,193 @@
+"""Starting and stopping: sockets, health, the order of shutdown, and a whole server with its own PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import aiohttp
+import orjson
+import pytest
+from aiohttp import web
+
+from kernel.settings import SettingError, Settings
+from rest_facade.responses import json_response
+from rest_facade.routing import Needs, Route
+from server.app import HEALTH
+from server.sockets import addresses_of, open_sockets
+from tests.server.serving import serving
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+# --- Sockets ---------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def opened(settings: Settings):
+    sockets = open_sockets(settings)
+    try:
+        yield sockets
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def test_development_listens_on_loopback_only_with_one_port_for_all_addresses():
+    with opened(Settings(port=0)) as sockets:
+        names = [each.getsockname()[0] for each in sockets]
+        assert names[0] == "127.0.0.1"
+        assert set(names) <= {"127.0.0.1", "::1"}
+        assert len({each.getsockname()[1] for each in sockets}) == 1
+        port = sockets[0].getsockname()[1]
+        assert addresses_of(sockets)[0] == f"http://127.0.0.1:{port}"
+
+
+def test_a_port_that_is_taken_is_named_in_one_line():
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(SettingError, match=f"^PORT is {port}, which is taken by another program"):
+            open_sockets(Settings(port=port))
+
+
+@pytest.mark.parametrize("address", ["192.0.2.1", "no.such.host.invalid"])
+def test_an_address_that_is_not_this_machines_is_named(address):
+    with pytest.raises(
+        SettingError, match=rf"^VITRINE_BIND is '{address}'; expected an address of this machine"
+    ):
+        open_sockets(Settings(port=0, bind=(address,)))
+
+
+# --- Health ----------------------------------------------------------------------------------------------------------
+
+
+async def test_live_is_always_200():
+    async def broken():
+        raise AssertionError("not asked")
+
+    async with serving(checks=broken) as server:
+        assert (await server.get("/health/live")).said == (200, {"status": "ok"})
+
+
+async def test_ready_is_200_when_every_check_passes_and_says_which_one_does_not():
+    state = {"database": True, "migrations": True}
+    asked = []
+
+    async def checks():
+        asked.append(1)
+        return dict(state)
+
+    async with serving(checks=checks) as server:
+        good = await server.get("/health/ready")
+        assert good.said == (
+            200,
+            {"status": "ok", "checks": {"serving": "ok", "database": "ok", "migrations": "ok"}},
+        )
+        state["database"] = False
+        await asyncio.gather(*(server.get("/health/ready") for _ in range(10)))
+        assert len(asked) == 1  # remembered for a second, for everybody may ask
+        await asyncio.sleep(1.05)
+        bad = await server.get("/health/ready")
+        assert bad.status == 503
+        assert bad.json["status"] == "unavailable"
+        assert bad.json["checks"]["database"] == "failed"
+
+
+async def test_ready_says_no_when_the_checks_hang_and_when_the_server_stops(monkeypatch):
+    monkeypatch.setattr("server.health.CHECK_SECONDS", 0.1)
+
+    async def hanging():
+        await asyncio.sleep(30)
+
+    async with serving(checks=hanging) as server:
+        assert (await server.get("/health/ready")).status == 503
+    async with serving() as server:
+        assert (await server.get("/health/ready")).status == 200
+        server.app[HEALTH].stopping = True
+        stopping = await server.get("/health/ready")
+        assert (stopping.status, stopping.json["checks"]) == (503, {"serving": "failed"})
+        assert (await server.get("/health/live")).status == 200
+
+
+# --- Stopping --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_request_under_way_finishes_while_the_server_stops():
+    begun = asyncio.Event()
+
+    async def slow(request: web.Request) -> web.Response:
+        begun.set()
+        await asyncio.sleep(0.3)
+        return json_response({"finished": True})
+
+    context = serving(Route("GET", "/api/v1/slow", slow, Needs.NOTHING))
+    server = await context.__aenter__()
+    asking = asyncio.create_task(server.get("/api/v1/slow"))
+    await begun.wait()
+    stopping = asyncio.create_task(asyncio.wait_for(_leave(context, asking), 10))
+    assert (await asking).said == (200, {"finished": True})
+    await stopping
+
+
+async def _leave(context, asking):
+    # The client closes its connections when the context ends: let the answer arrive first.
+    await asyncio.sleep(0)
+    await asyncio.wait([asking])
+    await context.__aexit__(None, None, None)
+
+
+# --- The whole -------------------------------------------------------------------------------------------------------
+
+PROGRAM = """
+import asyncio, sys
+from kernel import logging
+from kernel.settings import Settings
+from server.main import run
+logging.configure(development=True, human=False)
+run(Settings.from_environment({"VITRINE_DATA_DIR": sys.argv[1], "PORT": "0"}), on_ready=lambda at: print(at[0], flush=True))
+"""
+
+
+@pytest.mark.slow
+async def test_the_server_starts_with_nothing_set_serves_and_stops_on_sigterm(tmp_path):
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PROGRAM, str(tmp_path / "data"),
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)},
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        async with asyncio.timeout(120):
+            address = (await process.stdout.readline()).decode().strip()
+        assert address.startswith("http://127.0.0.1:"), (await process.communicate())[1].decode()
+        async with aiohttp.ClientSession(address) as client:
+            async with client.get("/health/ready") as ready:
+                assert (ready.status, (await ready.json())["checks"]) == (
+                    200,
+                    {"serving": "ok", "database": "ok", "migrations": "ok"},
+                )
+            credential = {"Authorization": "Bearer ÿ".encode("latin-1").decode("latin-1")}
+            for path, headers in (("/graphql", {}), ("/graphql", {"X-Tenant-ID": "x", **credential})):
+                async with client.post(path, json={"query": "{x}"}, headers=headers) as answer:
+                    assert (answer.status, (await answer.json())["error"]) == (404, "tenant not found")
+        process.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(60):
+            _, logged = await process.communicate()
+        assert process.returncode == 0
+        events = [orjson.loads(line)["event"] for line in logged.splitlines()]
+        assert events.index("serving") < events.index("stopping")
+        assert "development: only this machine can call; set VITRINE_BIND to be reached from others" in events
+        assert (tmp_path / "data" / "secret_key").is_file()
+        assert not (tmp_path / "data" / "postgres" / "data" / "postmaster.pid").exists()
+    finally:
+        if process.returncode is None:
+            process.terminate()
+            await process.wait()
