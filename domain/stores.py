@@ -23,7 +23,7 @@ from domain.store_settings import STORE_SETTINGS as STORE_SETTINGS
 from domain.store_settings import setting as setting
 from kernel.errors import Conflict, TenantNotFound, ValidationFailed
 from kernel.ids import parse_reference, uuid7
-from kernel.scope import Scope, Store
+from kernel.scope import Scope, Store, entered
 from kernel.text import Malformed, shown
 from models.database import AcrossStores, UniqueViolation, across_stores, execute, transaction, value
 
@@ -251,7 +251,8 @@ async def set_gateway_secret(scope: Scope, secret: str) -> None:
 
 async def gateway_secret(scope: Scope) -> str | None:
     """Give the key that signs the gateway's notifications; None where it was emptied."""
-    sealed: bytes | None = await value(_GATEWAY_SECRET, scope.store.id)
+    with entered(scope):
+        sealed: bytes | None = await value(_GATEWAY_SECRET, scope.store.id)
     return decrypt(GATEWAY_PURPOSE, sealed).decode() if sealed else None
 
 

@@ -175,7 +175,9 @@ class Conflict(Refusal):
     code = "CONFLICT"
     status = 409
 
-    def __init__(self, message: str, *, reason: str | None = None, details: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, message: str, *, reason: str | None = None, details: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(message, details=details)
         self.reason = reason
 
@@ -186,7 +188,9 @@ class RuleViolation(Refusal):
     code = "RULE_VIOLATION"
     status = 422
 
-    def __init__(self, message: str, *, reason: str | None = None, details: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, message: str, *, reason: str | None = None, details: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(message, details=details)
         self.reason = reason
 
@@ -222,7 +226,9 @@ class AccountLocked(RateLimited):
 
     def __init__(self, retry_after: int) -> None:
         super().__init__(
-            f"too many wrong attempts; try again in {retry_after} seconds", retry_after=retry_after, message="account_locked"
+            f"too many wrong attempts; try again in {retry_after} seconds",
+            retry_after=retry_after,
+            message="account_locked",
         )
 
 

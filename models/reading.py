@@ -247,7 +247,12 @@ def after_cursor(entity: Entity, sort: str | None, cursor: str) -> Where:
     try:
         decoded = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         made_for, key, row_id = decoded
-        if made_for != name or not isinstance(row_id, int) or isinstance(row_id, bool) or not -(2**63) <= row_id < 2**63:
+        if (
+            made_for != name
+            or not isinstance(row_id, int)
+            or isinstance(row_id, bool)
+            or not -(2**63) <= row_id < 2**63
+        ):
             raise ValueError
         description, descending = _sort(entity, sort)
         if description.cast == "timestamptz":
@@ -260,7 +265,9 @@ def after_cursor(entity: Entity, sort: str | None, cursor: str) -> Where:
         elif not isinstance(key, str) or "\x00" in key:
             raise ValueError
     except (ValueError, TypeError) as problem:
-        raise ValidationFailed("after is not a cursor of this list", field="after", code="invalid") from problem
+        raise ValidationFailed(
+            "after is not a cursor of this list", field="after", code="invalid"
+        ) from problem
     comparison = "<" if descending else ">"
     return Where(f"({description.sql}, t.id) {comparison} ({{}}, {{}})", (key, row_id))
 
@@ -297,7 +304,9 @@ def _conditions(scope: Scope, entity: Entity, statement: _Statement, conditions:
 class _LevelReader:
     """Read one level: render its columns, turn records into rows, then read the relations below."""
 
-    def __init__(self, scope: Scope, selection: Selection, statement: _Statement, lead: Sequence[str] = ()) -> None:
+    def __init__(
+        self, scope: Scope, selection: Selection, statement: _Statement, lead: Sequence[str] = ()
+    ) -> None:
         self.scope = scope
         self.selection = selection
         self.refused: dict[str, Refusal] = {}
@@ -384,7 +393,9 @@ async def _attach_one(scope: Scope, child: Child, link: ToOne, parents: list[Row
         parent[target] = by_id.get(parent[source])
 
 
-def _conditions_shown(scope: Scope, entity: Entity, statement: _Statement, conditions: Iterable[Where]) -> str:
+def _conditions_shown(
+    scope: Scope, entity: Entity, statement: _Statement, conditions: Iterable[Where]
+) -> str:
     parts = ["t.tenant_id = $1"]
     visible = entity.visible(scope)
     if visible is not None:
@@ -446,7 +457,9 @@ def refers_to(column: str, table: str) -> Callable[[Any], Where]:
         uuids = [item for item in values if not isinstance(item, int)]
         if not uuids:
             return Where(f"{column} = ANY({{}}::bigint[])", (numbers,))
-        found = f"SELECT x.id FROM {table} x WHERE x.tenant_id = {{tenant}} AND x.public_id = ANY({{}}::uuid[])"
+        found = (
+            f"SELECT x.id FROM {table} x WHERE x.tenant_id = {{tenant}} AND x.public_id = ANY({{}}::uuid[])"
+        )
         if not numbers:
             return Where(f"{column} IN ({found})", (uuids,))
         return Where(f"{column} = ANY({{}}::bigint[]) OR {column} IN ({found})", (numbers, uuids))

@@ -24,13 +24,24 @@ from schema.scalars import Ident
 from schema.types.catalog import Category, Feature, Product
 
 _READ_CATEGORIES = Access(
-    privileges=("view_catalog",), app_scope="read_categories", vendor=True, customer=True, storefront="storefront:read"
+    privileges=("view_catalog",),
+    app_scope="read_categories",
+    vendor=True,
+    customer=True,
+    storefront="storefront:read",
 )
 _READ_FEATURES = Access(
-    privileges=("view_catalog",), app_scope="read_products", vendor=True, customer=True, storefront="storefront:read"
+    privileges=("view_catalog",),
+    app_scope="read_products",
+    vendor=True,
+    customer=True,
+    storefront="storefront:read",
 )
 _WRITE_PRODUCTS = Access(
-    privileges=("manage_products",), app_scope="write_products", vendor=True, note="A vendor writes its own products only."
+    privileges=("manage_products",),
+    app_scope="write_products",
+    vendor=True,
+    note="A vendor writes its own products only.",
 )
 _WRITE_CATEGORIES = Access(privileges=("manage_catalog",), app_scope="write_categories")
 _WRITE_FEATURES = Access(privileges=("manage_catalog",), app_scope="write_products")
@@ -48,7 +59,9 @@ class ErrorPolicy(Enum):
     """Choose between all or nothing and the good rows."""
 
     REJECT_ALL = strawberry.enum_value("REJECT_ALL", description="One wrong row refuses them all.")
-    REJECT_FAILED = strawberry.enum_value("REJECT_FAILED", description="Wrong rows are refused, the others are written.")
+    REJECT_FAILED = strawberry.enum_value(
+        "REJECT_FAILED", description="Wrong rows are refused, the others are written."
+    )
 
 
 @part("FieldError", "What is wrong with a field.", access=INHERITED)
@@ -82,7 +95,8 @@ def _product(input: Any) -> dict[str, Any]:
     given = renamed(input, _PRODUCT_WORDS)
     if given.get("features") is not None:
         given["features"] = [
-            {_FEATURE_VALUE_WORDS.get(name, name): value for name, value in feature.items()} for feature in given["features"]
+            {_FEATURE_VALUE_WORDS.get(name, name): value for name, value in feature.items()}
+            for feature in given["features"]
         ]
     return given
 
@@ -118,23 +132,31 @@ class CatalogMutations:
         """Change a product."""
         scope = info.context.scope
         with words(_PRODUCT_WORDS):
-            changed = await products.update_product(scope, id, _product(input), check_sku=scope.family != "legacy")
+            changed = await products.update_product(
+                scope, id, _product(input), check_sku=scope.family != "legacy"
+            )
         return await shown(info, PRODUCTS, changed)
 
     @root(_WRITE_PRODUCTS, "Delete a product; what orders show of it stays. Fires `product.deleted`.")
     async def product_delete(self, info: Info, id: Ident) -> DeletedRecord:
         """Delete a product."""
         await products.delete_product(info.context.scope, id)
-        return deleted(id)  # type: ignore[no-any-return]
+        return deleted(id)
 
-    @root(_WRITE_PRODUCTS, "Make or change up to 500 products at once; each row is found by `id`, else by `sku` within the vendor.")
+    @root(
+        _WRITE_PRODUCTS,
+        "Make or change up to 500 products at once; each row is found by `id`, else by `sku` within the vendor.",
+    )
     async def product_bulk_upsert(
         self, info: Info, rows: list[ProductUpsertInput], error_policy: ErrorPolicy = ErrorPolicy.REJECT_ALL
     ) -> list[BulkResult]:
         """Make or change many products."""
         scope = info.context.scope
         results = await products.bulk_upsert_products(
-            scope, [_product(row) for row in rows], error_policy=error_policy.value, check_sku=scope.family != "legacy"
+            scope,
+            [_product(row) for row in rows],
+            error_policy=str(error_policy.value),
+            check_sku=scope.family != "legacy",
         )
         written = [result.id for result in results if result.id is not None]
         found = await reading.many(scope, _IDS, conditions=[named(written)], limit=len(written))
@@ -159,7 +181,7 @@ class CatalogMutations:
     async def category_delete(self, info: Info, id: Ident) -> DeletedRecord:
         """Delete a category."""
         await categories.delete_category(info.context.scope, id)
-        return deleted(id)  # type: ignore[no-any-return]
+        return deleted(id)
 
     @root(_WRITE_FEATURES, "Make a feature.")
     async def feature_create(self, info: Info, input: FeatureInput) -> Feature | None:
@@ -179,7 +201,7 @@ class CatalogMutations:
     async def feature_delete(self, info: Info, id: Ident) -> DeletedRecord:
         """Delete a feature."""
         await features.delete_feature(info.context.scope, id)
-        return deleted(id)  # type: ignore[no-any-return]
+        return deleted(id)
 
 
 def _bulk_result(result: products.RowResult, public_ids: Mapping[int, UUID]) -> Row:

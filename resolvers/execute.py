@@ -66,7 +66,9 @@ def _add(kept: dict[str, Any], name: str, node: Any, file: str) -> None:
     kept[name] = node
 
 
-def _prepared(schema: Any, node: OperationDefinitionNode, fragments: Mapping[str, FragmentDefinitionNode]) -> Operation:
+def _prepared(
+    schema: Any, node: OperationDefinitionNode, fragments: Mapping[str, FragmentDefinitionNode]
+) -> Operation:
     from graphql import DocumentNode
 
     needed: dict[str, FragmentDefinitionNode] = {}
@@ -96,7 +98,9 @@ def _prepared(schema: Any, node: OperationDefinitionNode, fragments: Mapping[str
 
 
 def _collect(
-    selection_set: Any, fragments: Mapping[str, FragmentDefinitionNode], needed: dict[str, FragmentDefinitionNode]
+    selection_set: Any,
+    fragments: Mapping[str, FragmentDefinitionNode],
+    needed: dict[str, FragmentDefinitionNode],
 ) -> None:
     for node in selection_set.selections:
         if node.kind == "fragment_spread":
@@ -116,7 +120,9 @@ def authorize(scope: Scope, operation: Operation) -> None:
         access.check(scope)
 
 
-async def execute(scope: Scope, operation: Operation, variables: Mapping[str, Any] | None = None) -> dict[str, Any]:
+async def execute(
+    scope: Scope, operation: Operation, variables: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Execute the operation and give its data.
 
     Raises the refusal behind the first error; a variable of a wrong type is `ValidationFailed`.
@@ -152,7 +158,9 @@ def _as_validation(error: GraphQLError) -> ValidationFailed:
 def _field_named(message: str) -> str | None:
     import re
 
-    found = re.search(r"at '\$?([A-Za-z0-9_.\[\]]+)'", message) or re.search(r"Variable '\$([A-Za-z0-9_]+)'", message)
+    found = re.search(r"at '\$?([A-Za-z0-9_.\[\]]+)'", message) or re.search(
+        r"Variable '\$([A-Za-z0-9_]+)'", message
+    )
     return re.sub(r"\[\d+\]", "", found.group(1)).rsplit(".", 1)[-1] if found else None
 
 

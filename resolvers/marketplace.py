@@ -16,14 +16,22 @@ from schema.scalars import Ident
 from schema.types.marketplace import Review, Vendor
 
 _READ_VENDORS = Access(
-    privileges=("view_marketplace",), app_scope="read_products", vendor=True, customer=True, storefront="storefront:read"
+    privileges=("view_marketplace",),
+    app_scope="read_products",
+    vendor=True,
+    customer=True,
+    storefront="storefront:read",
 )
 _WRITE_VENDORS = Access(privileges=("manage_marketplace",))
 _WRITE_OWN_VENDOR = Access(
-    privileges=("manage_marketplace",), vendor=True, note="A vendor changes only its own company, and of that its contact data."
+    privileges=("manage_marketplace",),
+    vendor=True,
+    note="A vendor changes only its own company, and of that its contact data.",
 )
 _WRITE_REVIEWS = Access(
-    privileges=("manage_products",), customer=True, note="A customer writes, changes and deletes only its own."
+    privileges=("manage_products",),
+    customer=True,
+    note="A customer writes, changes and deletes only its own.",
 )
 
 _VENDOR_WORDS: dict[str, str] = {}
@@ -52,7 +60,7 @@ class MarketplaceMutations:
     async def vendor_delete(self, info: Info, id: Ident) -> DeletedRecord:
         """Delete a vendor."""
         await vendors.delete_vendor(info.context.scope, id)
-        return deleted(id)  # type: ignore[no-any-return]
+        return deleted(id)
 
     @root(_WRITE_REVIEWS, "Write a review of a product.")
     async def review_create(self, info: Info, input: ReviewInput) -> Review | None:
@@ -72,7 +80,7 @@ class MarketplaceMutations:
     async def review_delete(self, info: Info, id: Ident) -> DeletedRecord:
         """Delete a review."""
         await reviews.delete_review(info.context.scope, id)
-        return deleted(id)  # type: ignore[no-any-return]
+        return deleted(id)
 
 
 QUERIES = (

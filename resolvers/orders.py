@@ -26,7 +26,11 @@ _WRITE_OR_VENDOR = Access(
     note="A vendor changes only orders wholly its own, along the table of transitions.",
 )
 
-_WORDS = {"customer_id": "user", "payment_method_id": "payment_method", "shipping_method_id": "shipping_method"}
+_WORDS = {
+    "customer_id": "user",
+    "payment_method_id": "payment_method",
+    "shipping_method_id": "shipping_method",
+}
 _LINE_WORDS = {"product_id": "product"}
 _ALL_WORDS = {**_WORDS, **_LINE_WORDS, "items": "lines"}
 
@@ -35,7 +39,9 @@ def _in_domain_words(input: OrderInput) -> dict[str, Any]:
     given = renamed(input, _WORDS)
     if "items" in given:
         lines = given.pop("items") or []
-        given["lines"] = [{_LINE_WORDS.get(name, name): value for name, value in line.items()} for line in lines]
+        given["lines"] = [
+            {_LINE_WORDS.get(name, name): value for name, value in line.items()} for line in lines
+        ]
     addresses = {
         kind: given.pop(name)
         for kind, name in (("B", "billing_address"), ("S", "shipping_address"))
@@ -64,12 +70,17 @@ class OrderMutations:
             placed = await place.place_order(scope, {**_in_domain_words(input), "origin": _origin(scope)})
         return await shown(info, ORDERS, placed.id)
 
-    @root(_WRITE_OR_VENDOR, "Change an order. New `items` replace all lines, while it is `O` or `B`; totals are computed anew.")
+    @root(
+        _WRITE_OR_VENDOR,
+        "Change an order. New `items` replace all lines, while it is `O` or `B`; totals are computed anew.",
+    )
     async def order_update(self, info: Info, id: Ident, input: OrderInput) -> Order | None:
         """Change an order."""
         scope = info.context.scope
         with words(_ALL_WORDS):
-            changed = await edit.update_order(scope, id, _in_domain_words(input), force=scope.family == "legacy")
+            changed = await edit.update_order(
+                scope, id, _in_domain_words(input), force=scope.family == "legacy"
+            )
         return await shown(info, ORDERS, changed.id)
 
     @root(
@@ -101,11 +112,14 @@ class OrderMutations:
         )
         return await shown(info, ORDERS, moved.id)
 
-    @root(_WRITE, "Cancel an order that holds money or a shipment; delete one that does not. Its stock is released.")
+    @root(
+        _WRITE,
+        "Cancel an order that holds money or a shipment; delete one that does not. Its stock is released.",
+    )
     async def order_delete(self, info: Info, id: Ident) -> DeletedRecord:
         """Cancel or delete an order."""
         await delete.delete_order(info.context.scope, id)
-        return deleted(id)  # type: ignore[no-any-return]
+        return deleted(id)
 
 
 QUERIES = (reads(Order, ORDERS, "order", "orders", connection=True),)

@@ -17,7 +17,11 @@ from schema.scalars import BigInt, Ident
 from schema.types.orders import Payment, PaymentMethod
 
 _READ_METHODS = Access(
-    privileges=("view_payments",), app_scope="read_orders", vendor=True, customer=True, storefront="storefront:read"
+    privileges=("view_payments",),
+    app_scope="read_orders",
+    vendor=True,
+    customer=True,
+    storefront="storefront:read",
 )
 _READ = Access(privileges=("view_payments",), app_scope="read_orders", vendor=True, customer=True)
 _WRITE = Access(privileges=("manage_payments",))
@@ -37,17 +41,21 @@ class PaymentMutations:
         return await shown(info, PAYMENT_METHODS, made)
 
     @root(_WRITE, "Change a way to pay.")
-    async def payment_method_update(self, info: Info, id: Ident, input: PaymentMethodInput) -> PaymentMethod | None:
+    async def payment_method_update(
+        self, info: Info, id: Ident, input: PaymentMethodInput
+    ) -> PaymentMethod | None:
         """Change a payment method."""
         with words(_METHOD_WORDS):
-            changed = await methods.update_payment_method(info.context.scope, id, renamed(input, _METHOD_WORDS))
+            changed = await methods.update_payment_method(
+                info.context.scope, id, renamed(input, _METHOD_WORDS)
+            )
         return await shown(info, PAYMENT_METHODS, changed)
 
     @root(_WRITE, "Delete a way to pay; orders paid with it go on showing it.")
     async def payment_method_delete(self, info: Info, id: Ident) -> DeletedRecord:
         """Delete a payment method."""
         await methods.delete_payment_method(info.context.scope, id)
-        return deleted(id)  # type: ignore[no-any-return]
+        return deleted(id)
 
     @root(_WRITE, "Record money received for an order by hand; the order's status stays.")
     async def payment_record(

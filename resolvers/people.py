@@ -49,7 +49,9 @@ class PeopleMutations:
         made = await accounts.create_user(info.context.scope, renamed(input, _USER_WORDS))
         return await shown(info, USERS, made.id)
 
-    @root(_WRITE_OR_SELF, "Change a user. A new password, type or status ends the user's sessions and tokens.")
+    @root(
+        _WRITE_OR_SELF, "Change a user. A new password, type or status ends the user's sessions and tokens."
+    )
     async def user_update(self, info: Info, id: Ident, input: UserInput) -> User | None:
         """Change a user."""
         changed = await accounts.update_user(info.context.scope, id, renamed(input, _USER_WORDS))
@@ -59,7 +61,7 @@ class PeopleMutations:
     async def user_delete(self, info: Info, id: Ident) -> DeletedRecord:
         """Delete a user."""
         await removal.delete_user(info.context.scope, id)
-        return deleted(id)  # type: ignore[no-any-return]
+        return deleted(id)
 
     @root(_ADMIN_WRITE, "Take all personal data from a user, whose orders stay.")
     async def user_anonymize(self, info: Info, id: Ident) -> User | None:
@@ -91,7 +93,7 @@ class PeopleMutations:
     async def usergroup_delete(self, info: Info, id: Ident) -> DeletedRecord:
         """Delete a usergroup."""
         await usergroups.delete_usergroup(info.context.scope, id)
-        return deleted(id)  # type: ignore[no-any-return]
+        return deleted(id)
 
     @root(_ADMIN_WRITE, "Set a user's place in a group.")
     async def usergroup_membership_set(

@@ -3,7 +3,7 @@
 No postponed annotations here: the resolvers' signatures are made of types that exist only inside the factory.
 """
 
-from typing import Any, Optional
+from typing import Any
 
 import strawberry
 from strawberry import Info
@@ -42,7 +42,7 @@ def reads(
     page_of = page_type(type_, f"{name}Page")
     words = singular.replace("_", " ")
 
-    async def one(info: Info, id: Ident) -> Optional[type_]:  # type: ignore[valid-type]
+    async def one(info: Info, id: Ident) -> type_ | None:  # type: ignore[valid-type]
         named = reference(id)
         if named is None:
             return None
@@ -52,8 +52,8 @@ def reads(
         info: Info,
         page: int = 1,
         per_page: int = DEFAULT_SIZE,
-        filter: Optional[filters] = None,
-        sort: Optional[sorts] = None,
+        filter: filters | None = None,
+        sort: sorts | None = None,
     ) -> page_of:
         window(per_page, 0, MAX_PUBLIC, "per_page")
         window(page, 0, 2**31 - 1, "page")
@@ -76,12 +76,18 @@ def reads(
 
     fields: dict[str, Any] = {
         singular: root(rule, f"One {words} by its id; null when there is none.", internal=internal)(one),
-        plural: root(rule, f"A list of {words} records.", internal=internal)(_list_field(type_, entity, filters, sorts)),
-        f"{singular}_page": root(rule, f"A numbered page of {words} records, with their number.", internal=internal)(page),
+        plural: root(rule, f"A list of {words} records.", internal=internal)(
+            _list_field(type_, entity, filters, sorts)
+        ),
+        f"{singular}_page": root(
+            rule, f"A numbered page of {words} records, with their number.", internal=internal
+        )(page),
     }
     if connection:
         fields[f"{singular}_connection"] = root(
-            rule, f"{words.capitalize()} records page by page; page 500 costs what page 1 costs.", internal=internal
+            rule,
+            f"{words.capitalize()} records page by page; page 500 costs what page 1 costs.",
+            internal=internal,
         )(_connection_field(type_, entity, filters, sorts, name))
     return strawberry.type(type(f"{name}Reads", (), fields))
 
@@ -93,8 +99,8 @@ def _list_field(type_: Any, entity: Entity, filters: Any, sorts: Any) -> Any:
             info: Info,
             limit: int = DEFAULT_SIZE,
             offset: int = 0,
-            filter: Optional[filters] = None,
-            sort: Optional[sorts] = None,
+            filter: filters | None = None,
+            sort: sorts | None = None,
         ) -> list[type_]:
             window(limit, offset, MAX_PUBLIC)
             return await reading.many(
@@ -114,9 +120,9 @@ def _list_field(type_: Any, entity: Entity, filters: Any, sorts: Any) -> Any:
         info: Info,
         limit: int = DEFAULT_SIZE,
         offset: int = 0,
-        status: Optional[letter] = None,  # type: ignore[valid-type]
-        filter: Optional[filters] = None,
-        sort: Optional[sorts] = None,
+        status: letter | None = None,  # type: ignore[valid-type]
+        filter: filters | None = None,
+        sort: sorts | None = None,
     ) -> list[type_]:
         window(limit, offset, MAX_PUBLIC)
         return await reading.many(
@@ -137,9 +143,9 @@ def _connection_field(type_: Any, entity: Entity, filters: Any, sorts: Any, name
     async def connection(  # type: ignore[no-untyped-def]
         info: Info,
         first: int = DEFAULT_SIZE,
-        after: Optional[str] = None,
-        filter: Optional[filters] = None,
-        sort: Optional[sorts] = None,
+        after: str | None = None,
+        filter: filters | None = None,
+        sort: sorts | None = None,
     ) -> connection_of:
         window(first, 0, MAX_PUBLIC, "first")
         order = sort_name(sort)
@@ -147,10 +153,13 @@ def _connection_field(type_: Any, entity: Entity, filters: Any, sorts: Any, name
         if after is not None:
             found.append(reading.after_cursor(entity, order, after))
         wanted = selection_below(info, "edges", "node")
-        keyed = reading.Selection(wanted.entity, (*wanted.columns, *reading.cursor_columns(entity, order)), wanted.children)
+        keyed = reading.Selection(
+            wanted.entity, (*wanted.columns, *reading.cursor_columns(entity, order)), wanted.children
+        )
         rows = await reading.many(info.context.scope, keyed, conditions=found, sort=order, limit=first + 1)
         edges = [
-            Row(cursor=reading.encode_cursor(order or entity.default_sort, row), node=row) for row in rows[:first]
+            Row(cursor=reading.encode_cursor(order or entity.default_sort, row), node=row)
+            for row in rows[:first]
         ]
         return Row(
             edges=edges,

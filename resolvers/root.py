@@ -16,7 +16,17 @@ from schema.fields import INTERNAL, bind
 from schema.scalars import SCALARS
 
 # Each module offers QUERIES and MUTATIONS: classes whose fields become root fields.
-MODULES = ("stores", "catalog", "orders", "people", "marketplace", "payments", "shipping", "sessions", "imports")
+MODULES = (
+    "stores",
+    "catalog",
+    "orders",
+    "people",
+    "marketplace",
+    "payments",
+    "shipping",
+    "sessions",
+    "imports",
+)
 
 
 class InternalSchema(strawberry.Schema):
@@ -40,7 +50,9 @@ def _roots() -> tuple[type, type]:
         mutations += getattr(module, "MUTATIONS", ())
     query = strawberry.type(type("Query", tuple(queries), {}), name="Query", description="What can be asked.")
     mutation = strawberry.type(
-        type("Mutation", tuple(mutations), {}), name="Mutation", description="What can be changed, a transaction each."
+        type("Mutation", tuple(mutations), {}),
+        name="Mutation",
+        description="What can be changed, a transaction each.",
     )
     return query, mutation
 

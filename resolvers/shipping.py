@@ -20,11 +20,18 @@ from schema.scalars import Ident
 from schema.types.orders import Shipment, ShippingMethod
 
 _READ_METHODS = Access(
-    privileges=("view_shipping",), app_scope="read_shipping", vendor=True, customer=True, storefront="storefront:read"
+    privileges=("view_shipping",),
+    app_scope="read_shipping",
+    vendor=True,
+    customer=True,
+    storefront="storefront:read",
 )
 _WRITE_METHODS = Access(privileges=("manage_shipping",), app_scope="write_shipping")
 _WRITE_SHIPMENTS = Access(
-    privileges=("manage_orders",), app_scope="write_orders", vendor=True, note="A vendor ships its own lines only."
+    privileges=("manage_orders",),
+    app_scope="write_orders",
+    vendor=True,
+    note="A vendor ships its own lines only.",
 )
 
 _METHOD_WORDS = {"vendor_id": "vendor"}
@@ -50,19 +57,25 @@ class ShippingMutations:
         return await shown(info, SHIPPING_METHODS, made)
 
     @root(_WRITE_METHODS, "Change a way to deliver.")
-    async def shipping_method_update(self, info: Info, id: Ident, input: ShippingMethodInput) -> ShippingMethod | None:
+    async def shipping_method_update(
+        self, info: Info, id: Ident, input: ShippingMethodInput
+    ) -> ShippingMethod | None:
         """Change a shipping method."""
         with words(_METHOD_WORDS):
-            changed = await methods.update_shipping_method(info.context.scope, id, renamed(input, _METHOD_WORDS))
+            changed = await methods.update_shipping_method(
+                info.context.scope, id, renamed(input, _METHOD_WORDS)
+            )
         return await shown(info, SHIPPING_METHODS, changed)
 
     @root(_WRITE_METHODS, "Delete a way to deliver; orders that travelled with it go on showing it.")
     async def shipping_method_delete(self, info: Info, id: Ident) -> DeletedRecord:
         """Delete a shipping method."""
         await methods.delete_shipping_method(info.context.scope, id)
-        return deleted(id)  # type: ignore[no-any-return]
+        return deleted(id)
 
-    @root(_WRITE_SHIPMENTS, "Record a parcel of an order; without `lines` it holds everything not yet shipped.")
+    @root(
+        _WRITE_SHIPMENTS, "Record a parcel of an order; without `lines` it holds everything not yet shipped."
+    )
     async def shipment_create(self, info: Info, input: ShipmentInput) -> Shipment | None:
         """Record a shipment."""
         order, units, given = _shipment(input)
@@ -84,7 +97,7 @@ class ShippingMutations:
     async def shipment_delete(self, info: Info, id: Ident) -> DeletedRecord:
         """Delete a shipment."""
         await shipments.delete_shipment(info.context.scope, id)
-        return deleted(id)  # type: ignore[no-any-return]
+        return deleted(id)
 
 
 QUERIES = (

@@ -57,7 +57,9 @@ class StoreMutations:
 def _shown(scope: Scope) -> Any:
     store = scope.store
     settings = stores.shown_settings(scope) if scope.actor.holds("view_settings") else None
-    return Row(id=store.public_id, name=store.name, currency=store.currency, status=store.status, settings=settings)
+    return Row(
+        id=store.public_id, name=store.name, currency=store.currency, status=store.status, settings=settings
+    )
 
 
 QUERIES = (StoreQueries,)

@@ -160,7 +160,9 @@ class _Weigher:
                 weight = self._weigh(node.selection_set, False)
                 aliases += weight.aliases
                 if weight.depth > MAX_DEPTH:
-                    raise TooComplex(f"the document is {weight.depth} levels deep; at most {MAX_DEPTH} are allowed")
+                    raise TooComplex(
+                        f"the document is {weight.depth} levels deep; at most {MAX_DEPTH} are allowed"
+                    )
                 if weight.introspection_depth > MAX_INTROSPECTION_DEPTH:
                     raise TooComplex(f"introspection is deeper than {MAX_INTROSPECTION_DEPTH} levels")
         if aliases > MAX_ALIASES:
@@ -189,7 +191,9 @@ class _Weigher:
                 keys.update(part.keys)
         if keys and max(keys.values()) > MAX_REPEATS:
             key, times = keys.most_common(1)[0]
-            raise TooComplex(f"{key} stands {times} times in one selection; at most {MAX_REPEATS} are allowed")
+            raise TooComplex(
+                f"{key} stands {times} times in one selection; at most {MAX_REPEATS} are allowed"
+            )
         return _Weight(depth, deep, aliases, keys)
 
     def _part(self, node: Any, introspection: bool) -> _Weight:
@@ -211,7 +215,10 @@ class _Weigher:
 
 
 def cost_of(
-    schema: GraphQLSchema, prepared: Prepared, operation: OperationDefinitionNode, variables: Mapping[str, Any]
+    schema: GraphQLSchema,
+    prepared: Prepared,
+    operation: OperationDefinitionNode,
+    variables: Mapping[str, Any],
 ) -> int:
     """Compute the static cost of an operation: objects 1, a list multiplies by its size, leaves and introspection 0.
 
@@ -220,7 +227,9 @@ def cost_of(
     """
     assert prepared.document is not None
     fragments = {
-        node.name.value: node for node in prepared.document.definitions if isinstance(node, FragmentDefinitionNode)
+        node.name.value: node
+        for node in prepared.document.definitions
+        if isinstance(node, FragmentDefinitionNode)
     }
     return _Coster(schema, fragments, operation, variables).cost()
 
@@ -265,7 +274,9 @@ class _Coster:
         key = (type_.name, name, size)
         if key not in self.known:
             fragment = self.fragments[name]
-            self.known[key] = self._of(self._narrowed(type_, fragment.type_condition), fragment.selection_set, size)
+            self.known[key] = self._of(
+                self._narrowed(type_, fragment.type_condition), fragment.selection_set, size
+            )
         return self.known[key]
 
     def _narrowed(self, type_: GraphQLObjectType, condition: Any) -> GraphQLObjectType:
@@ -295,7 +306,9 @@ class _Coster:
             described = field.args.get(name)
             if described is None:
                 continue
-            given = next((argument.value for argument in node.arguments or () if argument.name.value == name), None)
+            given = next(
+                (argument.value for argument in node.arguments or () if argument.name.value == name), None
+            )
             value = self._value(given)
             if value is None:
                 default = described.default_value

@@ -98,7 +98,9 @@ def formatted(error: GraphQLError, scope: Scope | None) -> dict[str, Any]:
         shown = {"message": error.message, "extensions": {"code": "VALIDATION_FAILED"}}
     else:
         request_id = scope.request_id if scope else ""
-        log.error("unexpected error in GraphQL", exc_info=error.original_error, extra={"request_id": request_id})
+        log.error(
+            "unexpected error in GraphQL", exc_info=error.original_error, extra={"request_id": request_id}
+        )
         shown = {"message": "an unexpected error occurred", "extensions": {"code": "INTERNAL"}}
     if error.locations:
         shown["locations"] = [{"line": place.line, "column": place.column} for place in error.locations]

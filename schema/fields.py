@@ -61,7 +61,11 @@ Source = ColumnSource | RelationSource | EmbeddedSource
 
 
 def column(
-    sql: ColumnSql | None = None, description: str = "", *, guard: Access | None = None, internal: bool = False
+    sql: ColumnSql | None = None,
+    description: str = "",
+    *,
+    guard: Access | None = None,
+    internal: bool = False,
 ) -> Any:
     """Declare a value of the row: a column's name, or an expression over `t`; without it the field's own name.
 

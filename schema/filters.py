@@ -27,16 +27,23 @@ def filter_input(entity: Entity, name: str) -> Any:
             metadata={INTERNAL: described.internal},
         )
     made = type(name, (), namespace)
-    return strawberry.input(made, name=name, description=f"Narrows a list of {entity.name} records; all that is given must hold.")
+    return strawberry.input(
+        made, name=name, description=f"Narrows a list of {entity.name} records; all that is given must hold."
+    )
 
 
 def sort_enum(entity: Entity, name: str) -> Any:
     """Make the enum of the entity's sorts, each ascending and descending; the id breaks ties."""
     members: dict[str, Any] = {}
     for key, described in entity.sorts.items():
-        members[f"{key.upper()}_ASC"] = strawberry.enum_value(key, description=f"By {described.description}, lowest first.")
-        members[f"{key.upper()}_DESC"] = strawberry.enum_value(f"-{key}", description=f"By {described.description}, highest first.")
-    return strawberry.enum(Enum(name, members), description=f"Orders of a list of {entity.name} records.")
+        members[f"{key.upper()}_ASC"] = strawberry.enum_value(
+            key, description=f"By {described.description}, lowest first."
+        )
+        members[f"{key.upper()}_DESC"] = strawberry.enum_value(
+            f"-{key}", description=f"By {described.description}, highest first."
+        )
+    made: Any = Enum(name, members)  # type: ignore[misc]  # the names are the data
+    return strawberry.enum(made, description=f"Orders of a list of {entity.name} records.")
 
 
 def conditions(entity: Entity, given: Any, status: Any = None) -> list[Where]:

@@ -16,8 +16,12 @@ class PageInfo:
 
     has_next_page: bool = strawberry.field(description="Whether there are records after this page.")
     has_previous_page: bool = strawberry.field(description="Whether there are records before this page.")
-    start_cursor: str | None = strawberry.field(description="The place of the first record, null on an empty page.")
-    end_cursor: str | None = strawberry.field(description="The place of the last record, null on an empty page.")
+    start_cursor: str | None = strawberry.field(
+        description="The place of the first record, null on an empty page."
+    )
+    end_cursor: str | None = strawberry.field(
+        description="The place of the last record, null on an empty page."
+    )
 
 
 def page_type(item: Any, name: str) -> Any:

@@ -165,8 +165,15 @@ _ORDER_WORDS = ", ".join(f"`{x}` {letters.ORDER_LETTERS.name(x)}" for x in lette
 _REVIEWS = letters.LetterTable("status", {"A": ("active", "approved"), "D": ("disabled",), "P": ("pending",)})
 
 SCALARS: dict[object, ScalarDefinition] = {
-    BigInt: _scalar("BigInt", "An integer of up to 64 bits, written as a JSON integer.", _serialize_int, _parse_int64),
-    Time: _scalar("DateTime", "A moment in RFC 3339, UTC, whole seconds: `2026-11-20T18:00:00Z`.", _serialize_time, _parse_time),
+    BigInt: _scalar(
+        "BigInt", "An integer of up to 64 bits, written as a JSON integer.", _serialize_int, _parse_int64
+    ),
+    Time: _scalar(
+        "DateTime",
+        "A moment in RFC 3339, UTC, whole seconds: `2026-11-20T18:00:00Z`.",
+        _serialize_time,
+        _parse_time,
+    ),
     Json: _scalar("JSON", "Any JSON value.", _serialize_json, _parse_json),
     ProductStatus: _letters("ProductStatus", letters.PRODUCT_LETTERS, "The status of a product"),
     CategoryStatus: _letters("CategoryStatus", letters.CATEGORY_LETTERS, "The status of a category"),
@@ -178,7 +185,9 @@ SCALARS: dict[object, ScalarDefinition] = {
     ),
     UserStatus: _letters("UserStatus", letters.USER_LETTERS, "The status of an account"),
     UserType: _letters("UserType", letters.USER_TYPE_LETTERS, "The type of an account"),
-    Role: _scalar("Role", "The role of an account: `admin`, `vendor` or `customer`.", _serialize_role, _parse_role),
+    Role: _scalar(
+        "Role", "The role of an account: `admin`, `vendor` or `customer`.", _serialize_role, _parse_role
+    ),
     UsergroupStatus: _letters("UsergroupStatus", letters.CATEGORY_LETTERS, "The status of a usergroup"),
     UsergroupType: _letters("UsergroupType", letters.USERGROUP_TYPE_LETTERS, "The type of a usergroup"),
     MembershipStatus: _letters("MembershipStatus", letters.MEMBERSHIP_LETTERS, "The status of a membership"),

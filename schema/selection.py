@@ -33,7 +33,7 @@ def selection_below(info: Any, *path: str) -> Selection:
 
     `info` is Strawberry's or graphql-core's. Without any field asked there the selection is empty.
     """
-    raw: GraphQLResolveInfo = getattr(info, "_raw_info", info)
+    raw: GraphQLResolveInfo[Any] = getattr(info, "_raw_info", info)
     walk = _Walk(raw)
     type_, nodes = get_named_type(raw.return_type), list(raw.field_nodes)
     for name in path:
@@ -43,7 +43,7 @@ def selection_below(info: Any, *path: str) -> Selection:
 
 def asked(info: Any, *path: str) -> bool:
     """Tell whether the field at `path` below the one that is being resolved is asked for."""
-    raw: GraphQLResolveInfo = getattr(info, "_raw_info", info)
+    raw: GraphQLResolveInfo[Any] = getattr(info, "_raw_info", info)
     walk = _Walk(raw)
     type_, nodes = get_named_type(raw.return_type), list(raw.field_nodes)
     for name in path:
@@ -52,7 +52,7 @@ def asked(info: Any, *path: str) -> bool:
 
 
 class _Walk:
-    def __init__(self, info: GraphQLResolveInfo) -> None:
+    def __init__(self, info: GraphQLResolveInfo[Any]) -> None:
         self.info = info
 
     def descend(
@@ -97,10 +97,14 @@ class _Walk:
                 target = get_named_type(field.type)
                 limit = None
                 if source.sized:
-                    limit = _checked_limit(get_argument_values(field, group[0], self.info.variable_values)["limit"])
+                    limit = _checked_limit(
+                        get_argument_values(field, group[0], self.info.variable_values)["limit"]
+                    )
                 elif source.single and isinstance(source.link, ToMany):
                     limit = 1
-                children[key] = Child(key, source.link, self.selection(target, group), limit=limit, guard=source.guard)
+                children[key] = Child(
+                    key, source.link, self.selection(target, group), limit=limit, guard=source.guard
+                )
             elif isinstance(source, EmbeddedSource):
                 target = get_named_type(field.type)
                 assert isinstance(target, GraphQLObjectType)

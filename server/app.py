@@ -23,6 +23,8 @@ from server.middleware.pipeline import pipeline
 SETTINGS = web.AppKey("settings", Settings)
 COUNTERS = web.AppKey("counters", Counters)
 HEALTH = web.AppKey("health", Health)
+# Instead of the versions of Python and aiohttp, which only help who looks for known holes.
+SERVER_NAME = "vitrine"
 
 
 def facade_routes() -> list[Route]:
@@ -59,6 +61,7 @@ def create_app(
     app.middlewares.append(pipeline(settings, terms_of, limits, directory, authenticate))
 
     async def put_headers(request: web.Request, response: web.StreamResponse) -> None:
+        response.headers[hdrs.SERVER] = SERVER_NAME
         request_id.put(request, response)
         rates.put(request, response)
         terms = terms_of.get(request.match_info.route)

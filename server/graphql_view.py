@@ -8,7 +8,6 @@ from urllib.parse import parse_qsl
 
 import orjson
 from aiohttp import web
-
 from graphql import OperationDefinitionNode
 
 from kernel.errors import MalformedRequest, Refusal, TooComplex, Unauthenticated
@@ -39,8 +38,17 @@ def add_routes(app: web.Application) -> None:
 
 async def post(request: web.Request) -> web.Response:
     """Answer a document sent by POST."""
-    if request.content_type not in (_JSON, "application/graphql-response+json", "application/octet-stream", ""):
-        return _refused(request, 415 if _wants_response_json(request) else 400, "the content type must be application/json")
+    if request.content_type not in (
+        _JSON,
+        "application/graphql-response+json",
+        "application/octet-stream",
+        "",
+    ):
+        return _refused(
+            request,
+            415 if _wants_response_json(request) else 400,
+            "the content type must be application/json",
+        )
     try:
         body = load_value(await read_raw(request))
     except MalformedBody as problem:
@@ -58,7 +66,9 @@ async def get(request: web.Request) -> web.Response:
     for name in ("variables", "extensions"):
         if name in given:
             try:
-                given[name] = load_value(given[name].encode("utf-8", "surrogatepass")) if given[name] else None
+                given[name] = (
+                    load_value(given[name].encode("utf-8", "surrogatepass")) if given[name] else None
+                )
             except MalformedBody as problem:
                 return _refused(request, 400, f"{name}: {problem}")
     return await _answer(request, given, mutations=False)
@@ -82,7 +92,14 @@ async def _answer(request: web.Request, body: dict[str, Any], *, mutations: bool
         return _respond(
             request,
             200,
-            {"errors": [{"message": "persisted document not found", "extensions": {"code": "PERSISTED_DOCUMENT_NOT_FOUND"}}]},
+            {
+                "errors": [
+                    {
+                        "message": "persisted document not found",
+                        "extensions": {"code": "PERSISTED_DOCUMENT_NOT_FOUND"},
+                    }
+                ]
+            },
             400,
         )
     documents = request.app[DOCUMENTS]
@@ -90,7 +107,9 @@ async def _answer(request: web.Request, body: dict[str, Any], *, mutations: bool
     try:
         prepared = documents.get(text)
         if prepared.errors:
-            return _respond(request, 200, {"errors": [formatted(error, scope) for error in prepared.errors]}, 400)
+            return _respond(
+                request, 200, {"errors": [formatted(error, scope) for error in prepared.errors]}, 400
+            )
         name = body.get("operationName") or None
         operation = prepared.operation(name)
         if scope.actor.kind is ActorKind.ANONYMOUS and not _only_introspects(operation):
@@ -101,7 +120,9 @@ async def _answer(request: web.Request, body: dict[str, Any], *, mutations: bool
             return web.Response(status=405, headers={"Allow": "POST"})
         cost = cost_of(documents.schema, prepared, operation, variables)
         if cost > MAX_COST:
-            raise TooComplex(f"the cost of the document is {cost}; at most {MAX_COST} is allowed", details={"cost": cost})
+            raise TooComplex(
+                f"the cost of the document is {cost}; at most {MAX_COST} is allowed", details={"cost": cost}
+            )
     except Unauthenticated:
         raise
     except Refusal as refusal:
@@ -167,16 +188,23 @@ def _wants_response_json(request: web.Request) -> bool:
     return _RESPONSE_JSON in request.headers.get("Accept", "")
 
 
-def _respond(request: web.Request, status: int, shown: dict[str, Any], response_json_status: int) -> web.Response:
+def _respond(
+    request: web.Request, status: int, shown: dict[str, Any], response_json_status: int
+) -> web.Response:
     if _wants_response_json(request):
-        return web.Response(body=orjson.dumps(shown), status=response_json_status, content_type=_RESPONSE_JSON)
+        return web.Response(
+            body=orjson.dumps(shown), status=response_json_status, content_type=_RESPONSE_JSON
+        )
     return web.Response(body=orjson.dumps(shown), status=status, content_type=_JSON)
 
 
 def _refused(request: web.Request, status: int, message: str) -> web.Response:
     """Say that the request is no well-formed GraphQL request."""
     return _respond(
-        request, status, {"errors": [{"message": message, "extensions": {"code": "VALIDATION_FAILED"}}]}, status
+        request,
+        status,
+        {"errors": [{"message": message, "extensions": {"code": "VALIDATION_FAILED"}}]},
+        status,
     )
 
 
@@ -184,4 +212,6 @@ def _shown_refusal(request: web.Request, refusal: Refusal) -> web.Response:
     extensions: dict[str, Any] = {"code": graphql_code(refusal)}
     if refusal.details:
         extensions["details"] = refusal.details
-    return _respond(request, 200, {"errors": [{"message": refusal.message, "extensions": extensions}]}, refusal.status)
+    return _respond(
+        request, 200, {"errors": [{"message": refusal.message, "extensions": extensions}]}, refusal.status
+    )

@@ -27,7 +27,9 @@ def _in_category(value: Any) -> Where:
     return Where(
         "t.id IN (SELECT pc.product_id FROM product_categories pc JOIN categories c ON c.tenant_id = pc.tenant_id"
         " AND c.id = pc.category_id WHERE pc.tenant_id = {tenant} AND ("
-        + found.sql.replace("x.category_id", "pc.category_id").replace("FROM categories x", "FROM categories x")
+        + found.sql.replace("x.category_id", "pc.category_id").replace(
+            "FROM categories x", "FROM categories x"
+        )
         + "))",
         found.params,
     )
@@ -67,11 +69,17 @@ PRODUCTS = Entity(
     filters={
         "id": Filter("id", named, "any of these products", many=True),
         "status": Filter("product_status", any_of("t.status"), "any of these statuses", many=True),
-        "search": Filter("text", _matches("search_products"), "words, or beginnings of words, of name, SKU or description"),
+        "search": Filter(
+            "text", _matches("search_products"), "words, or beginnings of words, of name, SKU or description"
+        ),
         "sku": Filter("text", any_of("t.sku"), "exact SKU", many=True),
         "category_id": Filter("id", _in_category, "stands in any of these categories", many=True),
-        "below_category_id": Filter("id", _below_category, "stands in any of these categories or below them", many=True),
-        "vendor_id": Filter("id", refers_to("t.vendor_id", "vendors"), "sold by any of these vendors", many=True),
+        "below_category_id": Filter(
+            "id", _below_category, "stands in any of these categories or below them", many=True
+        ),
+        "vendor_id": Filter(
+            "id", refers_to("t.vendor_id", "vendors"), "sold by any of these vendors", many=True
+        ),
         "price_from": Filter("cents", compares("t.price_cents", ">="), "at least this price, in cents"),
         "price_to": Filter("cents", compares("t.price_cents", "<="), "at most this price, in cents"),
         "stock_from": Filter("big_int", compares("t.stock", ">="), "at least so many to sell"),
@@ -84,16 +92,28 @@ PRODUCTS = Entity(
         "name": Filter("text", any_of("t.name"), "exact name", many=True),
         "price_cents": Filter("cents", any_of("t.price_cents", "bigint"), "exact price in cents", many=True),
         "compare_at_cents": Filter(
-            "cents", any_of("t.compare_at_cents", "bigint"), "exact compare-at price", many=True, internal=True
+            "cents",
+            any_of("t.compare_at_cents", "bigint"),
+            "exact compare-at price",
+            many=True,
+            internal=True,
         ),
         "stock": Filter("big_int", any_of("t.stock", "bigint"), "exact stock", many=True, internal=True),
-        "weight_grams": Filter("big_int", any_of("t.weight_grams", "bigint"), "exact weight", many=True, internal=True),
+        "weight_grams": Filter(
+            "big_int", any_of("t.weight_grams", "bigint"), "exact weight", many=True, internal=True
+        ),
         "main_category_id": Filter(
             "id", refers_to("t.category_id", "categories"), "has this main category", many=True, internal=True
         ),
         "slug": Filter("text", any_of("t.slug"), "exact slug", many=True),
         "tracking": Filter("text", any_of("t.tracking"), "exact tracking letter", many=True, internal=True),
-        "created_at": Filter("time", any_of("date_trunc('second', t.created_at)", "timestamptz"), "created in that second", many=True, internal=True),
+        "created_at": Filter(
+            "time",
+            any_of("date_trunc('second', t.created_at)", "timestamptz"),
+            "created in that second",
+            many=True,
+            internal=True,
+        ),
     },
     sorts={
         "created_at": Sort("t.created_at", "timestamptz", "time of creation"),
@@ -130,7 +150,9 @@ CATEGORIES = Entity(
             lambda text: Where("vitrine_words(t.name) LIKE ALL ({}::text[])", (_like_words(text),)),
             "words, or beginnings of words, of the name",
         ),
-        "position": Filter("big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True),
+        "position": Filter(
+            "big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True
+        ),
         "vendor_id": Filter("id", refers_to("t.vendor_id", "vendors"), "of any of these vendors", many=True),
         "product_count": Filter(
             "big_int",

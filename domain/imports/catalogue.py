@@ -47,7 +47,9 @@ async def import_categories(scope: Scope, source: str, given: Sequence[Mapping[s
     return len(new)
 
 
-async def import_products(scope: Scope, source: str, given: Sequence[Mapping[str, Any]], *, told: bool = False) -> int:
+async def import_products(
+    scope: Scope, source: str, given: Sequence[Mapping[str, Any]], *, told: bool = False
+) -> int:
     """Import products `{external_id, vendor, category?, name, sku, slug, price_cents, weight_grams, created_at}`.
 
     `vendor` and `category` are external ids. Of their stock nothing is known, so it is not kept (`tracking` `D`). Gives how many were
@@ -58,7 +60,9 @@ async def import_products(scope: Scope, source: str, given: Sequence[Mapping[str
         before = await known(scope, source, "product", (row["external_id"] for row in given))
         new = [dict(row, public_id=uuid7()) for row in given if row["external_id"] not in before]
         vendors = await known(scope, source, "vendor", {row["vendor"] for row in new if row.get("vendor")})
-        categories = await known(scope, source, "category", {row["category"] for row in new if row.get("category")})
+        categories = await known(
+            scope, source, "category", {row["category"] for row in new if row.get("category")}
+        )
         for row in new:
             row["vendor_id"] = vendors.get(row.get("vendor") or "")
             row["category_id"] = categories.get(row.get("category") or "")

@@ -54,7 +54,9 @@ FROM jsonb_populate_recordset(NULL::order_status_changes, $2::text::jsonb) AS h
 Rows = list[dict[str, Any]]
 
 
-async def import_orders(scope: Scope, source: str, given: Sequence[Mapping[str, Any]], *, told: bool = False) -> int:
+async def import_orders(
+    scope: Scope, source: str, given: Sequence[Mapping[str, Any]], *, told: bool = False
+) -> int:
     """Import orders; give how many were new. `told` records `order.created` for each.
 
     An order is `{external_id, customer, status, created_at, address {city, state, zipcode}, history [{at, from_status, to_status}],
@@ -72,7 +74,10 @@ async def import_orders(scope: Scope, source: str, given: Sequence[Mapping[str, 
         orders = [_order(scope, row, users[row["customer"]], vendors) for row in new]
         made = await rows(_ORDERS, scope.store.id, _json(orders), scope.store.currency)
         by_public_id: dict[UUID, int] = {record["public_id"]: record["id"] for record in made}
-        ids = {row["external_id"]: by_public_id[order["public_id"]] for row, order in zip(new, orders, strict=True)}
+        ids = {
+            row["external_id"]: by_public_id[order["public_id"]]
+            for row, order in zip(new, orders, strict=True)
+        }
         await _write_parts(scope, new, orders, ids, products, vendors)
         await remember(scope, source, "order", ids)
         if told:
@@ -84,7 +89,9 @@ async def _references(
     scope: Scope, source: str, new: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
     customers = await known(scope, source, "customer", {row["customer"] for row in new})
-    people = {record["id"]: record for record in await rows(_BUYERS, scope.store.id, list(customers.values()))}
+    people = {
+        record["id"]: record for record in await rows(_BUYERS, scope.store.id, list(customers.values()))
+    }
     lines = [line for row in new for line in row["lines"]]
     numbers = await known(scope, source, "product", {line["product"] for line in lines})
     goods = {record["id"]: record for record in await rows(_GOODS, scope.store.id, list(numbers.values()))}
@@ -141,14 +148,20 @@ async def _write_parts(
         ]
         name = {"firstname": order["firstname"], "lastname": order["lastname"]}
         addresses += [
-            {**row["address"], **name, "public_id": uuid7(), "order_id": number, "kind": kind} for kind in ("B", "S")
+            {**row["address"], **name, "public_id": uuid7(), "order_id": number, "kind": kind}
+            for kind in ("B", "S")
         ]
         payments += [
             {**payment, "public_id": uuid7(), "order_id": number, "created_at": row["created_at"]}
             for payment in row["payments"]
         ]
         history += [{**step, "public_id": uuid7(), "order_id": number} for step in row["history"]]
-    for statement, parts in ((_LINES, lines), (_ADDRESSES, addresses), (_PAYMENTS, payments), (_HISTORY, history)):
+    for statement, parts in (
+        (_LINES, lines),
+        (_ADDRESSES, addresses),
+        (_PAYMENTS, payments),
+        (_HISTORY, history),
+    ):
         if parts:
             await execute(statement, scope.store.id, _json(parts))
 

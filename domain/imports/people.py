@@ -29,7 +29,9 @@ FROM jsonb_populate_recordset(NULL::users, $2::text::jsonb) AS u
 WHERE NOT EXISTS (SELECT 1 FROM users there WHERE there.tenant_id = $1 AND there.email = u.email AND there.deleted_at IS NULL)
 RETURNING id, public_id
 """
-_BY_EMAIL = "SELECT id, email FROM users WHERE tenant_id = $1 AND email = ANY($2::text[]) AND deleted_at IS NULL"
+_BY_EMAIL = (
+    "SELECT id, email FROM users WHERE tenant_id = $1 AND email = ANY($2::text[]) AND deleted_at IS NULL"
+)
 
 
 async def import_vendors(scope: Scope, source: str, given: Sequence[Mapping[str, Any]]) -> int:
@@ -43,7 +45,9 @@ async def import_vendors(scope: Scope, source: str, given: Sequence[Mapping[str,
     return len(new)
 
 
-async def import_customers(scope: Scope, source: str, given: Sequence[Mapping[str, Any]], *, told: bool = False) -> int:
+async def import_customers(
+    scope: Scope, source: str, given: Sequence[Mapping[str, Any]], *, told: bool = False
+) -> int:
     """Import customers `{external_id, email, firstname, lastname, created_at}`; give how many were new.
 
     `told` records `user.registered` for each new account.

@@ -50,10 +50,7 @@ async def import_reviews(scope: Scope, source: str, given: Sequence[Mapping[str,
         orders = await known(scope, source, "order", {row["order"] for row in new})
         found = await rows(_SUBJECTS, scope.store.id, list(orders.values()))
         subjects = {record["id"]: record for record in found}
-        about = {
-            row["external_id"]: _subject(subjects[orders[row["order"]]])
-            for row in new
-        }
+        about = {row["external_id"]: _subject(subjects[orders[row["order"]]]) for row in new}
         threads = await _threads(scope, sorted(set(about.values())))
         for row in new:
             order = subjects[orders[row["order"]]]

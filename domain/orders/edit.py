@@ -78,11 +78,11 @@ async def update_order(
     Raises NotFound, Forbidden (a vendor, for a shared order), ValidationFailed, and RuleViolation: `order_not_editable` for lines
     of an order that is paid or under way, and what placing and moving raise.
     """
+    changes = _permitted(scope, changes)
     columns = read_fields(CONTACT_FIELDS, changes)
     async with transaction(scope):
         held = await lock_order(scope, order)
         refuse_shared(scope, held)
-        changes = _permitted(scope, changes)
         parties = await _parties(scope, held, changes)
         columns |= _references(parties, changes)
         columns |= await _reprice(scope, held, parties, changes)

@@ -8,7 +8,7 @@ from domain.orders.locked import LockedOrder, lock_order
 from domain.orders.payments import UNPAID
 from domain.orders.transitions import FAILED, OPEN
 from kernel.errors import NotFound
-from kernel.scope import Scope
+from kernel.scope import Scope, entered
 from models.database import rows, transaction
 
 REASON = "payment expired"
@@ -27,7 +27,8 @@ async def expire_holds(scope: Scope, *, limit: int = _AT_ONCE) -> int:
 
     At most `limit` in one call: call again while it gives as many. The scope is the system's.
     """
-    due = await rows(_DUE, scope.store.id, scope.now, limit)
+    with entered(scope):
+        due = await rows(_DUE, scope.store.id, scope.now, limit)
     expired = 0
     for found in due:
         expired += await _expire(scope, found["id"])

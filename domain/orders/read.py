@@ -5,6 +5,8 @@ A vendor sees an order that holds lines of its own, of it only these lines, and 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from domain.visibility import Rows
 from kernel.scope import ActorKind, Scope
 from models.reading import Entity, Filter, Sort, Where, any_of, compares, named, refers_to
@@ -39,8 +41,12 @@ ORDERS = Entity(
         "id": Filter("id", named, "any of these orders", many=True),
         "number": Filter("big_int", any_of("t.id", "bigint"), "any of these numbers", many=True),
         "status": Filter("order_status", any_of("t.status"), "any of these statuses", many=True),
-        "payment_status": Filter("text", any_of("t.payment_status"), "any of these payment statuses", many=True),
-        "customer_id": Filter("id", refers_to("t.user_id", "users"), "placed by any of these users", many=True),
+        "payment_status": Filter(
+            "text", any_of("t.payment_status"), "any of these payment statuses", many=True
+        ),
+        "customer_id": Filter(
+            "id", refers_to("t.user_id", "users"), "placed by any of these users", many=True
+        ),
         "vendor_id": Filter("id", _vendor, "holds lines of any of these vendors", many=True),
         "email": Filter("text", any_of("t.email"), "exact e-mail of the customer", many=True),
         "search": Filter(
@@ -57,14 +63,23 @@ ORDERS = Entity(
         "created_from": Filter("time", compares("t.created_at", ">="), "placed then or later"),
         "created_before": Filter("time", compares("t.created_at", "<"), "placed before"),
         "updated_from": Filter("time", compares("t.updated_at", ">="), "changed then or later"),
-        "total_cents": Filter("cents", any_of("t.total_cents", "bigint"), "exact total", many=True, internal=True),
-        "subtotal_cents": Filter("cents", any_of("t.subtotal_cents", "bigint"), "exact subtotal", many=True, internal=True),
-        "shipping_cents": Filter("cents", any_of("t.shipping_cents", "bigint"), "exact shipping", many=True, internal=True),
+        "total_cents": Filter(
+            "cents", any_of("t.total_cents", "bigint"), "exact total", many=True, internal=True
+        ),
+        "subtotal_cents": Filter(
+            "cents", any_of("t.subtotal_cents", "bigint"), "exact subtotal", many=True, internal=True
+        ),
+        "shipping_cents": Filter(
+            "cents", any_of("t.shipping_cents", "bigint"), "exact shipping", many=True, internal=True
+        ),
         "firstname": Filter("text", any_of("t.firstname"), "exact first name", many=True, internal=True),
         "lastname": Filter("text", any_of("t.lastname"), "exact last name", many=True, internal=True),
         "phone": Filter("text", any_of("t.phone"), "exact phone", many=True, internal=True),
         "payment_method_id": Filter(
-            "id", refers_to("t.payment_method_id", "payment_methods"), "paid with any of these methods", many=True
+            "id",
+            refers_to("t.payment_method_id", "payment_methods"),
+            "paid with any of these methods",
+            many=True,
         ),
     },
     sorts={
@@ -78,7 +93,7 @@ ORDERS = Entity(
 )
 
 
-def vendors_share(column: str, sum_of: str) -> object:
+def vendors_share(column: str, sum_of: str) -> Callable[[Scope], Where]:
     """Give the expression for an amount of an order: a vendor sees, of an order of several vendors, the sum of its own lines."""
 
     def expression(scope: Scope) -> Where:
@@ -102,8 +117,12 @@ ORDER_LINES = Entity(
     visible=Rows(admin=_ADMIN, app="read_orders", vendor="t.vendor_id = {company}", customer=""),
 )
 ORDER_ADDRESSES = Entity(
-    name="address", table="order_addresses", visible=Rows(admin=_ADMIN, app="read_orders", vendor="", customer="")
+    name="address",
+    table="order_addresses",
+    visible=Rows(admin=_ADMIN, app="read_orders", vendor="", customer=""),
 )
 ORDER_HISTORY = Entity(
-    name="status change", table="order_status_changes", visible=Rows(admin=_ADMIN, app="read_orders", vendor="", customer="")
+    name="status change",
+    table="order_status_changes",
+    visible=Rows(admin=_ADMIN, app="read_orders", vendor="", customer=""),
 )

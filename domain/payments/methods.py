@@ -14,7 +14,7 @@ from domain.fields import Field, Given, cents, flag, letter_of, name_text, read_
 from domain.references import PAYMENT_METHOD, VENDOR, find, resolve_optional
 from kernel.errors import ValidationFailed
 from kernel.letters import PAYMENT_LETTERS
-from kernel.scope import Scope
+from kernel.scope import Scope, entered
 from kernel.text import Malformed, shown
 from models.database import transaction, value
 from models.payments import PaymentMethod

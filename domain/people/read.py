@@ -23,9 +23,18 @@ USERS = Entity(
         "user_type": Filter("user_type", any_of("t.user_type"), "any of these types", many=True),
         "role": Filter("role", any_of("t.user_type"), "any of these roles", many=True),
         "status": Filter("user_status", any_of("t.status"), "any of these statuses", many=True),
-        "email": Filter("text", lambda v: any_of("t.email")([x.strip().lower() for x in (v if isinstance(v, list) else [v])]), "exact e-mail", many=True),
-        "search": Filter("text", _matches("search_users"), "words, or beginnings of words, of name or e-mail"),
-        "vendor_id": Filter("id", refers_to("t.vendor_id", "vendors"), "works for any of these vendors", many=True),
+        "email": Filter(
+            "text",
+            lambda v: any_of("t.email")([x.strip().lower() for x in (v if isinstance(v, list) else [v])]),
+            "exact e-mail",
+            many=True,
+        ),
+        "search": Filter(
+            "text", _matches("search_users"), "words, or beginnings of words, of name or e-mail"
+        ),
+        "vendor_id": Filter(
+            "id", refers_to("t.vendor_id", "vendors"), "works for any of these vendors", many=True
+        ),
         "created_from": Filter("time", compares("t.created_at", ">="), "created then or later"),
         "created_before": Filter("time", compares("t.created_at", "<"), "created before"),
         "firstname": Filter("text", any_of("t.firstname"), "exact first name", many=True, internal=True),
@@ -33,7 +42,9 @@ USERS = Entity(
         "phone": Filter("text", any_of("t.phone"), "exact phone, digits only", many=True, internal=True),
         "cpf": Filter("text", any_of("t.cpf"), "exact CPF, without punctuation", many=True, internal=True),
         "cnpj": Filter("text", any_of("t.cnpj"), "exact CNPJ, without punctuation", many=True, internal=True),
-        "company_name": Filter("text", any_of("t.company_name"), "exact company name", many=True, internal=True),
+        "company_name": Filter(
+            "text", any_of("t.company_name"), "exact company name", many=True, internal=True
+        ),
     },
     sorts={
         "created_at": Sort("t.created_at", "timestamptz", "time of creation"),
@@ -63,4 +74,6 @@ USERGROUPS = Entity(
     default_sort="id",
 )
 
-MEMBERSHIPS = Entity(name="membership", table="usergroup_memberships", visible=Rows(admin=("view_users",), app="read_users"))
+MEMBERSHIPS = Entity(
+    name="membership", table="usergroup_memberships", visible=Rows(admin=("view_users",), app="read_users")
+)

@@ -51,7 +51,9 @@ SHIPMENTS = Entity(
         "order_id": Filter("id", refers_to("t.order_id", "orders"), "of any of these orders", many=True),
         "status": Filter("shipment_status", any_of("t.status"), "any of these statuses", many=True),
         "carrier": Filter("text", any_of("t.carrier"), "any of these carriers", many=True),
-        "tracking_number": Filter("text", any_of("t.tracking_number"), "any of these tracking numbers", many=True),
+        "tracking_number": Filter(
+            "text", any_of("t.tracking_number"), "any of these tracking numbers", many=True
+        ),
     },
     sorts={
         "created_at": Sort("t.created_at", "timestamptz", "time of recording"),

@@ -7,4 +7,7 @@ from rest_facade.routing import Route
 
 def routes() -> list[Route]:
     """List the routes that the server mounts."""
-    return []
+    # Loading the operations needs the whole schema, which importing the error form alone does not.
+    from rest_facade.legacy.addresses import all_routes
+
+    return all_routes()

@@ -43,13 +43,15 @@ class Kind:
 
     `show` turns GraphQL's value into the record's (None: it is that already). `read` turns a body's value, with the field's name for
     messages, into GraphQL's, or gives ABSENT. `seek` turns a query's text into the value of a filter. Both raise Malformed.
-    `echoes_sought` says that answers repeat the value sought instead of the text given (letters: never a long label).
+    `echoes_sought` says that answers repeat the value sought instead of the text given (letters: never a long label), `many` that a
+    filter takes several values, any of which may match.
     """
 
     show: Show | None = None
     read: Read | None = None
     seek: Seek | None = None
     echoes_sought: bool = False
+    many: bool = True
 
 
 # --- Numbers -----------------------------------------------------------------------------------------------------------------
@@ -189,7 +191,7 @@ FLAG = Kind(
     show=lambda value: "Y" if value else "N",
     read=flag_from,
     seek=lambda text: flag_from(text, "the flag"),
-    echoes_sought=False,
+    many=False,
 )
 
 

@@ -163,41 +163,44 @@ def _singles(resource: Resource) -> Iterable[tuple[str, _Sought]]:
 
 
 def _of_field(described: Field, filters: str) -> _Sought:
-    assert described.kind.seek is not None, described.name
-    is_flag = filters.startswith("is_") or described.name in ("free_shipping",)
-    return _Sought(
-        filters, described.kind.seek, not is_flag, True, described.kind.echoes_sought, described.right
-    )
+    kind = described.kind
+    assert kind.seek is not None, described.name
+    return _Sought(filters, kind.seek, kind.many, True, kind.echoes_sought, described.right)
 
 
-def _texts(value: Any) -> list[str]:
-    """Give the values of a parameter: one, or several in brackets; empty ones are none."""
+def _texts(value: Any) -> list[str | None]:
+    """Give the values of a parameter: one, or several in brackets. Empty ones are none; what is nested deeper can't match: None."""
     if isinstance(value, str):
         return [value] if value.strip() else []
     values = value.values() if isinstance(value, Mapping) else value
-    # What is nested deeper is no value of any filter: it stays, to match nothing.
-    return [each if isinstance(each, str) else "\x00" for each in values if each != ""]
+    return [each if isinstance(each, str) else None for each in values if each != ""]
 
 
-def _seek(asked: Asked, name: str, sought: _Sought, texts: list[str]) -> None:
+def _seek(asked: Asked, name: str, sought: _Sought, texts: list[str | None]) -> None:
     if not texts:
         return
-    found = []
+    found, echoed = [], []
     for text in texts:
+        echoed.append(text)
+        if text is None:
+            continue
         try:
-            found.append(sought.seek(text))
+            value = sought.seek(text)
         except Malformed:
             continue
+        found.append(value)
+        if sought.echoes_sought:
+            echoed[-1] = value
     asked.is_keyed |= sought.keys
-    echoed = found if sought.echoes_sought and len(found) == len(texts) else texts
-    asked.echo[name] = echoed if len(texts) > 1 else echoed[0]
+    asked.echo[name] = echoed if len(echoed) > 1 else echoed[0]
     if not found:
         asked.matches_nothing = True
     elif sought.many:
         # Two parameters of one filter (`product_code` and `pcode`) must both hold.
         before = asked.filter.get(sought.filters)
-        asked.filter[sought.filters] = found if before is None else [each for each in found if each in before]
-        asked.matches_nothing |= not asked.filter[sought.filters]
+        both = found if before is None else [each for each in found if each in before]
+        asked.filter[sought.filters] = both
+        asked.matches_nothing |= not both
     else:
         asked.filter[sought.filters] = found[-1]
 
@@ -208,7 +211,8 @@ def _seek_together(asked: Asked, group: Together, given: Mapping[str, Any], scop
         return
     asked.echo |= {name: texts if len(texts) > 1 else texts[0] for name, texts in held.items()}
     asked.is_keyed |= any(name in held for name in group.keys)
+    readable = {name: [text for text in texts if text is not None] for name, texts in held.items()}
     try:
-        asked.filter |= group.read(held, scope)
+        asked.filter |= group.read(readable, scope)
     except Malformed:
         asked.matches_nothing = True

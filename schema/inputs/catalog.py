@@ -1,4 +1,7 @@
-"""Define what is given to change the catalogue. Every field is optional: an update changes what it names, creation asks for what it needs."""
+"""Define what is given to change the catalogue.
+
+Every field is optional: an update changes what it names, creation asks for what it needs.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,9 @@ class FeatureValueInput:
 
     feature_id: Ident = strawberry.field(description="The feature.")
     type: FeatureType | None = given_field("The feature's type as the sender knows it.", internal=True)
-    value: str | None = given_field("A text, a number, a date (YYYY-MM-DD), `Y`/`N`, or the name of a variant.")
+    value: str | None = given_field(
+        "A text, a number, a date (YYYY-MM-DD), `Y`/`N`, or the name of a variant."
+    )
     variant_id: Ident | None = given_field("A variant, instead of `value`.")
 
 
@@ -40,21 +45,29 @@ class ProductInput:
     status: ProductStatus | None = given_field("The status letter.")
     price_cents: BigInt | None = given_field("The price in cents.")
     compare_at_cents: BigInt | None = given_field("The price to compare with, in cents; null takes it away.")
-    stock: BigInt | None = given_field("What can be sold; what open orders reserved is added to what is on hand.")
+    stock: BigInt | None = given_field(
+        "What can be sold; what open orders reserved is added to what is on hand."
+    )
     tracking: str | None = given_field("`B` stock is kept, `D` it is not.")
     weight_grams: BigInt | None = given_field("The weight in grams.")
     is_edp: bool | None = given_field("Whether it is downloaded instead of shipped.")
     free_shipping: bool | None = given_field("Whether it ships free of charge.")
     min_quantity: int | None = given_field("The smallest quantity an order may hold, 0 for any.")
     max_quantity: int | None = given_field("The largest quantity an order may hold, 0 for any.")
-    vendor_id: Ident | None = given_field("Who sells it; the caller's own vendor, or the store's first, when left out.")
+    vendor_id: Ident | None = given_field(
+        "Who sells it; the caller's own vendor, or the store's first, when left out."
+    )
     category_id: Ident | None = given_field("The main category.")
-    category_ids: list[Ident] | None = given_field("Every category it stands in; the first is the main one unless that is given.")
+    category_ids: list[Ident] | None = given_field(
+        "Every category it stands in; the first is the main one unless that is given."
+    )
     images: list[ProductImageInput] | None = given_field("All its pictures, the main one first.")
     features: list[FeatureValueInput] | None = given_field("Properties to set; others stay as they are.")
 
 
-@strawberry.input(description="One row of a bulk upsert: matched by `id`, else by `sku` within the vendor, else created.")
+@strawberry.input(
+    description="One row of a bulk upsert: matched by `id`, else by `sku` within the vendor, else created."
+)
 class ProductUpsertInput(ProductInput):
     """A product and, when it exists, its id."""
 
@@ -86,5 +99,3 @@ class FeatureInput:
     suffix: str | None = given_field("What is written after a value.")
     category_ids: list[Ident] | None = given_field("The categories whose products carry it; none means all.")
     variants: list[str] | None = given_field("The values it offers, in order.")
-
-

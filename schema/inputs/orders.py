@@ -44,7 +44,9 @@ class OrderInput:
     firstname: str | None = given_field("The buyer's first name.")
     lastname: str | None = given_field("The buyer's last name.")
     phone: str | None = given_field("The buyer's phone.")
-    items: list[OrderItemInput] | None = given_field("What is bought. On an update: all lines, while the order is `O` or `B`.")
+    items: list[OrderItemInput] | None = given_field(
+        "What is bought. On an update: all lines, while the order is `O` or `B`."
+    )
     payment_method_id: Ident | None = given_field("How it is paid.")
     shipping_method_id: Ident | None = given_field("How it travels.")
     billing_address: AddressInput | None = given_field("Where it is billed.")
@@ -65,7 +67,9 @@ class ShipmentLineInput:
     quantity: BigInt = strawberry.field(description="How many units.")
 
 
-@strawberry.input(description="A parcel. Creation needs `order_id`; without `lines` it holds everything not yet shipped.")
+@strawberry.input(
+    description="A parcel. Creation needs `order_id`; without `lines` it holds everything not yet shipped."
+)
 class ShipmentInput:
     """Fields of a shipment."""
 
@@ -87,7 +91,9 @@ class PaymentMethodInput:
     description: str | None = given_field("The description shown to buyers.")
     instructions: str | None = given_field("What the buyer is told after ordering.")
     processor: str | None = given_field("Who takes the money: a word of at most 64 characters.")
-    processor_params: Json | None = given_field("The processor's settings, stored encrypted; `****` leaves a secret as it is.")
+    processor_params: Json | None = given_field(
+        "The processor's settings, stored encrypted; `****` leaves a secret as it is."
+    )
     surcharge_cents: BigInt | None = given_field("What is added to an order, in cents.")
     surcharge_percent: BigInt | None = given_field("What is added to an order, in hundredths of a percent.")
     settles_at_once: bool | None = given_field("Whether an order is paid as it is placed.")

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from auth.access import Access
-from domain.catalog.read import CATEGORIES, FEATURE_VALUES, FEATURE_VARIANTS, FEATURES, PRODUCT_IMAGES, PRODUCTS
+from domain.catalog.read import (
+    CATEGORIES,
+    FEATURE_VALUES,
+    FEATURE_VARIANTS,
+    FEATURES,
+    PRODUCT_IMAGES,
+    PRODUCTS,
+)
 from models.reading import ToMany, ToOne
 from schema.fields import column, entity, relation
 from schema.scalars import BigInt, CategoryStatus, FeatureType, Ident, ProductStatus, SwitchStatus, Time
@@ -26,16 +33,22 @@ class Category:
         "(SELECT p.public_id FROM categories p WHERE p.tenant_id = t.tenant_id AND p.id = t.parent_id)",
         "The category above; null for a root.",
     )
-    parent_number: BigInt = column("coalesce(t.parent_id, 0)", "The legacy number of the category above, 0 for a root.", internal=True)
+    parent_number: BigInt = column(
+        "coalesce(t.parent_id, 0)", "The legacy number of the category above, 0 for a root.", internal=True
+    )
     id_path: str = column(description="Legacy numbers from the root to it, joined by `/`.", internal=True)
-    vendor_number: BigInt = column("coalesce(t.vendor_id, 0)", "The legacy number of the vendor it belongs to, or 0.", internal=True)
+    vendor_number: BigInt = column(
+        "coalesce(t.vendor_id, 0)", "The legacy number of the vendor it belongs to, or 0.", internal=True
+    )
     product_count: BigInt = column(
         "(SELECT count(*) FROM product_categories pc JOIN products p ON p.tenant_id = pc.tenant_id AND p.id = pc.product_id"
         " WHERE pc.tenant_id = t.tenant_id AND pc.category_id = t.id AND p.deleted_at IS NULL)",
         "How many products stand in it.",
     )
     parent: Category | None = relation(ToOne("parent_id"), "The category above; null for a root.")
-    children: list[Category] = relation(ToMany("t.parent_id", "t.position, t.id"), "The categories below, by position.")
+    children: list[Category] = relation(
+        ToMany("t.parent_id", "t.position, t.id"), "The categories below, by position."
+    )
     products: list[Product] = relation(
         ToMany(
             "pc.category_id",
@@ -48,7 +61,9 @@ class Category:
     )
     created_at: Time = column(description="When it was made.")
     updated_at: Time = column(description="When it was last changed.")
-    created_unix: BigInt = column("extract(epoch from t.created_at)::bigint", "Unix seconds of creation.", internal=True)
+    created_unix: BigInt = column(
+        "extract(epoch from t.created_at)::bigint", "Unix seconds of creation.", internal=True
+    )
 
 
 @entity(PRODUCT_IMAGES, "ProductImage", "A link to a picture of a product.")
@@ -86,9 +101,13 @@ class Feature:
     position: int = column(description="Its place.")
     prefix: str = column(description="What is written before a value.")
     suffix: str = column(description="What is written after a value.")
-    parent_number: BigInt = column("coalesce(t.parent_id, 0)", "The legacy number of its group, or 0.", internal=True)
+    parent_number: BigInt = column(
+        "coalesce(t.parent_id, 0)", "The legacy number of its group, or 0.", internal=True
+    )
     group: Feature | None = relation(ToOne("parent_id"), "The group it belongs to.")
-    variants: list[FeatureVariant] = relation(ToMany("t.feature_id", "t.position, t.id"), "The values it offers.")
+    variants: list[FeatureVariant] = relation(
+        ToMany("t.feature_id", "t.position, t.id"), "The values it offers."
+    )
     created_at: Time = column(description="When it was made.")
 
 
@@ -104,7 +123,9 @@ class FeatureValue:
     value_int: BigInt | None = column(description="The value of a number or date feature.")
     plain_value: str = column("value", "The free text stored, empty for a variant.", internal=True)
     feature: Feature | None = relation(ToOne("feature_id"), "The feature.")
-    variant: FeatureVariant | None = relation(ToOne("variant_id"), "The variant chosen, where the feature offers some.")
+    variant: FeatureVariant | None = relation(
+        ToOne("variant_id"), "The variant chosen, where the feature offers some."
+    )
 
 
 @entity(PRODUCTS, "Product", "Something sold. Money in cents of the store's currency.")
@@ -125,7 +146,9 @@ class Product:
         "(SELECT s.currency FROM tenants s WHERE s.id = t.tenant_id)", "The currency, ISO 4217."
     )
     stock: BigInt = column(description="What can still be sold: on hand less reserved.")
-    on_hand: BigInt | None = column(description="What lies in store, reserved units included.", guard=_STOCKKEEPERS)
+    on_hand: BigInt | None = column(
+        description="What lies in store, reserved units included.", guard=_STOCKKEEPERS
+    )
     reserved: BigInt | None = column(description="What open orders have reserved.", guard=_STOCKKEEPERS)
     tracking: str = column(description="`B` stock is kept, `D` it is not: the product can always be sold.")
     weight_grams: BigInt = column(description="The weight in grams.")
@@ -137,8 +160,12 @@ class Product:
         "(SELECT c.public_id FROM categories c WHERE c.tenant_id = t.tenant_id AND c.id = t.category_id)",
         "The main category.",
     )
-    category_number: BigInt | None = column("category_id", "The legacy number of the main category.", internal=True)
-    vendor_number: BigInt = column("coalesce(t.vendor_id, 0)", "The legacy number of the vendor, or 0.", internal=True)
+    category_number: BigInt | None = column(
+        "category_id", "The legacy number of the main category.", internal=True
+    )
+    vendor_number: BigInt = column(
+        "coalesce(t.vendor_id, 0)", "The legacy number of the vendor, or 0.", internal=True
+    )
     vendor_name: str = column(
         "coalesce((SELECT v.name FROM vendors v WHERE v.tenant_id = t.tenant_id AND v.id = t.vendor_id), '')",
         "The vendor's name.",
@@ -161,7 +188,9 @@ class Product:
         "Every category it stands in.",
     )
     vendor: Vendor | None = relation(ToOne("vendor_id"), "Who sells it.")
-    images: list[ProductImage] = relation(ToMany("t.product_id", "t.position, t.id"), "Pictures, the main one first.")
+    images: list[ProductImage] = relation(
+        ToMany("t.product_id", "t.position, t.id"), "Pictures, the main one first."
+    )
     features: list[FeatureValue] = relation(ToMany("t.product_id", "t.feature_id, t.id"), "Its properties.")
     reviews: list[Review] = relation(
         ToMany(
@@ -175,5 +204,9 @@ class Product:
     )
     created_at: Time = column(description="When it was made.")
     updated_at: Time = column(description="When it was last changed.")
-    created_unix: BigInt = column("extract(epoch from t.created_at)::bigint", "Unix seconds of creation.", internal=True)
-    updated_unix: BigInt = column("extract(epoch from t.updated_at)::bigint", "Unix seconds of the last change.", internal=True)
+    created_unix: BigInt = column(
+        "extract(epoch from t.created_at)::bigint", "Unix seconds of creation.", internal=True
+    )
+    updated_unix: BigInt = column(
+        "extract(epoch from t.updated_at)::bigint", "Unix seconds of the last change.", internal=True
+    )

@@ -27,7 +27,9 @@ class Vendor:
     address: str | None = column(description="Street and number.", guard=_OF_VENDOR)
     zipcode: str | None = column(description="The CEP.", guard=_OF_VENDOR)
     cnpj: str | None = column(description="The CNPJ, without punctuation.", guard=_OF_VENDOR)
-    commission: str | None = column(description="What the marketplace keeps, a decimal string.", guard=_OF_VENDOR)
+    commission: str | None = column(
+        description="What the marketplace keeps, a decimal string.", guard=_OF_VENDOR
+    )
     commission_type: str | None = column(description="`A` an amount, `P` a percentage.", guard=_OF_VENDOR)
     product_count: BigInt = column(
         "(SELECT count(*) FROM products p WHERE p.tenant_id = t.tenant_id AND p.vendor_id = t.id"
@@ -42,7 +44,9 @@ class Vendor:
     )
     created_at: Time = column(description="When it joined.")
     updated_at: Time = column(description="When it was last changed.")
-    created_unix: BigInt = column("extract(epoch from t.created_at)::bigint", "Unix seconds of creation.", internal=True)
+    created_unix: BigInt = column(
+        "extract(epoch from t.created_at)::bigint", "Unix seconds of creation.", internal=True
+    )
 
 
 @entity(REVIEWS, "Review", "What somebody says of a product.")
@@ -86,4 +90,6 @@ class Review:
     )
     created_at: Time = column(description="When it was written.")
     updated_at: Time = column(description="When it was last changed.")
-    created_unix: BigInt = column("extract(epoch from t.created_at)::bigint", "Unix seconds of writing.", internal=True)
+    created_unix: BigInt = column(
+        "extract(epoch from t.created_at)::bigint", "Unix seconds of writing.", internal=True
+    )

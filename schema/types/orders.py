@@ -30,8 +30,12 @@ class PaymentMethod:
     position: int = column(description="The place in the list.")
     surcharge_cents: BigInt = column(description="What is added to an order, in cents.")
     surcharge_percent: BigInt = column(description="What is added to an order, in hundredths of a percent.")
-    processor: str | None = column(description="Who takes the money: `pix`, `offline`, a gateway.", guard=_PAYMENT_STAFF)
-    settles_at_once: bool | None = column(description="Whether an order is paid as it is placed.", guard=_PAYMENT_STAFF)
+    processor: str | None = column(
+        description="Who takes the money: `pix`, `offline`, a gateway.", guard=_PAYMENT_STAFF
+    )
+    settles_at_once: bool | None = column(
+        description="Whether an order is paid as it is placed.", guard=_PAYMENT_STAFF
+    )
     hold_minutes: int | None = column(
         description="How long a checkout waits for the payment, 0 for ever.", guard=_PAYMENT_STAFF
     )
@@ -49,7 +53,8 @@ class Payment:
     amount_cents: BigInt = column(description="The amount in cents.")
     sequence: int = column(description="Its number among the order's payments.")
     order_id: Ident = column(
-        "(SELECT o.public_id FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id)", "The order."
+        "(SELECT o.public_id FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id)",
+        "The order.",
     )
     created_at: Time = column(description="When it was received.")
 
@@ -87,13 +92,19 @@ class OrderLine:
         "(SELECT p.public_id FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)",
         "The product, also when it was deleted since.",
     )
-    product_number: BigInt = column("coalesce(t.product_id, 0)", "The legacy number of the product.", internal=True)
-    vendor_number: BigInt = column("coalesce(t.vendor_id, 0)", "The legacy number of the vendor, or 0.", internal=True)
+    product_number: BigInt = column(
+        "coalesce(t.product_id, 0)", "The legacy number of the product.", internal=True
+    )
+    vendor_number: BigInt = column(
+        "coalesce(t.vendor_id, 0)", "The legacy number of the vendor, or 0.", internal=True
+    )
     name: str = column("product_name", "The product's name as sold.")
     sku: str = column("product_code", "The product's SKU as sold.")
     quantity: BigInt = column(description="How many units.")
     price_cents: BigInt = column(description="The price of a unit in cents.")
-    base_price_cents: BigInt = column(description="The catalogue's price of a unit when it was sold, in cents.")
+    base_price_cents: BigInt = column(
+        description="The catalogue's price of a unit when it was sold, in cents."
+    )
     total_cents: BigInt = column("t.quantity * t.price_cents", "Quantity times price, in cents.")
     shipped_quantity: BigInt = column(
         "(SELECT coalesce(sum(sl.quantity), 0)::bigint FROM shipment_lines sl WHERE sl.tenant_id = t.tenant_id"
@@ -101,7 +112,9 @@ class OrderLine:
         "How many units were shipped.",
     )
     extra: Json = column(description="What the seller noted on the line.", internal=True)
-    product: Product | None = relation(ToOne("product_id"), "The product as it is today; null for callers who may not see it.")
+    product: Product | None = relation(
+        ToOne("product_id"), "The product as it is today; null for callers who may not see it."
+    )
     vendor: Vendor | None = relation(ToOne("vendor_id"), "Who sold it.")
 
 
@@ -128,11 +141,15 @@ class OrderStatusChange:
     """A row of `order_status_changes`."""
 
     at: Time = column(description="When.")
-    from_status: OrderStatus | None = column("nullif(t.from_status, '')", "The letter before; null when it was placed.")
+    from_status: OrderStatus | None = column(
+        "nullif(t.from_status, '')", "The letter before; null when it was placed."
+    )
     to_status: OrderStatus = column(description="The letter after.")
     forced: bool = column(description="Whether the step is outside the table of transitions.")
     reason: str = column(description="Why.")
-    actor_kind: str = column(description="Who: `admin`, `vendor`, `customer`, `app`, `storefront` or `system`.")
+    actor_kind: str = column(
+        description="Who: `admin`, `vendor`, `customer`, `app`, `storefront` or `system`."
+    )
     user_id: Ident | None = column(
         "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
         "The person.",
@@ -164,7 +181,8 @@ class Shipment:
     comments: str = column(description="Remarks.")
     lines: list[ShipmentLine] = relation(ToMany("t.shipment_id", "t.order_line_id"), "What it holds.")
     order_id: Ident = column(
-        "(SELECT o.public_id FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id)", "The order."
+        "(SELECT o.public_id FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id)",
+        "The order.",
     )
     created_at: Time = column(description="When it was recorded.")
     updated_at: Time = column(description="When it was last changed.")
@@ -197,37 +215,52 @@ class Order:
         vendors_share("subtotal_cents", "ol.quantity * ol.price_cents"), "The sum of the lines, in cents."
     )
     discount_cents: BigInt = column(vendors_share("discount_cents", "0"), "What was taken off, in cents.")
-    shipping_cents: BigInt = column(vendors_share("shipping_cents", "ol.shipping_cents"), "The price of shipping, in cents.")
+    shipping_cents: BigInt = column(
+        vendors_share("shipping_cents", "ol.shipping_cents"), "The price of shipping, in cents."
+    )
     tax_cents: BigInt = column(vendors_share("tax_cents", "0"), "Taxes, in cents.")
     total_cents: BigInt = column(
-        vendors_share("total_cents", "ol.quantity * ol.price_cents + ol.shipping_cents"), "What is to be paid, in cents."
+        vendors_share("total_cents", "ol.quantity * ol.price_cents + ol.shipping_cents"),
+        "What is to be paid, in cents.",
     )
     refunded_cents: BigInt = column(description="What was paid back, in cents.")
-    payment_status: str = column(description="`unpaid`, `paid`, `partially_refunded`, `refunded` or `chargeback`.")
+    payment_status: str = column(
+        description="`unpaid`, `paid`, `partially_refunded`, `refunded` or `chargeback`."
+    )
     tracking_code: str | None = column(description="The carrier's code of the latest parcel.")
     notes: str = column(description="What the buyer wrote.")
     details: str | None = column(description="What the staff wrote.", guard=_BACK_OFFICE)
     origin: str | None = column(description="The door it came through.", guard=_BACK_OFFICE)
-    ip_address: str | None = column(description="The address it was placed from.", guard=Access(privileges=("view_orders",)))
+    ip_address: str | None = column(
+        description="The address it was placed from.", guard=Access(privileges=("view_orders",))
+    )
     imported: bool = column(description="Whether it was imported from elsewhere.")
     fields: Json = column("fields_data", "Fiscal data and the like.", internal=True)
     firstname: str = column(description="The buyer's first name.", internal=True)
     lastname: str = column(description="The buyer's last name.", internal=True)
     email: str = column(description="The buyer's e-mail.", internal=True)
     phone: str = column(description="The buyer's phone.", internal=True)
-    user_number: BigInt = column("coalesce(t.user_id, 0)", "The legacy number of the buyer, 0 for a guest.", internal=True)
+    user_number: BigInt = column(
+        "coalesce(t.user_id, 0)", "The legacy number of the buyer, 0 for a guest.", internal=True
+    )
     vendor_number: BigInt = column(
         "coalesce(t.vendor_id, 0)", "The legacy number of the vendor, 0 for several.", internal=True
     )
-    payment_number: BigInt = column("coalesce(t.payment_method_id, 0)", "The legacy number of the payment method.", internal=True)
-    shipping_number: BigInt = column("coalesce(t.shipping_method_id, 0)", "The legacy number of the shipping method.", internal=True)
+    payment_number: BigInt = column(
+        "coalesce(t.payment_method_id, 0)", "The legacy number of the payment method.", internal=True
+    )
+    shipping_number: BigInt = column(
+        "coalesce(t.shipping_method_id, 0)", "The legacy number of the shipping method.", internal=True
+    )
     shipment_numbers: list[BigInt] = column(
         "ARRAY(SELECT s.id FROM shipments s WHERE s.tenant_id = t.tenant_id AND s.order_id = t.id ORDER BY s.id)",
         "The legacy numbers of its shipments.",
         internal=True,
     )
     customer: OrderCustomer = embedded("Who placed it.")
-    user: User | None = relation(ToOne("user_id"), "The account that placed it.", guard=Access(privileges=("view_users",)))
+    user: User | None = relation(
+        ToOne("user_id"), "The account that placed it.", guard=Access(privileges=("view_users",))
+    )
     vendor: Vendor | None = relation(ToOne("vendor_id"), "The vendor, when all lines are of one.")
     items: list[OrderLine] = relation(ToMany("t.order_id", "t.position"), "What was bought.")
     addresses: list[OrderAddress] = relation(ToMany("t.order_id", "t.kind"), "Billing and shipping address.")
@@ -244,5 +277,9 @@ class Order:
     shipments: list[Shipment] = relation(ToMany("t.order_id", "t.id"), "Its parcels.")
     created_at: Time = column(description="When it was placed.")
     updated_at: Time = column(description="When it was last changed.")
-    created_unix: BigInt = column("extract(epoch from t.created_at)::bigint", "Unix seconds of placing.", internal=True)
-    updated_unix: BigInt = column("extract(epoch from t.updated_at)::bigint", "Unix seconds of the last change.", internal=True)
+    created_unix: BigInt = column(
+        "extract(epoch from t.created_at)::bigint", "Unix seconds of placing.", internal=True
+    )
+    updated_unix: BigInt = column(
+        "extract(epoch from t.updated_at)::bigint", "Unix seconds of the last change.", internal=True
+    )

@@ -6,7 +6,17 @@ from auth.access import Access
 from domain.people.read import MEMBERSHIPS, USERGROUPS, USERS
 from models.reading import ToMany, ToOne
 from schema.fields import column, entity, relation
-from schema.scalars import BigInt, Ident, MembershipStatus, Role, Time, UsergroupStatus, UsergroupType, UserStatus, UserType
+from schema.scalars import (
+    BigInt,
+    Ident,
+    MembershipStatus,
+    Role,
+    Time,
+    UsergroupStatus,
+    UsergroupType,
+    UserStatus,
+    UserType,
+)
 from schema.types.marketplace import Vendor
 
 # CPF, CNPJ and phone: only under a privilege, or one's own (the rows a vendor or customer sees are its own alone).
@@ -56,14 +66,18 @@ class User:
     cpf: str | None = column(description="The CPF, digits only.", guard=_PERSONAL)
     cnpj: str | None = column(description="The CNPJ, without punctuation.", guard=_PERSONAL)
     is_owner: bool = column(
-        "coalesce(t.id = (SELECT s.owner_id FROM tenants s WHERE s.id = t.tenant_id), false)", "Whether the store is theirs."
+        "coalesce(t.id = (SELECT s.owner_id FROM tenants s WHERE s.id = t.tenant_id), false)",
+        "Whether the store is theirs.",
     )
     email_verified: bool = column("t.email_verified_at IS NOT NULL", "Whether the address was confirmed.")
     privileges: list[str] | None = column(
-        description="What was granted to the person, usergroups apart.", guard=Access(privileges=("view_users",))
+        description="What was granted to the person, usergroups apart.",
+        guard=Access(privileges=("view_users",)),
     )
     points: int = column(description="Reward points.", internal=True)
-    vendor_number: BigInt = column("coalesce(t.vendor_id, 0)", "The legacy number of the vendor worked for, or 0.", internal=True)
+    vendor_number: BigInt = column(
+        "coalesce(t.vendor_id, 0)", "The legacy number of the vendor worked for, or 0.", internal=True
+    )
     vendor_name: str = column(
         "coalesce((SELECT v.name FROM vendors v WHERE v.tenant_id = t.tenant_id AND v.id = t.vendor_id), '')",
         "The name of the vendor worked for.",
@@ -71,9 +85,13 @@ class User:
     )
     vendor: Vendor | None = relation(ToOne("vendor_id"), "The vendor worked for.")
     usergroups: list[UsergroupMembership] | None = relation(
-        ToMany("t.user_id", "t.usergroup_id"), "The groups the person belongs to.", guard=Access(privileges=("view_users",))
+        ToMany("t.user_id", "t.usergroup_id"),
+        "The groups the person belongs to.",
+        guard=Access(privileges=("view_users",)),
     )
     created_at: Time = column(description="When the account was made.")
     updated_at: Time = column(description="When it was last changed.")
     last_login_at: Time | None = column(description="The last completed sign-in.")
-    created_unix: BigInt = column("extract(epoch from t.created_at)::bigint", "Unix seconds of creation.", internal=True)
+    created_unix: BigInt = column(
+        "extract(epoch from t.created_at)::bigint", "Unix seconds of creation.", internal=True
+    )

@@ -17,4 +17,6 @@ class Store:
     name: str = strawberry.field(description="The name.")
     currency: str = strawberry.field(description="The currency of all its money, ISO 4217.")
     status: str = strawberry.field(description="`A` active, `M` in maintenance.")
-    settings: Json | None = strawberry.field(description="Its settings, secrets masked; null without `view_settings`.")
+    settings: Json | None = strawberry.field(
+        description="Its settings, secrets masked; null without `view_settings`."
+    )

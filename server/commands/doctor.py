@@ -1,1 +1,2 @@
-def add(c): pass
+def add(c):
+    pass

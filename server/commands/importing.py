@@ -21,8 +21,12 @@ def add(commands: Any) -> None:
         description="Load customers, sellers, products, orders, payments and reviews. Running it twice adds nothing.",
     )
     olist.add_argument("directory", metavar="DIR", type=Path, help="the folder with the CSV files")
-    olist.add_argument("--tenant", metavar="ID", required=True, help="the store: its UUID or one of its addresses")
-    olist.add_argument("--events", action="store_true", help="tell apps of what is imported, as if it happened now")
+    olist.add_argument(
+        "--tenant", metavar="ID", required=True, help="the store: its UUID or one of its addresses"
+    )
+    olist.add_argument(
+        "--events", action="store_true", help="tell apps of what is imported, as if it happened now"
+    )
     olist.add_argument("--no-progress", action="store_true", help="show no progress bar")
     olist.set_defaults(run=_olist)
 

@@ -24,7 +24,9 @@ def add(commands: Any) -> None:
         "--internal", action="store_true", help="print the schema that the REST facades use instead"
     )
     what.add_argument("--write", action="store_true", help=f"write schema/{PUBLIC} and schema/{INTERNAL}")
-    what.add_argument("--check", action="store_true", help="compare them with the code; exit 1 when they differ")
+    what.add_argument(
+        "--check", action="store_true", help="compare them with the code; exit 1 when they differ"
+    )
     schema.set_defaults(run=_schema)
 
 

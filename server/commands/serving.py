@@ -46,9 +46,7 @@ def _serve(_: argparse.Namespace) -> None:
     settings = read_settings()
     logging.configure(development=not settings.is_production)
     around = _Around()
-    main.run(
-        settings, beside=around.beside, on_ready=lambda addresses: around.welcome(settings, addresses)
-    )
+    main.run(settings, beside=around.beside, on_ready=lambda addresses: around.welcome(settings, addresses))
 
 
 class _Around:
@@ -103,7 +101,9 @@ class _Around:
 
     def _show_demo(self, demo: Demo, port: int | None) -> None:
         admin, customer = demo.json["admin"], demo.json["customer"]
-        say(f"  Demo store           http://{demo.json['host']}:{port}   X-Tenant-ID: {demo.json['tenant_id']}")
+        say(
+            f"  Demo store           http://{demo.json['host']}:{port}   X-Tenant-ID: {demo.json['tenant_id']}"
+        )
         say(f"  Its administrator    {admin['email']}   {admin['password']}")
         say(f"  A customer           {customer['email']}   {customer['password']}")
         say("  vitrine demo prints all credentials, new ones each time.")

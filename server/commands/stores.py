@@ -101,7 +101,9 @@ async def _find(platform: AcrossStores, named: str) -> StoreAtHosts:
         None if public_id else host,
     )
     if found is None:
-        raise CommandRefused(f"there is no store {named!r}; expected a UUID or an address from vitrine tenant list")
+        raise CommandRefused(
+            f"there is no store {named!r}; expected a UUID or an address from vitrine tenant list"
+        )
     return _with_hosts(found)
 
 
@@ -203,7 +205,9 @@ async def set_owner(scope: Scope, user_id: int) -> None:
         "select user_type from users where tenant_id = $1 and id = $2", scope.store.id, user_id
     )
     if kind != "A":
-        raise ValidationFailed("only an administrator can own a store", field="type", code="not_an_administrator")
+        raise ValidationFailed(
+            "only an administrator can own a store", field="type", code="not_an_administrator"
+        )
     await database.execute("update tenants set owner_id = $2 where id = $1", scope.store.id, user_id)
     await audit.record(scope, "store.owner_set", "user", user_id)
     await store_changed(scope.store.id)

@@ -22,21 +22,29 @@ def add(commands: Any) -> None:
     create.add_argument(
         "--host", metavar="H", action="append", default=[], help="an address it answers at; may be repeated"
     )
-    create.add_argument("--currency", metavar="CODE", default="BRL", help="its currency, ISO 4217 (default BRL)")
+    create.add_argument(
+        "--currency", metavar="CODE", default="BRL", help="its currency, ISO 4217 (default BRL)"
+    )
     create.add_argument("--owner-email", metavar="EMAIL", help="make the administrator who owns it")
     create.add_argument("--owner-name", metavar="NAME", default="", help="the owner's first and last name")
-    create.add_argument("--owner-password", metavar="P", help="the owner's password; made up and shown when left out")
+    create.add_argument(
+        "--owner-password", metavar="P", help="the owner's password; made up and shown when left out"
+    )
     _with_json(create, _create)
 
     _with_json(about.add_parser("list", help="list the stores"), _list)
 
     suspend = about.add_parser("suspend", help="close a store: every request is answered with 503")
     resume = about.add_parser("resume", help="open a store again")
-    maintenance = about.add_parser("maintenance", help="close a store for maintenance; gateway notifications go on")
+    maintenance = about.add_parser(
+        "maintenance", help="close a store for maintenance; gateway notifications go on"
+    )
     for each, command in ((suspend, _suspend), (resume, _resume), (maintenance, _maintenance)):
         each.add_argument("id", metavar="ID", help="the store: its UUID or one of its addresses")
         _with_json(each, command)
-    maintenance.add_argument("--message", metavar="TEXT", help="what shoppers are told, instead of the usual text")
+    maintenance.add_argument(
+        "--message", metavar="TEXT", help="what shoppers are told, instead of the usual text"
+    )
 
 
 def _with_json(parser: argparse.ArgumentParser, command: Any) -> None:

@@ -21,9 +21,13 @@ def add(commands: Any) -> None:
 
     create = about.add_parser("create", help="make a user")
     _whose(create)
-    create.add_argument("--type", choices=("A", "V", "C"), required=True, help="administrator, vendor or customer")
+    create.add_argument(
+        "--type", choices=("A", "V", "C"), required=True, help="administrator, vendor or customer"
+    )
     create.add_argument("--name", default="", help="first and last name")
-    create.add_argument("--password", metavar="P", help="8 to 128 characters; made up and shown when left out")
+    create.add_argument(
+        "--password", metavar="P", help="8 to 128 characters; made up and shown when left out"
+    )
     create.add_argument(
         "--privileges", metavar="all|a,b", help="what an administrator may do; none when left out"
     )
@@ -43,7 +47,9 @@ def add(commands: Any) -> None:
 
 
 def _whose(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--tenant", metavar="ID", required=True, help="the store: its UUID or one of its addresses")
+    parser.add_argument(
+        "--tenant", metavar="ID", required=True, help="the store: its UUID or one of its addresses"
+    )
     parser.add_argument("--email", required=True, help="the user's e-mail")
     parser.add_argument("--json", action="store_true", help="write JSON")
 

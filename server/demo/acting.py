@@ -29,6 +29,7 @@ class Owner:
 
     def __init__(self, store: Store, user: UserRef) -> None:
         self.store = store
+        self.user = user
         self._actor = Actor(
             ActorKind.ADMIN,
             user_id=user.id,

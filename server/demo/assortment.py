@@ -106,9 +106,18 @@ class Shop:
 
 
 CARD = PaymentWay(
-    "cartao", "Cartão de crédito", "Em até 6 vezes sem juros.", "credit_card", settles_at_once=True, hold_minutes=60
+    "cartao",
+    "Cartão de crédito",
+    "Em até 6 vezes sem juros.",
+    "credit_card",
+    settles_at_once=True,
+    hold_minutes=60,
 )
 PIX = PaymentWay("pix", "Pix", "Aprovado em segundos, a qualquer hora.", "pix", hold_minutes=60)
 BOLETO = PaymentWay(
-    "boleto", "Boleto bancário", "Vence em três dias; a compensação leva um dia útil.", "boleto", surcharge_cents=250
+    "boleto",
+    "Boleto bancário",
+    "Vence em três dias; a compensação leva um dia útil.",
+    "boleto",
+    surcharge_cents=250,
 )

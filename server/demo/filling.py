@@ -6,7 +6,7 @@ Everything goes through the public operations; only money received and given bac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from urllib.parse import quote_plus
 
@@ -46,7 +46,7 @@ async def fill(owner: Owner, demo: DemoStore, now: datetime) -> None:
     made = Filled()
     await _found(owner, shop, made, now - OPENED)
     await _stock_shelves(owner, shop, made, now)
-    people = customers(shop.customers, demo.domain)
+    people = _people(demo, shop)
     await _welcome(owner, people, made, now)
     stories = sales.plan(shop, people, now)
     await _sell(owner, shop, people, stories, made)
@@ -154,6 +154,17 @@ def _images(product: Product, colour: str) -> list[dict[str, object]]:
 # --- Its customers ---------------------------------------------------------------------------------------------------------
 
 
+def _people(demo: DemoStore, shop: Shop) -> list[Customer]:
+    """Give the shop's customers; the first is the one whose credentials are printed, so that it has orders to look at."""
+    people = customers(shop.customers, demo.domain)
+    for persona in demo.personas:
+        if persona.key == "customer":
+            first, _, last = persona.name.partition(" ")
+            cpf = persona.cpf or people[0].cpf
+            people[0] = replace(people[0], firstname=first, lastname=last, email=persona.email, cpf=cpf)
+    return people
+
+
 async def _welcome(owner: Owner, people: Sequence[Customer], made: Filled, now: datetime) -> None:
     between = (_CUSTOMERS_FROM - _CUSTOMERS_UNTIL) / max(1, len(people))
     for place, customer in enumerate(people):
@@ -185,9 +196,7 @@ async def _sell(
             await _happen(owner, stories[place], orders[place], step, at)
 
 
-async def _place(
-    owner: Owner, people: Sequence[Customer], sale: Sale, made: Filled
-) -> dict[str, object]:
+async def _place(owner: Owner, people: Sequence[Customer], sale: Sale, made: Filled) -> dict[str, object]:
     given = {
         "customer_id": made.customers[sale.customer],
         "items": [

@@ -19,7 +19,14 @@ FIRST_DAY = 92
 # The newest is old enough for what became of it to lie behind too.
 _NEWEST_DAYS = 1.2
 _CARRIERS = (("Correios", "BR"), ("Rodonaves", "RN"), ("Loggi", "LG"))
-_WISHES = ("", "", "", "Embrulhar para presente, por favor.", "Deixar com o porteiro.", "Tocar a campainha do fundo.")
+_WISHES = (
+    "",
+    "",
+    "",
+    "Embrulhar para presente, por favor.",
+    "Deixar com o porteiro.",
+    "Tocar a campainha do fundo.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +98,11 @@ def bought_products(sales: Sequence[Sale], products: Sequence[Product]) -> list[
         completed = next((step for step in sale.steps if step.kind == "C"), None)
         if completed is not None:
             at = sale.placed_at + completed.after + timedelta(days=4)
-            got += [(line.product, sale.customer, at) for line in sale.lines if products[line.product].status == "A"]
+            got += [
+                (line.product, sale.customer, at)
+                for line in sale.lines
+                if products[line.product].status == "A"
+            ]
     return got
 
 

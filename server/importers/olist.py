@@ -52,7 +52,9 @@ class ImportReport:
             more = self.wrong_rows - len(self.problems)
             lines = [*self.problems, *([f"and {more} more"] if more else [])]
             return "\n".join([*lines, f"{self.wrong_rows} rows are wrong; nothing was written"])
-        return "\n".join(f"{kind}: {self.added[kind]} added, {self.read[kind]} in the files" for kind in self.read)
+        return "\n".join(
+            f"{kind}: {self.added[kind]} added, {self.read[kind]} in the files" for kind in self.read
+        )
 
 
 async def run(directory: Path, tenant: UUID, *, events: bool = False, progress: bool = True) -> ImportReport:

@@ -30,7 +30,10 @@ STATUSES = {
     "canceled": "I",
     "unavailable": "F",
 }
-_STATES = frozenset("AC AL AM AP BA CE DF ES GO MA MG MS MT PA PB PE PI PR RJ RN RO RR RS SC SE SP TO".split())
+_STATES = frozenset(
+    ("AC", "AL", "AM", "AP", "BA", "CE", "DF", "ES", "GO", "MA", "MG", "MS", "MT", "PA")
+    + ("PB", "PE", "PI", "PR", "RJ", "RN", "RO", "RR", "RS", "SC", "SE", "SP", "TO")
+)
 _KEY = re.compile(r"[0-9a-f]{32}")
 _MOMENT = "%Y-%m-%d %H:%M:%S"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -60,21 +59,29 @@ class _Reader:
         self.places: set[tuple[str, int]] = set()
 
     def read(self) -> tuple[Marketplace, Problems]:
-        self._each("olist_sellers_dataset.csv", "seller_id seller_zip_code_prefix seller_city seller_state", self._vendor)
+        self._each(
+            "olist_sellers_dataset.csv",
+            "seller_id seller_zip_code_prefix seller_city seller_state",
+            self._vendor,
+        )
         self._each(
             "olist_customers_dataset.csv",
             "customer_id customer_unique_id customer_zip_code_prefix customer_city customer_state",
             self._customer,
         )
         self._each("product_category_name_translation.csv", "product_category_name", self._category)
-        self._each("olist_products_dataset.csv", "product_id product_category_name product_weight_g", self._product)
+        self._each(
+            "olist_products_dataset.csv", "product_id product_category_name product_weight_g", self._product
+        )
         self._each(
             "olist_orders_dataset.csv",
             "order_id customer_id order_status order_purchase_timestamp order_approved_at order_delivered_carrier_date",
             self._order,
         )
         self._each(
-            "olist_order_items_dataset.csv", "order_id order_item_id product_id seller_id price freight_value", self._item
+            "olist_order_items_dataset.csv",
+            "order_id order_item_id product_id seller_id price freight_value",
+            self._item,
         )
         self._each(
             "olist_order_payments_dataset.csv",
@@ -180,7 +187,10 @@ class _Reader:
         if (order["external_id"], place) in self.places:
             raise Malformed(f"order_item_id {place} stands twice in order {order['external_id']}")
         self.places.add((order["external_id"], place))
-        product, vendor = _known(row, "product_id", self.found.products), _known(row, "seller_id", self.found.vendors)
+        product, vendor = (
+            _known(row, "product_id", self.found.products),
+            _known(row, "seller_id", self.found.vendors),
+        )
         price = row.read("price", amount)
         order["lines"].append(
             {
@@ -234,7 +244,9 @@ class _Reader:
         # Who bought nothing and what was never sold have no date of their own.
         earliest = min((order["created_at"] for order in self.found.orders.values()), default=rfc3339(now()))
         for person, customer in self.found.customers.items():
-            customer["created_at"] = rfc3339(self.first_seen[person]) if person in self.first_seen else earliest
+            customer["created_at"] = (
+                rfc3339(self.first_seen[person]) if person in self.first_seen else earliest
+            )
         for product in self.found.products.values():
             product.setdefault("created_at", earliest)
             product.pop("sold_at", None)
@@ -244,7 +256,9 @@ class _Reader:
         self.found.orders = dict(sorted(self.found.orders.items(), key=lambda entry: entry[1]["created_at"]))
 
 
-def _history(letter: str, placed: datetime, approved: datetime | None, carried: datetime | None) -> list[Record]:
+def _history(
+    letter: str, placed: datetime, approved: datetime | None, carried: datetime | None
+) -> list[Record]:
     """Tell the steps that the dates of an order prove; the last one leads to its letter."""
     steps = [{"at": rfc3339(placed), "from_status": "", "to_status": "O"}]
     if approved is not None and letter in ("P", "C", "I"):

@@ -12,7 +12,15 @@ import pytest
 from auth.privileges import ALL
 from kernel.scope import Actor, ActorKind, Scope, Store, entered
 from models.access import Session
-from models.catalog import Category, Feature, FeatureValue, FeatureVariant, Product, ProductCategory, ProductImage
+from models.catalog import (
+    Category,
+    Feature,
+    FeatureValue,
+    FeatureVariant,
+    Product,
+    ProductCategory,
+    ProductImage,
+)
 from models.marketplace import DiscussionPost, DiscussionThread, Vendor
 from models.orders import Order, OrderAddress, OrderLine, OrderStatusChange
 from models.payments import Payment, PaymentMethod
@@ -55,7 +63,10 @@ class Filled:
     def callers(self) -> dict[str, Scope]:
         """Give a scope for each kind of caller."""
         admin = Actor(
-            ActorKind.ADMIN, user_id=self.numbers["admin"], user_public_id=UUID(self.ids["admin"]), privileges=ALL
+            ActorKind.ADMIN,
+            user_id=self.numbers["admin"],
+            user_public_id=UUID(self.ids["admin"]),
+            privileges=ALL,
         )
         return {
             "admin": self.as_actor(admin),
@@ -69,11 +80,13 @@ class Filled:
                     company_id=self.numbers["vendor"],
                 )
             ),
-            "customer": self.as_actor(Actor(
+            "customer": self.as_actor(
+                Actor(
                     ActorKind.CUSTOMER,
                     user_id=self.numbers["customer"],
                     user_public_id=UUID(self.ids["customer"]),
-                )),
+                )
+            ),
             "app": self.as_actor(Actor(ActorKind.APP, app_id=1, scopes=SCOPES)),
             "app_without": self.as_actor(Actor(ActorKind.APP, app_id=1)),
             "storefront": self.as_actor(
@@ -107,9 +120,15 @@ async def fill(scope: Scope) -> Filled:
     with entered(scope):
         vendor = await Vendor.create(name="Ateliê Sol", email="sol@example.com", cnpj="11222333000181")
         rival = await Vendor.create(name="Casa Lua", email="lua@example.com")
-        admin = await User.create(email="ana@example.com", user_type="A", firstname="Ana", privileges=["view_orders"])
-        clerk = await User.create(email="vera@example.com", user_type="V", vendor_id=vendor.id, firstname="Vera")
-        customer = await User.create(email="caio@example.com", firstname="Caio", lastname="Reis", cpf="52998224725")
+        admin = await User.create(
+            email="ana@example.com", user_type="A", firstname="Ana", privileges=["view_orders"]
+        )
+        clerk = await User.create(
+            email="vera@example.com", user_type="V", vendor_id=vendor.id, firstname="Vera"
+        )
+        customer = await User.create(
+            email="caio@example.com", firstname="Caio", lastname="Reis", cpf="52998224725"
+        )
         other = await User.create(email="bia@example.com", firstname="Bia")
         group = await Usergroup.create(name="Atacado")
         await UsergroupMembership.create(usergroup_id=group.id, user_id=customer.id)
@@ -117,28 +136,54 @@ async def fill(scope: Scope) -> Filled:
         below = await Category.create(name="Cozinha", parent_id=top.id)
         hidden = await Category.create(name="Oculta", status="D")
         product = await Product.create(
-            name="Caneca de Ágata", sku="CAN-1", slug="caneca", price_cents=4990, on_hand=7, vendor_id=vendor.id, category_id=below.id
+            name="Caneca de Ágata",
+            sku="CAN-1",
+            slug="caneca",
+            price_cents=4990,
+            on_hand=7,
+            vendor_id=vendor.id,
+            category_id=below.id,
         )
-        draft = await Product.create(name="Prato", slug="prato", price_cents=100, status="D", vendor_id=rival.id)
+        draft = await Product.create(
+            name="Prato", slug="prato", price_cents=100, status="D", vendor_id=rival.id
+        )
         await ProductCategory.create(product_id=product.id, category_id=below.id)
-        await ProductImage.create(product_id=product.id, url="https://img.example.com/caneca.jpg", alt="Caneca")
+        await ProductImage.create(
+            product_id=product.id, url="https://img.example.com/caneca.jpg", alt="Caneca"
+        )
         feature = await Feature.create(name="Cor", type="S")
         variant = await FeatureVariant.create(feature_id=feature.id, name="Azul")
         await FeatureValue.create(product_id=product.id, feature_id=feature.id, variant_id=variant.id)
         payment_method = await PaymentMethod.create(name="Pix", processor="pix")
         shipping_method = await ShippingMethod.create(name="Sedex", base_cents=1500)
         orders = []
-        for buyer, lines in ((customer, [(product, vendor, 2)]), (other, [(product, vendor, 1), (draft, rival, 3)])):
+        for buyer, lines in (
+            (customer, [(product, vendor, 2)]),
+            (other, [(product, vendor, 1), (draft, rival, 3)]),
+        ):
             shared = lines[0][1].id if len(lines) == 1 else None
             order = await Order.create(
-                user_id=buyer.id, vendor_id=shared, email=buyer.email, firstname=buyer.firstname, subtotal_cents=9980,
-                total_cents=11480, shipping_cents=1500, payment_method_id=payment_method.id, shipping_method_id=shipping_method.id,
+                user_id=buyer.id,
+                vendor_id=shared,
+                email=buyer.email,
+                firstname=buyer.firstname,
+                subtotal_cents=9980,
+                total_cents=11480,
+                shipping_cents=1500,
+                payment_method_id=payment_method.id,
+                shipping_method_id=shipping_method.id,
             )
             orders.append(order)
             for position, (item, seller, quantity) in enumerate(lines, 1):
                 line = await OrderLine.create(
-                    order_id=order.id, position=position, product_id=item.id, vendor_id=seller.id, product_name=item.name,
-                    quantity=quantity, price_cents=item.price_cents, base_price_cents=item.price_cents,
+                    order_id=order.id,
+                    position=position,
+                    product_id=item.id,
+                    vendor_id=seller.id,
+                    product_name=item.name,
+                    quantity=quantity,
+                    price_cents=item.price_cents,
+                    base_price_cents=item.price_cents,
                 )
             await OrderAddress.create(order_id=order.id, kind="S", city="Recife")
             await OrderStatusChange.create(order_id=order.id, to_status="O")
@@ -146,17 +191,35 @@ async def fill(scope: Scope) -> Filled:
             shipment = await Shipment.create(order_id=order.id, carrier="Correios")
             await ShipmentLine.create(shipment_id=shipment.id, order_line_id=line.id, quantity=1)
         thread = await DiscussionThread.create(object_type="P", object_id=product.id)
-        review = await DiscussionPost.create(thread_id=thread.id, user_id=customer.id, message="Linda", rating=5)
+        review = await DiscussionPost.create(
+            thread_id=thread.id, user_id=customer.id, message="Linda", rating=5
+        )
         await Session.create(user_id=admin.id, expires_at=scope.now)
     made = {
-        "admin": admin, "vendor_user": clerk, "customer": customer, "user": customer, "other_user": other, "usergroup": group,
-        "vendor": vendor, "rival": rival, "category": below, "top_category": top, "hidden_category": hidden, "product": product,
-        "draft": draft, "feature": feature, "payment_method": payment_method, "shipping_method": shipping_method,
-        "order": orders[0], "mixed_order": orders[1], "shipment": shipment, "review": review,
+        "admin": admin,
+        "vendor_user": clerk,
+        "customer": customer,
+        "user": customer,
+        "other_user": other,
+        "usergroup": group,
+        "vendor": vendor,
+        "rival": rival,
+        "category": below,
+        "top_category": top,
+        "hidden_category": hidden,
+        "product": product,
+        "draft": draft,
+        "feature": feature,
+        "payment_method": payment_method,
+        "shipping_method": shipping_method,
+        "order": orders[0],
+        "mixed_order": orders[1],
+        "shipment": shipment,
+        "review": review,
     }
     ids = {name: str(record.public_id) for name, record in made.items()}
     with entered(scope):
-        ids["payment"] = str((await Payment.all().first()).public_id)
+        ids["payment"] = str((await Payment.all().order_by("id"))[0].public_id)
     return Filled(scope, ids, {name: record.id for name, record in made.items()})
 
 

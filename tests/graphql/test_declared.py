@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 from graphql import (
     GraphQLEnumType,
@@ -41,7 +40,7 @@ def _objects(schema: GraphQLSchema) -> list[GraphQLObjectType]:
     ]
 
 
-@pytest.mark.parametrize(("name", "schema"), _schemas())
+@pytest.mark.parametrize("name,schema", _schemas())
 def test_every_root_field_declares_its_access(name: str, schema: GraphQLSchema) -> None:
     assert schema.query_type is not None
     assert schema.mutation_type is not None
@@ -52,7 +51,7 @@ def test_every_root_field_declares_its_access(name: str, schema: GraphQLSchema) 
             assert isinstance(declared.metadata.get(ACCESS), Access), f"{type_.name}.{key} declares no access"
 
 
-@pytest.mark.parametrize(("name", "schema"), _schemas())
+@pytest.mark.parametrize("name,schema", _schemas())
 def test_every_type_declares_its_access(name: str, schema: GraphQLSchema) -> None:
     roots = {schema.query_type, schema.mutation_type}
     for type_ in _objects(schema):
@@ -82,7 +81,7 @@ def test_a_guarded_field_is_nullable_so_that_refusing_it_leaves_its_neighbours()
                     assert not is_non_null_type(field.type), f"{type_.name}.{key} is guarded and not nullable"
 
 
-@pytest.mark.parametrize(("name", "schema"), _schemas())
+@pytest.mark.parametrize("name,schema", _schemas())
 def test_everything_is_described(name: str, schema: GraphQLSchema) -> None:
     bare: list[str] = []
     for type_ in schema.type_map.values():
@@ -111,15 +110,20 @@ def test_internal_fields_are_not_public() -> None:
 
 def test_columns_of_entities_exist_in_their_tables() -> None:
     """A plain field names a column of its entity's model; a misspelling fails here and not at a client's."""
+    from importlib import import_module
+
     from tortoise import Model
 
     import models
-    from importlib import import_module
 
     tables: dict[str, set[str]] = {}
     for module in models.MODEL_MODULES:
         for value in vars(import_module(module)).values():
-            if isinstance(value, type) and issubclass(value, Model) and value.__dict__.get("Meta") is not None:
+            if (
+                isinstance(value, type)
+                and issubclass(value, Model)
+                and value.__dict__.get("Meta") is not None
+            ):
                 described = value._meta
                 if described.db_table:
                     tables[described.db_table] = set(described.fields_db_projection.values()) | {
@@ -134,4 +138,6 @@ def test_columns_of_entities_exist_in_their_tables() -> None:
             if isinstance(source, ColumnSource) and (source.sql is None or isinstance(source.sql, str)):
                 sql = source.sql or key
                 if sql.isidentifier():
-                    assert sql in tables[entity.table], f"{type_.name}.{key}: {entity.table} has no column {sql}"
+                    assert sql in tables[entity.table], (
+                        f"{type_.name}.{key}: {entity.table} has no column {sql}"
+                    )

@@ -17,6 +17,7 @@ import pytest
 from aiohttp import web
 
 from kernel.settings import SettingError, Settings
+from models.migrate import migrate
 from rest_facade.responses import json_response
 from rest_facade.routing import Needs, Route
 from server.app import HEALTH
@@ -147,47 +148,92 @@ async def _leave(context, asking):
 # --- The whole -------------------------------------------------------------------------------------------------------
 
 PROGRAM = """
-import asyncio, sys
+import json, sys
 from kernel import logging
 from kernel.settings import Settings
 from server.main import run
-logging.configure(development=True, human=False)
-run(Settings.from_environment({"VITRINE_DATA_DIR": sys.argv[1], "PORT": "0"}), on_ready=lambda at: print(at[0], flush=True))
+settings = Settings.from_environment(json.loads(sys.argv[1]))
+logging.configure(development=not settings.is_production, human=False)
+run(settings, on_ready=lambda addresses: print(addresses[0], flush=True))
 """
 
 
-@pytest.mark.slow
-async def test_the_server_starts_with_nothing_set_serves_and_stops_on_sigterm(tmp_path):
+@contextlib.asynccontextmanager
+async def running(folder: Path, **environ: str):
+    """Run the server as a program of its own; gives its process and a client, or None in its place when it didn't start."""
+    given = {"VITRINE_DATA_DIR": str(folder / "data"), "PORT": "0", **environ}
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROGRAM, str(tmp_path / "data"),
+        sys.executable, "-c", PROGRAM, orjson.dumps(given).decode(),
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)},
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(folder)},
     )  # fmt: skip
     try:
         assert process.stdout is not None
         async with asyncio.timeout(120):
             address = (await process.stdout.readline()).decode().strip()
-        assert address.startswith("http://127.0.0.1:"), (await process.communicate())[1].decode()
-        async with aiohttp.ClientSession(address) as client:
-            async with client.get("/health/ready") as ready:
-                assert (ready.status, (await ready.json())["checks"]) == (
-                    200,
-                    {"serving": "ok", "database": "ok", "migrations": "ok"},
-                )
-            credential = {"Authorization": "Bearer ÿ".encode("latin-1").decode("latin-1")}
-            for path, headers in (("/graphql", {}), ("/graphql", {"X-Tenant-ID": "x", **credential})):
-                async with client.post(path, json={"query": "{x}"}, headers=headers) as answer:
-                    assert (answer.status, (await answer.json())["error"]) == (404, "tenant not found")
-        process.send_signal(signal.SIGTERM)
-        async with asyncio.timeout(60):
-            _, logged = await process.communicate()
-        assert process.returncode == 0
-        events = [orjson.loads(line)["event"] for line in logged.splitlines()]
-        assert events.index("serving") < events.index("stopping")
-        assert "development: only this machine can call; set VITRINE_BIND to be reached from others" in events
-        assert (tmp_path / "data" / "secret_key").is_file()
-        assert not (tmp_path / "data" / "postgres" / "data" / "postmaster.pid").exists()
+        if not address:
+            yield process, None
+            return
+        async with aiohttp.ClientSession(address.replace("0.0.0.0", "127.0.0.1")) as client:
+            yield process, client
     finally:
         if process.returncode is None:
             process.terminate()
-            await process.wait()
+            await process.communicate()
+
+
+async def stopped(process) -> list[str]:
+    """Stop the program as a platform does; gives the names of what it logged."""
+    process.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(60):
+        _, logged = await process.communicate()
+    assert process.returncode == 0
+    return [orjson.loads(line)["event"] for line in logged.splitlines()]
+
+
+async def asked(client, path: str) -> tuple[int, dict]:
+    async with client.get(path) as answer:
+        return answer.status, await answer.json()
+
+
+@pytest.mark.slow
+async def test_the_server_starts_with_nothing_set_serves_and_stops_on_sigterm(tmp_path):
+    async with running(tmp_path) as (process, client):
+        status, ready = await asked(client, "/health/ready")
+        assert (status, ready["checks"]) == (200, {"serving": "ok", "database": "ok", "migrations": "ok"})
+        status, said = await asked(client, "/api/v1/auth/me")
+        assert (status, said) == (404, {"error": "tenant not found"})
+        events = await stopped(process)
+    assert events.index("serving") < events.index("stopping")
+    assert "development: only this machine can call; set VITRINE_BIND to be reached from others" in events
+    assert (tmp_path / "data" / "secret_key").is_file()
+    assert not (tmp_path / "data" / "postgres" / "data" / "postmaster.pid").exists()
+
+
+@pytest.mark.slow
+async def test_production_serves_from_a_given_database_and_is_ready_once_it_is_migrated(
+    tmp_path, empty_database_url
+):
+    environ = {"VITRINE_ENV": "production", "VITRINE_SECRET_KEY": "s" * 40, "VITRINE_BIND": "127.0.0.1"}
+    async with running(tmp_path, DATABASE_URL=empty_database_url, **environ) as (process, client):
+        status, ready = await asked(client, "/health/ready")
+        assert (status, ready["checks"]["database"], ready["checks"]["migrations"]) == (503, "ok", "failed")
+        assert (await asked(client, "/health/live"))[0] == 200
+        await migrate(empty_database_url)
+        await asyncio.sleep(1.1)
+        assert (await asked(client, "/health/ready"))[0] == 200
+        events = await stopped(process)
+    assert "migrations are pending: run vitrine migrate" in events
+    assert "SMTP_URL is not set: mails stay queued" in events
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.slow
+async def test_a_database_that_is_away_stops_the_start(tmp_path):
+    address = "postgresql://u:hunter2@127.0.0.1:1/d"
+    async with running(tmp_path, DATABASE_URL=address) as (process, client):
+        assert client is None
+        _, logged = await process.communicate()
+    assert process.returncode == 1
+    assert logged.decode().rstrip().endswith("Unavailable: the database is not available; try again")
+    assert b"hunter2" not in logged
