@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
-from aiohttp import web
+from aiohttp import hdrs, web
 from graphql import OperationDefinitionNode
 
 from kernel.errors import MalformedRequest, Refusal, TooComplex, Unauthenticated
 from kernel.json_bodies import MalformedBody, load_value
-from kernel.scope import ActorKind, Scope
+from kernel.scope import Actor, ActorKind, Scope, Store
 from resolvers import root
 from resolvers.persisted import find_document, keep_document
 from rest_facade.bodies import read_raw
-from rest_facade.routing import scope_of
+from rest_facade.routing import Needs, scope_of
 from schema.documents import MAX_COST, Documents, Prepared, cost_of
 from schema.execution import Call, formatted, graphql_code, run
+from server.middleware.entry import Authenticate
 from server.playground import add_asset_routes, playground
 
 DOCUMENTS = web.AppKey("documents", Documents)
@@ -136,6 +138,20 @@ async def _answer(request: web.Request, body: dict[str, Any], *, mutations: bool
         shown["data"] = result.data
     shown["extensions"] = {"cost": cost}
     return _respond(request, 200, shown, 200 if started else 400)
+
+
+def open_introspection(authenticate: Authenticate) -> Authenticate:
+    """Let callers without any credential into `/graphql` as nobody: they may ask about the schema and nothing else.
+
+    For development servers that only this machine can reach (decisions, section 2).
+    """
+
+    async def admit(store: Store, needs: str, headers: Mapping[str, str], /, **asked: Any) -> Actor:
+        if needs == Needs.GRAPHQL and hdrs.AUTHORIZATION not in headers and "X-API-Key" not in headers:
+            return Actor(ActorKind.ANONYMOUS, credential=f"ip:{asked['client_ip']}")
+        return await authenticate(store, needs, headers, **asked)
+
+    return admit
 
 
 def _only_introspects(operation: OperationDefinitionNode | None) -> bool:

@@ -7,11 +7,12 @@ and copied for each process. Nothing is ever truncated: a test works in stores n
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
@@ -36,7 +37,18 @@ OPTIONS = {
     "shared_buffers": "64MB",
 }
 
+_UUID_INSIDE = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
+
 NewStore: TypeAlias = Callable[..., Awaitable[Store]]
+
+
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """Name cases that hold a random UUID alike in every process, or pytest-xdist finds that they collected different tests."""
+    if isinstance(val, UUID):
+        return argname
+    if isinstance(val, str) and _UUID_INSIDE.search(val):
+        return _UUID_INSIDE.sub("uuid", val)
+    return None
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import asyncpg
 import pytest
 
 from auth.sessions import (
@@ -191,6 +192,20 @@ async def test_a_refresh_during_a_logout_leaves_nothing_alive(store):
         assert not await is_alive(store, pair)
         if not isinstance(outcome, Exception):
             await refused_renewal(visitor(store), outcome.refresh_token)
+
+
+async def test_a_refresh_overtaken_by_a_logout_fails(store, database_url):
+    pair = await sign_in(store, await add_user(store))
+    other_process = await asyncpg.connect(database_url)
+    try:
+        async with other_process.transaction():
+            await other_process.execute("select set_config('vitrine.tenant', $1, true)", str(store.id))
+            await other_process.execute("update sessions set ended_at = now(), end_reason = 'logged out'")
+            refreshing = asyncio.create_task(refused_renewal(visitor(store), pair.refresh_token))
+            await asyncio.sleep(0.2)  # it has used the token up and waits for the session's row
+        assert await refreshing == "the session was ended: logged out"
+    finally:
+        await other_process.close()
 
 
 # --- Logout ------------------------------------------------------------------------------------------------------------------

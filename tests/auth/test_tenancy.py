@@ -227,6 +227,22 @@ async def test_a_change_across_stores_holds_once_it_is_told(directory, store, ho
         await resolved(directory, host)
 
 
+async def test_what_was_read_before_a_change_is_not_remembered_after_it(directory, store, host, monkeypatch):
+    read = database.row
+
+    async def overtaken(sql, *args):
+        found = await read(sql, *args)
+        directory.forget(store.id)
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(database, "row", overtaken)
+        await resolved(directory, host)
+    with counting() as counted:
+        await resolved(directory, host)
+    assert counted.count == 1
+
+
 async def test_a_change_by_another_process_is_seen_within_a_second(directory, store, host, database_url):
     await directory.listen()
     await resolved(directory, host)

@@ -18,6 +18,7 @@ from auth.tokens import AccessClaims, issue_access_token, read_access_token
 from kernel.errors import Unauthenticated
 from kernel.ids import uuid7
 from models import database
+from models.database import across_stores
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 CLAIMS = AccessClaims(uuid7(), uuid7(), uuid7(), NOW + timedelta(minutes=15))
@@ -175,10 +176,19 @@ async def test_what_is_no_token_is_refused(ring, text):
 # --- Keys --------------------------------------------------------------------------------------------------------------------
 
 
-async def test_processes_that_start_together_make_one_key(database):
+@pytest.fixture
+async def no_key(database):
+    """A deployment that has not made its first key."""
+    async with across_stores() as platform:
+        await platform.execute("delete from signing_keys")
+    process_ring().forget()
+
+
+async def test_processes_that_start_together_make_one_key(no_key):
     rings = [KeyRing() for _ in range(6)]
     pairs = await asyncio.gather(*(ring.signing(NOW) for ring in rings))
     assert len({pair.kid for pair in pairs}) == 1
+    assert await database.value("select count(*) from signing_keys") == 1
 
 
 async def test_after_a_rotation_old_tokens_are_good_until_they_expire(ring, token):

@@ -115,10 +115,10 @@ async def test_an_unknown_role_is_refused(admin: Caller, role: str) -> None:
 
 
 @pytest.mark.parametrize("path, thing", [(USERS, "user"), (CUSTOMERS, "customer")])
-@pytest.mark.parametrize("id", ["1", "0", "-1", "abc", kit.NOBODY, "%F0%9F%98%80", "9" * 300, "null"])
-async def test_somebody_who_is_not_there_is_not_found(admin: Caller, path: str, thing: str, id: str) -> None:
-    answer = await admin.get(f"{path}/{id}")
-    assert (answer.status, answer.body) == (404, {"error": f"{thing} not found"})
+async def test_somebody_who_is_not_there_is_not_found(admin: Caller, path: str, thing: str) -> None:
+    for id in ("1", "0", "-1", "abc", kit.NOBODY, "%F0%9F%98%80", "9" * 300, "null"):
+        answer = await admin.get(f"{path}/{id}")
+        assert (answer.status, answer.body) == (404, {"error": f"{thing} not found"})
 
 
 async def test_deleted_users_are_not_found(admin: Caller) -> None:

@@ -1,0 +1,11 @@
+"""Hold the descriptions, one module for each entity."""
+
+from __future__ import annotations
+
+from rest_facade.legacy.resource import Resource
+from rest_facade.legacy.resources.categories import CATEGORIES
+from rest_facade.legacy.resources.orders import ORDERS
+from rest_facade.legacy.resources.products import PRODUCTS
+from rest_facade.legacy.resources.users import USERS
+
+RESOURCES: tuple[Resource, ...] = (PRODUCTS, ORDERS, USERS, CATEGORIES)

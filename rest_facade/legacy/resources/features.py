@@ -1,0 +1,85 @@
+"""Describe what products have for features: a list below a product, an object within it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kernel.text import Malformed, shown
+from rest_facade.legacy.kinds import ABSENT, NUMBER, PLAIN, TEXT, id_from, shown_with, text_from
+from rest_facade.legacy.resource import Field, Record, Resource
+
+
+def _complete(row: Record) -> None:
+    """Take the members of the feature and its variant up into the row."""
+    feature, variant = row.pop("feature") or {}, row.pop("variant")
+    row |= feature
+    row["feature_id"] = str(row.get("feature_id", 0))
+    row["variant_id"] = str(variant["variant_id"]) if variant else "0"
+    row["variants"] = {row["variant_id"]: _variant(variant)} if variant else {}
+
+
+def _variant(variant: Mapping[str, Any]) -> Record:
+    return {
+        "variant_id": str(variant["variant_id"]),
+        "variant": variant["variant"],
+        "position": str(variant["position"]),
+    }
+
+
+def features_shown(values: list[Record]) -> Record:
+    """Show a product's features by the feature's id; those the caller may not see are left out."""
+    shown_features = {}
+    for row in values:
+        if row["feature"] is not None:
+            _complete(row)
+            shown_features[row["feature_id"]] = row
+    return shown_features
+
+
+def features_from(value: Any, label: str) -> list[dict[str, Any]]:
+    """Read `{feature_id: {feature_type, value}}`, `{feature_id: value}` or a list of objects that name their feature.
+
+    The feature's own type decides what a value may be, so `feature_type` is not needed. A `variant_id` goes before the value.
+    """
+    if isinstance(value, Mapping):
+        entries = [(key, entry) for key, entry in value.items()]
+    elif isinstance(value, list) or value is None:
+        entries = [(None, entry) for entry in value or []]
+    else:
+        raise Malformed(f"{label} is {shown(value)}; expected an object keyed by feature_id")
+    return [_feature_from(key, entry, label) for key, entry in entries]
+
+
+def _feature_from(key: str | None, entry: Any, label: str) -> dict[str, Any]:
+    given = entry if isinstance(entry, Mapping) else {"value": entry}
+    named = id_from(given.get("feature_id", key), f"{label}: feature_id")
+    if named is None or named is ABSENT:
+        raise Malformed(f"{label}: feature_id is required")
+    read: dict[str, Any] = {"feature_id": named}
+    variant = id_from(given.get("variant_id"), f"{label}: variant_id")
+    if variant is not None and variant is not ABSENT:
+        read["variant_id"] = variant
+    value = given.get("value")
+    read["value"] = (
+        "NY"[value] if isinstance(value, bool) else text_from(value, f"{label}: the value of {named}")
+    )
+    return read
+
+
+PRODUCT_FEATURES = Resource(
+    path="features",
+    key="feature_id",
+    thing="feature",
+    area="products",
+    does=(),
+    fields=(
+        Field("feature_id", PLAIN),
+        Field("feature_type", PLAIN),
+        Field("description", PLAIN),
+        Field("value", TEXT),
+        Field("value_int", shown_with(lambda number: "" if number is None else str(number))),
+        Field("variant_id", NUMBER),
+        Field("variants", PLAIN),
+    ),
+)

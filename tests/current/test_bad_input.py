@@ -1,0 +1,259 @@
+"""Whatever is sent, the answer is a refusal in the family's form and never an accident."""
+
+import json
+
+import pytest
+
+from tests.current import kit
+from tests.current.kit import Caller
+
+ADMIN = "/api/v1/admin"
+JSON = {"Content-Type": "application/json"}
+
+DEEP = b'{"name": ' + b"[" * 100 + b"]" * 100 + b"}"
+VERY_DEEP = b'{"name": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+UNREADABLE = [
+    b"",
+    b" ",
+    b"{",
+    b'{"name": "x"',
+    b'{"name": "x",}',
+    b"{'name': 'x'}",
+    b"[]",
+    b"[{}]",
+    b"null",
+    b"true",
+    b'"text"',
+    b"5",
+    b"NaN",
+    b'{"price_cents": NaN}',
+    b'{"price_cents": Infinity}',
+    b'{"price_cents": 1e999}',
+    b'{"name": "\\u0000"}',
+    b'{"name": "a\x00b"}',
+    b'{"\\u0000": 1}',
+    b'{"name": "\\ud800"}',
+    b'{"name": "\xed\xa0\x80"}',
+    b'{"name": "\xff\xfe"}',
+    '{"name": "é"}'.encode("utf-16"),
+    '{"name": "é"}'.encode("latin-1"),
+    b'{"price_cents": 9223372036854775808}',
+    b'{"price_cents": 99999999999999999999999999999999}',
+    b'{"anything": -9223372036854775809}',
+    DEEP,
+    VERY_DEEP,
+    b"name=x&price_cents=1",
+]
+WRONG_TYPES = [
+    None,
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/xml",
+    "application/json; charset=utf-16",
+    "application/json; charset=latin-1",
+    "nonsense",
+    "",
+]
+VALUES = [
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    1.5,
+    1e300,
+    -0.0,
+    2**31,
+    2**53,
+    2**63 - 1,
+    -(2**63),
+    "",
+    " ",
+    "x",
+    "0",
+    "-1",
+    "NaN",
+    "9" * 400,
+    "é" * 300,
+    "\u202e\u0001\u007f",
+    "😀",
+    "' or 1=1 --",
+    "{}%s",
+    "x" * 100_000,
+    kit.NOBODY,
+    [],
+    {},
+    [None],
+    [[]],
+    [{}],
+    {"a": 1},
+    {"url": "/a.png"},
+    ["x"] * 50,
+    [{"url": {"a": []}, "alt": 5}],
+]
+
+
+async def _writes(admin: Caller) -> list[tuple[str, str, dict]]:
+    """List the routes that take a body, with a body that they take."""
+    store = admin.store
+    product, category, order = (
+        await kit.add_product(store),
+        await kit.add_category(store),
+        await kit.add_order(store),
+    )
+    product_body = {
+        "name": "A",
+        "sku": "",
+        "slug": "a",
+        "description": "",
+        "short_description": "",
+        "status": "A",
+        "price_cents": 1,
+        "compare_at_cents": None,
+        "stock": 1,
+        "category_id": None,
+        "images": [],
+    }
+    category_body = {"name": "A", "parent_id": None, "position": 0, "status": "A"}
+    status_body = {"status": "O", "reason": "", "tracking_code": "", "carrier": "", "restock": False}
+    return [
+        ("POST", f"{ADMIN}/products", product_body),
+        ("PUT", f"{ADMIN}/products/{product.id}", product_body),
+        ("PATCH", f"{ADMIN}/products/{product.id}", product_body),
+        ("POST", f"{ADMIN}/categories", category_body),
+        ("PUT", f"{ADMIN}/categories/{category.id}", category_body),
+        ("PATCH", f"{ADMIN}/categories/{category.id}", category_body),
+        ("PUT", f"{ADMIN}/orders/{order.id}/status", status_body),
+    ]
+
+
+PUBLIC = ("/api/v1/auth/refresh", "/api/v1/auth/logout")
+
+
+async def test_a_body_that_can_t_be_read_is_refused(admin: Caller) -> None:
+    for method, path, _ in await _writes(admin):
+        for raw in UNREADABLE:
+            answer = await admin.ask(method, path, data=raw, headers=JSON)
+            assert answer.status == 400, (path, raw[:60], answer)
+            assert set(answer.body) == {"error", "detail"}
+            assert answer.body["error"] == "invalid request body"
+            assert answer.body["detail"]
+
+
+async def test_the_sign_in_routes_read_the_same_bodies(visitor: Caller) -> None:
+    for path in PUBLIC:
+        for raw in UNREADABLE:
+            answer = await visitor.post(path, data=raw, headers=JSON)
+            assert answer.status == 400, (path, raw[:60], answer)
+            assert answer.body["error"] in ("invalid request body", "refresh_token is required")
+    for raw in UNREADABLE:
+        answer = await visitor.from_elsewhere().post("/api/v1/auth/login", data=raw, headers=JSON)
+        assert (answer.status, answer.body["error"]) == (400, "invalid request body")
+
+
+async def test_the_content_type_has_to_say_json(admin: Caller) -> None:
+    for method, path, body in await _writes(admin):
+        for content_type in WRONG_TYPES:
+            answer = await admin.ask(
+                method, path, data=json.dumps(body).encode(), headers={"Content-Type": content_type}
+            )
+            assert (answer.status, answer.body["error"]) == (400, "invalid request body"), (
+                path,
+                content_type,
+            )
+        for content_type in (
+            "application/json; charset=UTF-8",
+            "application/merge-patch+json",
+            "APPLICATION/JSON",
+        ):
+            answer = await admin.ask(
+                method, path, data=json.dumps(body).encode(), headers={"Content-Type": content_type}
+            )
+            assert answer.status in (200, 201), (path, content_type, answer)
+
+
+async def test_a_byte_order_mark_is_skipped(admin: Caller) -> None:
+    raw = b"\xef\xbb\xbf" + json.dumps({"name": "A", "price_cents": 1}).encode()
+    assert (await admin.post(f"{ADMIN}/products", data=raw, headers=JSON)).status == 201
+
+
+async def test_a_body_over_two_mebibytes_is_too_large(admin: Caller, visitor: Caller) -> None:
+    raw = b'{"name": "' + b"x" * (2 * 1024 * 1024) + b'"}'
+    for method, path, _ in await _writes(admin):
+        answer = await admin.ask(method, path, data=raw, headers=JSON)
+        assert answer.status == 413
+        assert set(answer.body) == {"error"}
+    for path in ("/api/v1/auth/login", *PUBLIC):
+        assert (await visitor.from_elsewhere().post(path, data=raw, headers=JSON)).status == 413
+
+
+@pytest.mark.parametrize("number", range(7))
+async def test_every_field_stands_every_value(admin: Caller, number: int) -> None:
+    method, path, body = (await _writes(admin))[number]
+    for field in body:
+        for value in VALUES:
+            answer = await admin.ask(method, path, body | {field: value})
+            assert answer.status in (200, 201, 400, 422), (field, value, answer)
+            if answer.status == 400:
+                assert answer.body["error"] == "validation_failed"
+                named = set(answer.body["fields"])
+                assert {name.partition(".")[0] for name in named} == {field}, (field, value, answer)
+                assert all(
+                    code and code.replace("_", "").isalpha() for code in answer.body["fields"].values()
+                )
+
+
+@pytest.mark.parametrize("path", ["/api/v1/auth/login", *PUBLIC])
+async def test_every_field_of_the_sign_in_routes_stands_every_value(visitor: Caller, path: str) -> None:
+    fields = ("email", "identifier", "password") if path.endswith("login") else ("refresh_token",)
+    for field in fields:
+        for value in VALUES:
+            body = {"email": "a@example.com", "password": "wrong password"} | {field: value}
+            answer = await visitor.from_elsewhere().post(path, body)
+            assert answer.status in (200, 400, 401), (field, value, answer)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/products",
+        "/products/{}",
+        "/categories/{}",
+        "/orders/{}",
+        "/orders/{}/status",
+        "/users/{}",
+        "/customers/{}",
+    ],
+)
+async def test_odd_addresses_are_answered(admin: Caller, path: str) -> None:
+    from yarl import URL
+
+    for id in (
+        "%00",
+        "%FF",
+        "%ED%A0%80",
+        "%2e%2e",
+        "..%2f..",
+        "a%0d%0ab",
+        "%F0%9F%98%80",
+        "'",
+        "a" * 3000,
+        "%25s",
+        "*",
+    ):
+        for method in ("GET", "PUT", "PATCH", "DELETE", "POST", "OPTIONS"):
+            address = URL((ADMIN + path).replace("{}", id), encoded=True)
+            answer = await admin.ask(method, address, {"status": "P"} if method[0] == "P" else None)
+            assert answer.status in (200, 201, 400, 404, 405), (method, id, answer)
+
+
+async def test_a_get_with_a_body_is_a_get(admin: Caller) -> None:
+    answer = await admin.ask("GET", f"{ADMIN}/products", data=b"{", headers=JSON)
+    assert answer.status == 200
+
+
+async def test_repeated_keys_take_the_last_value(admin: Caller) -> None:
+    raw = b'{"name": "A", "name": "B", "price_cents": 1}'
+    assert (await admin.post(f"{ADMIN}/products", data=raw, headers=JSON)).body["name"] == "B"

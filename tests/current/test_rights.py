@@ -1,0 +1,271 @@
+"""Who may do what on the administrative routes, and in which order a request is refused (contract, Order of checks)."""
+
+import pytest
+
+from auth.privileges import ALL
+from kernel.scope import Store
+from tests.current import kit
+from tests.current.kit import Caller
+
+ADMIN = "/api/v1/admin"
+ONE = kit.NOBODY
+
+# Every administrative route, the privilege that reads it, and one of those that let in.
+ROUTES = [
+    ("GET", "/products", "view_products"),
+    ("GET", f"/products/{ONE}", "view_products"),
+    ("POST", "/products", "manage_products"),
+    ("PUT", f"/products/{ONE}", "manage_products"),
+    ("PATCH", f"/products/{ONE}", "manage_products"),
+    ("DELETE", f"/products/{ONE}", "manage_products"),
+    ("GET", "/categories", "view_catalog"),
+    ("GET", f"/categories/{ONE}", "view_catalog"),
+    ("POST", "/categories", "manage_catalog"),
+    ("PUT", f"/categories/{ONE}", "manage_catalog"),
+    ("PATCH", f"/categories/{ONE}", "manage_catalog"),
+    ("DELETE", f"/categories/{ONE}", "manage_catalog"),
+    ("GET", "/orders", "view_orders"),
+    ("GET", f"/orders/{ONE}", "view_orders"),
+    ("PUT", f"/orders/{ONE}/status", "manage_orders"),
+    ("GET", "/users", "view_users"),
+    ("GET", f"/users/{ONE}", "view_users"),
+    ("GET", "/customers", "view_users"),
+    ("GET", f"/customers/{ONE}", "view_users"),
+]
+BROKEN = {"data": b'{"name": ', "headers": {"Content-Type": "application/json"}}
+
+
+def _refused(answer: kit.Answer, status: int, text: str) -> None:
+    assert (answer.status, answer.body["error"]) == (status, text), answer
+
+
+async def _each(caller: Caller, *, broken: bool = True):
+    """Ask every route, those that take a body with one that can't be read: it must not be looked at."""
+    for method, path, privilege in ROUTES:
+        more = BROKEN if broken and method in ("POST", "PUT", "PATCH") else {}
+        yield await caller.ask(method, f"{ADMIN}{path}", **more), method, path, privilege
+
+
+async def test_a_route_asks_for_its_own_privilege(caller) -> None:
+    nobody = await caller("view_settings")
+    async for answer, _, _, privilege in _each(nobody):
+        assert (answer.status, answer.body) == (
+            403,
+            {"error": "insufficient privileges", "required": privilege},
+        )
+
+
+async def test_its_own_privilege_is_enough(caller, store: Store) -> None:
+    for privilege in sorted({privilege for _, _, privilege in ROUTES}):
+        only = await caller(privilege, store=store)
+        async for answer, _, path, asked in _each(only, broken=False):
+            if asked == privilege:
+                assert answer.status in (
+                    (200,) if not path.endswith((ONE, "status")) else (200, 404, 400)
+                ) or (answer.status == 400), (answer, path)
+
+
+async def test_managing_includes_seeing(caller, store: Store) -> None:
+    for area in ("products", "orders", "users", "catalog"):
+        manager = await caller(f"manage_{area}", store=store)
+        async for answer, method, _, asked in _each(manager):
+            if asked == f"view_{area}" and method == "GET":
+                assert answer.status in (200, 404)
+
+
+async def test_staff_who_see_orders_see_nothing_else(caller, store: Store) -> None:
+    staff = await caller("view_orders")
+    order = await kit.add_order(store, await kit.add_user(store))
+    shown = await staff.get(f"{ADMIN}/orders/{order.id}")
+    assert (shown.status, shown.body["customer"]["email"]) == (200, "ana@example.com")
+    changed = await staff.put(f"{ADMIN}/orders/{order.id}/status", {"status": "P"})
+    assert (changed.status, changed.body) == (
+        403,
+        {"error": "insufficient privileges", "required": "manage_orders"},
+    )
+    assert await kit.value(store, "select status from orders where id = $1", order.number) == "O"
+    for path in ("products", "categories", "users", "customers"):
+        _refused(await staff.get(f"{ADMIN}/{path}"), 403, "insufficient privileges")
+
+
+async def test_a_privilege_of_a_group_counts(caller, store: Store) -> None:
+    staff = await caller("view_orders")
+    group = await kit.put(store, "usergroups", name="Catálogo", type="A", privileges=["manage_products"])
+    await kit.put(store, "usergroup_memberships", usergroup_id=group.number, user_id=staff.user.number)
+    tokens = await kit.signed_in(store, staff.user)
+    staff = staff.with_token(tokens.access_token)
+    made = await staff.post(f"{ADMIN}/products", {"name": "A", "price_cents": 1})
+    assert made.status == 201
+
+
+@pytest.mark.parametrize("kind", ["C", "V"])
+async def test_vendors_and_customers_are_kept_out_of_every_admin_route(
+    caller, store: Store, kind: str
+) -> None:
+    columns = {"vendor_id": (await kit.add_vendor(store)).number} if kind == "V" else {}
+    outsider = await caller(user_type=kind, **columns)
+    async for answer, *_ in _each(outsider):
+        assert (answer.status, answer.body) == (403, {"error": "insufficient permissions"})
+
+
+async def test_privileges_left_on_a_customer_open_nothing(caller, store: Store) -> None:
+    outsider = await caller(*sorted(ALL), user_type="C")
+    async for answer, *_ in _each(outsider):
+        _refused(answer, 403, "insufficient permissions")
+
+
+async def test_every_route_wants_a_token(visitor: Caller) -> None:
+    async for answer, *_ in _each(visitor):
+        assert (answer.status, answer.body) == (401, {"error": "missing authorization header"})
+        assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+
+
+@pytest.mark.parametrize(
+    "header, text",
+    [
+        ("", "invalid authorization format"),
+        ("Basic YTpi", "invalid authorization format"),
+        ("Bearer", "invalid authorization format"),
+        ("Bearer a b", "invalid authorization format"),
+        ("Token abc", "invalid authorization format"),
+        ("Bearer abc", "invalid or expired token"),
+        ("bearer a.b.c", "invalid or expired token"),
+        ("Bearer eyJhbGciOiJub25lIn0.e30.", "invalid or expired token"),
+        ("Bearer sfk_abc", "invalid or expired token"),
+        ("Bearer vat_live_abc", "invalid or expired token"),
+        ("Bearer " + "x" * 7_000, "invalid or expired token"),
+    ],
+)
+async def test_a_bad_credential_is_told_apart(visitor: Caller, header: str, text: str) -> None:
+    for path in ("/products", f"/orders/{ONE}"):
+        answer = await visitor.get(f"{ADMIN}{path}", headers={"Authorization": header})
+        assert (answer.status, answer.body) == (401, {"error": text})
+
+
+async def test_a_refresh_token_opens_nothing(admin: Caller) -> None:
+    _refused(
+        await admin.with_token(admin.refresh_token).get(f"{ADMIN}/products"), 401, "invalid or expired token"
+    )
+
+
+async def test_a_revoked_token_says_why(admin: Caller) -> None:
+    await admin.post("/api/v1/auth/logout", {"refresh_token": admin.refresh_token})
+    async for answer, *_ in _each(admin):
+        assert (answer.status, answer.body) == (401, {"error": "token revoked: logged out"})
+
+
+async def test_an_administrator_who_is_disabled_is_out_at_once(caller, admin: Caller, store: Store) -> None:
+    from dataclasses import replace
+
+    from domain.people.accounts import update_user
+    from kernel.scope import entered
+
+    staff = await caller("view_orders")
+    assert (await staff.get(f"{ADMIN}/orders")).status == 200
+    scope = replace(kit.system(store))
+    with entered(scope):
+        await update_user(scope, staff.user.number, {"status": "D"})
+    _refused(await staff.get(f"{ADMIN}/orders"), 401, "token revoked: account disabled")
+
+
+async def test_the_token_of_another_store_is_at_the_wrong_door(admin: Caller, other_admin: Caller) -> None:
+    stranger = other_admin.at(admin.store)
+    async for answer, *_ in _each(stranger):
+        assert (answer.status, answer.body) == (403, {"error": "token not valid for this storefront"})
+
+
+async def test_a_revoked_token_of_another_store_is_revoked_first(admin: Caller, other_admin: Caller) -> None:
+    await other_admin.post("/api/v1/auth/logout-all")
+    answer = await other_admin.at(admin.store).get(f"{ADMIN}/products")
+    _refused(answer, 401, "token revoked: signed out of all devices")
+
+
+async def test_the_records_of_another_store_are_not_there(admin: Caller, other_store: Store) -> None:
+    user = await kit.add_user(other_store)
+    foreign = {
+        "product": ("products", await kit.add_product(other_store)),
+        "category": ("categories", await kit.add_category(other_store)),
+        "order": ("orders", await kit.add_order(other_store)),
+        "user": ("users", user),
+        "customer": ("customers", user),
+    }
+    for thing, (collection, record) in foreign.items():
+        address = f"{ADMIN}/{collection}/{record.id}"
+        assert (await admin.get(address)).body == {"error": f"{thing} not found"}
+        if collection in ("products", "categories"):
+            for method in ("PUT", "PATCH"):
+                changed = await admin.ask(method, address, {"name": "stolen"})
+                assert (changed.status, changed.body) == (404, {"error": f"{thing} not found"})
+            deleted = await admin.delete(address)
+            assert (deleted.status, deleted.body) == (404, {"error": f"{thing} not found"})
+            kept = await kit.rows(
+                other_store, f"select name, deleted_at from {collection} where id = $1", record.number
+            )
+            assert kept[0]["name"] != "stolen"
+            assert kept[0]["deleted_at"] is None
+        found = (await admin.get(f"{ADMIN}/{collection}")).body
+        assert record.id not in {shown["id"] for shown in found[collection]}
+
+
+@pytest.mark.parametrize("collection, thing", [("products", "product"), ("categories", "category")])
+async def test_a_malformed_id_names_nothing(admin: Caller, collection: str, thing: str) -> None:
+    made = await (kit.add_product if collection == "products" else kit.add_category)(admin.store)
+    for id in (
+        str(made.number),
+        "0",
+        "-1",
+        "abc",
+        "%20",
+        "null",
+        made.id + "0",
+        made.id.replace("-", ""),
+        "9" * 300,
+        "☃",
+    ):
+        for method in ("GET", "PUT", "PATCH", "DELETE"):
+            answer = await admin.ask(method, f"{ADMIN}/{collection}/{id}", {} if method[0] == "P" else None)
+            assert (answer.status, answer.body) == (404, {"error": f"{thing} not found"}), (method, id)
+    assert (await admin.get(f"{ADMIN}/{collection}/{made.id.upper()}")).status == 200
+
+
+async def test_problems_are_told_in_the_contract_s_order(
+    client, caller, admin: Caller, other_admin: Caller, new_store
+) -> None:
+    path = f"{ADMIN}/products"
+    suspended = await new_store(status="S")
+    # 1. the store
+    answer = await admin.with_token("rubbish").post(path, headers={"X-Tenant-ID": ONE}, data=b"{")
+    _refused(answer, 404, "tenant not found")
+    answer = await admin.at(suspended).with_token(None).post(path, data=b"{")
+    _refused(answer, 503, "tenant_suspended")
+    # 2. the header, 3. the token
+    _refused(await admin.with_token(None).post(path, data=b"{"), 401, "missing authorization header")
+    answer = await admin.post(path, data=b"{", headers={"Authorization": "Basic x"})
+    _refused(answer, 401, "invalid authorization format")
+    _refused(await admin.with_token("x").post(path, data=b"{"), 401, "invalid or expired token")
+    _refused(
+        await other_admin.at(admin.store).post(path, data=b"{"), 403, "token not valid for this storefront"
+    )
+    # 4. the type of user, 5. the privilege
+    customer = await caller(*sorted(ALL), user_type="C")
+    _refused(await customer.post(path, data=b"{"), 403, "insufficient permissions")
+    staff = await caller("view_products")
+    _refused(await staff.post(path, data=b"{"), 403, "insufficient privileges")
+    # Then what was sent.
+    _refused(await admin.post(path, data=b"{"), 400, "invalid request body")
+
+
+async def test_an_unknown_route_is_not_found_before_any_credential_is_asked_for(visitor: Caller) -> None:
+    for path in (f"{ADMIN}/nothing", f"{ADMIN}/products/{ONE}/nothing", "/api/v1/auth/nothing", "/api/v1"):
+        answer = await visitor.get(path)
+        assert (answer.status, answer.body) == (404, {"error": "route not found"})
+
+
+async def test_an_inbound_request_id_is_kept(admin: Caller) -> None:
+    for status, path in (
+        (200, f"{ADMIN}/products"),
+        (404, f"{ADMIN}/products/{ONE}"),
+        (400, f"{ADMIN}/products?page=x"),
+    ):
+        answer = await admin.get(path, headers={"X-Request-Id": "mine-1"})
+        assert (answer.status, answer.headers["X-Request-Id"]) == (status, "mine-1")
