@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import logging
 import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -22,8 +21,6 @@ ALGORITHM = "EdDSA"
 FRESH_SECONDS = 60.0
 # An unknown `kid` may be a key made a moment ago, or an invention: the database is asked once in a while, not for each.
 ASK_AGAIN_SECONDS = 1.0
-
-logger = logging.getLogger("vitrine.auth")
 
 _PURPOSE = "signing-keys"
 _LOCK = "select pg_advisory_xact_lock(hashtextextended('vitrine signing keys', 0))"
@@ -47,17 +44,22 @@ class KeyRing:
     def __init__(self) -> None:
         self._public: dict[str, Ed25519PublicKey] = {}
         self._signing: SigningPair | None = None
-        self._unreadable: str | None = None
+        self._kid: str | None = None
         self._read_at = float("-inf")
 
     async def signing(self, now: datetime) -> SigningPair:
-        """Give the pair that signs, making the first one when there is none."""
+        """Give the pair that signs, making the first one when there is none.
+
+        Raises `Unreadable` for one that was made with another VITRINE_SECRET_KEY. It is not replaced on the quiet: the secret of this
+        process may be the wrong one. `rotate` replaces it.
+        """
         if self._signing is None or time.monotonic() - self._read_at > FRESH_SECONDS:
             await self._read(now)
-            if self._signing is None:
-                await _make(now, replacing=self._unreadable)
+            if self._kid is None:
+                await _make(now, replacing=None)
                 await self._read(now)
-        assert self._signing is not None
+        if self._signing is None:
+            raise Unreadable(f"the signing key {self._kid} can't be read: was VITRINE_SECRET_KEY changed?")
         return self._signing
 
     async def public(self, kid: str, now: datetime) -> Ed25519PublicKey | None:
@@ -69,19 +71,22 @@ class KeyRing:
 
     async def jwks(self, now: datetime) -> dict[str, list[dict[str, str]]]:
         """Give the public keys as a JSON Web Key Set (RFC 7517, RFC 8037), the signing one first."""
-        await self.signing(now)
+        if time.monotonic() - self._read_at > FRESH_SECONDS:
+            await self._read(now)
+        if self._kid is None:
+            await self.signing(now)
         return {"keys": [_jwk(kid, key) for kid, key in self._public.items()]}
 
     async def rotate(self, now: datetime) -> str:
         """Sign with a new key from now on and give its id; tokens of the old one are good until they expire."""
-        present = await self.signing(now)
-        kid = await _make(now, replacing=present.kid)
+        await self._read(now)
+        kid = await _make(now, replacing=self._kid)
         await self._read(now)
         return kid
 
     def forget(self) -> None:
         """Ask the database at the next use."""
-        self._public, self._signing, self._read_at = {}, None, float("-inf")
+        self._public, self._signing, self._kid, self._read_at = {}, None, None, float("-inf")
 
     async def _read(self, now: datetime) -> None:
         found = await database.rows(_SERVED, ALGORITHM, now - served_after_retirement())
@@ -89,10 +94,9 @@ class KeyRing:
         self._public = {
             record["kid"]: Ed25519PublicKey.from_public_bytes(record["public_key"]) for record in found
         }
-        self._signing = self._unreadable = None
-        if found and found[0]["retired_at"] is None:
-            self._signing = _opened(found[0])
-            self._unreadable = found[0]["kid"] if self._signing is None else None
+        present = found[0] if found and found[0]["retired_at"] is None else None
+        self._kid = present["kid"] if present is not None else None
+        self._signing = _opened(present) if present is not None else None
         self._read_at = time.monotonic()
 
 
@@ -139,13 +143,10 @@ async def _make(now: datetime, *, replacing: str | None) -> str:
 
 
 def _opened(record: Record) -> SigningPair | None:
-    """Decrypt a pair; None, and a line in the log, when it was made with another VITRINE_SECRET_KEY: a new one takes its place."""
+    """Decrypt a pair, None when it was made with another secret: its tokens can be verified, but none signed."""
     try:
         private = decrypt(_PURPOSE, record["private_key"])
     except Unreadable:
-        logger.warning(
-            "the signing key %s was made with another VITRINE_SECRET_KEY and is replaced", record["kid"]
-        )
         return None
     return SigningPair(record["kid"], Ed25519PrivateKey.from_private_bytes(private))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from auth.configuration import configured
-from models.database import across_stores
+from kernel.scope import Scope
+from models import database
 
 # An ended or expired session is kept this long for its user's and the audit's questions.
 _KEEP_SESSIONS = timedelta(days=30)
@@ -13,23 +14,31 @@ _KEEP_SESSIONS = timedelta(days=30)
 _KEEP_USED_TOKENS = timedelta(days=60)
 
 
-async def forget_expired(now: datetime) -> None:
-    """Delete, in every store, what no rule looks at any more; for a job that runs daily or more often."""
-    async with across_stores() as everywhere:
-        await everywhere.execute(
+async def forget_expired(scope: Scope) -> None:
+    """Delete, of the scope's store and of the platform's counts, what no rule looks at any more; for a daily job."""
+    store, now = scope.store.id, scope.now
+    async with database.transaction(scope):
+        await database.execute(
             "delete from signin_counts where not exists (select from unnest(recent) as at where at > $1)",
             now - timedelta(minutes=1),
         )
-        await everywhere.execute(
-            "delete from wrong_attempts where at <= $1", now - configured().lockout_window
+        await database.execute(
+            "delete from wrong_attempts where tenant_id = $1 and at <= $2",
+            store,
+            now - configured().lockout_window,
         )
-        await everywhere.execute("delete from lockouts where until <= $1", now)
-        await everywhere.execute("delete from legacy_tokens where expires_at <= $1", now)
+        await database.execute("delete from lockouts where tenant_id = $1 and until <= $2", store, now)
+        await database.execute(
+            "delete from legacy_tokens where tenant_id = $1 and expires_at <= $2", store, now
+        )
         # Their refresh tokens go with them.
-        await everywhere.execute(
-            "delete from sessions where expires_at <= $1 or ended_at <= $1", now - _KEEP_SESSIONS
+        await database.execute(
+            "delete from sessions where tenant_id = $1 and (expires_at <= $2 or ended_at <= $2)",
+            store,
+            now - _KEEP_SESSIONS,
         )
-        await everywhere.execute(
-            "delete from refresh_tokens where used_at is not null and expires_at <= $1",
+        await database.execute(
+            "delete from refresh_tokens where tenant_id = $1 and used_at is not null and expires_at <= $2",
+            store,
             now - _KEEP_USED_TOKENS,
         )

@@ -18,7 +18,7 @@ from kernel import logging
 from kernel.clock import now
 from kernel.errors import Unavailable
 from kernel.ids import uuid7
-from kernel.scope import SYSTEM, Scope, entered
+from kernel.scope import SYSTEM, Scope, Store, entered
 from models import database
 
 LEASE = timedelta(minutes=2)
@@ -29,20 +29,32 @@ TRY_AGAIN_AFTER = timedelta(seconds=30)
 KEEP_EVENTS = timedelta(days=30)
 
 Goes = Callable[[], bool]
+"""Say whether to go on: no when the worker stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Tell how a run went: how many stores were done and in which it failed; `complete` is False when it was cut short."""
+
+    stores: int = 0
+    failures: tuple[str, ...] = ()
+    complete: bool = True
+
+    @property
+    def error(self) -> str:
+        """Give what is kept of the failures: which kind and where first, in how many stores; "" when there were none."""
+        if not self.failures:
+            return ""
+        return f"{self.failures[0]} ({len(self.failures)} of {self.stores} stores failed)"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Describe work that is done every so often, store by store.
-
-    `stores` is the statement that finds the stores where there may be something to do; `$1` is the present moment. It runs as the
-    worker's role, which sees a few tables over all stores (`models/roles.py`). `work` runs in each store's own scope, as the system.
-    """
+    """Describe work that is done every so often; `in_stores` makes it of what is done in one store."""
 
     name: str
     every: timedelta
-    stores: str
-    work: Callable[[Scope], Awaitable[object]]
+    work: Callable[[Goes], Awaitable[Outcome]]
     try_again_after: timedelta = TRY_AGAIN_AFTER
 
 
@@ -52,71 +64,6 @@ class Claim:
 
     job: Job
     started_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Tell how a run went: how many stores were done and in which it failed; `complete` is False when it was cut short."""
-
-    stores: int
-    failures: tuple[str, ...] = ()
-    complete: bool = True
-
-    @property
-    def error(self) -> str:
-        """Give what is kept of the failures: which kind, where first, in how many stores; "" when there were none."""
-        if not self.failures:
-            return ""
-        return f"{self.failures[0]} ({len(self.failures)} of {self.stores} stores failed)"
-
-
-# --- The jobs --------------------------------------------------------------------------------------------------------------
-
-_STORES_WITH_HOLDS = """
-    select * from tenants where id in (
-        select tenant_id from orders
-        where hold_until <= $1 and status = 'O' and payment_status = 'unpaid' and deleted_at is null
-    ) order by id
-"""
-_FORGET_EVENTS = """
-    delete from outbox_events where tenant_id = $1 and id in (
-        select id from outbox_events
-        where tenant_id = $1 and created_at < $2 and (dispatched_at is null or dispatched_at < $2) limit $3
-    )
-"""
-_EVERY_STORE = "select * from tenants where created_at <= $1 order by id"
-
-_AT_ONCE = 500
-# One store's rows may be locked for long; when so many stores in a row have none, it is the database.
-_ENOUGH_UNAVAILABLE = 3
-
-
-async def expire_holds(scope: Scope) -> int:
-    """Move every checkout of the store that nobody paid in time to `F`; say how many there were."""
-    expired = 0
-    while True:
-        done = await expiry.expire_holds(scope, limit=_AT_ONCE)
-        expired += done
-        # Fewer: nothing is left, or what is left can't be moved and would be found again and again.
-        if done < _AT_ONCE:
-            return expired
-
-
-async def forget_spent(scope: Scope) -> None:
-    """Delete the store's spent sessions, tokens, attempts and counts, and events that nobody will be told of any more."""
-    await upkeep.forget_expired(scope)
-    await _forget_events(scope, scope.now - KEEP_EVENTS)
-
-
-async def _forget_events(scope: Scope, before: datetime) -> None:
-    while await database.execute(_FORGET_EVENTS, scope.store.id, before, _AT_ONCE * 10):
-        pass
-
-
-JOBS: tuple[Job, ...] = (
-    Job("expire_holds", timedelta(minutes=1), _STORES_WITH_HOLDS, expire_holds),
-    Job("forget_spent", timedelta(hours=1), _EVERY_STORE, forget_spent),
-)
 
 
 # --- Claiming --------------------------------------------------------------------------------------------------------------
@@ -182,34 +129,91 @@ async def give_back(claimed: Claim) -> None:
 
 # --- Doing -----------------------------------------------------------------------------------------------------------------
 
+# One store's rows may be locked for long; when so many stores in a row have none, it is the database.
+_ENOUGH_UNAVAILABLE = 3
 
-async def perform(job: Job, goes_on: Goes = lambda: True) -> Outcome:
-    """Do the job's work in each store that needs it; a store that fails does not keep the others from their turn.
 
-    It ends early when `goes_on` says no, and when the database seems to be away, for then every store would fail.
+def in_stores(find: str, work: Callable[[Scope], Awaitable[object]]) -> Callable[[Goes], Awaitable[Outcome]]:
+    """Do the work in each store that needs it, in that store's own scope, as the system.
+
+    `find` gives the rows of those stores; `$1` is the present moment. It runs as the worker's role, which sees a few tables over
+    all stores (`models/roles.py`). A store that fails does not keep the others from their turn. A run ends early when `goes_on`
+    says no, and when the database seems to be away, for then every store would fail.
     """
-    async with database.across_stores() as everywhere:
-        found = await everywhere.rows(job.stores, now())
-    failures: list[str] = []
-    unavailable = 0
-    for done, record in enumerate(found):
-        if not goes_on():
-            return Outcome(done, tuple(failures), complete=False)
-        scope = Scope(store=store_from(record), actor=SYSTEM, request_id=f"job-{uuid7()}", now=now())
-        try:
-            with entered(scope):
-                await job.work(scope)
-            unavailable = 0
-        except Exception as error:
-            logging.failure(
-                "job failed",
-                error,
-                job=job.name,
-                store=str(scope.store.public_id),
-                request_id=scope.request_id,
-            )
-            failures.append(f"{type(error).__name__} in store {scope.store.public_id}")
+
+    async def run(goes_on: Goes) -> Outcome:
+        async with database.across_stores() as everywhere:
+            found = await everywhere.rows(find, now())
+        failures: list[str] = []
+        unavailable = 0
+        for done, record in enumerate(found):
+            if not goes_on():
+                return Outcome(done, tuple(failures), complete=False)
+            error = await _in_store(store_from(record), work)
+            if error is not None:
+                failures.append(f"{type(error).__name__} in store {record['public_id']}")
             unavailable = unavailable + 1 if isinstance(error, Unavailable) else 0
             if unavailable == _ENOUGH_UNAVAILABLE:
                 return Outcome(done + 1, tuple(failures))
-    return Outcome(len(found), tuple(failures))
+        return Outcome(len(found), tuple(failures))
+
+    return run
+
+
+async def _in_store(store: Store, work: Callable[[Scope], Awaitable[object]]) -> Exception | None:
+    scope = Scope(store=store, actor=SYSTEM, request_id=f"job-{uuid7()}", now=now())
+    try:
+        with entered(scope):
+            await work(scope)
+    except Exception as error:
+        name = getattr(work, "__name__", repr(work))
+        where = str(store.public_id)
+        logging.failure("job failed in a store", error, work=name, store=where, request_id=scope.request_id)
+        return error
+    return None
+
+
+# --- The jobs --------------------------------------------------------------------------------------------------------------
+
+_STORES_WITH_HOLDS = """
+    select * from tenants where id in (
+        select tenant_id from orders
+        where hold_until <= $1 and status = 'O' and payment_status = 'unpaid' and deleted_at is null
+    ) order by id
+"""
+_EVERY_STORE = "select * from tenants where created_at <= $1 order by id"
+_FORGET_EVENTS = """
+    delete from outbox_events where tenant_id = $1 and id in (
+        select id from outbox_events
+        where tenant_id = $1 and created_at < $2 and (dispatched_at is null or dispatched_at < $2) limit $3
+    )
+"""
+_HOLDS_AT_ONCE = 500
+_EVENTS_AT_ONCE = 5_000
+
+
+async def expire_holds(scope: Scope) -> int:
+    """Move every checkout of the store that nobody paid in time to `F`; say how many there were."""
+    expired = 0
+    while True:
+        done = await expiry.expire_holds(scope, limit=_HOLDS_AT_ONCE)
+        expired += done
+        # Fewer: nothing is left, or what is left can't be moved and would be found again and again.
+        if done < _HOLDS_AT_ONCE:
+            return expired
+
+
+async def forget_spent(scope: Scope) -> None:
+    """Delete the store's spent sessions, tokens, attempts and counts, and events that nobody will be told of any more."""
+    await upkeep.forget_expired(scope)
+    with entered(scope):
+        while await database.execute(
+            _FORGET_EVENTS, scope.store.id, scope.now - KEEP_EVENTS, _EVENTS_AT_ONCE
+        ):
+            pass
+
+
+JOBS: tuple[Job, ...] = (
+    Job("expire_holds", timedelta(minutes=1), in_stores(_STORES_WITH_HOLDS, expire_holds)),
+    Job("forget_spent", timedelta(hours=1), in_stores(_EVERY_STORE, forget_spent)),
+)

@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import orjson
 
@@ -84,11 +85,16 @@ class NewStore:
 
 
 async def create_store(
-    given: Given, *, hosts: Iterable[str] = (), settings: Mapping[str, Any] | None = None
+    given: Given,
+    *,
+    hosts: Iterable[str] = (),
+    settings: Mapping[str, Any] | None = None,
+    public_id: UUID | None = None,
 ) -> NewStore:
     """Make a store with a random gateway secret: `name`*, `currency`, `status`, `maintenance_message`, its addresses and settings.
 
-    Raises ValidationFailed for a wrong field or address, Conflict for an address that another store has.
+    `public_id` is for the demo, whose stores are known by theirs. Raises ValidationFailed for a wrong field or address, Conflict
+    for an address that another store has.
     """
     columns = read_fields({**STORE_FIELDS, **_STATUS}, given, creating=True)
     differing = _differing(_checked(settings or {}))
@@ -97,7 +103,7 @@ async def create_store(
     async with across_stores() as platform, platform.transaction():
         made = await platform.row(
             _INSERT,
-            uuid7(),
+            public_id or uuid7(),
             columns["name"],
             columns.get("currency", "BRL"),
             columns.get("status", ACTIVE),

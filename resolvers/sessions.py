@@ -9,6 +9,7 @@ import strawberry
 from strawberry import Info
 
 from auth import api_keys, legacy_tokens, sessions
+from auth.keys import process_ring
 from domain.people.read import USERS
 from kernel.errors import Forbidden, NotFound
 from kernel.scope import Scope
@@ -24,6 +25,7 @@ from schema.types.sessions import (
     PEOPLE,
     STAFF,
     ApiKey,
+    JsonWebKey,
     LegacyToken,
     NewApiKey,
     Session,
@@ -76,6 +78,17 @@ class AccountQueries:
         """List API keys."""
         scope = info.context.scope
         return await api_keys.list_api_keys(scope, _whose(scope, user_id))  # type: ignore[return-value]
+
+
+@strawberry.type
+class SignInQueries:
+    """What the sign-in routes ask for those who check tokens themselves."""
+
+    @root(ANYBODY, "The keys whose tokens are good, the signing one first.", internal=True)
+    async def signing_keys(self, info: Info) -> list[JsonWebKey]:
+        """List the public keys."""
+        found = await process_ring().jwks(info.context.scope.now)
+        return found["keys"]  # type: ignore[return-value]
 
 
 @strawberry.type
@@ -156,5 +169,5 @@ def _signed_out(message: str) -> SignedOut:
     return Row(message=message)  # type: ignore[return-value]
 
 
-QUERIES = (AccountQueries,)
+QUERIES = (AccountQueries, SignInQueries)
 MUTATIONS = (SignInMutations, AccountMutations)

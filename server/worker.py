@@ -61,7 +61,7 @@ class Worker:
 
     async def _do(self, claimed: Claim) -> None:
         """Do the job, keep the claim meanwhile, and say how it went."""
-        work = asyncio.ensure_future(jobs.perform(claimed.job, lambda: not self._stopping.is_set()))
+        work = asyncio.ensure_future(claimed.job.work(lambda: not self._stopping.is_set()))
         keeping = asyncio.ensure_future(self._keep(claimed, work))
         try:
             outcome = await work

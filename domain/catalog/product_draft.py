@@ -100,6 +100,7 @@ class ProductDraft:
     wrong: Wrong
     images: list[dict[str, Any]] | None = None
     main_image: list[dict[str, Any]] | None = None
+    more_images: list[dict[str, Any]] | None = None
     features: Sequence[Given] | None = None
     product_id: int | None = None
     before: Mapping[str, Any] | None = None
@@ -124,6 +125,8 @@ def read_draft(scope: Scope, given: Given) -> ProductDraft:
     if "main_image" in given:
         only = given["main_image"]
         draft.main_image = _images([only] if only else [], wrong, "main_image")
+    if given.get("more_images") is not None:
+        draft.more_images = _images(given["more_images"], wrong, "more_images")
     if given.get("features") is not None:
         draft.features = _listed(given["features"], MAX_FEATURES, wrong, "features")
     if given.get("categories") is not None:

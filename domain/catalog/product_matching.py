@@ -147,7 +147,7 @@ def _refuse_taken_skus(
 
 
 async def _settle_categories(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Fill in the main category and the places: `categories` are all of them, `category` the main one."""
+    """Fill in the main category and the places: `categories` are all of them, `category` (else the first) the main one."""
     named = [reference for draft in drafts for reference in _categories_of(draft)]
     found = await look_up(scope, CATEGORY, named) if named else {}
     required = setting(scope, "products_require_category")
@@ -171,13 +171,9 @@ def _categories_of(draft: ProductDraft) -> list[object]:
 
 def _settle_places(draft: ProductDraft, found: Mapping[object, int]) -> None:
     main = draft.given.get("category")
-    main_id = found[main] if main is not None else None
     if draft.given.get("categories") is not None:
         places = list(dict.fromkeys(found[reference] for reference in _categories_of(draft)))
-        before = draft.before["category_id"] if draft.before is not None else None
-        if main_id is None:
-            main_id = before if before in places else next(iter(places), None)
         draft.places = places
-        draft.columns["category_id"] = main_id
+        draft.columns["category_id"] = next(iter(places), None)
     elif "category" in draft.given:
-        draft.columns["category_id"] = main_id
+        draft.columns["category_id"] = found[main] if main is not None else None

@@ -79,12 +79,12 @@ _STAND = """
 INSERT INTO product_categories (tenant_id, public_id, product_id, category_id, position)
 SELECT $1, g.public_id, g.product_id, g.category_id, g.position
 FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::int[]) AS g (public_id, product_id, category_id, position)
-ON CONFLICT (tenant_id, product_id, category_id) DO NOTHING
+ON CONFLICT (tenant_id, product_id, category_id) DO UPDATE SET position = excluded.position
 """
 
 _DROP_IMAGES = """
-DELETE FROM product_images i USING unnest($2::bigint[], $3::boolean[]) AS g (product_id, every)
-WHERE i.tenant_id = $1 AND i.product_id = g.product_id AND (g.every OR i.position = 0)
+DELETE FROM product_images i USING unnest($2::bigint[], $3::boolean[], $4::boolean[]) AS g (product_id, main, more)
+WHERE i.tenant_id = $1 AND i.product_id = g.product_id AND CASE i.position WHEN 0 THEN g.main ELSE g.more END
 """
 _ADD_IMAGES = """
 INSERT INTO product_images (tenant_id, public_id, product_id, url, alt, position, width, height)
@@ -123,15 +123,16 @@ async def write_places(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
 
 
 async def write_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Replace the pictures that were given: all of them, or the main one, which stands at position 0."""
-    pictured = [draft for draft in drafts if draft.images is not None or draft.main_image is not None]
+    """Replace the pictures that were given: all of them, the main one, which stands at position 0, or those besides it."""
+    pictured = [draft for draft in drafts if _replaces_main(draft) or _replaces_more(draft)]
     dropping = [draft for draft in pictured if draft.before is not None]
     if dropping:
         await execute(
             _DROP_IMAGES,
             scope.store.id,
             [draft.product_id for draft in dropping],
-            [draft.images is not None for draft in dropping],
+            [_replaces_main(draft) for draft in dropping],
+            [_replaces_more(draft) for draft in dropping],
         )
     added = [_image_row(draft, position, image) for draft in pictured for position, image in _pictures(draft)]
     if added:
@@ -205,10 +206,18 @@ def _standing(draft: ProductDraft) -> list[int]:
 
 def _pictures(draft: ProductDraft) -> list[tuple[int, Mapping[str, Any]]]:
     """Give the pictures to add with their positions; a main one beside a list goes before it."""
-    main = draft.main_image or []
+    main, more = draft.main_image or [], draft.more_images or []
     if draft.images is None:
-        return list(enumerate(main))
-    return list(enumerate([*main, *draft.images]))
+        return [*enumerate(main), *enumerate(more, start=1)]
+    return list(enumerate([*main, *draft.images, *more]))
+
+
+def _replaces_main(draft: ProductDraft) -> bool:
+    return draft.images is not None or draft.main_image is not None
+
+
+def _replaces_more(draft: ProductDraft) -> bool:
+    return draft.images is not None or draft.more_images is not None
 
 
 def _image_row(draft: ProductDraft, position: int, image: Mapping[str, Any]) -> dict[str, Any]:

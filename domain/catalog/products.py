@@ -67,7 +67,7 @@ async def create_product(scope: Scope, given: Given, *, check_sku: bool = True) 
 
     Keys: `name`*, `price_cents`*, `sku`, `slug`, `description`, `short_description`, `status`, `compare_at_cents`, `stock`,
     `tracking`, `weight_grams`, `is_edp`, `free_shipping`, `min_quantity`, `max_quantity`, `vendor`, `category` (the main one),
-    `categories`, `images [{url, alt, width, height}]`, `main_image`, `features [{feature, value | variant}]`.
+    `categories`, `images [{url, alt, width, height}]`, `main_image`, `more_images`, `features [{feature, value | variant}]`.
 
     `check_sku=False` lets a vendor repeat a SKU (the legacy layer may). Raises ValidationFailed with a code for every wrong field
     (`name_required`, `price_invalid`, `status_invalid`, `category_required`, `sku_taken`, `not_found`, …).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from domain.visibility import Rows
@@ -47,11 +48,34 @@ def _below_category(value: Any) -> Where:
     )
 
 
-def _parent(value: Any) -> Where:
-    values = value if isinstance(value, list) else [value]
-    if 0 in values:
-        return Where("t.parent_id IS NULL")
-    return refers_to("t.parent_id", "categories")(values)
+def refers_to_or_none(column: str, table: str) -> Callable[[Any], Where]:
+    """Match rows whose `column` refers to any of the records named; 0 among them stands for rows that refer to none."""
+    refers = refers_to(column, table)
+
+    def build(value: Any) -> Where:
+        values = value if isinstance(value, list) else [value]
+        if 0 not in values:
+            return refers(values)
+        found = refers([item for item in values if item != 0])
+        return Where(f"{column} IS NULL OR {found.sql}", found.params)
+
+    return build
+
+
+def vendor_named(column: str) -> Callable[[Any], Where]:
+    """Match rows whose vendor (`column`) bears any of the names; the empty text stands for rows without a vendor."""
+    named = "SELECT x.id FROM vendors x WHERE x.tenant_id = {tenant} AND x.name = ANY({}::text[])"
+
+    def build(value: Any) -> Where:
+        values = value if isinstance(value, list) else [value]
+        return Where(f"{column} IN ({named})" + (f" OR {column} IS NULL" if "" in values else ""), (values,))
+
+    return build
+
+
+def in_second(column: str) -> Callable[[Any], Where]:
+    """Match rows whose moment lies in any of the seconds given."""
+    return any_of(f"date_trunc('second', {column})", "timestamptz")
 
 
 PRODUCTS = Entity(
@@ -93,26 +117,53 @@ PRODUCTS = Entity(
         "price_cents": Filter("cents", any_of("t.price_cents", "bigint"), "exact price in cents", many=True),
         "compare_at_cents": Filter(
             "cents",
-            any_of("t.compare_at_cents", "bigint"),
-            "exact compare-at price",
+            any_of("coalesce(t.compare_at_cents, 0)", "bigint"),
+            "exact compare-at price, 0 for none",
             many=True,
             internal=True,
+        ),
+        "seller_id": Filter(
+            "id",
+            refers_to_or_none("t.vendor_id", "vendors"),
+            "sold by any of these vendors; 0 means by none",
+            many=True,
+            internal=True,
+        ),
+        "vendor_name": Filter(
+            "text", vendor_named("t.vendor_id"), "exact name of the vendor", many=True, internal=True
+        ),
+        "description": Filter("text", any_of("t.description"), "exact description", many=True, internal=True),
+        "short_description": Filter(
+            "text", any_of("t.short_description"), "exact short description", many=True, internal=True
+        ),
+        "min_quantity": Filter(
+            "big_int",
+            any_of("t.min_quantity", "bigint"),
+            "exact smallest quantity",
+            many=True,
+            internal=True,
+        ),
+        "max_quantity": Filter(
+            "big_int", any_of("t.max_quantity", "bigint"), "exact largest quantity", many=True, internal=True
+        ),
+        "updated_at": Filter(
+            "time", in_second("t.updated_at"), "changed in that second", many=True, internal=True
         ),
         "stock": Filter("big_int", any_of("t.stock", "bigint"), "exact stock", many=True, internal=True),
         "weight_grams": Filter(
             "big_int", any_of("t.weight_grams", "bigint"), "exact weight", many=True, internal=True
         ),
         "main_category_id": Filter(
-            "id", refers_to("t.category_id", "categories"), "has this main category", many=True, internal=True
+            "id",
+            refers_to_or_none("t.category_id", "categories"),
+            "has this main category; 0 means none",
+            many=True,
+            internal=True,
         ),
         "slug": Filter("text", any_of("t.slug"), "exact slug", many=True),
         "tracking": Filter("text", any_of("t.tracking"), "exact tracking letter", many=True, internal=True),
         "created_at": Filter(
-            "time",
-            any_of("date_trunc('second', t.created_at)", "timestamptz"),
-            "created in that second",
-            many=True,
-            internal=True,
+            "time", in_second("t.created_at"), "created in that second", many=True, internal=True
         ),
     },
     sorts={
@@ -143,7 +194,12 @@ CATEGORIES = Entity(
     filters={
         "id": Filter("id", named, "any of these categories", many=True),
         "status": Filter("category_status", any_of("t.status"), "any of these statuses", many=True),
-        "parent_id": Filter("id", _parent, "children of any of these; 0 means the roots", many=True),
+        "parent_id": Filter(
+            "id",
+            refers_to_or_none("t.parent_id", "categories"),
+            "children of any of these; 0 means the roots",
+            many=True,
+        ),
         "name": Filter("text", any_of("t.name"), "exact name", many=True),
         "search": Filter(
             "text",
@@ -154,6 +210,18 @@ CATEGORIES = Entity(
             "big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True
         ),
         "vendor_id": Filter("id", refers_to("t.vendor_id", "vendors"), "of any of these vendors", many=True),
+        "seller_id": Filter(
+            "id",
+            refers_to_or_none("t.vendor_id", "vendors"),
+            "of any of these vendors; 0 means of none",
+            many=True,
+            internal=True,
+        ),
+        "id_path": Filter("text", any_of("t.id_path"), "exact path of ids", many=True, internal=True),
+        "description": Filter("text", any_of("t.description"), "exact description", many=True, internal=True),
+        "created_at": Filter(
+            "time", in_second("t.created_at"), "created in that second", many=True, internal=True
+        ),
         "product_count": Filter(
             "big_int",
             any_of(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from domain.catalog.read import in_second, refers_to_or_none
 from domain.visibility import Rows
 from kernel.scope import ActorKind, Scope
 from models.reading import Entity, Filter, Sort, Where, any_of, compares, named, refers_to
@@ -24,6 +25,53 @@ def _vendor(value: object) -> Where:
         f"({own.sql}) OR EXISTS (SELECT 1 FROM order_lines ol WHERE ol.tenant_id = t.tenant_id AND ol.order_id = t.id"
         f" AND ({lines.sql}))",
         (*own.params, *lines.params),
+    )
+
+
+def _with_address(kind: str, expression: str) -> Callable[[object], Where]:
+    """Match orders by their billing (`B`) or shipping (`S`) address; `expression` is over `a`."""
+    matches = any_of(expression)
+
+    def build(value: object) -> Where:
+        found = matches(value)
+        return Where(
+            "EXISTS (SELECT 1 FROM order_addresses a WHERE a.tenant_id = t.tenant_id AND a.order_id = t.id"
+            f" AND a.kind = '{kind}' AND {found.sql})",
+            found.params,
+        )
+
+    return build
+
+
+# The two lines into which an address is put where there is no room for more.
+_ADDRESS_EXPRESSIONS = {
+    **{
+        name: f"a.{name}"
+        for name in ("firstname", "lastname", "city", "state", "country", "zipcode", "phone")
+    },
+    "line_1": "concat_ws(', ', nullif(a.street, ''), nullif(a.number, ''))",
+    "line_2": "concat_ws(', ', nullif(a.complement, ''), nullif(a.district, ''))",
+}
+_ADDRESS_FILTERS = {
+    f"{name}_{member}": Filter(
+        "text",
+        _with_address(kind, expression),
+        f"exact {member} of the {name} address",
+        many=True,
+        internal=True,
+    )
+    for name, kind in (("billing", "B"), ("shipping", "S"))
+    for member, expression in _ADDRESS_EXPRESSIONS.items()
+}
+
+
+def _holds_shipment(value: object) -> Where:
+    found = named(value)
+    return Where(
+        "t.id IN (SELECT s.order_id FROM shipments s WHERE s.tenant_id = {tenant} AND ("
+        + found.sql.replace("t.", "s.")
+        + "))",
+        found.params,
     )
 
 
@@ -77,10 +125,50 @@ ORDERS = Entity(
         "phone": Filter("text", any_of("t.phone"), "exact phone", many=True, internal=True),
         "payment_method_id": Filter(
             "id",
-            refers_to("t.payment_method_id", "payment_methods"),
-            "paid with any of these methods",
+            refers_to_or_none("t.payment_method_id", "payment_methods"),
+            "paid with any of these methods; 0 means with none",
             many=True,
         ),
+        "shipping_method_id": Filter(
+            "id",
+            refers_to_or_none("t.shipping_method_id", "shipping_methods"),
+            "sent by any of these methods; 0 means by none",
+            many=True,
+        ),
+        "buyer_id": Filter(
+            "id",
+            refers_to_or_none("t.user_id", "users"),
+            "placed by any of these users; 0 means by guests",
+            many=True,
+            internal=True,
+        ),
+        "sole_vendor_id": Filter(
+            "id",
+            refers_to_or_none("t.vendor_id", "vendors"),
+            "all lines are of one of these vendors; 0 means of several, or of none",
+            many=True,
+            internal=True,
+        ),
+        "shipment_id": Filter(
+            "id", _holds_shipment, "holds any of these shipments", many=True, internal=True
+        ),
+        "discount_cents": Filter(
+            "cents", any_of("t.discount_cents", "bigint"), "exact discount", many=True, internal=True
+        ),
+        "tax_cents": Filter(
+            "cents", any_of("t.tax_cents", "bigint"), "exact taxes", many=True, internal=True
+        ),
+        "notes": Filter("text", any_of("t.notes"), "exact notes", many=True, internal=True),
+        "details": Filter(
+            "text", any_of("t.details"), "exact remarks of the staff", many=True, internal=True
+        ),
+        "ip_address": Filter(
+            "text", any_of("t.ip_address"), "exact address it was placed from", many=True, internal=True
+        ),
+        "created_at": Filter(
+            "time", in_second("t.created_at"), "placed in that second", many=True, internal=True
+        ),
+        **_ADDRESS_FILTERS,
     },
     sorts={
         "created_at": Sort("t.created_at", "timestamptz", "time of placing"),

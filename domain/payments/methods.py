@@ -104,11 +104,12 @@ async def delete_payment_method(scope: Scope, method: object) -> None:
 
 async def shown_params(scope: Scope, method_id: int) -> dict[str, Any]:
     """Give the parameters of a method as people may see them: secrets masked."""
-    stored = await value(
-        "SELECT processor_params FROM payment_methods WHERE tenant_id = $1 AND id = $2",
-        scope.store.id,
-        method_id,
-    )
+    with entered(scope):
+        stored = await value(
+            "SELECT processor_params FROM payment_methods WHERE tenant_id = $1 AND id = $2",
+            scope.store.id,
+            method_id,
+        )
     return masked(opened(stored))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from domain.catalog.read import _matches
+from domain.catalog.read import _matches, in_second, refers_to_or_none, vendor_named
 from domain.visibility import Rows
-from models.reading import Entity, Filter, Sort, any_of, compares, named, refers_to
+from models.reading import Entity, Filter, Sort, any_of, compares, flag, named, refers_to
 
 _USER_ROWS = Rows(
     admin=("view_users",),
@@ -12,6 +12,8 @@ _USER_ROWS = Rows(
     vendor="t.id = {user}",
     customer="t.id = {user}",
 )
+
+IS_OWNER = "coalesce(t.id = (SELECT s.owner_id FROM tenants s WHERE s.id = t.tenant_id), false)"
 
 USERS = Entity(
     name="user",
@@ -44,6 +46,27 @@ USERS = Entity(
         "cnpj": Filter("text", any_of("t.cnpj"), "exact CNPJ, without punctuation", many=True, internal=True),
         "company_name": Filter(
             "text", any_of("t.company_name"), "exact company name", many=True, internal=True
+        ),
+        "employer_id": Filter(
+            "id",
+            refers_to_or_none("t.vendor_id", "vendors"),
+            "works for any of these vendors; 0 means for none",
+            many=True,
+            internal=True,
+        ),
+        "vendor_name": Filter(
+            "text",
+            vendor_named("t.vendor_id"),
+            "exact name of the vendor worked for",
+            many=True,
+            internal=True,
+        ),
+        "is_owner": Filter("boolean", flag(IS_OWNER), "owns the store", internal=True),
+        "points": Filter(
+            "big_int", any_of("t.points", "bigint"), "exact reward points", many=True, internal=True
+        ),
+        "created_at": Filter(
+            "time", in_second("t.created_at"), "created in that second", many=True, internal=True
         ),
     },
     sorts={

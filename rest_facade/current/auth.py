@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 from aiohttp import web
 
+from kernel import clock
 from kernel.errors import MalformedRequest, NotFound, Refusal, ValidationFailed
 from kernel.ids import parse_uuid
-from kernel.scope import Scope
+from kernel.scope import ANONYMOUS, Scope, Store
 from resolvers.execute import Operation, execute
 from rest_facade.bodies import read_json_object
 from rest_facade.responses import json_response
-from rest_facade.routing import Needs, Route, scope_of
+from rest_facade.routing import Needs, Route, request_id_of, scope_of
 
 SESSION_ENDED = "session ended"
 # Tokens must not stay in any cache on the way (RFC 6749, section 5.1).
 _NOT_STORED = {"Cache-Control": "no-store"}
+# As long as our own processes go on with the keys they know.
+_KEPT_A_MINUTE = {"Cache-Control": "public, max-age=60"}
 
 
 class SignIn:
@@ -31,6 +35,7 @@ class SignIn:
         self._sessions = operations["Sessions"]
         self._session_end = operations["SessionEnd"]
         self._me = operations["Me"]
+        self._keys = operations["SigningKeys"]
 
     def routes(self) -> list[Route]:
         """List the routes."""
@@ -42,6 +47,7 @@ class SignIn:
             Route("GET", "/api/v1/auth/sessions", self.sessions, Needs.USER),
             Route("DELETE", "/api/v1/auth/sessions/{id}", self.end_session, Needs.USER),
             Route("GET", "/api/v1/auth/me", self.me, Needs.USER),
+            Route("GET", "/.well-known/jwks.json", self.keys, Needs.NOTHING),
         ]
 
     async def login(self, request: web.Request) -> web.Response:
@@ -90,6 +96,13 @@ class SignIn:
         scope = scope_of(request)
         data = await execute(scope, self._me)
         return json_response({**data["me"], "privileges": sorted(scope.actor.privileges)})
+
+    async def keys(self, request: web.Request) -> web.Response:
+        """Show the public keys that verify access tokens, of no store in particular (RFC 7517)."""
+        nowhere = Store(id=0, public_id=UUID(int=0), name="")
+        scope = Scope(nowhere, ANONYMOUS, request_id_of(request), clock.now(), family="plain")
+        data = await execute(scope, self._keys)
+        return json_response({"keys": data["signing_keys"]}, headers=_KEPT_A_MINUTE)
 
     async def _count(self, scope: Scope) -> None:
         """Count an attempt whose body can't be read like every other: the sixth in a minute is 429 before it is anything else."""

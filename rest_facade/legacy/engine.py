@@ -64,7 +64,7 @@ class Lists:
         """Make the handler."""
         resource, nested = self.resource, self.nested
         read_query = query_reader(resource)
-        show = row_shower(resource.fields)
+        show = row_shower(resource.fields, prepare=resource.prepare)
         rows_of = _rows_within(resource.name) if nested is not None and nested.by is None else _rows_of_page
         return self._handler(read_query, show, rows_of)
 
@@ -116,7 +116,9 @@ def _rows_within(collection: str) -> Any:
 
 def show_handler(resource: Resource, operation: Operation) -> Handler:
     """Make the handler that shows one record."""
-    show = row_shower((*resource.fields, *resource.single), resource.complete)
+    show = row_shower(
+        (*resource.fields, *resource.single), prepare=resource.prepare, complete=resource.complete
+    )
 
     async def shown(request: web.Request) -> web.Response:
         scope = admit(request, resource, VIEW, operation)

@@ -181,7 +181,13 @@ _FLAGS: Mapping[object, bool] = {"y": True, "n": False, "true": True, "false": F
 
 def flag_from(value: Any, label: str) -> bool:
     """Read yes or no: `Y` and `N` in either case, JSON's own, 1 and 0."""
-    word = value.lower() if isinstance(value, str) else str(value).lower() if isinstance(value, bool | int) else ""
+    word = (
+        value.lower()
+        if isinstance(value, str)
+        else str(value).lower()
+        if isinstance(value, bool | int)
+        else ""
+    )
     if word not in _FLAGS:
         raise Malformed(f"{label} is {shown(value)}; expected Y or N")
     return _FLAGS[word]
@@ -238,7 +244,9 @@ def ids_from(value: Any, label: str) -> Any:
     """Read several ids: a list of numbers or texts, or one text that holds one id or several with commas between."""
     if value == "":
         return ABSENT
-    parts: Iterable[Any] = value.split(",") if isinstance(value, str) else listed([] if value is None else value)
+    parts: Iterable[Any] = (
+        value.split(",") if isinstance(value, str) else listed([] if value is None else value)
+    )
     found = [id_from(part.strip() if isinstance(part, str) else part, label) for part in parts]
     return [each for each in found if each is not None and each is not ABSENT]
 
@@ -256,8 +264,18 @@ def _as_moment(text: str) -> str:
 
 UNIX = Kind(show=str, seek=_as_moment)
 
-# Written by the server alone and never sought, as it is.
 PLAIN = Kind()
+"""A value shown as it is, written by the server alone and never sought."""
+
+
+def object_from(value: Any, label: str) -> dict[str, Any]:
+    """Read an object; PHP's empty array is an empty one."""
+    if not isinstance(value, Mapping) and value not in (None, []):
+        raise Malformed(f"{label} is {shown(value)}; expected an object")
+    return dict(value or {})
+
+
+OBJECT = Kind(read=object_from)
 
 
 def moment_from(text: str) -> datetime:

@@ -68,7 +68,7 @@ def query_reader(resource: Resource) -> ReadQuery:
     Of a repeated parameter the last counts; `name[]=a&name[]=b` means any of them. What nobody knows is ignored, an empty value is
     none, and a value that can't be (an unknown letter, a wrong type) matches nothing.
     """
-    singles = {name: sought for name, sought in _singles(resource)}
+    singles = dict(_singles(resource))
     groups = [group for group in resource.filters if isinstance(group, Together)]
 
     def read(raw: str, scope: Scope) -> Asked:
@@ -196,11 +196,7 @@ def _seek(asked: Asked, name: str, sought: _Sought, texts: list[str | None]) -> 
     if not found:
         asked.matches_nothing = True
     elif sought.many:
-        # Two parameters of one filter (`product_code` and `pcode`) must both hold.
-        before = asked.filter.get(sought.filters)
-        both = found if before is None else [each for each in found if each in before]
-        asked.filter[sought.filters] = both
-        asked.matches_nothing |= not both
+        _narrow(asked, sought.filters, found)
     else:
         asked.filter[sought.filters] = found[-1]
 
@@ -212,7 +208,20 @@ def _seek_together(asked: Asked, group: Together, given: Mapping[str, Any], scop
     asked.echo |= {name: texts if len(texts) > 1 else texts[0] for name, texts in held.items()}
     asked.is_keyed |= any(name in held for name in group.keys)
     readable = {name: [text for text in texts if text is not None] for name, texts in held.items()}
+    if not all(readable.values()):
+        asked.matches_nothing = True
+        return
     try:
-        asked.filter |= group.read(readable, scope)
+        for name, value in group.read(readable, scope).items():
+            _narrow(asked, name, value)
     except Malformed:
         asked.matches_nothing = True
+
+
+def _narrow(asked: Asked, name: str, value: Any) -> None:
+    """Add a filter; two parameters that mean the same one (`product_code` and `pcode`) must both hold."""
+    before = asked.filter.get(name)
+    if isinstance(before, list) and isinstance(value, list):
+        value = [each for each in value if each in before]
+        asked.matches_nothing |= not value
+    asked.filter[name] = value

@@ -16,11 +16,14 @@ from rest_facade.legacy.kinds import ABSENT
 from rest_facade.legacy.resource import Field, Given, Record
 
 ShowRow: TypeAlias = Callable[[Record], Record]
+Touch: TypeAlias = Callable[[Record], None]
 ReadBody: TypeAlias = Callable[[Given], dict[str, Any]]
 Rename: TypeAlias = Callable[[ValidationFailed], ValidationFailed]
 
 
-def row_shower(fields: Iterable[Field], complete: Callable[[Record], None] | None = None) -> ShowRow:
+def row_shower(
+    fields: Iterable[Field], *, prepare: Touch | None = None, complete: Touch | None = None
+) -> ShowRow:
     """Make the function that turns a GraphQL row into the legacy record, in place.
 
     A field that the caller has no right to is not in the row, and stays away.
@@ -39,6 +42,8 @@ def row_shower(fields: Iterable[Field], complete: Callable[[Record], None] | Non
     )
 
     def show(row: Record) -> Record:
+        if prepare is not None:
+            prepare(row)
         for name, convert in conversions:
             row[name] = convert(row[name])
         for name, convert in guarded_conversions:

@@ -108,7 +108,7 @@ class Resource:
 
     Fields: `fields` are in every record, `single` only in single ones, `inputs` are taken and never shown. `required` are those that
     creation needs, with the message when they are missing. `says` are words of messages from below that the legacy layer says
-    differently, beyond the names of fields. `complete` puts the last touches to a single record.
+    differently, beyond the names of fields. `prepare` is the first to touch any record, `complete` the last to touch a single one.
 
     Lists: `filters` beyond the fields', `sorts` (names → GraphQL's), `default_sort` and `default_order` (of a sort that is asked for
     without one). `always_keyed` lists are objects keyed by id whether filtered or not; `bare` ones have no envelope in CS-Cart's
@@ -127,6 +127,7 @@ class Resource:
     inputs: tuple[Field, ...] = ()
     required: Mapping[str, str] = field(default_factory=dict)
     says: Mapping[str, str] = field(default_factory=dict)
+    prepare: Callable[[Record], None] | None = None
     complete: Callable[[Record], None] | None = None
     filters: tuple[Filter | Together, ...] = ()
     sorts: Mapping[str, str] = field(default_factory=dict)

@@ -62,6 +62,12 @@ class ProductInput:
         "Every category it stands in; the first is the main one unless that is given."
     )
     images: list[ProductImageInput] | None = given_field("All its pictures, the main one first.")
+    main_image: ProductImageInput | None = given_field(
+        "The main picture alone; null takes it away.", internal=True
+    )
+    more_images: list[ProductImageInput] | None = given_field(
+        "The pictures besides the main one.", internal=True
+    )
     features: list[FeatureValueInput] | None = given_field("Properties to set; others stay as they are.")
 
 

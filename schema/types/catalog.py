@@ -62,7 +62,7 @@ class Category:
     created_at: Time = column(description="When it was made.")
     updated_at: Time = column(description="When it was last changed.")
     created_unix: BigInt = column(
-        "extract(epoch from t.created_at)::bigint", "Unix seconds of creation.", internal=True
+        "floor(extract(epoch from t.created_at))::bigint", "Unix seconds of creation.", internal=True
     )
 
 
@@ -72,6 +72,7 @@ class ProductImage:
 
     id: Ident = column("public_id", "The UUID.")
     number: BigInt = column("id", "The legacy number (`pair_id`).", internal=True)
+    product_number: BigInt = column("product_id", "The legacy number of the product.", internal=True)
     url: str = column(description="Where the picture lies; it is never fetched by the platform.")
     alt: str = column(description="What it shows, for those who can't see it.")
     position: int = column(description="Its place; the main picture has 0.")
@@ -160,8 +161,8 @@ class Product:
         "(SELECT c.public_id FROM categories c WHERE c.tenant_id = t.tenant_id AND c.id = t.category_id)",
         "The main category.",
     )
-    category_number: BigInt | None = column(
-        "category_id", "The legacy number of the main category.", internal=True
+    category_number: BigInt = column(
+        "coalesce(t.category_id, 0)", "The legacy number of the main category, or 0.", internal=True
     )
     vendor_number: BigInt = column(
         "coalesce(t.vendor_id, 0)", "The legacy number of the vendor, or 0.", internal=True
@@ -175,6 +176,14 @@ class Product:
         "ARRAY(SELECT pc.category_id FROM product_categories pc WHERE pc.tenant_id = t.tenant_id AND pc.product_id = t.id"
         " ORDER BY (pc.category_id = t.category_id) DESC, pc.category_id)",
         "The legacy numbers of its categories, the main one first.",
+        internal=True,
+    )
+    tax_numbers: list[BigInt] = column(
+        "ARRAY[]::bigint[]", "The legacy numbers of the taxes on it.", internal=True
+    )
+    usergroup_numbers: list[BigInt] = column(
+        "ARRAY[]::bigint[]",
+        "The legacy numbers of the usergroups it is offered to; none means everybody.",
         internal=True,
     )
     category: Category | None = relation(ToOne("category_id"), "The main category.")
@@ -191,6 +200,17 @@ class Product:
     images: list[ProductImage] = relation(
         ToMany("t.product_id", "t.position, t.id"), "Pictures, the main one first."
     )
+    main_image: ProductImage | None = relation(
+        ToMany("t.product_id", "t.position, t.id", where="t.position = 0"),
+        "The main picture.",
+        single=True,
+        internal=True,
+    )
+    more_images: list[ProductImage] = relation(
+        ToMany("t.product_id", "t.position, t.id", where="t.position > 0"),
+        "Pictures besides the main one.",
+        internal=True,
+    )
     features: list[FeatureValue] = relation(ToMany("t.product_id", "t.feature_id, t.id"), "Its properties.")
     reviews: list[Review] = relation(
         ToMany(
@@ -205,8 +225,8 @@ class Product:
     created_at: Time = column(description="When it was made.")
     updated_at: Time = column(description="When it was last changed.")
     created_unix: BigInt = column(
-        "extract(epoch from t.created_at)::bigint", "Unix seconds of creation.", internal=True
+        "floor(extract(epoch from t.created_at))::bigint", "Unix seconds of creation.", internal=True
     )
     updated_unix: BigInt = column(
-        "extract(epoch from t.updated_at)::bigint", "Unix seconds of the last change.", internal=True
+        "floor(extract(epoch from t.updated_at))::bigint", "Unix seconds of the last change.", internal=True
     )

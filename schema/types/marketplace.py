@@ -45,7 +45,7 @@ class Vendor:
     created_at: Time = column(description="When it joined.")
     updated_at: Time = column(description="When it was last changed.")
     created_unix: BigInt = column(
-        "extract(epoch from t.created_at)::bigint", "Unix seconds of creation.", internal=True
+        "floor(extract(epoch from t.created_at))::bigint", "Unix seconds of creation.", internal=True
     )
 
 
@@ -91,5 +91,5 @@ class Review:
     created_at: Time = column(description="When it was written.")
     updated_at: Time = column(description="When it was last changed.")
     created_unix: BigInt = column(
-        "extract(epoch from t.created_at)::bigint", "Unix seconds of writing.", internal=True
+        "floor(extract(epoch from t.created_at))::bigint", "Unix seconds of writing.", internal=True
     )

@@ -156,7 +156,7 @@ class OrderStatusChange:
         guard=_BACK_OFFICE,
     )
     user_number: BigInt | None = column("user_id", "The legacy number of the person.", internal=True)
-    at_unix: BigInt = column("extract(epoch from t.at)::bigint", "Unix seconds.", internal=True)
+    at_unix: BigInt = column("floor(extract(epoch from t.at))::bigint", "Unix seconds.", internal=True)
 
 
 @entity(SHIPMENT_LINES, "ShipmentLine", "How many units of an order line a parcel holds.")
@@ -278,8 +278,8 @@ class Order:
     created_at: Time = column(description="When it was placed.")
     updated_at: Time = column(description="When it was last changed.")
     created_unix: BigInt = column(
-        "extract(epoch from t.created_at)::bigint", "Unix seconds of placing.", internal=True
+        "floor(extract(epoch from t.created_at))::bigint", "Unix seconds of placing.", internal=True
     )
     updated_unix: BigInt = column(
-        "extract(epoch from t.updated_at)::bigint", "Unix seconds of the last change.", internal=True
+        "floor(extract(epoch from t.updated_at))::bigint", "Unix seconds of the last change.", internal=True
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from auth.access import Access
-from domain.people.read import MEMBERSHIPS, USERGROUPS, USERS
+from domain.people.read import IS_OWNER, MEMBERSHIPS, USERGROUPS, USERS
 from models.reading import ToMany, ToOne
 from schema.fields import column, entity, relation
 from schema.scalars import (
@@ -65,10 +65,7 @@ class User:
     phone: str | None = column(description="The phone number, digits only.", guard=_PERSONAL)
     cpf: str | None = column(description="The CPF, digits only.", guard=_PERSONAL)
     cnpj: str | None = column(description="The CNPJ, without punctuation.", guard=_PERSONAL)
-    is_owner: bool = column(
-        "coalesce(t.id = (SELECT s.owner_id FROM tenants s WHERE s.id = t.tenant_id), false)",
-        "Whether the store is theirs.",
-    )
+    is_owner: bool = column(IS_OWNER, "Whether the store is theirs.")
     email_verified: bool = column("t.email_verified_at IS NOT NULL", "Whether the address was confirmed.")
     privileges: list[str] | None = column(
         description="What was granted to the person, usergroups apart.",
@@ -93,5 +90,5 @@ class User:
     updated_at: Time = column(description="When it was last changed.")
     last_login_at: Time | None = column(description="The last completed sign-in.")
     created_unix: BigInt = column(
-        "extract(epoch from t.created_at)::bigint", "Unix seconds of creation.", internal=True
+        "floor(extract(epoch from t.created_at))::bigint", "Unix seconds of creation.", internal=True
     )

@@ -39,6 +39,18 @@ class SignedOut:
     message: str = strawberry.field(description="What ended, in words.")
 
 
+@part("JsonWebKey", "The public half of a key that signs access tokens (RFC 8037).", access=ANYBODY)
+class JsonWebKey:
+    """A key of `/.well-known/jwks.json`."""
+
+    kty: str = strawberry.field(description="The family of the key: `OKP`.")
+    crv: str = strawberry.field(description="The curve: `Ed25519`.")
+    x: str = strawberry.field(description="The public key, base64url.")
+    kid: str = strawberry.field(description="The name that tokens have in their header.")
+    alg: str = strawberry.field(description="The algorithm: `EdDSA`.")
+    use: str = strawberry.field(description="What it is for: `sig`.")
+
+
 @part("Session", "One signed-in device.", access=PEOPLE)
 class Session:
     """A live session of the caller."""

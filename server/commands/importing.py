@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from server.commands.opened import opened, read_settings, run
 from server.commands.output import complain, say
 from server.commands.refusals import CommandRefused
+
+if TYPE_CHECKING:
+    from server.importers.olist import ImportReport
 
 
 def add(commands: Any) -> None:
@@ -36,20 +39,25 @@ def _olist(asked: argparse.Namespace) -> int:
     if not directory.is_dir():
         raise CommandRefused(f"{directory} is no folder; expected the one with the Olist CSV files")
 
-    async def work() -> Any:
-        from server.commands.stores import find_store
+    async def work() -> ImportReport:
+        from server import operating
         from server.importers import olist
+        from server.importers.olist_files import Missing
 
         async with opened(read_settings()):
-            store = await find_store(asked.tenant)
-            return await olist.run(
-                directory, store.public_id, events=asked.events, progress=not asked.no_progress
-            )
+            store = (await operating.find(asked.tenant)).store
+            try:
+                return await olist.run(
+                    directory, store.public_id, events=asked.events, progress=not asked.no_progress
+                )
+            except Missing as error:
+                raise CommandRefused(str(error)) from error
 
     report = run(work())
-    say(report.summary())
-    refused: int = getattr(report, "refused", 0)
-    if refused:
-        complain(f"{refused} row(s) were refused")
+    if report.is_refused:
+        for line in report.summary().splitlines()[:-1]:
+            say(line)
+        complain(report.summary().splitlines()[-1])
         return 1
+    say(report.summary())
     return 0

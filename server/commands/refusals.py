@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernel.errors import Refusal, ValidationFailed
+from kernel.errors import Refusal, TenantNotFound, ValidationFailed
 from kernel.settings import SettingError
 
 
@@ -14,6 +14,8 @@ def explained(error: BaseException) -> str | None:
     """Give the line for a failure that people can do something about, None for one that is a bug."""
     if isinstance(error, CommandRefused | SettingError):
         return str(error)
+    if isinstance(error, TenantNotFound):
+        return "there is no such store; vitrine tenant list shows those there are"
     if isinstance(error, Refusal):
         return _with_cause(error)
     # Whoever raised one of these has imported what defines it.

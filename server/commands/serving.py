@@ -72,10 +72,10 @@ class _Around:
             yield
 
     async def _look_for_stores(self, settings: Settings, place: Place) -> None:
-        from server.commands.stores import list_stores
+        from server import operating
         from server.demo import making, stores
 
-        found = await list_stores()
+        found = await operating.list_stores()
         self._demo_exists = any(each.store.public_id == stores.DEMO.public_id for each in found)
         if not found:
             say("There is no store yet: making the demo stores ...")

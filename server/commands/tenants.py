@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from server.commands.opened import opened, read_settings, run
 from server.commands.output import say, say_fields, say_json, say_table
+from server.commands.refusals import CommandRefused
 
 if TYPE_CHECKING:
-    from server.commands.stores import NewStore, StoreAtHosts
+    from server.operating import StoreAtHosts
 
 
 def add(commands: Any) -> None:
@@ -54,55 +55,72 @@ def _with_json(parser: argparse.ArgumentParser, command: Any) -> None:
 
 def _create(asked: argparse.Namespace) -> None:
     if asked.owner_email is None and (asked.owner_name or asked.owner_password):
-        from server.commands.refusals import CommandRefused
-
         raise CommandRefused("--owner-name and --owner-password need --owner-email")
-    password: str | None = None
 
-    async def work() -> NewStore:
-        nonlocal password
-        from kernel.ids import random_token
-        from server.commands import stores
+    async def work() -> dict[str, Any]:
+        from domain import stores
+        from server import operating
 
-        owner = None
-        if asked.owner_email is not None:
-            password = asked.owner_password or random_token(96)
-            owner = stores.Owner(asked.owner_email, password, asked.owner_name)
         settings = read_settings()
         async with opened(settings):
-            return await stores.create_store(
-                asked.name,
-                hosts=asked.host,
-                shared_hosts=settings.shared_hosts,
-                currency=asked.currency,
-                owner=owner,
+            operating.refuse_shared(asked.host, settings.shared_hosts)
+            owner = _owner(asked)
+            new = await stores.create_store(
+                {"name": asked.name, "currency": asked.currency.upper()}, hosts=asked.host
             )
+            made = await operating.find(str(new.store.public_id))
+            shown = {**made.as_json(), "gateway": {"secret_key": new.gateway_secret}}
+            if owner is not None:
+                user = await operating.make_owner(new.store, owner)
+                shown["owner"] = {
+                    "user_id": str(user.public_id),
+                    "email": owner["email"],
+                    "password": owner["password"],
+                }
+        return shown
 
-    new = run(work())
-    shown: dict[str, Any] = {**new.made.as_json(), "gateway": {"secret_key": new.gateway_secret}}
-    if new.owner_id is not None:
-        shown["owner"] = {"user_id": str(new.owner_id), "email": asked.owner_email, "password": password}
+    shown = run(work())
     if asked.json:
         say_json(shown)
         return
+    owner = shown.get("owner", {})
     say_fields(
         {
-            "store": f"{new.made.store.name} ({new.made.store.currency})",
-            "tenant_id": new.made.store.public_id,
-            "addresses": ", ".join(new.made.hosts) or "none: call a shared address with X-Tenant-ID",
-            "gateway secret": new.gateway_secret,
-            "owner": asked.owner_email,
-            "password": password,
+            "store": f"{shown['name']} ({shown['currency']})",
+            "tenant_id": shown["tenant_id"],
+            "addresses": ", ".join(shown["hosts"]) or "none: call a shared address with X-Tenant-ID",
+            "gateway secret": shown["gateway"]["secret_key"],
+            "owner": owner.get("email"),
+            "password": owner.get("password"),
         }
     )
 
 
+def _owner(asked: argparse.Namespace) -> dict[str, Any] | None:
+    """Read who shall own the store, refusing what is wrong before the store is made."""
+    if asked.owner_email is None:
+        return None
+    from domain.fields import read_fields
+    from domain.people.account_fields import FIELDS, with_name_split
+    from kernel.ids import random_token
+
+    given = with_name_split(
+        {
+            "email": asked.owner_email,
+            "password": asked.owner_password or random_token(96),
+            "name": asked.owner_name,
+        }
+    )
+    read_fields(FIELDS, given, creating=True)
+    return given
+
+
 def _list(asked: argparse.Namespace) -> None:
     async def work() -> list[StoreAtHosts]:
-        from server.commands import stores
+        from server import operating
 
         async with opened(read_settings()):
-            return await stores.list_stores()
+            return await operating.list_stores()
 
     found = run(work())
     if asked.json:
@@ -114,7 +132,7 @@ def _list(asked: argparse.Namespace) -> None:
 
 
 def _row(found: StoreAtHosts) -> tuple[object, ...]:
-    from server.commands.stores import STATES
+    from server.operating import STATES
 
     store = found.store
     return (store.public_id, STATES[store.status], store.currency, store.name, ", ".join(found.hosts))
@@ -134,15 +152,15 @@ def _maintenance(asked: argparse.Namespace) -> None:
 
 def _set_state(asked: argparse.Namespace, status: str, message: str | None = None) -> None:
     async def work() -> StoreAtHosts:
-        from server.commands import stores
+        from server import operating
 
         async with opened(read_settings()):
-            return await stores.set_state(asked.id, status, message)
+            return await operating.set_state(asked.id, status, message)
 
     changed = run(work())
     if asked.json:
         say_json(changed.as_json())
         return
-    from server.commands.stores import STATES
+    from server.operating import STATES
 
     say(f"{changed.store.name} is {STATES[changed.store.status]}")

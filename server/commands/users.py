@@ -64,7 +64,7 @@ def _create(asked: argparse.Namespace) -> None:
         from domain.people import accounts
         from kernel.ids import random_token
         from models import database
-        from server.commands import stores
+        from server import operating
 
         password = asked.password or random_token(96)
         given = {
@@ -75,14 +75,14 @@ def _create(asked: argparse.Namespace) -> None:
             "vendor_id": asked.vendor,
         }
         async with opened(read_settings()):
-            scope = stores.system_scope(await stores.find_store(asked.tenant))
+            scope = operating.system_scope((await operating.find(asked.tenant)).store)
             async with database.transaction(scope):
                 user = await accounts.create_user(scope, given)
                 privileges = _named(asked.privileges or "")
                 if privileges:
                     await accounts.set_privileges(scope, user.public_id, privileges)
                 if asked.owner:
-                    await stores.set_owner(scope, user.id)
+                    await operating.set_owner(scope, user)
         return {
             "user_id": str(user.public_id),
             "email": asked.email.strip().lower(),
@@ -98,10 +98,10 @@ def _create(asked: argparse.Namespace) -> None:
 def _api_key(asked: argparse.Namespace) -> None:
     async def work() -> dict[str, Any]:
         from auth.api_keys import create_api_key
-        from server.commands import stores
+        from server import operating
 
         async with opened(read_settings()):
-            scope = stores.system_scope(await stores.find_store(asked.tenant))
+            scope = operating.system_scope((await operating.find(asked.tenant)).store)
             user = await _find_user(scope, asked.email)
             made = await create_api_key(scope, user.public_id, asked.name)
         return {
@@ -119,10 +119,10 @@ def _privileges(asked: argparse.Namespace) -> None:
         from auth import privileges
         from domain.people import accounts
         from kernel.scope import entered
-        from server.commands import stores
+        from server import operating
 
         async with opened(read_settings()):
-            scope = stores.system_scope(await stores.find_store(asked.tenant))
+            scope = operating.system_scope((await operating.find(asked.tenant)).store)
             with entered(scope):
                 user = await _find_user(scope, asked.email)
                 if asked.set is not None:

@@ -18,9 +18,9 @@ from kernel.clock import rfc3339
 from kernel.ids import random_token, uuid7
 from kernel.scope import Scope, Store, entered
 from models import database
-from server.commands import stores
 from server.demo.acting import Owner
 from server.demo.stores import PLATFORM_EMAIL, PLATFORM_NAME, DemoStore, Persona
+from server.operating import set_owner, system_scope
 
 KEY_NAME = "demo"
 
@@ -66,7 +66,7 @@ class Credentials:
 
 async def install_owner(store: Store, persona: Persona) -> Owner:
     """Make the persona the owner of the store, if it isn't, so that it can act for the demo."""
-    scope = stores.system_scope(store)
+    scope = system_scope(store)
     with entered(scope):
         found = await _find(scope, persona)
         if found is None:
@@ -78,7 +78,7 @@ async def install_owner(store: Store, persona: Persona) -> Owner:
                 await accounts.update_user(scope, user.public_id, given)
         if store.owner_id != user.id:
             async with database.transaction(scope):
-                await stores.set_owner(scope, user.id)
+                await set_owner(scope, user)
     return Owner(store, user)
 
 
@@ -96,7 +96,7 @@ async def renew(owner: Owner, demo: DemoStore) -> dict[str, Credentials]:
 
 
 async def _renew(owner: Owner, persona: Persona, password: str) -> Credentials:
-    scope = stores.system_scope(owner.store)
+    scope = system_scope(owner.store)
     with entered(scope):
         vendor = await database.row(_SOME_VENDOR, scope.store.id) if persona.user_type == "V" else None
         found = await _find(scope, persona)
@@ -159,8 +159,7 @@ async def _renew_api_key(owner: Owner, user: UserRef) -> str:
         if key["name"] == KEY_NAME:
             await owner.do("DemoApiKeyEnd", id=key["id"])
     made = await owner.do("DemoApiKey", user_id=user_id, name=KEY_NAME)
-    key: str = made["key"]
-    return key
+    return str(made["key"])
 
 
 async def _sign_in(owner: Owner, found: Record) -> dict[str, str]:

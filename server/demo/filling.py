@@ -73,15 +73,24 @@ async def _found(owner: Owner, shop: Shop, made: Filled, at: datetime) -> None:
         }
         made.vendors[vendor.key] = (await owner.do("DemoVendor", at, input=given))["id"]
     for position, category in enumerate(shop.categories):
-        given = {"name": category.name, "description": f"<p>{category.text}</p>", "position": position}
+        place: dict[str, object] = {
+            "name": category.name,
+            "description": f"<p>{category.text}</p>",
+            "position": position,
+        }
         if category.parent is not None:
-            given["parent_id"] = made.categories[category.parent]
-        made.categories[category.key] = (await owner.do("DemoCategory", at, input=given))["id"]
+            place["parent_id"] = made.categories[category.parent]
+        made.categories[category.key] = (await owner.do("DemoCategory", at, input=place))["id"]
     for position, feature in enumerate(shop.features):
-        given = {"name": feature.name, "type": feature.type, "suffix": feature.suffix, "position": position}
+        asked: dict[str, object] = {
+            "name": feature.name,
+            "type": feature.type,
+            "suffix": feature.suffix,
+            "position": position,
+        }
         if feature.variants:
-            given["variants"] = list(feature.variants)
-        made.features[feature.key] = (await owner.do("DemoFeature", at, input=given))["id"]
+            asked["variants"] = list(feature.variants)
+        made.features[feature.key] = (await owner.do("DemoFeature", at, input=asked))["id"]
     await _take_money_and_parcels(owner, shop, made, at)
 
 

@@ -13,13 +13,15 @@ from typing import Any
 
 import asyncpg
 
+from auth.secrets import Unreadable
+from domain import stores
 from kernel.clock import now
-from kernel.ids import uuid7
+from kernel.errors import RuleViolation
+from kernel.ids import random_token, uuid7
 from kernel.scope import Store, entered
 from kernel.settings import Settings
 from models import database
-from server.commands import stores
-from server.commands.refusals import CommandRefused
+from server import operating
 from server.database import Place
 from server.demo import credentials
 from server.demo.acting import Owner
@@ -52,10 +54,10 @@ class Demo:
 async def make(settings: Settings, place: Place, *, reset: bool = False) -> Demo:
     """Make what is missing (with `reset`, everything anew) and give new credentials; one process at a time.
 
-    Needs the database connected and credentials configured. Raises CommandRefused in production.
+    Needs the database connected and credentials configured. Refused in production.
     """
     if settings.is_production:
-        raise CommandRefused(
+        raise RuleViolation(
             "the demo has well-known addresses and is for development: VITRINE_ENV is production"
         )
     async with _alone(place):
@@ -89,21 +91,18 @@ async def _alone(place: Place) -> AsyncIterator[None]:
 
 async def _ensure_store(settings: Settings, demo: DemoStore) -> Store:
     """Give the store, made if need be, at its address and in its state."""
-    present = {each.store.public_id: each for each in await stores.list_stores()}.get(demo.public_id)
+    present = {each.store.public_id: each for each in await operating.list_stores()}.get(demo.public_id)
     if present is None:
-        new = await stores.create_store(
-            demo.name, hosts=(demo.host,), shared_hosts=settings.shared_hosts, public_id=demo.public_id
-        )
-        present = new.made
-    elif demo.host not in present.hosts:
-        async with database.across_stores() as platform, platform.transaction():
-            await stores.add_hosts(platform, present.store.id, (demo.host,))
-    if present.store.status != demo.status or present.store.maintenance_message != demo.message:
-        named = str(demo.public_id)
-        if present.store.status == stores.SUSPENDED:
-            await stores.set_state(named, stores.ACTIVE)
-        present = await stores.set_state(named, demo.status, demo.message)
-    return present.store
+        operating.refuse_shared([demo.host], settings.shared_hosts)
+        new = await stores.create_store({"name": demo.name}, hosts=[demo.host], public_id=demo.public_id)
+        store = new.store
+    else:
+        store = present.store
+        if demo.host not in present.hosts:
+            await stores.add_host(store.id, demo.host)
+    if store.status != demo.status or (demo.message and store.maintenance_message != demo.message):
+        store = await stores.change_status(store.id, demo.status, message=demo.message)
+    return store
 
 
 async def _furnish(
@@ -115,9 +114,9 @@ async def _furnish(
     is_filled = not reset and await _is_filled(store)
     if not is_filled:
         await clear(place.owner_url, store)
-        store = await stores.find_store(str(store.public_id))
+        store = await stores.find_store(store.id)
     owner = await credentials.install_owner(store, demo.personas[0])
-    owner = Owner(await stores.find_store(str(store.public_id)), owner.user)
+    owner = Owner(await stores.find_store(store.id), owner.user)
     if not is_filled:
         await fill(owner, demo, now())
         await _mark(store, demo)
@@ -126,12 +125,12 @@ async def _furnish(
 
 
 async def _is_filled(store: Store) -> bool:
-    with entered(stores.system_scope(store)):
+    with entered(operating.system_scope(store)):
         return bool(await database.value(_IS_FILLED, store.id, _SOURCE, _KIND))
 
 
 async def _mark(store: Store, demo: DemoStore) -> None:
-    with entered(stores.system_scope(store)):
+    with entered(operating.system_scope(store)):
         await database.execute(_MARK, store.id, uuid7(), _SOURCE, _KIND, demo.key)
 
 
@@ -161,7 +160,16 @@ async def _other_json(store: Store, people: Mapping[str, Credentials]) -> dict[s
 
 
 async def _gateway_secret(store: Store) -> str:
-    return await stores.gateway_secret(store) or await stores.renew_gateway_secret(store)
+    """Give the secret that signs the gateway's notifications, made anew where it was emptied or can't be read any more."""
+    scope = operating.system_scope(store)
+    try:
+        secret = await stores.gateway_secret(scope)
+    except Unreadable:
+        secret = None
+    if secret is None:
+        secret = random_token(256)
+        await stores.set_gateway_secret(scope, secret)
+    return secret
 
 
 def _sign_in_only(who: Credentials) -> dict[str, str]:

@@ -130,10 +130,9 @@ def environment() -> dict[str, str]:
 
 
 def complaint(output: str) -> str:
-    """Return the last line that names an error, or else simply the last line."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    errors = [line for line in lines if re.search(r"\b(FATAL|PANIC|ERROR|error):", line)]
-    return (errors or lines or [""])[-1]
+    """Return the last line that names an error, from its severity on, or else simply the last line."""
+    errors = re.findall(r"\b(?:FATAL|PANIC|ERROR|error):.*", output)
+    return (errors or output.strip().splitlines() or [""])[-1].strip()
 
 
 def sync_folder(folder: Path) -> None:

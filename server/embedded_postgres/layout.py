@@ -61,7 +61,7 @@ class Layout:
 def prepare(folder: Path) -> Layout:
     """Make the folder when it is missing and describe it, or say why it can't be used."""
     if not folder.exists():
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)  # another process may have made it in this moment
         folder.chmod(0o755)  # what is private inside has its own mode, and PostgreSQL's account must pass
         if os.geteuid() == 0:
             parent = folder.parent.stat()

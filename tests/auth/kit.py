@@ -141,6 +141,13 @@ async def roll_back(store: Store, work: Awaitable[object]) -> None:
         return
 
 
+async def owner_of(store, *held):
+    """Give the store an owner; answer the store as it then is, and the owner's number."""
+    owner = await add_admin(store, *held)
+    await execute(store, "update tenants set owner_id = $2 where id = $1", store.id, owner)
+    return replace(store, owner_id=owner), owner
+
+
 async def email_of(store: Store, user_id: int) -> str:
     return await value(store, "select email from users where id = $1", user_id)
 

@@ -19,12 +19,12 @@ from tests.auth.kit import (
     bearer,
     email_of,
     execute,
+    owner_of,
     rows,
     sign_in,
     system,
     value,
 )
-from tests.auth.test_accounts import owner_of
 from tests.auth.test_schemes import basic
 
 REMOVALS = pytest.mark.parametrize("remove", [delete_user, anonymize_user])

@@ -313,10 +313,10 @@ async def test_what_is_long_over_is_deleted_and_the_rest_kept(store):
     scope = visitor(store)
     with entered(scope):
         await logout(scope, old.refresh_token)
-    await forget_expired(later(scope, days=29).now)
+    await forget_expired(later(scope, days=29))
     assert await value(store, "select count(*) from sessions") == 2
     live = await renew(later(scope, days=29), live.refresh_token)
-    await forget_expired(later(scope, days=31).now)
+    await forget_expired(later(scope, days=31))
     assert [row["public_id"] for row in await rows(store, "select public_id from sessions")] == [
         live.session_id
     ]

@@ -6,8 +6,7 @@ from domain.people.usergroups import create_usergroup, delete_usergroup, set_mem
 from kernel.errors import Forbidden, InsufficientPrivileges, NotFound, RuleViolation, ValidationFailed
 from kernel.ids import uuid7
 from kernel.scope import entered
-from tests.auth.kit import add_admin, add_user, as_user, rows, system, value
-from tests.auth.test_accounts import owner_of
+from tests.auth.kit import add_admin, add_user, as_user, owner_of, rows, system, value
 
 
 async def make(scope, **given):

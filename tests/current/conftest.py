@@ -1,4 +1,4 @@
-"""Serve the whole application over a fresh store for each test of the current API."""
+"""Serve the routes of the current API, and GraphQL, over a fresh store for each test."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from ipaddress import ip_network
@@ -8,6 +8,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+import rest_facade.current
 from auth.configuration import configure
 from auth.privileges import ALL
 from auth.schemes import authenticate
@@ -36,7 +37,10 @@ async def client(database: object) -> AsyncIterator[TestClient]:
     """Give a client over the application as it is served; X-Forwarded-For is believed."""
     configure(b"the secret of the tests, 32 bytes")
     settings = Settings(trusted_proxies=(ip_network("127.0.0.0/8"),), ip_rate=0, failed_auth_rate=0)
-    app = create_app(settings, directory=StoreDirectory(settings.shared_hosts), authenticate=authenticate)
+    directory = StoreDirectory(settings.shared_hosts)
+    app = create_app(
+        settings, directory=directory, authenticate=authenticate, routes=rest_facade.current.routes()
+    )
     app.middlewares.append(count_statements)
     async with TestClient(TestServer(app)) as client:
         yield client

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from aiohttp.test_utils import TestClient
+from yarl import URL
 
 from auth.passwords import hash_password
 from auth.sessions import SignedIn, login
@@ -73,7 +74,7 @@ class Caller:
             assert ("error" in answer.body) == (answer.status >= 400), answer
         return answer
 
-    async def get(self, path: str, **query) -> Answer:
+    async def get(self, path: str | URL, **query) -> Answer:
         return await self.ask("GET", path, **query)
 
     async def post(self, path: str, body: Any = None, **more) -> Answer:

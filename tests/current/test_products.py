@@ -3,6 +3,7 @@
 import pytest
 
 from kernel.scope import Store
+from models import database
 from tests.current import kit
 from tests.current.kit import Caller
 
@@ -253,7 +254,7 @@ async def test_a_sku_belongs_to_one_product(admin: Caller) -> None:
 
 async def test_a_category_is_required_where_the_store_says_so(client, caller, new_store) -> None:
     store = await new_store()
-    async with kit.database.across_stores() as everywhere:
+    async with database.across_stores() as everywhere:
         await everywhere.execute(
             """update tenants set settings = '{"products_require_category": true}' where id = $1""", store.id
         )

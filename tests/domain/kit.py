@@ -110,7 +110,9 @@ class Shop:
 
     async def figures(self, product: int) -> tuple[int, int]:
         """Give what is on hand and what is reserved."""
-        [row] = await self.rows("SELECT on_hand, reserved FROM products WHERE tenant_id = $1 AND id = $2", product)
+        [row] = await self.rows(
+            "SELECT on_hand, reserved FROM products WHERE tenant_id = $1 AND id = $2", product
+        )
         return row["on_hand"], row["reserved"]
 
     async def record(self, table: str, number: int) -> dict[str, Any]:
@@ -123,7 +125,10 @@ class Shop:
     async def force_status(self, order: int, status: str, stock_state: str) -> None:
         """Put an order into a state without the lifecycle; the caller sees to the stock."""
         await self.rows(
-            "UPDATE orders SET status = $3, stock_state = $4 WHERE tenant_id = $1 AND id = $2", order, status, stock_state
+            "UPDATE orders SET status = $3, stock_state = $4 WHERE tenant_id = $1 AND id = $2",
+            order,
+            status,
+            stock_state,
         )
 
     async def history(self, order: int) -> list[tuple[str, str]]:

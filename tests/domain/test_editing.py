@@ -52,8 +52,12 @@ async def test_contact_addresses_and_fields_change_partially(shop):
         ("B", "Rua A", "Olinda"),
         ("S", "Rua A", "Recife"),
     }
-    kept = await shop.value("SELECT fields_data ->> 'link_nota' FROM orders WHERE tenant_id = $1 AND id = $2", order.id)
-    new = await shop.value("SELECT fields_data ->> 'nota_fiscal' FROM orders WHERE tenant_id = $1 AND id = $2", order.id)
+    kept = await shop.value(
+        "SELECT fields_data ->> 'link_nota' FROM orders WHERE tenant_id = $1 AND id = $2", order.id
+    )
+    new = await shop.value(
+        "SELECT fields_data ->> 'nota_fiscal' FROM orders WHERE tenant_id = $1 AND id = $2", order.id
+    )
     assert (kept, new) == ("x", "2")
 
 
@@ -93,7 +97,9 @@ async def test_a_forbidden_status_rolls_everything_back(shop):
 
 async def test_shipped_with_a_tracking_code_records_a_parcel(shop):
     order = await shop.order((await shop.product(), 2))
-    await update_order(shop.as_admin(), order.id, {"status": "C", "tracking_code": "BR1", "carrier": "Correios"})
+    await update_order(
+        shop.as_admin(), order.id, {"status": "C", "tracking_code": "BR1", "carrier": "Correios"}
+    )
     [parcel] = await shop.rows("SELECT * FROM shipments WHERE tenant_id = $1 AND order_id = $2", order.id)
     assert parcel["tracking_number"] == "BR1"
 
@@ -116,7 +122,9 @@ async def test_lines_are_replaced_with_their_stock_and_amounts(shop, status):
     assert [await shop.figures(product) for product in (kept, gone, new)] == [(10, 1), (10, 0), (10, 3)]
     record = await shop.record("orders", order.id)
     assert (record["subtotal_cents"], record["shipping_cents"], record["total_cents"]) == (2_500, 400, 2_900)
-    assert [(line["position"], line["product_id"], line["quantity"]) for line in await shop.lines(order.id)] == [
+    assert [
+        (line["position"], line["product_id"], line["quantity"]) for line in await shop.lines(order.id)
+    ] == [
         (1, new, 3),
         (2, kept, 1),
     ]
@@ -147,9 +155,13 @@ async def test_a_product_in_the_order_keeps_its_price_and_may_stay_though_it_is_
     product = await shop.product(price_cents=1_000)
     order = await shop.order((product, 1))
     await shop.rows("UPDATE products SET price_cents = 9, status = 'D' WHERE tenant_id = $1")
-    await update_order(shop.as_app(), order.id, {"lines": [{"product": product, "quantity": 2, "price_cents": 5}]})
+    await update_order(
+        shop.as_app(), order.id, {"lines": [{"product": product, "quantity": 2, "price_cents": 5}]}
+    )
     assert (await shop.record("orders", order.id))["total_cents"] == 2_000
-    await update_order(shop.as_admin(), order.id, {"lines": [{"product": product, "quantity": 2, "price_cents": 5}]})
+    await update_order(
+        shop.as_admin(), order.id, {"lines": [{"product": product, "quantity": 2, "price_cents": 5}]}
+    )
     assert (await shop.record("orders", order.id))["total_cents"] == 10
 
 

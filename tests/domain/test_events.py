@@ -37,7 +37,10 @@ async def test_an_event_goes_with_its_transaction(shop):
 
 async def test_each_subject_counts_for_itself(shop):
     one, other = uuid7(), uuid7()
-    told = [Event(events.CART_UPDATED, events.CART, subject, {"n": n}) for n, subject in enumerate([one, other, one, one])]
+    told = [
+        Event(events.CART_UPDATED, events.CART, subject, {"n": n})
+        for n, subject in enumerate([one, other, one, one])
+    ]
     async with transaction(shop.scope):
         await events.record_all(shop.scope, told)
         await events.record_all(shop.scope, told[:2])
@@ -72,7 +75,9 @@ async def test_writers_of_the_same_subjects_do_not_wait_in_a_circle(shop):
     async def write(turn):
         mine = subjects if turn % 2 else list(reversed(subjects))
         async with transaction(shop.scope):
-            await events.record_all(shop.scope, [Event(events.CART_UPDATED, events.CART, s, {}) for s in mine])
+            await events.record_all(
+                shop.scope, [Event(events.CART_UPDATED, events.CART, s, {}) for s in mine]
+            )
 
     await asyncio.gather(*(write(turn) for turn in range(20)))
     assert len(await shop.events()) == 120

@@ -41,7 +41,7 @@ def test_the_table_says_what_the_decisions_say():
     }
 
 
-@pytest.mark.parametrize(("start", "end"), PAIRS)
+@pytest.mark.parametrize("start, end", PAIRS)
 async def test_every_pair_of_letters_goes_as_the_table_says(shop, start, end):
     product, order = await order_in(shop, start)
     admin = shop.as_admin()
@@ -69,7 +69,7 @@ async def test_every_pair_of_letters_goes_as_the_table_says(shop, start, end):
         assert await shop.figures(product) == FIGURES[HOLDS[start]]
 
 
-@pytest.mark.parametrize(("start", "end"), [pair for pair in PAIRS if pair[0] != pair[1]])
+@pytest.mark.parametrize("start, end", [pair for pair in PAIRS if pair[0] != pair[1]])
 async def test_an_administrator_on_legacy_routes_may_force_every_change(shop, start, end):
     product, order = await order_in(shop, start)
 
@@ -259,7 +259,9 @@ async def test_shipping_with_a_tracking_code_records_a_parcel_of_everything_left
 
     await move(shop.as_app(), order.id, "C", tracking_code="BR123", carrier="Correios")
 
-    [_, parcel] = await shop.rows("SELECT * FROM shipments WHERE tenant_id = $1 AND order_id = $2 ORDER BY id", order.id)
+    [_, parcel] = await shop.rows(
+        "SELECT * FROM shipments WHERE tenant_id = $1 AND order_id = $2 ORDER BY id", order.id
+    )
     assert (parcel["tracking_number"], parcel["carrier"]) == ("BR123", "Correios")
     units = await shop.value(
         "SELECT sum(quantity) FROM shipment_lines WHERE tenant_id = $1 AND shipment_id = $2", parcel["id"]
@@ -275,7 +277,10 @@ async def test_the_same_request_again_records_no_second_parcel_and_tells_nothing
     told = await shop.event_names(order.public_id)
     again = await move(shop.as_app(), order.id, "C", tracking_code="BR123")
     assert (first.changed, again.changed) == (True, False)
-    assert await shop.value("SELECT count(*) FROM shipments WHERE tenant_id = $1 AND order_id = $2", order.id) == 1
+    assert (
+        await shop.value("SELECT count(*) FROM shipments WHERE tenant_id = $1 AND order_id = $2", order.id)
+        == 1
+    )
     assert await shop.event_names(order.public_id) == told
 
 
@@ -289,7 +294,10 @@ async def test_a_tracking_code_with_another_letter_is_kept_without_a_parcel(shop
 async def test_a_cancelled_order_forced_to_shipped_gets_its_parcel(shop):
     _, order = await order_in(shop, "I")
     await move(shop.as_admin(family="legacy"), order.id, "C", force=True, tracking_code="BR1")
-    assert await shop.value("SELECT count(*) FROM shipments WHERE tenant_id = $1 AND order_id = $2", order.id) == 1
+    assert (
+        await shop.value("SELECT count(*) FROM shipments WHERE tenant_id = $1 AND order_id = $2", order.id)
+        == 1
+    )
 
 
 # --- Vendors -----------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from kernel.money import MAX_CENTS
 
 
 @pytest.mark.parametrize(
-    ("total", "paid", "refunded", "word"),
+    "total, paid, refunded, word",
     [
         (1_000, 0, 0, "unpaid"),
         (1_000, 999, 0, "unpaid"),
@@ -34,7 +34,9 @@ async def test_payments_add_up_and_are_told(shop):
     first = await record_payment(shop.scope, order.id, 400, kind="pix")
     second = await record_payment(shop.scope, order.public_id, 600, kind="credit_card", installments=3)
     assert (first.payment_status, second.payment_status, second.paid_cents) == ("unpaid", "paid", 1_000)
-    received = await shop.rows("SELECT * FROM payments WHERE tenant_id = $1 AND order_id = $2 ORDER BY id", order.id)
+    received = await shop.rows(
+        "SELECT * FROM payments WHERE tenant_id = $1 AND order_id = $2 ORDER BY id", order.id
+    )
     assert [(row["sequence"], row["kind"], row["installments"]) for row in received] == [
         (1, "pix", 1),
         (2, "credit_card", 3),

@@ -25,7 +25,9 @@ async def nothing_was_written(shop):
 
 async def test_an_order_holds_everything_it_was_asked_to(shop):
     product = await shop.product(name="Tênis", sku="T-1", price_cents=12_990, weight_grams=800)
-    user = await shop.customer(firstname="Ana", lastname="Souza", email="ana@example.com", phone="11912345678")
+    user = await shop.customer(
+        firstname="Ana", lastname="Souza", email="ana@example.com", phone="11912345678"
+    )
     shipping = await shop.shipping(base_cents=1_000, per_kg_cents=500, per_item_cents=100)
     payment = await shop.payment(surcharge_cents=50, surcharge_percent=250)
 
@@ -57,7 +59,9 @@ async def test_an_order_holds_everything_it_was_asked_to(shop):
     [line] = await shop.lines(placed.id)
     assert (line["product_name"], line["product_code"], line["quantity"]) == ("Tênis", "T-1", 2)
     assert (line["price_cents"], line["base_price_cents"], line["weight_grams"]) == (12_990, 12_990, 800)
-    addresses = await shop.rows("SELECT * FROM order_addresses WHERE tenant_id = $1 AND order_id = $2", placed.id)
+    addresses = await shop.rows(
+        "SELECT * FROM order_addresses WHERE tenant_id = $1 AND order_id = $2", placed.id
+    )
     assert {address["kind"] for address in addresses} == {"B", "S"}
     assert {(address["street"], address["zipcode"], address["country"]) for address in addresses} == {
         ("Rua A", "01310100", "BR")
@@ -97,7 +101,9 @@ async def test_the_event_tells_what_the_contract_says(shop):
 
 async def test_what_is_told_at_placing_is_what_is_told_later(shop):
     # The first event is built from what is at hand, later ones from the rows.
-    placed = await shop.order((await shop.product(), 2), (await shop.product(), 1), firstname="Rui", lastname="Lima")
+    placed = await shop.order(
+        (await shop.product(), 2), (await shop.product(), 1), firstname="Rui", lastname="Lima"
+    )
     await update_order(shop.scope, placed.id, {"notes": "x"})
     created, updated = await shop.events(placed.public_id)
     assert created["data"] == updated["data"]
@@ -118,7 +124,7 @@ async def test_the_number_of_statements_does_not_grow_with_the_lines(shop):
 
 
 @pytest.mark.parametrize(
-    ("caller", "price"),
+    "caller, price",
     [("admin", 1), ("legacy", 1), ("system", 1), ("app", 1_000), ("storefront", 1_000), ("anonymous", 1_000)],
 )
 async def test_a_price_is_honoured_only_from_staff(shop, caller, price):
@@ -153,7 +159,7 @@ async def test_prices_that_a_cart_computed_are_trusted(shop):
     assert placed.total_cents == 1_700
 
 
-@pytest.mark.parametrize(("caller", "status"), [("admin", "B"), ("app", "B"), ("storefront", "O")])
+@pytest.mark.parametrize("caller, status", [("admin", "B"), ("app", "B"), ("storefront", "O")])
 async def test_a_status_is_taken_from_staff_and_apps(shop, caller, status):
     scope = {"admin": shop.as_admin(), "app": shop.as_app(), "storefront": shop.as_storefront()}[caller]
     placed = await shop.order((await shop.product(), 1), scope=scope, status="B")
@@ -182,7 +188,7 @@ async def test_a_customer_orders_in_its_own_name_only(shop):
 
 
 @pytest.mark.parametrize(
-    ("caller", "origin"), [("admin", "admin"), ("legacy", "legacy"), ("app", "app"), ("storefront", "storefront")]
+    "caller, origin", [("admin", "admin"), ("legacy", "legacy"), ("app", "app"), ("storefront", "storefront")]
 )
 async def test_the_order_remembers_its_door(shop, caller, origin):
     scope = {
@@ -217,7 +223,7 @@ async def test_a_status_given_wins_over_settling_at_once(shop):
     assert (order["status"], order["payment_status"], order["paid_cents"]) == ("O", "unpaid", 0)
 
 
-@pytest.mark.parametrize(("minutes", "held"), [(30, 30), (0, None)])
+@pytest.mark.parametrize("minutes, held", [(30, 30), (0, None)])
 async def test_a_checkout_holds_its_stock_as_long_as_the_method_says(shop, minutes, held):
     payment = await shop.payment(hold_minutes=minutes)
     placed = await shop.order((await shop.product(), 1), payment_method=payment, scope=shop.as_storefront())
@@ -228,7 +234,9 @@ async def test_a_checkout_holds_its_stock_as_long_as_the_method_says(shop, minut
 @pytest.mark.parametrize("caller", ["as_admin", "as_app"])
 async def test_orders_made_by_staff_and_apps_do_not_expire(shop, caller):
     payment = await shop.payment(hold_minutes=1)
-    placed = await shop.order((await shop.product(), 1), payment_method=payment, scope=getattr(shop, caller)())
+    placed = await shop.order(
+        (await shop.product(), 1), payment_method=payment, scope=getattr(shop, caller)()
+    )
     assert (await shop.record("orders", placed.id))["hold_until"] is None
 
 
@@ -271,7 +279,12 @@ async def test_a_quantity_is_a_whole_number_of_at_least_one(shop, quantity):
 @pytest.mark.parametrize("referred", ["product", "user", "payment_method", "shipping_method"])
 @pytest.mark.parametrize("kind", ["unknown", "deleted", "another store's"])
 async def test_what_an_order_refers_to_must_be_there(shop, other_shop, referred, kind):
-    makers = {"product": "product", "user": "customer", "payment_method": "payment", "shipping_method": "shipping"}
+    makers = {
+        "product": "product",
+        "user": "customer",
+        "payment_method": "payment",
+        "shipping_method": "shipping",
+    }
     tables = {
         "product": "products",
         "user": "users",
@@ -360,7 +373,7 @@ async def test_physical_goods_need_a_shipping_method(shop):
 
 
 @pytest.mark.parametrize(
-    ("given", "weight"),
+    "given, weight",
     [({"status": "D"}, 100), ({"max_weight_grams": 1_000}, 600), ({"min_weight_grams": 2_000}, 600)],
 )
 async def test_a_shipping_method_must_take_the_parcel(shop, given, weight):
@@ -396,7 +409,11 @@ async def test_an_order_placed_quietly_tells_nobody(shop):
     product = await shop.product()
     await place_order(
         shop.scope,
-        {"email": "a@example.com", "lines": [{"product": product, "quantity": 1}], "shipping_method": await shop.delivery()},
+        {
+            "email": "a@example.com",
+            "lines": [{"product": product, "quantity": 1}],
+            "shipping_method": await shop.delivery(),
+        },
         told=False,
     )
     assert "order.created" not in await shop.event_names()

@@ -18,7 +18,8 @@ async def order_of(shop, *quantities, **given):
 
 async def shipped(shop, shipment):
     found = await shop.rows(
-        "SELECT order_line_id, quantity FROM shipment_lines WHERE tenant_id = $1 AND shipment_id = $2", shipment
+        "SELECT order_line_id, quantity FROM shipment_lines WHERE tenant_id = $1 AND shipment_id = $2",
+        shipment,
     )
     return {row["order_line_id"]: row["quantity"] for row in found}
 
@@ -39,7 +40,9 @@ async def test_a_parcel_holds_what_is_named_and_the_next_one_the_rest(shop):
 async def test_lines_are_named_by_public_id_too(shop):
     order, [one] = await order_of(shop, 2)
     public_id = await shop.public_id("order_lines", one)
-    assert await shipped(shop, await record_shipment(shop.scope, order.public_id, {str(public_id): 1})) == {one: 1}
+    assert await shipped(shop, await record_shipment(shop.scope, order.public_id, {str(public_id): 1})) == {
+        one: 1
+    }
 
 
 async def test_the_parcel_is_written_and_told(shop):
@@ -82,7 +85,8 @@ async def test_a_status_moves_the_order_along(shop):
 
 
 @pytest.mark.parametrize(
-    ("quantity", "code"), [(3, "too_many"), (0, "quantity_invalid"), (-1, "quantity_invalid"), ("1", "quantity_invalid")]
+    "quantity, code",
+    [(3, "too_many"), (0, "quantity_invalid"), (-1, "quantity_invalid"), ("1", "quantity_invalid")],
 )
 async def test_more_than_is_left_or_nothing_is_refused(shop, quantity, code):
     order, [one] = await order_of(shop, 2)
@@ -134,7 +138,9 @@ async def test_what_a_parcel_refers_to_must_be_there(shop, other_shop, referred)
     foreign = await (other_shop.customer() if referred == "user" else other_shop.shipping())
     table = "users" if referred == "user" else "shipping_methods"
     with pytest.raises(ValidationFailed) as refusal:
-        await record_shipment(shop.scope, order.id, None, {referred: await other_shop.public_id(table, foreign)})
+        await record_shipment(
+            shop.scope, order.id, None, {referred: await other_shop.public_id(table, foreign)}
+        )
     assert refusal.value.fields == {referred: "not_found"}
 
 

@@ -41,7 +41,10 @@ async def test_thirty_buyers_of_the_last_five_units_buy_five(shop):
     assert {refusal.reason for refusal in refused(results)} == {"out_of_stock"}
     assert await shop.figures(product) == (5, 5)
     assert await shop.value("SELECT count(*) FROM orders WHERE tenant_id = $1") == 5
-    assert await shop.value("SELECT count(*) FROM outbox_events WHERE tenant_id = $1 AND name = 'order.created'") == 5
+    assert (
+        await shop.value("SELECT count(*) FROM outbox_events WHERE tenant_id = $1 AND name = 'order.created'")
+        == 5
+    )
 
 
 async def test_buyers_of_several_units_leave_at_most_what_nobody_fits(shop):
@@ -109,7 +112,11 @@ async def test_a_product_in_several_lines_is_counted_together(shop):
 
 
 async def test_the_refusal_names_every_product_that_is_short(shop):
-    enough, short, gone = await shop.product(stock=9), await shop.product(stock=1), await shop.product(stock=0)
+    enough, short, gone = (
+        await shop.product(stock=9),
+        await shop.product(stock=1),
+        await shop.product(stock=0),
+    )
     with pytest.raises(RuleViolation) as refusal:
         await shop.order((gone, 1), (enough, 9), (short, 2))
     assert [product["available"] for product in refusal.value.details["products"]] == [1, 0]

@@ -26,7 +26,11 @@ goods = st.lists(
     max_size=8,
 )
 rates = st.builds(
-    Rate, base_cents=amounts, per_kg_cents=amounts, per_item_cents=amounts, free_from_cents=st.none() | amounts
+    Rate,
+    base_cents=amounts,
+    per_kg_cents=amounts,
+    per_item_cents=amounts,
+    free_from_cents=st.none() | amounts,
 )
 surcharges = st.builds(Surcharge, cents=amounts, percent=st.integers(0, 10_000))
 
@@ -61,7 +65,7 @@ def test_goods_that_ship_free_or_not_at_all_pay_nothing():
     assert shipping_cents(rate, [free, download, Goods(1, 100, weight_grams=1_000)], 500) == 1_110
 
 
-@pytest.mark.parametrize(("subtotal", "price"), [(999, 500), (1_000, 0), (1_001, 0)])
+@pytest.mark.parametrize("subtotal, price", [(999, 500), (1_000, 0), (1_001, 0)])
 def test_shipping_is_free_from_a_subtotal_on(subtotal, price):
     rate = Rate(base_cents=500, free_from_cents=1_000)
     assert shipping_cents(rate, [Goods(1, subtotal)], subtotal) == price

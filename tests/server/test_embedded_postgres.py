@@ -261,7 +261,7 @@ def test_a_spoiled_data_folder_gets_one_line_that_names_it(spoilable: Path, case
     spoiled.rename(aside)
     if content is not None:
         spoiled.write_text(content)
-        spoiled.chmod(0o644)
+        shutil.chown(spoiled, aside.stat().st_uid, aside.stat().st_gid)
     try:
         with pytest.raises(EmbeddedPostgresError, match=words) as refusal:
             EmbeddedPostgres(spoilable, options=FAST).start()

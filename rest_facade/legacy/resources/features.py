@@ -7,34 +7,34 @@ from typing import Any
 
 from kernel.text import Malformed, shown
 from rest_facade.legacy.kinds import ABSENT, NUMBER, PLAIN, TEXT, id_from, shown_with, text_from
+from rest_facade.legacy.reshape import row_shower
 from rest_facade.legacy.resource import Field, Record, Resource
 
 
-def _complete(row: Record) -> None:
-    """Take the members of the feature and its variant up into the row."""
-    feature, variant = row.pop("feature") or {}, row.pop("variant")
-    row |= feature
-    row["feature_id"] = str(row.get("feature_id", 0))
-    row["variant_id"] = str(variant["variant_id"]) if variant else "0"
-    row["variants"] = {row["variant_id"]: _variant(variant)} if variant else {}
+def _take_up(row: Record) -> None:
+    """Take the members of the feature and of its variant up into the row."""
+    feature, variant = row.pop("feature"), row.pop("variant")
+    row |= feature or {"feature_id": 0, "feature_type": "", "description": ""}
+    row["variant_id"] = variant["variant_id"] if variant else 0
+    row["variants"] = {str(row["variant_id"]): _show_variant(variant)} if variant else {}
 
 
-def _variant(variant: Mapping[str, Any]) -> Record:
-    return {
-        "variant_id": str(variant["variant_id"]),
-        "variant": variant["variant"],
-        "position": str(variant["position"]),
-    }
+_show_variant = row_shower((Field("variant_id", NUMBER), Field("variant", PLAIN), Field("position", NUMBER)))
+_FIELDS = (
+    Field("feature_id", NUMBER),
+    Field("feature_type", PLAIN),
+    Field("description", PLAIN),
+    Field("value", TEXT),
+    Field("variant_id", NUMBER),
+    Field("variants", PLAIN),
+)
+_show_feature = row_shower(_FIELDS, prepare=_take_up)
 
 
 def features_shown(values: list[Record]) -> Record:
     """Show a product's features by the feature's id; those the caller may not see are left out."""
-    shown_features = {}
-    for row in values:
-        if row["feature"] is not None:
-            _complete(row)
-            shown_features[row["feature_id"]] = row
-    return shown_features
+    rows = (_show_feature(value) for value in values if value["feature"] is not None)
+    return {row["feature_id"]: row for row in rows}
 
 
 def features_from(value: Any, label: str) -> list[dict[str, Any]]:
@@ -73,13 +73,6 @@ PRODUCT_FEATURES = Resource(
     thing="feature",
     area="products",
     does=(),
-    fields=(
-        Field("feature_id", PLAIN),
-        Field("feature_type", PLAIN),
-        Field("description", PLAIN),
-        Field("value", TEXT),
-        Field("value_int", shown_with(lambda number: "" if number is None else str(number))),
-        Field("variant_id", NUMBER),
-        Field("variants", PLAIN),
-    ),
+    fields=(*_FIELDS, Field("value_int", shown_with(lambda number: "" if number is None else str(number)))),
+    prepare=_take_up,
 )

@@ -1,0 +1,90 @@
+"""Describe orders; their lines and addresses are in `order_parts`."""
+
+from __future__ import annotations
+
+from kernel.scope import ActorKind
+from rest_facade.legacy.kinds import (
+    EMAIL,
+    ID,
+    IDS,
+    MONEY,
+    OBJECT,
+    ORDER_STATUS,
+    PLAIN,
+    TEXT,
+    UNIX,
+    shown_with,
+)
+from rest_facade.legacy.resource import Field, Filter, Resource, Together, id_field
+from rest_facade.legacy.resources import order_parts as parts
+
+_USER_DATA = "user_data"
+
+ORDERS = Resource(
+    path="orders",
+    key="order_id",
+    thing="order",
+    area="orders",
+    operations="Order",
+    open_to_vendors=True,
+    fields=(
+        id_field("order_id"),
+        Field("user_id", ID, "customer_id", "buyer_id"),
+        Field("company_id", ID, filters="sole_vendor_id"),
+        Field("status", ORDER_STATUS, "status", "status"),
+        Field("total", MONEY, filters="total_cents"),
+        Field("subtotal", MONEY, filters="subtotal_cents"),
+        Field("shipping_cost", MONEY, filters="shipping_cents"),
+        Field("timestamp", UNIX, filters="created_at"),
+        Field("firstname", TEXT, "firstname", "firstname", within=_USER_DATA),
+        Field("lastname", TEXT, "lastname", "lastname", within=_USER_DATA),
+        Field("email", EMAIL, "email", "email", within=_USER_DATA),
+        Field("phone", TEXT, "phone", "phone", within=_USER_DATA),
+        Field("products", parts.LINES, "items"),
+    ),
+    single=(
+        Field("payment_id", ID, "payment_method_id", "payment_method_id"),
+        Field("payment_method", shown_with(parts.payment_shown)),
+        Field("shipping_ids", parts.FIRST_ID, "shipping_method_id", "shipping_method_id"),
+        Field("shipping", PLAIN),
+        Field("discount", MONEY, filters="discount_cents"),
+        Field("tax_subtotal", MONEY, filters="tax_cents"),
+        Field("fields", OBJECT, "fields"),
+        Field("notes", TEXT, "notes", "notes"),
+        Field("details", TEXT, "details", "details", right="is_staff"),
+        Field("ip_address", TEXT, "ip_address", "ip_address", right="is_staff"),
+        Field("shipment_ids", IDS, filters="shipment_id"),
+        Field("status_history", shown_with(parts.history_shown)),
+        Field("product_groups", PLAIN),
+        *parts.address_fields("b", "billing", _USER_DATA),
+        *parts.address_fields("s", "shipping", _USER_DATA),
+    ),
+    inputs=(Field("shipping_id", ID, "shipping_method_id"),),
+    required={"user_id": "user_id is required", "products": "products is required"},
+    says={
+        "customer_id or customer_email": "user_data.email",
+        "quantity": "amount",
+        "price_cents": "price",
+        "number": "address",
+    },
+    complete=parts.complete,
+    filters=(
+        Filter("q", "search", TEXT, many=False),
+        Filter("shipping_id", "shipping_method_id", ID),
+        Together(("period", "time_from", "time_to"), parts.placed_within),
+    ),
+    sorts={
+        "timestamp": "CREATED_AT",
+        "date": "CREATED_AT",
+        "order_id": "NUMBER",
+        "status": "STATUS",
+        "total": "TOTAL",
+        "updated_at": "UPDATED_AT",
+    },
+    default_sort=("timestamp", "desc"),
+    default_order="desc",
+    rights={
+        "is_staff": lambda scope: scope.actor.kind is ActorKind.ADMIN,
+        "sees_processors": lambda scope: scope.actor.holds("view_payments"),
+    },
+)

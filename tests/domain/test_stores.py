@@ -1,0 +1,221 @@
+"""Stores: made with a secret of their own, opened and closed, and told to every process that remembers them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from auth.tenancy import StoreDirectory
+from domain import stores
+from domain.store_settings import STORE_SETTINGS, setting
+from kernel.errors import Conflict, TenantClosed, TenantNotFound, ValidationFailed
+from models import database
+from tests.conftest import scope_of
+
+
+def a_host():
+    return f"{uuid4().hex}.example.com"
+
+
+@pytest.fixture
+async def directory(database):
+    directory = StoreDirectory(["localhost"])
+    await directory.listen()
+    return directory
+
+
+async def eventually(claim, seconds=3.0):
+    """Wait for a notice that travels through PostgreSQL."""
+    for _ in range(int(seconds / 0.02)):
+        if await claim():
+            return True
+        await asyncio.sleep(0.02)
+    return False
+
+
+async def test_a_new_store_has_a_secret_of_its_own(database):
+    one, other = await stores.create_store({"name": "Loja"}), await stores.create_store({"name": "Loja"})
+    assert one.gateway_secret != other.gateway_secret
+    assert len(one.gateway_secret) >= 40
+    assert await stores.gateway_secret(scope_of(one.store)) == one.gateway_secret
+    assert (one.store.currency, one.store.status, one.store.settings) == ("BRL", "A", {})
+    assert (
+        await stores.find_store(one.store.id)
+        == await stores.find_store(str(one.store.public_id))
+        == one.store
+    )
+
+
+async def test_a_store_answers_at_its_addresses(database, directory):
+    host = a_host()
+    made = await stores.create_store({"name": "Loja"}, hosts=[host.upper() + ":8000"])
+    assert await directory.resolve(host, None, public=True) == made.store
+    second = a_host()
+    with pytest.raises(TenantNotFound):
+        await directory.resolve(second, None, public=True)
+    await stores.add_host(made.store.id, second)
+    assert await eventually(lambda: answers(directory, second))
+    assert await stores.remove_host(made.store.id, second)
+    assert not await stores.remove_host(made.store.id, second)
+    assert await eventually(lambda: is_unknown(directory, second))
+
+
+async def answers(directory, host):
+    try:
+        await directory.resolve(host, None, public=True)
+    except TenantNotFound:
+        return False
+    return True
+
+
+async def is_unknown(directory, host):
+    return not await answers(directory, host)
+
+
+async def test_an_address_belongs_to_one_store(database):
+    host = a_host()
+    await stores.create_store({"name": "One"}, hosts=[host])
+    with pytest.raises(Conflict) as refusal:
+        await stores.create_store({"name": "Other"}, hosts=[a_host(), host])
+    assert refusal.value.reason == "host_taken"
+    for bad in ("", "with space", "a/b", "x" * 300):
+        with pytest.raises(ValidationFailed):
+            await stores.create_store({"name": "Other"}, hosts=[bad])
+
+
+@pytest.mark.parametrize(
+    "close, reason", [("suspend", "tenant_suspended"), ("maintain", "tenant_maintenance")]
+)
+async def test_a_store_that_is_closed_is_closed_everywhere(database, directory, close, reason):
+    host = a_host()
+    made = await stores.create_store({"name": "Loja"}, hosts=[host])
+    await directory.resolve(host, None, public=True)
+    closed = await getattr(stores, close)(made.store.id)
+    assert closed.status in "SM"
+
+    async def is_closed():
+        try:
+            await directory.resolve(host, None, public=True)
+        except TenantClosed as refusal:
+            return refusal.reason == reason
+        return False
+
+    assert await eventually(is_closed)
+    await stores.resume(made.store.public_id)
+    assert await eventually(lambda: is_open(directory, host))
+
+
+async def is_open(directory, host):
+    try:
+        await directory.resolve(host, None, public=True)
+    except TenantClosed:
+        return False
+    return True
+
+
+async def test_maintenance_says_what_it_was_told(database):
+    made = await stores.create_store({"name": "Loja"})
+    closed = await stores.maintain(made.store.id, message="Voltamos às 10h")
+    assert closed.maintenance_message == "Voltamos às 10h"
+    assert (await stores.maintain(made.store.id)).maintenance_message == "Voltamos às 10h"
+
+
+async def test_an_unknown_store_is_not_found(database):
+    for reference in (10**12, uuid4(), "x"):
+        with pytest.raises(TenantNotFound):
+            await stores.suspend(reference)
+
+
+@pytest.mark.parametrize(
+    "given, fields",
+    [
+        ({}, {"name": "name_required"}),
+        ({"name": "x", "currency": "brl"}, {"currency": "currency_invalid"}),
+        ({"name": "x", "status": "Z"}, {"status": "status_invalid"}),
+    ],
+)
+async def test_what_is_wrong_with_a_store_is_named(database, given, fields):
+    with pytest.raises(ValidationFailed) as refusal:
+        await stores.create_store(given)
+    assert refusal.value.fields == fields
+
+
+# --- Settings ------------------------------------------------------------------------------------------------------------------------
+
+
+async def stored_settings(scope):
+    return dict((await stores.find_store(scope.store.id)).settings)
+
+
+async def test_settings_keep_only_what_differs_from_the_defaults(scope):
+    await stores.update_settings(scope, {"products_require_category": "Y", "legacy_lists": "cscart"})
+    assert await stored_settings(scope) == {"products_require_category": True, "legacy_lists": "cscart"}
+    await stores.update_settings(scope, {"legacy_lists": "contract"})
+    assert await stored_settings(scope) == {"products_require_category": True}
+
+
+async def test_settings_have_defaults_and_types(scope):
+    assert {name: setting(scope, name) for name in STORE_SETTINGS} == {
+        name: known.default for name, known in STORE_SETTINGS.items()
+    }
+    for known in STORE_SETTINGS.values():
+        assert known.read(known.default) == known.default
+    assert (
+        stores.shown_settings(
+            replace(scope, store=replace(scope.store, settings={"legacy_lists": "cscart"}))
+        )["legacy_lists"]
+        == "cscart"
+    )
+
+
+@pytest.mark.parametrize(
+    "given, fields",
+    [
+        ({"legacy_lists": "x"}, {"legacy_lists": "setting_invalid"}),
+        ({"products_require_category": 3}, {"products_require_category": "setting_invalid"}),
+        ({"nothing": 1}, {"nothing": "setting_unknown"}),
+    ],
+)
+async def test_a_value_a_setting_can_not_have_is_refused(scope, given, fields):
+    with pytest.raises(ValidationFailed) as refusal:
+        await stores.update_settings(scope, given)
+    assert refusal.value.fields == fields
+
+
+async def test_settings_set_at_once_are_all_kept(scope):
+    await asyncio.gather(
+        stores.update_settings(scope, {"legacy_lists": "cscart"}),
+        stores.update_settings(scope, {"reviews_need_approval": True}),
+        stores.update_settings(scope, {"logo_url": "/logo.png"}),
+    )
+    assert set(await stored_settings(scope)) == {"legacy_lists", "reviews_need_approval", "logo_url"}
+
+
+async def test_a_store_changes_its_name_and_forgets_nothing_else(scope):
+    await stores.update_store(scope, {"name": "Loja Nova"})
+    store = await stores.find_store(scope.store.id)
+    assert (store.name, store.currency) == ("Loja Nova", "BRL")
+
+
+async def test_the_gateways_secret_can_be_set_emptied_and_masked(scope, shop):
+    await stores.set_gateway_secret(scope, "new secret")
+    await stores.set_gateway_secret(scope, stores.MASK)
+    assert await stores.gateway_secret(scope) == "new secret"
+    await stores.set_gateway_secret(scope, "")
+    assert await stores.gateway_secret(scope) is None
+    actions = [
+        row["action"]
+        for row in await shop.rows("SELECT action FROM audit_entries WHERE tenant_id = $1 ORDER BY id")
+    ]
+    assert actions == ["gateway_secret.updated", "gateway_secret.emptied"]
+
+
+async def test_another_store_is_never_changed(scope, other_scope):
+    await stores.update_settings(scope, {"legacy_lists": "cscart"})
+    await stores.update_store(scope, {"name": "x"})
+    other = await stores.find_store(other_scope.store.id)
+    assert (other.settings, other.name) == ({}, "Other store")
+    assert database.in_transaction() is False
