@@ -55,7 +55,7 @@ async def prepared(settings: Settings, beside: Beside = nothing_beside) -> Async
         else:
             await warn_of_pending(place)
         async with connected(settings, place):
-            auth.configure(settings.secret_key.encode(), issuer=settings.public_url)
+            auth.configure(settings.secret_key.encode())
             directory = StoreDirectory(settings.shared_hosts, settings.default_store)
             await directory.listen()
             await memory.listen()

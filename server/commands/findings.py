@@ -88,7 +88,7 @@ async def examine() -> AsyncIterator[Finding]:
         "VITRINE_SECRET_KEY" if settings.secret_key else f"made for development, kept in {settings.data_dir}"
     )
     yield ok("secret key", kept)
-    auth.configure(secret.encode(), issuer=settings.public_url)
+    auth.configure(secret.encode())
     async for finding in _of_database(settings):
         yield finding
 

@@ -76,7 +76,7 @@ async def opened(settings: Settings, *, quiet: bool = True) -> AsyncIterator[Ope
         else:
             await _refuse_pending(place)
         async with connected(settings, place):
-            auth.configure(settings.secret_key.encode(), issuer=settings.public_url)
+            auth.configure(settings.secret_key.encode())
             yield Opened(settings, place)
 
 

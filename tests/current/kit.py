@@ -5,7 +5,7 @@ import json as json_module
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -55,7 +55,7 @@ class Caller:
     refresh_token: str = ""
 
     async def ask(
-        self, method: str, path: str, body: Any = None, *, data: Any = None, headers=None, **query
+        self, method: str, path: str | URL, body: Any = None, *, data: Any = None, headers=None, **query
     ) -> Answer:
         sent = {"X-Tenant-ID": str(self.store.public_id), "X-Forwarded-For": self.address}
         if self.token is not None:
@@ -229,9 +229,21 @@ async def signed_in(store: Store, user: Put) -> SignedIn:
         return await login(scope, email, PASSWORD)
 
 
+async def user_with_email(visitor: Caller, *privileges: str, **columns) -> tuple[Put, str]:
+    user = await add_user(visitor.store, *privileges, **columns)
+    return user, await email_of(visitor.store, user)
+
+
 async def email_of(store: Store, user: Put) -> str:
     return await value(store, "select email from users where id = $1", user.number)
 
 
 def is_uuid(text: str) -> bool:
     return str(UUID(text)) == text
+
+
+def is_token_pair(body: dict) -> bool:
+    assert set(body) == {"access_token", "refresh_token", "expires_at"}
+    expires_at = datetime.strptime(body["expires_at"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    left = expires_at - datetime.now(UTC)
+    return timedelta(minutes=14) < left <= timedelta(minutes=15) and len(body["refresh_token"]) >= 43

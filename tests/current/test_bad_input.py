@@ -208,12 +208,12 @@ async def test_every_field_stands_every_value(admin: Caller, number: int) -> Non
 
 @pytest.mark.parametrize("path", ["/api/v1/auth/login", *PUBLIC])
 async def test_every_field_of_the_sign_in_routes_stands_every_value(visitor: Caller, path: str) -> None:
-    fields = ("email", "identifier", "password") if path.endswith("login") else ("refresh_token",)
-    for field in fields:
+    fields = (("email", "identifier"), ("password",)) if path.endswith("login") else (("refresh_token",),)
+    for named in fields:
         for number, value in enumerate(VALUES):
-            body = {"email": f"{field}{number}@example.com", "password": "wrong password"} | {field: value}
-            answer = await visitor.from_elsewhere().post(path, body)
-            assert answer.status in (200, 400, 401), (field, value, answer)
+            body = {"email": f"nobody{number}@example.com", "password": "wrong password"}
+            answer = await visitor.from_elsewhere().post(path, body | dict.fromkeys(named, value))
+            assert answer.status in (200, 400, 401), (named, value, answer)
 
 
 @pytest.mark.parametrize(

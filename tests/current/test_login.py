@@ -1,7 +1,5 @@
 """`POST /api/v1/auth/login`, to the letter of the contract and decisions section 3."""
 
-from datetime import UTC, datetime, timedelta
-
 import jwt
 import pytest
 
@@ -9,35 +7,22 @@ from kernel.ids import uuid7
 from kernel.scope import Store
 from models import database
 from tests.current import kit
-from tests.current.kit import PASSWORD, Caller
+from tests.current.kit import PASSWORD, Caller, is_token_pair, user_with_email
 
 LOGIN = "/api/v1/auth/login"
 REFRESH = "/api/v1/auth/refresh"
 LOGOUT = "/api/v1/auth/logout"
 ME = "/api/v1/auth/me"
-PRIVATE = {"Cache-Control": "no-store"}
-
-
-async def _user(visitor: Caller, *privileges: str, **columns) -> tuple[kit.Put, str]:
-    user = await kit.add_user(visitor.store, *privileges, **columns)
-    return user, await kit.email_of(visitor.store, user)
-
-
-def _is_pair(body: dict) -> bool:
-    assert set(body) == {"access_token", "refresh_token", "expires_at"}
-    expires_at = datetime.strptime(body["expires_at"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-    left = expires_at - datetime.now(UTC)
-    return timedelta(minutes=14) < left <= timedelta(minutes=15) and len(body["refresh_token"]) >= 43
 
 
 # --- login -------------------------------------------------------------------------------------------------------------------
 
 
 async def test_login_with_an_email_gives_a_token_pair(visitor: Caller) -> None:
-    user, email = await _user(visitor)
+    user, email = await user_with_email(visitor)
     answer = await visitor.post(LOGIN, {"email": email, "password": PASSWORD})
     assert answer.status == 200
-    assert _is_pair(answer.body)
+    assert is_token_pair(answer.body)
     assert answer.headers["Cache-Control"] == "no-store"
     claims = jwt.decode(answer.body["access_token"], options={"verify_signature": False})
     assert claims["sub"] == user.id
@@ -58,14 +43,14 @@ async def test_login_with_an_email_gives_a_token_pair(visitor: Caller) -> None:
     ],
 )
 async def test_login_takes_any_identifier(visitor: Caller, columns: dict, identifier: str) -> None:
-    await _user(visitor, **columns)
+    await user_with_email(visitor, **columns)
     answer = await visitor.post(LOGIN, {"identifier": identifier, "password": PASSWORD})
     assert answer.status == 200, answer
 
 
 async def test_the_identifier_wins_over_the_email(visitor: Caller) -> None:
-    first, _ = await _user(visitor, cpf="52998224725")
-    _, email = await _user(visitor)
+    first, _ = await user_with_email(visitor, cpf="52998224725")
+    _, email = await user_with_email(visitor)
     answer = await visitor.post(LOGIN, {"email": email, "identifier": "52998224725", "password": PASSWORD})
     claims = jwt.decode(answer.body["access_token"], options={"verify_signature": False})
     assert claims["sub"] == first.id
@@ -73,13 +58,13 @@ async def test_the_identifier_wins_over_the_email(visitor: Caller) -> None:
 
 @pytest.mark.parametrize("nothing", [None, "", "  "])
 async def test_an_empty_identifier_leaves_the_email(visitor: Caller, nothing: str | None) -> None:
-    _, email = await _user(visitor)
+    _, email = await user_with_email(visitor)
     answer = await visitor.post(LOGIN, {"email": email, "identifier": nothing, "password": PASSWORD})
     assert answer.status == 200
 
 
 async def test_unknown_fields_are_ignored(visitor: Caller) -> None:
-    _, email = await _user(visitor)
+    _, email = await user_with_email(visitor)
     answer = await visitor.post(
         LOGIN, {"email": email, "password": PASSWORD, "remember": True, "otp": {"a": [1]}}
     )
@@ -118,7 +103,7 @@ async def test_a_body_that_is_no_json_is_refused(visitor: Caller) -> None:
 
 @pytest.mark.parametrize("content_type", [None, "text/plain", "application/x-www-form-urlencoded"])
 async def test_the_content_type_has_to_be_json(visitor: Caller, content_type: str | None) -> None:
-    _, email = await _user(visitor)
+    _, email = await user_with_email(visitor)
     body = b'{"email": "%s", "password": "%s"}' % (email.encode(), PASSWORD.encode())
     answer = await visitor.post(LOGIN, data=body, headers={"Content-Type": content_type})
     assert (answer.status, answer.body["error"]) == (400, "invalid request body")
@@ -137,7 +122,7 @@ async def test_a_credential_of_another_type_is_refused_without_being_repeated(
 
 
 async def test_wrong_credentials_look_alike(visitor: Caller) -> None:
-    _, email = await _user(visitor)
+    _, email = await user_with_email(visitor)
     wrong = await visitor.post(LOGIN, {"email": email, "password": "wrong password"})
     unknown = await visitor.post(LOGIN, {"email": "nobody@example.com", "password": PASSWORD})
     odd = await visitor.post(LOGIN, {"identifier": "☃" * 5000, "password": PASSWORD})
@@ -160,7 +145,7 @@ async def test_a_user_of_another_store_is_unknown(visitor: Caller, other_store: 
     ],
 )
 async def test_an_account_that_may_not_enter_is_told_why(visitor: Caller, columns: dict, code: str) -> None:
-    _, email = await _user(visitor, **columns)
+    _, email = await user_with_email(visitor, **columns)
     answer = await visitor.post(LOGIN, {"email": email, "password": PASSWORD})
     assert answer.status == 403
     assert set(answer.body) == {"error", "message"}
@@ -172,7 +157,7 @@ async def test_an_account_that_may_not_enter_is_told_why(visitor: Caller, column
 
 async def test_a_platform_account_is_sent_to_its_own_panel(visitor: Caller) -> None:
     email = f"{uuid7()}@platform.example"
-    await kit.add_user(visitor.store)  # so that the password's hash is at hand
+    await kit.adduser_with_email(visitor.store)  # so that the password's hash is at hand
     async with database.across_stores() as everywhere:
         await everywhere.execute(
             "insert into platform_users (public_id, email, password_hash) values ($1, $2, $3)",
@@ -197,8 +182,8 @@ async def test_a_platform_account_is_sent_to_its_own_panel(visitor: Caller) -> N
 async def test_a_shared_identifier_is_told_to_who_knows_a_password(
     visitor: Caller, columns: dict, identifier: str, code: str
 ) -> None:
-    await _user(visitor, **columns)
-    await _user(visitor, **columns)
+    await user_with_email(visitor, **columns)
+    await user_with_email(visitor, **columns)
     answer = await visitor.post(LOGIN, {"identifier": identifier, "password": PASSWORD})
     assert answer.status == 409
     assert set(answer.body) == {"error", "message"}
@@ -230,7 +215,7 @@ GOOD_FORM = {"Content-Type": "application/json"}
 async def test_the_sixth_attempt_in_a_minute_is_refused_whatever_the_five_held(
     visitor: Caller, attempt: dict
 ) -> None:
-    _, email = await _user(visitor)
+    _, email = await user_with_email(visitor)
     await _exhaust(visitor, *[attempt] * 5)
     for sixth in ({"body": {"email": email, "password": PASSWORD}}, attempt):
         answer = await visitor.post(LOGIN, **sixth)
@@ -245,7 +230,7 @@ async def test_the_sixth_attempt_in_a_minute_is_refused_whatever_the_five_held(
 async def test_attempts_of_all_stores_and_outcomes_count_together(
     visitor: Caller, other_store: Store
 ) -> None:
-    _, email = await _user(visitor)
+    _, email = await user_with_email(visitor)
     good = {"body": {"email": email, "password": PASSWORD}}
     await _exhaust(visitor, good, good)
     await _exhaust(visitor.at(other_store), good, good, good)
@@ -253,7 +238,7 @@ async def test_attempts_of_all_stores_and_outcomes_count_together(
 
 
 async def test_ten_wrong_passwords_lock_the_account_for_the_right_one_too(visitor: Caller) -> None:
-    _, email = await _user(visitor)
+    _, email = await user_with_email(visitor)
     for _ in range(10):
         wrong = await visitor.from_elsewhere().post(LOGIN, {"email": email, "password": "wrong password"})
         assert wrong.status == 401

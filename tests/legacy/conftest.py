@@ -1,0 +1,5 @@
+"""Call the legacy layer as its clients do."""
+
+from tests.shop import new_shop, other_shop, shop, shop_client
+
+__all__ = ["new_shop", "other_shop", "shop", "shop_client"]

@@ -1,0 +1,124 @@
+"""The command line as a whole: help, usage, settings, snapshots, a database that is away."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from server import cli
+from server.commands import schema as schema_command
+from tests.server.commanding import Vitrine
+
+COMMANDS = (
+    "serve", "worker", "migrate", "demo", "import", "import olist", "tenant", "tenant create", "tenant list",
+    "tenant suspend", "tenant resume", "tenant maintenance", "user", "user create", "user api-key", "user privileges",
+    "keys", "keys rotate", "schema", "doctor",
+)  # fmt: skip
+AWAY = "postgresql://u:hunter2@127.0.0.1:1/d"
+
+
+@pytest.fixture
+def vitrine(tmp_path: Path) -> Vitrine:
+    return Vitrine(tmp_path)
+
+
+# --- Help and usage --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main([*command.split(), "--help"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: vitrine {command} ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "",
+        "dance",
+        "tenant",
+        "tenant create",
+        "tenant suspend",
+        "user create --tenant x --email a@b.example",
+        "user create --tenant x --email a@b.example --type Q",
+        "user api-key --tenant x",
+        "keys",
+        "import",
+        "import olist",
+        "import olist data",
+        "schema --write --check",
+        "serve loudly",
+    ],
+)
+def test_wrong_usage_is_2_and_says_what_was_expected(arguments, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments.split())
+    assert ended.value.code == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("usage: vitrine")
+
+
+def test_help_is_quick_and_imports_nothing_heavy(vitrine):
+    began = time.monotonic()
+    answer = vitrine("--help")
+    assert answer.code == 0
+    assert all(f"\n    {command} " in answer.out for command in COMMANDS if " " not in command)
+    # A bound that a busy machine keeps; what matters is that the libraries take longer than this.
+    assert time.monotonic() - began < 5
+    imported = vitrine("--version")
+    assert imported.out.startswith("vitrine ")
+
+
+# --- Settings --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [["serve"], ["tenant", "list"], ["migrate"]])
+def test_a_wrong_setting_is_one_line_that_names_it(vitrine, command):
+    assert vitrine(*command, PORT="many").refusal == (
+        "PORT is 'many'; expected a whole number from 0 to 65535"
+    )
+
+
+def test_production_without_a_secret_is_refused(vitrine):
+    refusal = vitrine("worker", VITRINE_ENV="production", VITRINE_SECRET_KEY="").refusal
+    assert refusal.startswith("VITRINE_SECRET_KEY is not set")
+
+
+@pytest.mark.parametrize("command", [["serve"], ["worker"], ["migrate"], ["keys", "rotate"]])
+def test_a_database_that_is_away_is_one_line_without_its_password(vitrine, command):
+    refusal = vitrine(*command, DATABASE_URL=AWAY, PORT="0").refusal
+    assert refusal.startswith("the database is not available; try again (")
+    assert "hunter2" not in refusal
+
+
+# --- Snapshots of the schema -----------------------------------------------------------------------------------------
+
+
+def test_the_schema_is_printed_without_settings_or_database(vitrine, capsys):
+    assert cli.main(["schema"]) == 0
+    public = capsys.readouterr().out
+    assert cli.main(["schema", "--internal"]) == 0
+    internal = capsys.readouterr().out
+    assert "\ntype Product {" in public
+    assert "sign_in(" in internal
+    assert "sign_in(" not in public
+
+
+def test_snapshots_are_written_compared_and_found_stale(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(schema_command, "FOLDER", tmp_path)
+    assert cli.main(["schema", "--check"]) == 1
+    assert "schema/public.graphql, schema/internal.graphql" in capsys.readouterr().err
+    assert cli.main(["schema", "--write"]) == 0
+    assert capsys.readouterr().out == "wrote schema/public.graphql\nwrote schema/internal.graphql\n"
+    assert cli.main(["schema", "--check"]) == 0
+    (tmp_path / "public.graphql").write_text("type Query { nothing: Int }\n")
+    assert cli.main(["schema", "--check"]) == 1
+    assert cli.main(["schema", "--write"]) == 0
+    assert capsys.readouterr().out == "wrote schema/public.graphql\nunchanged: schema/internal.graphql\n"
+    assert cli.main(["schema"]) == 0
+    assert capsys.readouterr().out == (tmp_path / "public.graphql").read_text()

@@ -1,0 +1,220 @@
+"""The operator's commands against a database: stores, users, keys, migrations, doctor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from auth.api_keys import verify_api_key
+from auth.configuration import configure
+from auth.passwords import verify_password
+from auth.privileges import ALL
+from auth.tenancy import StoreDirectory
+from domain.stores import gateway_secret
+from kernel.errors import TenantClosed
+from kernel.scope import entered
+from models import database as db
+from server import operating
+from tests.server.commanding import SECRET, Vitrine
+
+pytestmark = pytest.mark.usefixtures("database")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def secret():
+    configure(SECRET.encode())
+
+
+@pytest.fixture
+def vitrine(tmp_path: Path, database_url: str) -> Vitrine:
+    return Vitrine(tmp_path, DATABASE_URL=database_url)
+
+
+@pytest.fixture
+def host() -> str:
+    return f"{uuid4().hex[:12]}.example"
+
+
+async def user_of(tenant_id: str, email: str) -> asyncpg.Record:
+    scope = operating.system_scope((await operating.find(tenant_id)).store)
+    with entered(scope):
+        found = await db.row("select * from users where tenant_id = $1 and email = $2", scope.store.id, email)
+    assert found is not None
+    return found
+
+
+# --- Stores ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_store_is_made_with_an_owner_addresses_and_a_secret_for_its_gateway(vitrine, host):
+    made = vitrine(
+        "tenant", "create", "Loja São João", "--host", host.upper(), "--host", f"www.{host}:443", "--currency", "usd",
+        "--owner-email", "Dona@Loja.example", "--owner-name", "Maria da Penha", "--json",
+    ).json  # fmt: skip
+    assert (made["name"], made["currency"], made["status"]) == ("Loja São João", "USD", "A")
+    assert made["hosts"] == [host, f"www.{host}"]
+    store = (await operating.find(host)).store
+    assert str(store.public_id) == made["tenant_id"]
+    assert await gateway_secret(operating.system_scope(store)) == made["gateway"]["secret_key"]
+    owner = await user_of(made["tenant_id"], "dona@loja.example")
+    assert (str(owner["public_id"]), owner["user_type"], owner["name"]) == (
+        made["owner"]["user_id"], "A", "Maria da Penha",
+    )  # fmt: skip
+    assert store.owner_id == owner["id"]
+    assert await verify_password(owner["password_hash"], made["owner"]["password"])
+
+
+async def test_a_store_that_is_refused_is_not_made(vitrine, host):
+    vitrine("tenant", "create", "Primeira", "--host", host, "--json")
+    before = len(await operating.list_stores())
+    refused = {
+        ("--host", host): f"the address {host} is in use",
+        ("--host", "localhost"): "the address localhost is shared (VITRINE_SHARED_HOSTS): no store can have it",
+        ("--currency", "dollars"): "currency is 'DOLLARS'; expected three capitals such as BRL",
+        ("--owner-email", "nobody"): "email is 'nobody'; expected an address such as ana@example.com",
+        ("--owner-password", "12345678"): "--owner-name and --owner-password need --owner-email",
+    }
+    for arguments, words in refused.items():
+        assert vitrine("tenant", "create", "Segunda", *arguments).refusal == words
+    assert len(await operating.list_stores()) == before
+
+
+async def test_a_store_is_suspended_maintained_and_resumed(vitrine, host):
+    tenant_id = vitrine("tenant", "create", "Vai e volta", "--host", host, "--json").json["tenant_id"]
+    directory = StoreDirectory({"localhost"})
+
+    async def refusal() -> tuple[str, str]:
+        with pytest.raises(TenantClosed) as closed:
+            await StoreDirectory({"localhost"}).resolve(host, None, public=True)
+        return closed.value.reason, closed.value.message
+
+    answer = vitrine("tenant", "maintenance", host, "--message", "Voltamos às oito.")
+    assert answer.out == "Vai e volta is in maintenance\n"
+    assert await refusal() == ("tenant_maintenance", "Voltamos às oito.")
+    assert vitrine("tenant", "suspend", tenant_id, "--json").json["status"] == "S"
+    assert (await refusal())[0] == "tenant_suspended"
+    assert vitrine("tenant", "maintenance", tenant_id).refusal == "Vai e volta is suspended; resume it first"
+    assert vitrine("tenant", "resume", tenant_id).code == 0
+    assert str((await directory.resolve(host, None, public=True)).public_id) == tenant_id
+    listed = {store["tenant_id"]: store for store in vitrine("tenant", "list", "--json").json}
+    assert listed[tenant_id]["hosts"] == [host]
+    assert f"{tenant_id}  active " in vitrine("tenant", "list").out
+
+
+def test_a_store_that_is_not_there_is_refused(vitrine):
+    for named in (str(uuid4()), "nowhere.example", "no such thing"):
+        refusal = vitrine("tenant", "suspend", named).refusal
+        assert refusal == "there is no such store; vitrine tenant list shows those there are"
+
+
+# --- Users -----------------------------------------------------------------------------------------------------------
+
+
+async def test_users_are_made_with_privileges_and_keys(vitrine, store):
+    tenant = ["--tenant", str(store.public_id)]
+    made = vitrine(
+        "user", "create", *tenant, "--email", "ana@loja.example", "--type", "A", "--name", "Ana Sá",
+        "--privileges", "view_orders,manage_users", "--json",
+    ).json  # fmt: skip
+    assert made["privileges"] == ["manage_users", "view_orders"]
+    ana = await user_of(str(store.public_id), "ana@loja.example")
+    assert (str(ana["public_id"]), ana["name"]) == (made["user_id"], "Ana Sá")
+    assert await verify_password(ana["password_hash"], made["password"])
+    key = vitrine("user", "api-key", *tenant, "--email", "ANA@loja.example", "--json").json
+    scope = operating.system_scope(store)
+    with entered(scope):
+        holder = await verify_api_key(scope, "ana@loja.example", key["api_key"])
+    assert holder is not None
+    assert holder.user_id == ana["id"]
+    shown = vitrine("user", "privileges", *tenant, "--email", "ana@loja.example", "--json").json
+    assert shown["effective"] == ["manage_users", "view_orders", "view_users"]
+    shown = vitrine("user", "privileges", *tenant, "--email", "ana@loja.example", "--set", "all", "--json").json
+    assert shown["privileges"] == sorted(ALL)
+    shown = vitrine("user", "privileges", *tenant, "--email", "ana@loja.example", "--set", "").out
+    assert "privileges  none\n" in shown
+    owner = vitrine("user", "create", *tenant, "--email", "dono@loja.example", "--type", "A", "--owner", "--json").json
+    assert owner["owner"] is True
+    assert (await operating.find(str(store.public_id))).store.owner_id is not None
+
+
+def test_users_that_are_refused(vitrine, store):
+    tenant = ["--tenant", str(store.public_id)]
+    customer = ["user", "create", *tenant, "--email", "c@loja.example", "--type", "C"]
+    assert vitrine(*customer, "--password", "certainly long").code == 0
+    assert vitrine(*customer).refusal == "email is 'c@loja.example', which another user has"
+    assert "8 to 128" in vitrine(*customer, "--password", "short").refusal
+    assert vitrine(*customer, "--owner").refusal == "--owner and --privileges are for administrators (--type A)"
+    vendor = vitrine("user", "create", *tenant, "--email", "v@loja.example", "--type", "V").refusal
+    assert vendor == "a vendor user needs --vendor, the vendor it works for"
+    key = vitrine("user", "api-key", *tenant, "--email", "c@loja.example").refusal
+    assert key == "API keys are for administrators and vendors with an e-mail"
+    nobody = vitrine("user", "privileges", *tenant, "--email", "z@loja.example").refusal
+    assert nobody == "nobody in Test store has the e-mail 'z@loja.example'"
+    unknown = vitrine("user", "privileges", *tenant, "--email", "c@loja.example", "--set", "fly").refusal
+    assert unknown.startswith("privileges holds 'fly'")
+
+
+# --- Keys, migrations, doctor ----------------------------------------------------------------------------------------
+
+
+async def test_rotating_makes_another_key_sign(vitrine):
+    first, second = vitrine("keys", "rotate", "--json").json["kid"], vitrine("keys", "rotate", "--json").json["kid"]
+    assert first != second
+    assert await db.value("select kid from signing_keys where retired_at is null") == second
+
+
+def test_migrating_says_what_it_did_and_commands_wait_for_it(vitrine, empty_database_url):
+    away = {"DATABASE_URL": empty_database_url}
+    assert vitrine("tenant", "list", **away).refusal == (
+        "1 migration(s) are pending, the first is 0001_initial: run vitrine migrate"
+    )
+    assert vitrine("doctor", **away).out.splitlines()[-1] == (
+        "fail  migrations    1 pending, the first is 0001_initial: run vitrine migrate"
+    )
+    assert vitrine("migrate", **away).out == "applied 0001_initial\n"
+    assert vitrine("migrate", **away).out == "nothing to apply: the database is up to date\n"
+    assert vitrine("tenant", "list", **away).out.startswith("there is no store")
+
+
+async def test_doctor_finds_nothing_wrong_and_says_what_is(vitrine, postgres, empty_database_url):
+    url = {"DATABASE_URL": empty_database_url}
+    vitrine("migrate", **url)
+    tenant = vitrine("tenant", "create", "Sem assinatura", "--json", **url).json["tenant_id"]
+    vitrine("keys", "rotate", **url)
+    healthy = vitrine("doctor", "--json", **url).json
+    assert healthy["ok"] is True
+    assert {finding["check"] for finding in healthy["findings"] if finding["level"] == "warn"} <= {"playground"}
+    connection = await asyncpg.connect(empty_database_url)
+    try:
+        await connection.execute("update tenants set gateway_secret = null where public_id = $1", tenant)
+        await connection.execute("insert into job_runs values ('expire_holds', now() - interval '1 hour')")
+        unsigned = {f["check"]: (f["level"], f["text"]) for f in vitrine("doctor", "--json", **url).json["findings"]}
+        assert unsigned["gateway"] == ("warn", "notifications are not signed in Sem assinatura")
+        assert unsigned["jobs"] == ("warn", "nobody does expire_holds: run vitrine worker")
+        await connection.execute("alter table orders no force row level security")
+        bare = vitrine("doctor", **url)
+        assert bare.code == 1
+        assert "fail  isolation     no forced row-level security on orders\n" in bare.out
+        assert bare.refusal.startswith("1 of ")
+    finally:
+        await connection.close()
+    other_secret = vitrine("doctor", VITRINE_SECRET_KEY="another secret of at least 32 characters", **url)
+    assert "fail  signing keys  " in other_secret.out
+    superuser = vitrine("doctor", DATABASE_URL=postgres.superuser_url())
+    assert superuser.code == 1
+
+
+def test_doctor_names_a_wrong_setting_and_a_database_that_is_away(vitrine):
+    assert vitrine("doctor", PORT="x").out == (
+        "fail  settings      PORT is 'x'; expected a whole number from 0 to 65535\n"
+    )
+    away = vitrine("doctor", DATABASE_URL="postgresql://127.0.0.1:1/d")
+    assert "fail  database      DATABASE_URL can't be reached: " in away.out
+    assert away.code == 1
+    fresh = vitrine("doctor", DATABASE_URL="")
+    assert "warn  database      not made yet" in fresh.out
+    assert fresh.code == 0
+    assert not (vitrine.folder / "data" / "postgres").exists()

@@ -1,0 +1,497 @@
+"""Give facade tests a whole shop: a fresh store with people, goods and orders, and the application to call it by.
+
+    async def test_a_product_is_shown(shop):
+        answer = await shop.get(f"/api/products/{shop.mug}")          # as the owner, by Basic
+        answer = await shop.get("/api/orders", by=shop.staff)         # an administrator with `view_orders` only
+        answer = await shop.get("/graphql", by=shop.seller, auth="bearer")
+        answer = await shop.post("/api/auth_tokens", {"email": …}, auth=None)
+
+`shop` is the store of the test, `new_shop(**settings)` makes others (`await new_shop(legacy_lists="cscart")`). Every answer carries
+the number of SQL statements its handler took. Records are named by `Made`: `.number` (also what `f"{…}"` writes) and `.id`, the UUID.
+"""
+
+from __future__ import annotations
+
+import base64
+import json as json_module
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from ipaddress import ip_network
+from typing import Any, TypeAlias
+from uuid import UUID
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from auth.configuration import configure
+from auth.passwords import hash_password
+from auth.schemes import authenticate
+from auth.sessions import login
+from auth.tenancy import StoreDirectory
+from domain.orders.place import place_order
+from kernel.ids import uuid7
+from kernel.scope import ANONYMOUS, SYSTEM, Scope, Store, entered
+from kernel.settings import Settings
+from kernel.signatures import token_hash
+from models import database as models_database
+from models.access import ApiKey
+from models.catalog import (
+    Category,
+    Feature,
+    FeatureValue,
+    FeatureVariant,
+    Product,
+    ProductCategory,
+    ProductImage,
+)
+from models.marketplace import DiscussionPost, DiscussionThread, Vendor
+from models.payments import PaymentMethod
+from models.people import User, Usergroup, UsergroupMembership
+from models.shipping import ShippingMethod
+from server.app import create_app
+
+SECRET = b"the secret of the tests, 32 bytes"
+PASSWORD = "correct horse battery"
+NOBODY = "018f0000-0000-7000-8000-000000000000"
+"""A UUID that no record has."""
+NO_NUMBER = 9_000_000_000_000
+"""A number that no record has."""
+_hashes: dict[str, str] = {}
+STATEMENTS = "X-Test-Statements"
+
+
+@dataclass(frozen=True)
+class Made:
+    """A record of the shop, by its legacy number and its UUID."""
+
+    number: int
+    id: str
+
+    def __str__(self) -> str:
+        return str(self.number)
+
+
+@dataclass(frozen=True)
+class Person(Made):
+    """Somebody with an account, and the credentials to prove it."""
+
+    email: str = ""
+    password: str = PASSWORD
+    api_key: str = ""
+
+    @property
+    def basic(self) -> str:
+        pair = f"{self.email}:{self.api_key}".encode()
+        return "Basic " + base64.b64encode(pair).decode()
+
+
+@dataclass
+class Answer:
+    """An answer, read whole; `body` is its JSON, or None when it has none."""
+
+    status: int
+    headers: Mapping[str, str]
+    raw: bytes
+
+    @property
+    def body(self) -> Any:
+        return json_module.loads(self.raw) if self.raw else None
+
+    @property
+    def statements(self) -> int:
+        return int(self.headers[STATEMENTS])
+
+
+@dataclass
+class Shop:
+    """A store, what is in it, and the way to call it."""
+
+    client: TestClient
+    store: Store
+    host: str
+    address: str = field(default_factory=lambda: some_address())
+    made: dict[str, Any] = field(default_factory=dict)
+    tokens: dict[int, str] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["made"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    # --- calling -------------------------------------------------------------------------------------------------------------
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        json: Any = None,
+        *,
+        auth: str | None = "basic",
+        by: Person | None = None,
+        at: Shop | None = None,
+        data: Any = None,
+        headers: Mapping[str, str] | None = None,
+        params: Any = None,
+    ) -> Answer:
+        """Call a route as somebody (the owner unless said), by Basic or Bearer, `at` this store or another."""
+        sent = {"X-Tenant-ID": str((at or self).store.public_id), "X-Forwarded-For": self.address}
+        if auth is not None:
+            person = by or self.owner
+            sent["Authorization"] = person.basic if auth == "basic" else f"Bearer {await self.token(person)}"
+        if json is not None:
+            data = json_module.dumps(json).encode("utf-8", "surrogatepass")
+            sent["Content-Type"] = "application/json"
+        sent.update(headers or {})
+        response = await self.client.request(
+            method, path, data=data, headers=sent, params=params, allow_redirects=False
+        )
+        answer = Answer(response.status, response.headers, await response.read())
+        assert answer.status != 500, (method, path, json or data, answer.raw)
+        assert answer.headers.get("X-Request-Id"), (method, path)
+        return answer
+
+    async def get(self, path: str, **how: Any) -> Answer:
+        return await self.call("GET", path, **how)
+
+    async def post(self, path: str, json: Any = None, **how: Any) -> Answer:
+        return await self.call("POST", path, json, **how)
+
+    async def put(self, path: str, json: Any = None, **how: Any) -> Answer:
+        return await self.call("PUT", path, json, **how)
+
+    async def patch(self, path: str, json: Any = None, **how: Any) -> Answer:
+        return await self.call("PATCH", path, json, **how)
+
+    async def delete(self, path: str, **how: Any) -> Answer:
+        return await self.call("DELETE", path, **how)
+
+    async def token(self, person: Person) -> str:
+        """Give the person's access token of the current API; made at first use, for it takes a password check."""
+        if person.number not in self.tokens:
+            scope = self.scope(anonymous=True, family="current")
+            with entered(scope):
+                signed_in = await login(scope, person.email, person.password)
+            self.tokens[person.number] = signed_in.access_token
+        return self.tokens[person.number]
+
+    # --- looking behind ------------------------------------------------------------------------------------------------------
+
+    def scope(self, *, anonymous: bool = False, family: str = "system") -> Scope:
+        """Give a scope in the store with every right, or none."""
+        return Scope(
+            store=self.store,
+            actor=ANONYMOUS if anonymous else SYSTEM,
+            request_id=str(uuid7()),
+            now=datetime.now(UTC),
+            family=family,
+            client_ip=some_address(),
+        )
+
+    async def rows(self, sql: str, *args: Any) -> list[Any]:
+        with entered(self.scope()):
+            return await models_database.rows(sql, *args)
+
+    async def value(self, sql: str, *args: Any) -> Any:
+        with entered(self.scope()):
+            return await models_database.value(sql, *args)
+
+    async def execute(self, sql: str, *args: Any) -> int:
+        with entered(self.scope()):
+            return await models_database.execute(sql, *args)
+
+    # --- adding --------------------------------------------------------------------------------------------------------------
+
+    async def add(self, model: Any, **columns: Any) -> Made:
+        """Write a row of a model."""
+        with entered(self.scope()):
+            return made(await model.create(**columns))
+
+    async def new_person(
+        self, *privileges: str, user_type: str | None = None, key: bool = True, **columns: Any
+    ) -> Person:
+        """Make somebody: an administrator where privileges are named, else a customer."""
+        with entered(self.scope()):
+            return await add_person(*privileges, user_type=user_type, key=key, **columns)
+
+    async def new_product(self, **columns: Any) -> Made:
+        """Make a product with a price and stock."""
+        number = random.randrange(10**9)
+        standard = {
+            "name": f"Coisa {number}",
+            "slug": f"coisa-{number}",
+            "price_cents": 1_000,
+            "on_hand": 100,
+            "vendor_id": self.vendor.number,
+        }
+        return await self.add(Product, **standard | columns)
+
+    async def new_order(self, *lines: tuple[Made, int], **draft: Any) -> Made:
+        """Place an order of these units of products through the domain, as the system."""
+        scope = self.scope()
+        with entered(scope):
+            return await place(scope, self.made, *lines, **draft)
+
+
+NewShop: TypeAlias = Callable[..., Awaitable[Shop]]
+
+
+def some_address() -> str:
+    """An address no other test has used: attempts are counted in a table that all stores share."""
+    return f"10.{random.randrange(256)}.{random.randrange(256)}.{random.randrange(1, 255)}"
+
+
+def made(row: Any) -> Made:
+    return Made(row.id, str(row.public_id))
+
+
+@web.middleware
+async def _count_statements(request: web.Request, handler: Any) -> web.StreamResponse:
+    with models_database.counting() as counted:
+        response = await handler(request)
+    response.headers[STATEMENTS] = str(counted.count)
+    return response
+
+
+@pytest.fixture(scope="session")
+async def shop_client(database: object) -> AsyncIterator[TestClient]:
+    """Serve the whole application on a socket; X-Forwarded-For is believed, and no rate is limited by address."""
+    configure(SECRET)
+    settings = Settings(trusted_proxies=(ip_network("127.0.0.0/8"),), ip_rate=0, failed_auth_rate=0)
+    app = create_app(settings, directory=StoreDirectory(settings.shared_hosts), authenticate=authenticate)
+    app.middlewares.append(_count_statements)
+    async with TestClient(TestServer(app)) as client:
+        yield client
+
+
+@pytest.fixture
+def new_shop(shop_client: TestClient) -> NewShop:
+    """Give a function that makes a shop; keywords are settings of the store."""
+
+    async def make(**settings: Any) -> Shop:
+        public_id = uuid7()
+        host = f"shop-{public_id.hex}.test"
+        async with models_database.across_stores() as everywhere:
+            row = await everywhere.row(
+                "insert into tenants (public_id, name, settings) values ($1, 'Loja', $2::text::jsonb) returning id",
+                public_id,
+                json_module.dumps(settings),
+            )
+            assert row is not None
+            await everywhere.execute(
+                "insert into store_hosts (host, store_id) values ($1, $2)", host, row["id"]
+            )
+        shop = Shop(shop_client, Store(row["id"], public_id, "Loja", settings=settings), host)
+        shop.made.update(await furnish(shop.scope()))
+        async with models_database.across_stores() as everywhere:
+            await everywhere.execute(
+                "update tenants set owner_id = $2 where id = $1", row["id"], shop.owner.number
+            )
+        return shop
+
+    return make
+
+
+@pytest.fixture
+async def shop(new_shop: NewShop) -> Shop:
+    """Give a fresh shop of the test's own."""
+    return await new_shop()
+
+
+@pytest.fixture
+async def other_shop(new_shop: NewShop) -> Shop:
+    """Give another shop, whose records the first must never see."""
+    return await new_shop()
+
+
+# --- What is in it -----------------------------------------------------------------------------------------------------------
+
+
+async def add_person(
+    *privileges: str, user_type: str | None = None, key: bool = True, **columns: Any
+) -> Person:
+    """Write a user of the store in scope, with the password and, for administrators and vendors, an API key."""
+    if PASSWORD not in _hashes:
+        _hashes[PASSWORD] = await hash_password(PASSWORD)
+    kind = user_type or ("A" if privileges else "C")
+    standard = {
+        "email": f"{uuid7().hex}@example.com",
+        "password_hash": _hashes[PASSWORD],
+        "user_type": kind,
+        "firstname": "Ana",
+        "lastname": "Souza",
+        "email_verified_at": datetime.now(UTC),
+        "privileges": list(privileges),
+    }
+    user = await User.create(**standard | columns)
+    secret = ""
+    if key and kind != "C":
+        secret = uuid7().hex
+        await ApiKey.create(user_id=user.id, key_hash=token_hash(secret), hint=secret[-4:], name="test")
+    return Person(user.id, str(user.public_id), user.email or "", PASSWORD, secret)
+
+
+async def furnish(scope: Scope) -> dict[str, Any]:
+    """Fill a store: people, a marketplace of two vendors, a small catalogue, ways to pay and ship, three orders."""
+    with entered(scope):
+        async with models_database.transaction(scope):
+            found = await _people()
+            found |= await _catalogue(found)
+            found |= await _methods()
+        found |= await _orders(scope, found)
+    return found
+
+
+async def _people() -> dict[str, Any]:
+    vendor = made(await Vendor.create(name="Ateliê Sol", email="sol@example.com", cnpj="11222333000181"))
+    rival = made(await Vendor.create(name="Casa Lua", email="lua@example.com"))
+    wholesale = made(await Usergroup.create(name="Atacado"))
+    team = made(await Usergroup.create(name="Equipe", type="A", privileges=["view_orders"]))
+    caio = await add_person(firstname="Caio", lastname="Reis", email="caio@example.com", cpf="52998224725")
+    await UsergroupMembership.create(usergroup_id=wholesale.number, user_id=caio.number)
+    return {
+        "owner": await add_person(user_type="A", firstname="Olga", email="olga@example.com"),
+        "staff": await add_person("view_orders", firstname="Saulo", email="saulo@example.com"),
+        "vendor": vendor,
+        "rival": rival,
+        "seller": await add_person(
+            user_type="V", vendor_id=vendor.number, firstname="Vera", email="vera@example.com"
+        ),
+        "rival_seller": await add_person(
+            user_type="V", vendor_id=rival.number, firstname="Rui", email="rui@example.com"
+        ),
+        "caio": caio,
+        "bia": await add_person(firstname="Bia", lastname="Lima", email="bia@example.com"),
+        "wholesale": wholesale,
+        "team": team,
+    }
+
+
+async def _catalogue(found: Mapping[str, Any]) -> dict[str, Any]:
+    home = made(await Category.create(name="Casa"))
+    kitchen = made(await Category.create(name="Cozinha", parent_id=home.number, position=1))
+    hidden = made(await Category.create(name="Oculta", status="H", position=2))
+    await Category.filter(id=home.number).update(id_path=str(home))
+    await Category.filter(id=kitchen.number).update(id_path=f"{home}/{kitchen}")
+    await Category.filter(id=hidden.number).update(id_path=str(hidden))
+    mug = await Product.create(
+        name="Caneca de Ágata",
+        sku="CAN-1",
+        slug="caneca-de-agata",
+        description="<p>Esmaltada</p>",
+        short_description="Uma caneca",
+        price_cents=4_990,
+        compare_at_cents=5_990,
+        on_hand=50,
+        weight_grams=350,
+        vendor_id=found["vendor"].number,
+        category_id=kitchen.number,
+    )
+    plate = await Product.create(
+        name="Prato Raso",
+        sku="PRA-1",
+        slug="prato-raso",
+        price_cents=2_500,
+        on_hand=20,
+        vendor_id=found["rival"].number,
+        category_id=home.number,
+    )
+    ebook = await Product.create(
+        name="Livro de Receitas",
+        sku="LIV-1",
+        slug="livro-de-receitas",
+        price_cents=1_500,
+        is_edp=True,
+        tracking="D",
+        vendor_id=found["vendor"].number,
+    )
+    secret = await Product.create(
+        name="Vaso", slug="vaso", price_cents=9_900, status="H", vendor_id=found["vendor"].number
+    )
+    for product, category in ((mug, kitchen), (mug, home), (plate, home)):
+        await ProductCategory.create(product_id=product.id, category_id=category.number)
+    await ProductImage.create(
+        product_id=mug.id, url="https://img.example.com/caneca.jpg", alt="Caneca", width=800, height=600
+    )
+    await ProductImage.create(product_id=mug.id, url="https://img.example.com/caneca-2.jpg", position=1)
+    colour = await Feature.create(name="Cor", type="S")
+    blue = await FeatureVariant.create(feature_id=colour.id, name="Azul")
+    material = await Feature.create(name="Material", type="T", position=1)
+    volume = await Feature.create(name="Volume", type="N", position=2)
+    await FeatureValue.create(product_id=mug.id, feature_id=colour.id, variant_id=blue.id)
+    await FeatureValue.create(product_id=mug.id, feature_id=material.id, value="Ágata")
+    thread = await DiscussionThread.create(object_type="P", object_id=mug.id)
+    review = await DiscussionPost.create(
+        thread_id=thread.id, user_id=found["caio"].number, name="Caio", message="Linda", rating=5
+    )
+    return {
+        "home": home,
+        "kitchen": kitchen,
+        "hidden": hidden,
+        "mug": made(mug),
+        "plate": made(plate),
+        "ebook": made(ebook),
+        "secret": made(secret),
+        "colour": made(colour),
+        "blue": made(blue),
+        "material": made(material),
+        "volume": made(volume),
+        "review": made(review),
+    }
+
+
+async def _methods() -> dict[str, Any]:
+    return {
+        "pix": made(await PaymentMethod.create(name="Pix", processor="pix")),
+        "card": made(await PaymentMethod.create(name="Cartão", processor="pagarme", position=1)),
+        "sedex": made(await ShippingMethod.create(name="Sedex", base_cents=1_500, delivery_time="3 dias")),
+    }
+
+
+async def _orders(scope: Scope, found: Mapping[str, Any]) -> dict[str, Any]:
+    address = {
+        "firstname": "Caio",
+        "lastname": "Reis",
+        "street": "Rua do Sol",
+        "number": "10",
+        "district": "Centro",
+        "city": "Recife",
+        "state": "PE",
+        "zipcode": "50010000",
+    }
+    return {
+        # Of one vendor, by a customer, to be shipped.
+        "order": await place(scope, found, (found["mug"], 2), user=found["caio"].id, addresses={"S": address}),
+        # Of two vendors.
+        "shared_order": await place(
+            scope, found, (found["mug"], 1), (found["plate"], 3), user=found["bia"].id
+        ),
+        # Of a guest, nothing to be shipped, paid.
+        "guest_order": await place(
+            scope,
+            found,
+            (found["ebook"], 1),
+            email="guest@example.com",
+            firstname="Gil",
+            shipping_method=None,
+            status="P",
+        ),
+    }
+
+
+async def place(scope: Scope, found: Mapping[str, Any], *lines: tuple[Made, int], **draft: Any) -> Made:
+    """Place an order through the domain."""
+    standard = {
+        "payment_method": found["pix"].id,
+        "shipping_method": found["sedex"].id,
+        "lines": [{"product": product.id, "quantity": quantity} for product, quantity in lines],
+    }
+    placed = await place_order(scope, standard | draft)
+    return Made(placed.id, str(placed.public_id))
+
+
+def is_uuid(text: str) -> bool:
+    return str(UUID(text)) == text
