@@ -19,7 +19,7 @@ from server.commands import (
     tenants,
     users,
 )
-from server.commands.output import complain
+from server.commands.output import complain, say
 
 DONE, REFUSED = 0, 1
 
@@ -70,7 +70,8 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib.metadata import version
 
-        parser.exit(DONE, f"vitrine {version('vitrine')}\n")
+        say(f"vitrine {version('vitrine')}")
+        parser.exit(DONE)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,8 @@ class EmbeddedPostgres:
 
     def _start(self, layout: Layout) -> EmbeddedServer:
         """Do what `start` says, alone on this folder."""
-        mine = self._users if self._started_in == os.getpid() else None  # after a fork it is the parent's
+        # After a fork the use is the parent's; after the folder was deleted it is that folder's.
+        mine = self._users if self._started_in == os.getpid() and self._layout == layout else None
         users = mine or FileLock(layout.users)
         server = FileLock(layout.server)
         try:

@@ -1,55 +1,26 @@
-"""Serve the routes of the current API, and GraphQL, over a fresh store for each test."""
+"""Call the current API as its clients do, in stores that hold nothing yet."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from ipaddress import ip_network
+from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient
 
-import rest_facade.current
-from auth.configuration import configure
 from auth.privileges import ALL
-from auth.schemes import authenticate
-from auth.tenancy import StoreDirectory
 from kernel.scope import Store
-from kernel.settings import Settings
-from models import database
-from server.app import create_app
 from tests.current import kit
 from tests.current.kit import Caller
+from tests.shop import new_shop, other_shop, shop, shop_client, some_address
+
+__all__ = ["new_shop", "other_shop", "shop", "shop_client"]
 
 NewCaller: TypeAlias = Callable[..., Awaitable[Caller]]
 
 
-@web.middleware
-async def count_statements(request, handler):
-    """Tell with each answer how many statements its handler took."""
-    with database.counting() as counted:
-        response = await handler(request)
-    response.headers[kit.STATEMENTS] = str(counted.count)
-    return response
-
-
-@pytest.fixture(scope="session")
-async def client(database: object) -> AsyncIterator[TestClient]:
-    """Give a client over the application as it is served; X-Forwarded-For is believed."""
-    configure(b"the secret of the tests, 32 bytes")
-    settings = Settings(trusted_proxies=(ip_network("127.0.0.0/8"),), ip_rate=0, failed_auth_rate=0)
-    directory = StoreDirectory(settings.shared_hosts)
-    app = create_app(
-        settings, directory=directory, authenticate=authenticate, routes=rest_facade.current.routes()
-    )
-    app.middlewares.append(count_statements)
-    async with TestClient(TestServer(app)) as client:
-        yield client
-
-
 @pytest.fixture
-async def visitor(client: TestClient, store: Store) -> Caller:
+async def visitor(shop_client: TestClient, store: Store) -> Caller:
     """Give somebody without a credential, at the fresh store."""
-    return Caller(client, store, address=kit.some_address())
+    return Caller(shop_client, store, address=some_address())
 
 
 @pytest.fixture
@@ -64,7 +35,7 @@ def caller(visitor: Caller) -> NewCaller:
             visitor.client,
             at,
             tokens.access_token,
-            kit.some_address(),
+            some_address(),
             user,
             refresh_token=tokens.refresh_token,
         )

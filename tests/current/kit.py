@@ -1,46 +1,22 @@
-"""What the tests of the current API share: callers over HTTP, and rows put straight into a store."""
+"""What the tests of the current API share beside `tests.shop`: callers of empty stores over HTTP, and rows put straight into them."""
 
 import itertools
 import json as json_module
-import random
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 from aiohttp.test_utils import TestClient
 from yarl import URL
 
-from auth.passwords import hash_password
 from auth.sessions import SignedIn, login
 from kernel.ids import uuid7
 from kernel.scope import ANONYMOUS, SYSTEM, Scope, Store, entered
 from models import database
+from tests.shop import Answer, Made, Person, add_person, some_address
 
-PASSWORD = "correct horse battery"
-STATEMENTS = "X-Test-Statements"
-NOBODY = "018f0000-0000-7000-8000-000000000000"
 _HOLDS = {"O": "R", "B": "R", "P": "D", "C": "D"}
 _counter = itertools.count(1)
-_hashes: dict[str, str] = {}
-
-
-@dataclass
-class Answer:
-    """An answer, read whole; `body` is its JSON, or None when it has none."""
-
-    status: int
-    headers: Mapping[str, str]
-    raw: bytes
-
-    @property
-    def body(self) -> Any:
-        return json_module.loads(self.raw) if self.raw else None
-
-    @property
-    def statements(self) -> int:
-        return int(self.headers[STATEMENTS])
 
 
 @dataclass(frozen=True)
@@ -51,7 +27,7 @@ class Caller:
     store: Store
     token: str | None = None
     address: str = "192.0.2.1"
-    user: Any = None
+    user: Person | None = None
     refresh_token: str = ""
 
     async def ask(
@@ -99,9 +75,118 @@ class Caller:
         return replace(self, store=store)
 
 
-def some_address() -> str:
-    """An address no other test has used: attempts are counted in a table that all stores share."""
-    return f"10.{random.randrange(256)}.{random.randrange(256)}.{random.randrange(1, 255)}"
+def system(store: Store) -> Scope:
+    return Scope(store=store, actor=SYSTEM, request_id=str(uuid7()), now=datetime.now(UTC))
+
+
+async def value(store: Store, sql: str, *args: Any) -> Any:
+    with entered(system(store)):
+        return await database.value(sql, *args)
+
+
+async def rows(store: Store, sql: str, *args: Any) -> list[Any]:
+    with entered(system(store)):
+        return await database.rows(sql, *args)
+
+
+async def execute(store: Store, sql: str, *args: Any) -> int:
+    with entered(system(store)):
+        return await database.execute(sql, *args)
+
+
+async def put(self, path: str, body: Any = None, **more) -> Answer:
+        return await self.ask("PUT", path, body, **more)
+
+    async def patch(self, path: str, body: Any = None, **more) -> Answer:
+        return await self.ask("PATCH", path, body, **more)
+
+    async def delete(self, path: str, **more) -> Answer:
+        return await self.ask("DELETE", path, **more)
+
+    def with_token(self, token: str | None) -> "Caller":
+        return replace(self, token=token)
+
+    def from_elsewhere(self) -> "Caller":
+        return replace(self, address=some_address())
+
+    def at(self, store: Store) -> "Caller":
+        return replace(self, store=store)
+
+
+def system(store: Store) -> Scope:
+    return Scope(store=store, actor=SYSTEM, request_id=str(uuid7()), now=datetime.now(UTC))
+
+
+async def value(store: Store, sql: str, *args: Any) -> Any:
+    with entered(system(store)):
+        return await database.value(sql, *args)
+
+
+async def rows(store: Store, sql: str, *args: Any) -> list[Any]:
+    with entered(system(store)):
+        return await database.rows(sql, *args)
+
+
+async def execute(store: Store, sql: str, *args: Any) -> int:
+    with entered(system(store)):
+        return await database.execute(sql, *args)
+
+
+async def put(self, path: str, body: Any = None, **more) -> Answer:
+        return await self.ask("PUT", path, body, **more)
+
+    async def patch(self, path: str, body: Any = None, **more) -> Answer:
+        return await self.ask("PATCH", path, body, **more)
+
+    async def delete(self, path: str, **more) -> Answer:
+        return await self.ask("DELETE", path, **more)
+
+    def with_token(self, token: str | None) -> "Caller":
+        return replace(self, token=token)
+
+    def from_elsewhere(self) -> "Caller":
+        return replace(self, address=some_address())
+
+    def at(self, store: Store) -> "Caller":
+        return replace(self, store=store)
+
+
+def system(store: Store) -> Scope:
+    return Scope(store=store, actor=SYSTEM, request_id=str(uuid7()), now=datetime.now(UTC))
+
+
+async def value(store: Store, sql: str, *args: Any) -> Any:
+    with entered(system(store)):
+        return await database.value(sql, *args)
+
+
+async def rows(store: Store, sql: str, *args: Any) -> list[Any]:
+    with entered(system(store)):
+        return await database.rows(sql, *args)
+
+
+async def execute(store: Store, sql: str, *args: Any) -> int:
+    with entered(system(store)):
+        return await database.execute(sql, *args)
+
+
+async def put(self, path: str, body: Any = None, **more) -> Answer:
+        return await self.ask("PUT", path, body, **more)
+
+    async def patch(self, path: str, body: Any = None, **more) -> Answer:
+        return await self.ask("PATCH", path, body, **more)
+
+    async def delete(self, path: str, **more) -> Answer:
+        return await self.ask("DELETE", path, **more)
+
+    def with_token(self, token: str | None) -> "Caller":
+        return replace(self, token=token)
+
+    def from_elsewhere(self) -> "Caller":
+        return replace(self, address=some_address())
+
+    def at(self, store: Store) -> "Caller":
+        return replace(self, store=store)
 
 
 def system(store: Store) -> Scope:
@@ -124,45 +209,34 @@ async def execute(store: Store, sql: str, *args: Any) -> int:
 
 
 @dataclass(frozen=True)
-class Put:
+class Made:
     """A row that was put into the store."""
 
     number: int
     id: str
 
 
-async def put(store: Store, table: str, **columns: Any) -> Put:
+async def put(store: Store, table: str, **columns: Any) -> Made:
     """Put a row into a table of the store and name it."""
     columns = {"tenant_id": store.id, "public_id": uuid7()} | columns
     places = ", ".join(f"${place}" for place in range(1, len(columns) + 1))
     number = await value(
         store, f"insert into {table} ({', '.join(columns)}) values ({places}) returning id", *columns.values()
     )
-    return Put(number, str(columns["public_id"]))
+    return Made(number, str(columns["public_id"]))
 
 
-async def add_user(store: Store, *privileges: str, **columns: Any) -> Put:
-    """Put somebody with the password into the store: an administrator where privileges are named."""
-    if PASSWORD not in _hashes:
-        _hashes[PASSWORD] = await hash_password(PASSWORD)
-    number = next(_counter)
-    user = {
-        "email": f"user{number}@example.com",
-        "password_hash": _hashes[PASSWORD],
-        "user_type": "A" if privileges else "C",
-        "firstname": "Ana",
-        "lastname": f"Número {number}",
-        "email_verified_at": datetime.now(UTC),
-        "privileges": list(privileges),
-    }
-    return await put(store, "users", **user | columns)
+async def add_user(store: Store, *privileges: str, **columns: Any) -> Person:
+    """Put somebody into the store: an administrator where privileges are named."""
+    with entered(system(store)):
+        return await add_person(*privileges, key=False, **columns)
 
 
-async def add_vendor(store: Store, **columns: Any) -> Put:
+async def add_vendor(store: Store, **columns: Any) -> Made:
     return await put(store, "vendors", **{"name": "Loja do João"} | columns)
 
 
-async def add_product(store: Store, **columns: Any) -> Put:
+async def add_product(store: Store, **columns: Any) -> Made:
     number = next(_counter)
     product = {
         "name": f"Camiseta {number}",
@@ -173,7 +247,7 @@ async def add_product(store: Store, **columns: Any) -> Put:
     return await put(store, "products", **product | columns)
 
 
-async def add_category(store: Store, **columns: Any) -> Put:
+async def add_category(store: Store, **columns: Any) -> Made:
     made = await put(store, "categories", **{"name": f"Categoria {next(_counter)}"} | columns)
     parent = columns.get("parent_id")
     path = await value(store, "select id_path from categories where id = $1", parent) if parent else ""
@@ -186,7 +260,7 @@ async def add_category(store: Store, **columns: Any) -> Put:
     return made
 
 
-async def add_order(store: Store, user: Put | None = None, product: Put | None = None, **columns: Any) -> Put:
+async def add_order(store: Store, user: Made | None = None, product: Made | None = None, **columns: Any) -> Made:
     """Put an order of two units of the product into the store, their stock reserved as a placed order's is."""
     product = product or await add_product(store)
     holds = _HOLDS.get(columns.get("status", "O"), "N")
@@ -215,7 +289,7 @@ async def add_order(store: Store, user: Put | None = None, product: Put | None =
     return made
 
 
-async def signed_in(store: Store, user: Put) -> SignedIn:
+async def signed_in(store: Store, user: Person) -> SignedIn:
     scope = Scope(
         store=store,
         actor=ANONYMOUS,
@@ -224,22 +298,8 @@ async def signed_in(store: Store, user: Put) -> SignedIn:
         family="current",
         client_ip=some_address(),
     )
-    email = await email_of(store, user)
     with entered(scope):
-        return await login(scope, email, PASSWORD)
-
-
-async def user_with_email(visitor: Caller, *privileges: str, **columns) -> tuple[Put, str]:
-    user = await add_user(visitor.store, *privileges, **columns)
-    return user, await email_of(visitor.store, user)
-
-
-async def email_of(store: Store, user: Put) -> str:
-    return await value(store, "select email from users where id = $1", user.number)
-
-
-def is_uuid(text: str) -> bool:
-    return str(UUID(text)) == text
+        return await login(scope, user.email, user.password)
 
 
 def is_token_pair(body: dict) -> bool:

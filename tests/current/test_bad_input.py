@@ -7,6 +7,7 @@ from yarl import URL
 
 from tests.current import kit
 from tests.current.kit import Caller
+from tests.shop import NOBODY
 
 ADMIN = "/api/v1/admin"
 JSON = {"Content-Type": "application/json"}
@@ -83,7 +84,7 @@ VALUES: list[object] = [
     "' or 1=1 --",
     "{}%s",
     "x" * 100_000,
-    kit.NOBODY,
+    NOBODY,
     [],
     {},
     [None],

@@ -5,6 +5,7 @@ import pytest
 from kernel.scope import Store
 from tests.current import kit
 from tests.current.kit import Caller
+from tests.shop import NOBODY, is_uuid
 
 CATEGORIES = "/api/v1/admin/categories"
 FIELDS = {"id", "name", "parent_id", "position", "status", "created_at", "updated_at"}
@@ -18,7 +19,7 @@ async def test_every_field_given_is_read_back(admin: Caller) -> None:
     record = made.body
     assert set(record) == FIELDS
     assert {name: record[name] for name in given} == given
-    assert kit.is_uuid(record["id"])
+    assert is_uuid(record["id"])
     assert record["created_at"].endswith("Z")
     assert record["updated_at"].endswith("Z")
     shown = await admin.get(f"{CATEGORIES}/{record['id']}")
@@ -49,7 +50,7 @@ async def test_a_name_is_enough(admin: Caller) -> None:
         ({"parent_id": None}, {"parent_id": None}),
         ({"parent_id": 0}, {"parent_id": None}),
         ({}, {}),
-        ({"id": kit.NOBODY, "product_count": 9}, {}),
+        ({"id": NOBODY, "product_count": 9}, {}),
     ],
 )
 async def test_updates_are_partial(admin: Caller, method: str, change: dict, shown: dict) -> None:
@@ -100,7 +101,7 @@ async def test_a_category_that_holds_something_stays(admin: Caller) -> None:
         ({"status": "on"}, {"status": "status_invalid"}),
         ({"status": 1}, {"status": "status_invalid"}),
         ({"status": None}, {"status": "status_invalid"}),
-        ({"parent_id": kit.NOBODY}, {"parent_id": "not_found"}),
+        ({"parent_id": NOBODY}, {"parent_id": "not_found"}),
         ({"parent_id": "abc"}, {"parent_id": "not_found"}),
         ({"parent_id": {}}, {"parent_id": "invalid"}),
         ({"parent_id": True}, {"parent_id": "invalid"}),

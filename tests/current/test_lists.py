@@ -8,6 +8,7 @@ from yarl import URL
 from kernel.scope import Store
 from tests.current import kit
 from tests.current.kit import Caller
+from tests.shop import NOBODY
 
 ADMIN = "/api/v1/admin"
 COLLECTIONS = ("products", "categories", "orders", "users", "customers")
@@ -169,7 +170,7 @@ async def test_products_are_filtered(admin: Caller, other_store: Store) -> None:
     assert await _ids(admin, "products", search="nada") == []
     assert await _ids(admin, "products", status="active") == [shoe.id]
     assert await _ids(admin, "products", category_id=category.id) == [shoe.id]
-    for nothing in (other.id, kit.NOBODY, "abc", "-1", "9" * 400, foreign.id, str(foreign.number)):
+    for nothing in (other.id, NOBODY, "abc", "-1", "9" * 400, foreign.id, str(foreign.number)):
         assert await _ids(admin, "products", category_id=nothing) == []
     assert await _ids(admin, "products", search="calcado", status="D") == []
 
@@ -201,7 +202,7 @@ async def test_orders_are_filtered(admin: Caller) -> None:
     assert await _ids(admin, "orders", status="paid") == [paid.id]
     assert await _ids(admin, "orders", status="o") == [own.id]
     assert await _ids(admin, "orders", customer_id=customer.id) == [own.id]
-    assert await _ids(admin, "orders", customer_id=kit.NOBODY) == []
+    assert await _ids(admin, "orders", customer_id=NOBODY) == []
     assert await _ids(admin, "orders", customer_id="abc") == []
     assert await _ids(admin, "orders", search="bia") == [own.id]
     assert await _ids(admin, "orders", search=str(paid.number)) == [paid.id]

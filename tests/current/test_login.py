@@ -3,11 +3,13 @@
 import jwt
 import pytest
 
+from auth.passwords import hash_password
 from kernel.ids import uuid7
 from kernel.scope import Store
 from models import database
 from tests.current import kit
-from tests.current.kit import PASSWORD, Caller, is_token_pair, user_with_email
+from tests.current.kit import Caller, is_token_pair
+from tests.shop import NOBODY, PASSWORD, some_address
 
 LOGIN = "/api/v1/auth/login"
 REFRESH = "/api/v1/auth/refresh"
@@ -19,8 +21,8 @@ ME = "/api/v1/auth/me"
 
 
 async def test_login_with_an_email_gives_a_token_pair(visitor: Caller) -> None:
-    user, email = await user_with_email(visitor)
-    answer = await visitor.post(LOGIN, {"email": email, "password": PASSWORD})
+    user = await kit.add_user(visitor.store)
+    answer = await visitor.post(LOGIN, {"email": user.email, "password": PASSWORD})
     assert answer.status == 200
     assert is_token_pair(answer.body)
     assert answer.headers["Cache-Control"] == "no-store"
@@ -43,30 +45,32 @@ async def test_login_with_an_email_gives_a_token_pair(visitor: Caller) -> None:
     ],
 )
 async def test_login_takes_any_identifier(visitor: Caller, columns: dict, identifier: str) -> None:
-    await user_with_email(visitor, **columns)
+    await kit.add_user(visitor.store, **columns)
     answer = await visitor.post(LOGIN, {"identifier": identifier, "password": PASSWORD})
     assert answer.status == 200, answer
 
 
 async def test_the_identifier_wins_over_the_email(visitor: Caller) -> None:
-    first, _ = await user_with_email(visitor, cpf="52998224725")
-    _, email = await user_with_email(visitor)
-    answer = await visitor.post(LOGIN, {"email": email, "identifier": "52998224725", "password": PASSWORD})
+    first = await kit.add_user(visitor.store, cpf="52998224725")
+    user = await kit.add_user(visitor.store)
+    answer = await visitor.post(
+        LOGIN, {"email": user.email, "identifier": "52998224725", "password": PASSWORD}
+    )
     claims = jwt.decode(answer.body["access_token"], options={"verify_signature": False})
     assert claims["sub"] == first.id
 
 
 @pytest.mark.parametrize("nothing", [None, "", "  "])
 async def test_an_empty_identifier_leaves_the_email(visitor: Caller, nothing: str | None) -> None:
-    _, email = await user_with_email(visitor)
-    answer = await visitor.post(LOGIN, {"email": email, "identifier": nothing, "password": PASSWORD})
+    user = await kit.add_user(visitor.store)
+    answer = await visitor.post(LOGIN, {"email": user.email, "identifier": nothing, "password": PASSWORD})
     assert answer.status == 200
 
 
 async def test_unknown_fields_are_ignored(visitor: Caller) -> None:
-    _, email = await user_with_email(visitor)
+    user = await kit.add_user(visitor.store)
     answer = await visitor.post(
-        LOGIN, {"email": email, "password": PASSWORD, "remember": True, "otp": {"a": [1]}}
+        LOGIN, {"email": user.email, "password": PASSWORD, "remember": True, "otp": {"a": [1]}}
     )
     assert answer.status == 200
 
@@ -103,8 +107,8 @@ async def test_a_body_that_is_no_json_is_refused(visitor: Caller) -> None:
 
 @pytest.mark.parametrize("content_type", [None, "text/plain", "application/x-www-form-urlencoded"])
 async def test_the_content_type_has_to_be_json(visitor: Caller, content_type: str | None) -> None:
-    _, email = await user_with_email(visitor)
-    body = b'{"email": "%s", "password": "%s"}' % (email.encode(), PASSWORD.encode())
+    user = await kit.add_user(visitor.store)
+    body = b'{"email": "%s", "password": "%s"}' % (user.email.encode(), PASSWORD.encode())
     answer = await visitor.post(LOGIN, data=body, headers={"Content-Type": content_type})
     assert (answer.status, answer.body["error"]) == (400, "invalid request body")
 
@@ -122,8 +126,8 @@ async def test_a_credential_of_another_type_is_refused_without_being_repeated(
 
 
 async def test_wrong_credentials_look_alike(visitor: Caller) -> None:
-    _, email = await user_with_email(visitor)
-    wrong = await visitor.post(LOGIN, {"email": email, "password": "wrong password"})
+    user = await kit.add_user(visitor.store)
+    wrong = await visitor.post(LOGIN, {"email": user.email, "password": "wrong password"})
     unknown = await visitor.post(LOGIN, {"email": "nobody@example.com", "password": PASSWORD})
     odd = await visitor.post(LOGIN, {"identifier": "☃" * 5000, "password": PASSWORD})
     for answer in (wrong, unknown, odd):
@@ -132,7 +136,7 @@ async def test_wrong_credentials_look_alike(visitor: Caller) -> None:
 
 async def test_a_user_of_another_store_is_unknown(visitor: Caller, other_store: Store) -> None:
     user = await kit.add_user(other_store)
-    answer = await visitor.post(LOGIN, {"email": await kit.email_of(other_store, user), "password": PASSWORD})
+    answer = await visitor.post(LOGIN, {"email": user.email, "password": PASSWORD})
     assert (answer.status, answer.body) == (401, {"error": "invalid credentials"})
 
 
@@ -145,25 +149,24 @@ async def test_a_user_of_another_store_is_unknown(visitor: Caller, other_store: 
     ],
 )
 async def test_an_account_that_may_not_enter_is_told_why(visitor: Caller, columns: dict, code: str) -> None:
-    _, email = await user_with_email(visitor, **columns)
-    answer = await visitor.post(LOGIN, {"email": email, "password": PASSWORD})
+    user = await kit.add_user(visitor.store, **columns)
+    answer = await visitor.post(LOGIN, {"email": user.email, "password": PASSWORD})
     assert answer.status == 403
     assert set(answer.body) == {"error", "message"}
     assert answer.body["error"] == code
     assert answer.body["message"]
-    wrong = await visitor.post(LOGIN, {"email": email, "password": "wrong password"})
+    wrong = await visitor.post(LOGIN, {"email": user.email, "password": "wrong password"})
     assert (wrong.status, wrong.body) == (401, {"error": "invalid credentials"})
 
 
 async def test_a_platform_account_is_sent_to_its_own_panel(visitor: Caller) -> None:
     email = f"{uuid7()}@platform.example"
-    await kit.adduser_with_email(visitor.store)  # so that the password's hash is at hand
     async with database.across_stores() as everywhere:
         await everywhere.execute(
             "insert into platform_users (public_id, email, password_hash) values ($1, $2, $3)",
             uuid7(),
             email,
-            kit._hashes[PASSWORD],
+            await hash_password(PASSWORD),
         )
     answer = await visitor.post(LOGIN, {"email": email, "password": PASSWORD})
     assert answer.status == 403
@@ -182,8 +185,8 @@ async def test_a_platform_account_is_sent_to_its_own_panel(visitor: Caller) -> N
 async def test_a_shared_identifier_is_told_to_who_knows_a_password(
     visitor: Caller, columns: dict, identifier: str, code: str
 ) -> None:
-    await user_with_email(visitor, **columns)
-    await user_with_email(visitor, **columns)
+    await kit.add_user(visitor.store, **columns)
+    await kit.add_user(visitor.store, **columns)
     answer = await visitor.post(LOGIN, {"identifier": identifier, "password": PASSWORD})
     assert answer.status == 409
     assert set(answer.body) == {"error", "message"}
@@ -215,34 +218,36 @@ GOOD_FORM = {"Content-Type": "application/json"}
 async def test_the_sixth_attempt_in_a_minute_is_refused_whatever_the_five_held(
     visitor: Caller, attempt: dict
 ) -> None:
-    _, email = await user_with_email(visitor)
+    user = await kit.add_user(visitor.store)
     await _exhaust(visitor, *[attempt] * 5)
-    for sixth in ({"body": {"email": email, "password": PASSWORD}}, attempt):
+    for sixth in ({"body": {"email": user.email, "password": PASSWORD}}, attempt):
         answer = await visitor.post(LOGIN, **sixth)
         assert answer.status == 429
         assert answer.body["error"] == "rate limit exceeded"
         assert set(answer.body) == {"error", "detail"}
         assert answer.headers["Retry-After"] == "60"
-    elsewhere = await visitor.from_elsewhere().post(LOGIN, {"email": email, "password": PASSWORD})
+    elsewhere = await visitor.from_elsewhere().post(LOGIN, {"email": user.email, "password": PASSWORD})
     assert elsewhere.status == 200
 
 
 async def test_attempts_of_all_stores_and_outcomes_count_together(
     visitor: Caller, other_store: Store
 ) -> None:
-    _, email = await user_with_email(visitor)
-    good = {"body": {"email": email, "password": PASSWORD}}
+    user = await kit.add_user(visitor.store)
+    good = {"body": {"email": user.email, "password": PASSWORD}}
     await _exhaust(visitor, good, good)
     await _exhaust(visitor.at(other_store), good, good, good)
     assert (await visitor.post(LOGIN, **good)).status == 429
 
 
 async def test_ten_wrong_passwords_lock_the_account_for_the_right_one_too(visitor: Caller) -> None:
-    _, email = await user_with_email(visitor)
+    user = await kit.add_user(visitor.store)
     for _ in range(10):
-        wrong = await visitor.from_elsewhere().post(LOGIN, {"email": email, "password": "wrong password"})
+        wrong = await visitor.from_elsewhere().post(
+            LOGIN, {"email": user.email, "password": "wrong password"}
+        )
         assert wrong.status == 401
-    answer = await visitor.from_elsewhere().post(LOGIN, {"email": email, "password": PASSWORD})
+    answer = await visitor.from_elsewhere().post(LOGIN, {"email": user.email, "password": PASSWORD})
     assert answer.status == 429
     assert answer.body["error"] == "account_locked"
     assert set(answer.body) == {"error", "detail"}
@@ -255,13 +260,13 @@ async def test_other_methods_are_not_allowed(visitor: Caller, method: str) -> No
     assert (answer.status, answer.raw, answer.headers["Allow"]) == (405, b"", "POST")
 
 
-async def test_a_closed_or_unknown_store_is_told_before_anything_else(client, new_store) -> None:
+async def test_a_closed_or_unknown_store_is_told_before_anything_else(shop_client, new_store) -> None:
     for status, code in (("S", "tenant_suspended"), ("M", "tenant_maintenance")):
         closed = await new_store(status=status)
         for path in (LOGIN, REFRESH, LOGOUT):
-            answer = await Caller(client, closed, address=kit.some_address()).post(path, data=b"{")
+            answer = await Caller(shop_client, closed, address=some_address()).post(path, data=b"{")
             assert (answer.status, answer.body["error"]) == (503, code)
-    stranger = Caller(client, closed, address=kit.some_address())
-    for named in (None, "", kit.NOBODY, "x"):
+    stranger = Caller(shop_client, closed, address=some_address())
+    for named in (None, "", NOBODY, "x"):
         answer = await stranger.post(LOGIN, {}, headers={"X-Tenant-ID": named})
         assert (answer.status, answer.body) == (404, {"error": "tenant not found"})

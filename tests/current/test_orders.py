@@ -5,6 +5,7 @@ import pytest
 from kernel.scope import Store
 from tests.current import kit
 from tests.current.kit import Caller
+from tests.shop import NOBODY
 
 ORDERS = "/api/v1/admin/orders"
 FIELDS = {
@@ -223,7 +224,7 @@ async def test_stock_that_is_gone_is_not_taken_again(admin: Caller) -> None:
     assert answer.body["error"] == "out_of_stock"
 
 
-@pytest.mark.parametrize("id", ["1", "abc", kit.NOBODY, "%00x"[3:], "9" * 300])
+@pytest.mark.parametrize("id", ["1", "abc", NOBODY, "%00x"[3:], "9" * 300])
 async def test_an_order_that_is_not_there_is_not_found(admin: Caller, id: str) -> None:
     for answer in (
         await admin.get(f"{ORDERS}/{id}"),

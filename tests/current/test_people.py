@@ -7,6 +7,7 @@ import pytest
 from kernel.scope import Store
 from tests.current import kit
 from tests.current.kit import Caller
+from tests.shop import NOBODY
 
 USERS = "/api/v1/admin/users"
 CUSTOMERS = "/api/v1/admin/customers"
@@ -116,7 +117,7 @@ async def test_an_unknown_role_is_refused(admin: Caller, role: str) -> None:
 
 @pytest.mark.parametrize("path, thing", [(USERS, "user"), (CUSTOMERS, "customer")])
 async def test_somebody_who_is_not_there_is_not_found(admin: Caller, path: str, thing: str) -> None:
-    for id in ("1", "0", "-1", "abc", kit.NOBODY, "%F0%9F%98%80", "9" * 300, "null"):
+    for id in ("1", "0", "-1", "abc", NOBODY, "%F0%9F%98%80", "9" * 300, "null"):
         answer = await admin.get(f"{path}/{id}")
         assert (answer.status, answer.body) == (404, {"error": f"{thing} not found"})
 
@@ -130,6 +131,6 @@ async def test_deleted_users_are_not_found(admin: Caller) -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 async def test_people_are_only_read_here(admin: Caller, method: str) -> None:
-    for path in (USERS, CUSTOMERS, f"{USERS}/{kit.NOBODY}"):
+    for path in (USERS, CUSTOMERS, f"{USERS}/{NOBODY}"):
         answer = await admin.ask(method, path, {})
         assert (answer.status, answer.raw, answer.headers["Allow"]) == (405, b"", "GET, HEAD")

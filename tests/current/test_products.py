@@ -6,6 +6,7 @@ from kernel.scope import Store
 from models import database
 from tests.current import kit
 from tests.current.kit import Caller
+from tests.shop import NOBODY, is_uuid
 
 PRODUCTS = "/api/v1/admin/products"
 FIELDS = {
@@ -57,7 +58,7 @@ async def test_every_field_given_is_read_back(admin: Caller) -> None:
     assert {name: record[name] for name in given} == given
     assert record["category"] == {"id": given["category_id"], "name": "Roupas"}
     assert record["currency"] == "BRL"
-    assert kit.is_uuid(record["id"])
+    assert is_uuid(record["id"])
     assert record["created_at"] == record["updated_at"]
     assert record["created_at"].endswith("Z")
     shown = await admin.get(f"{PRODUCTS}/{record['id']}")
@@ -121,7 +122,7 @@ async def test_a_new_product_is_told_to_apps(admin: Caller) -> None:
             {"images": [{"url": "https://img.example.com/3.jpg", "alt": ""}]},
         ),
         ({}, {}),
-        ({"id": kit.NOBODY, "currency": "USD", "anything": {"a": [1]}}, {}),
+        ({"id": NOBODY, "currency": "USD", "anything": {"a": [1]}}, {}),
     ],
 )
 async def test_updates_are_partial(admin: Caller, method: str, change: dict, shown: dict) -> None:
@@ -194,7 +195,7 @@ async def test_a_deleted_product_is_gone_and_its_sku_free(admin: Caller) -> None
         ({"stock": -1}, {"stock": "stock_invalid"}),
         ({"stock": "1"}, {"stock": "stock_invalid"}),
         ({"stock": 10**13}, {"stock": "stock_invalid"}),
-        ({"category_id": kit.NOBODY}, {"category_id": "not_found"}),
+        ({"category_id": NOBODY}, {"category_id": "not_found"}),
         ({"category_id": "abc"}, {"category_id": "not_found"}),
         ({"category_id": 2**62}, {"category_id": "not_found"}),
         ({"category_id": []}, {"category_id": "invalid"}),
@@ -252,7 +253,7 @@ async def test_a_sku_belongs_to_one_product(admin: Caller) -> None:
     assert (await admin.put(f"{PRODUCTS}/{other['id']}", {"sku": "S-2"})).status == 200
 
 
-async def test_a_category_is_required_where_the_store_says_so(client, caller, new_store) -> None:
+async def test_a_category_is_required_where_the_store_says_so(caller, new_store) -> None:
     store = await new_store()
     async with database.across_stores() as everywhere:
         await everywhere.execute(

@@ -7,9 +7,10 @@ from domain.people.accounts import update_user
 from kernel.scope import Store, entered
 from tests.current import kit
 from tests.current.kit import Caller
+from tests.shop import NOBODY, Answer
 
 ADMIN = "/api/v1/admin"
-ONE = kit.NOBODY
+ONE = NOBODY
 
 # Every administrative route, the privilege that reads it, and one of those that let in.
 ROUTES = [
@@ -36,7 +37,7 @@ ROUTES = [
 BROKEN = {"data": b'{"name": ', "headers": {"Content-Type": "application/json"}}
 
 
-def _refused(answer: kit.Answer, status: int, text: str) -> None:
+def _refused(answer: Answer, status: int, text: str) -> None:
     assert (answer.status, answer.body["error"]) == (status, text), answer
 
 
@@ -224,7 +225,7 @@ async def test_a_malformed_id_names_nothing(admin: Caller, collection: str, thin
 
 
 async def test_problems_are_told_in_the_contract_s_order(
-    client, caller, admin: Caller, other_admin: Caller, new_store
+    caller, admin: Caller, other_admin: Caller, new_store
 ) -> None:
     path = f"{ADMIN}/products"
     suspended = await new_store(status="S")

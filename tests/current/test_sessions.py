@@ -7,7 +7,8 @@ import pytest
 
 from kernel.scope import Store
 from tests.current import kit
-from tests.current.kit import PASSWORD, Caller, is_token_pair, user_with_email
+from tests.current.kit import Caller, is_token_pair
+from tests.shop import NOBODY, PASSWORD
 
 LOGIN = "/api/v1/auth/login"
 REFRESH = "/api/v1/auth/refresh"
@@ -163,7 +164,7 @@ async def test_sessions_are_listed_and_ended_one_by_one(caller) -> None:
 
 
 async def test_a_session_remembers_the_device_it_was_opened_on(visitor: Caller) -> None:
-    _, email = await user_with_email(visitor)
+    user = await kit.add_user(visitor.store)
     tokens = await visitor.post(
         LOGIN, {"email": email, "password": PASSWORD}, headers={"User-Agent": "Painel/2.0 ☃"}
     )
@@ -174,7 +175,7 @@ async def test_a_session_remembers_the_device_it_was_opened_on(visitor: Caller) 
     assert session["current"] is True
 
 
-@pytest.mark.parametrize("id", ["1", "0", "-1", "abc", "%F0%9F%98%80", kit.NOBODY, "1'--", "9" * 400, "%20"])
+@pytest.mark.parametrize("id", ["1", "0", "-1", "abc", "%F0%9F%98%80", NOBODY, "1'--", "9" * 400, "%20"])
 async def test_a_session_that_is_not_there_is_not_found(caller, id: str) -> None:
     customer = await caller()
     answer = await customer.delete(f"/api/v1/auth/sessions/{id}")
@@ -206,7 +207,7 @@ async def test_me_shows_the_caller_s_own_account(caller, privileges, columns: di
     assert shown == {
         "id": me.user.id,
         "name": "Ana Souza",
-        "email": await kit.email_of(me.store, me.user),
+        "email": me.user.email,
         "role": role,
         "status": "A",
         "phone": columns.get("phone"),
@@ -227,7 +228,7 @@ async def test_me_works_for_a_vendor(caller, store: Store) -> None:
 SIGNED_IN_ROUTES = [
     ("GET", ME),
     ("GET", "/api/v1/auth/sessions"),
-    ("DELETE", f"/api/v1/auth/sessions/{kit.NOBODY}"),
+    ("DELETE", f"/api/v1/auth/sessions/{NOBODY}"),
     ("POST", "/api/v1/auth/logout-all"),
 ]
 

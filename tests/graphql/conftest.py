@@ -29,6 +29,9 @@ from models.shipping import Shipment, ShipmentLine, ShippingMethod
 from resolvers import root
 from schema.documents import prepare
 from schema.execution import Call, formatted, run
+from tests.shop import new_shop, other_shop, shop, shop_client
+
+__all__ = ["new_shop", "other_shop", "shop", "shop_client"]
 
 SCOPES = frozenset(
     f"{verb}_{area}"

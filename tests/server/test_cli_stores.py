@@ -199,6 +199,7 @@ async def test_doctor_finds_nothing_wrong_and_says_what_is(vitrine, postgres, em
         assert bare.code == 1
         assert "fail  isolation     no forced row-level security on orders\n" in bare.out
         assert bare.refusal.startswith("1 of ")
+        await connection.execute("alter table orders force row level security")
     finally:
         await connection.close()
     other_secret = vitrine("doctor", VITRINE_SECRET_KEY="another secret of at least 32 characters", **url)

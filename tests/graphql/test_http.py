@@ -1,0 +1,358 @@
+"""`/graphql` as clients call it: bodies, methods, media types, credentials, limits, persisted documents."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from typing import Any
+
+import pytest
+
+from tests.shop import Answer, NewShop, Shop
+
+RESPONSE_JSON = "application/graphql-response+json"
+
+
+async def ask(shop: Shop, query: str | None = None, **how: Any) -> Answer:
+    body: dict[str, Any] = {} if query is None else {"query": query}
+    for key in ("variables", "operationName", "documentId", "extensions"):
+        if key in how:
+            body[key] = how.pop(key)
+    return await shop.post("/graphql", body, **{"auth": "bearer", **how})
+
+
+def errors(answer: Answer) -> list[str]:
+    return [error["extensions"]["code"] for error in answer.body["errors"]]
+
+
+async def test_a_query_is_answered_with_data_and_its_cost(shop: Shop) -> None:
+    answer = await ask(shop, "{ products(limit: 2) { id name } }")
+    assert answer.status == 200
+    assert len(answer.body["data"]["products"]) == 2
+    assert answer.body["extensions"] == {"cost": 2}
+    assert answer.headers["Content-Type"].startswith("application/json")
+
+
+async def test_variables_and_operation_names_are_taken(shop: Shop) -> None:
+    text = "query A($id: ID!) { product(id: $id) { name } } query B { store { name } }"
+    answer = await ask(shop, text, variables={"id": shop.mug.id}, operationName="A")
+    assert answer.body["data"] == {"product": {"name": "Caneca de Ágata"}}
+    unnamed = await ask(shop, text)
+    assert (unnamed.status, errors(unnamed)) == (400, ["VALIDATION_FAILED"])
+    unknown = await ask(shop, text, operationName="C")
+    assert unknown.status == 400
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"{", b"[]", b"null", b'"x"', b"12", b"{}", b'{"query": 1}', b'{"query": ""}', b'{"query": null}',
+        b'{"query": "{ store { id } }", "variables": []}', b'{"query": "{ store { id } }", "operationName": 1}',
+        b'{"query": "{ store { id } }", "extensions": "x"}', b'{"query": "{ a\\u0000b }"}', b'{"query": "\\ud800"}',
+        b'[{"query": "{ store { id } }"}]', b"\xff\xfe", b'{"query": "{ store { id } }", "documentId": 3}',
+        b'{"a":' * 80 + b"1" + b"}" * 80, b'{"query": "{ store { id } }", "variables": {"n": 99999999999999999999}}',
+    ],
+)  # fmt: skip
+async def test_what_is_no_graphql_request_is_400(body: bytes, shop: Shop) -> None:
+    for accept, media in (("*/*", "application/json"), (RESPONSE_JSON, RESPONSE_JSON)):
+        answer = await shop.post(
+            "/graphql",
+            data=body,
+            auth="bearer",
+            headers={"Content-Type": "application/json", "Accept": accept},
+        )
+        assert answer.status == 400, answer.raw
+        assert answer.headers["Content-Type"].startswith(media)
+        assert errors(answer) == ["VALIDATION_FAILED"]
+
+
+async def test_a_body_over_two_mebibytes_is_413(shop: Shop) -> None:
+    answer = await shop.post(
+        "/graphql",
+        data=b" " * (2 * 1024 * 1024 + 1),
+        auth="bearer",
+        headers={"Content-Type": "application/json"},
+    )
+    assert answer.status == 413
+
+
+async def test_errors_are_200_or_their_own_status_when_the_new_media_type_is_asked_for(shop: Shop) -> None:
+    plain = await ask(shop, "{ nope }")
+    assert (plain.status, errors(plain)) == (200, ["VALIDATION_FAILED"])
+    assert "data" not in plain.body
+    typed = await ask(shop, "{ nope }", headers={"Accept": RESPONSE_JSON})
+    assert typed.status == 400
+    partial = await ask(shop, '{ product(id: "x") { id } }', headers={"Accept": RESPONSE_JSON})
+    assert (partial.status, partial.body["data"]) == (200, {"product": None})
+    syntax = await ask(shop, "{ products {", headers={"Accept": RESPONSE_JSON})
+    assert syntax.status == 400
+    assert syntax.body["errors"][0]["locations"]
+
+
+async def test_a_query_by_get_is_answered_and_a_mutation_is_405(shop: Shop) -> None:
+    query = await shop.get("/graphql", params={"query": "{ store { name } }"}, auth="bearer")
+    assert query.body["data"] == {"store": {"name": "Loja"}}
+    with_variables = await shop.get(
+        "/graphql",
+        params={"query": "query($n: Int!) { products(limit: $n) { id } }", "variables": '{"n": 1}'},
+        auth="bearer",
+    )
+    assert len(with_variables.body["data"]["products"]) == 1
+    broken = await shop.get(
+        "/graphql", params={"query": "{ store { name } }", "variables": "{"}, auth="bearer"
+    )
+    assert broken.status == 400
+    mutation = await shop.get(
+        "/graphql", params={"query": "mutation { sign_out_everywhere { message } }"}, auth="bearer"
+    )
+    assert (mutation.status, mutation.raw, mutation.headers["Allow"]) == (405, b"", "POST")
+    nothing = await shop.get("/graphql", auth="bearer")
+    assert nothing.status == 400
+    other = await shop.delete("/graphql", auth="bearer")
+    assert other.status == 405
+    assert "POST" in other.headers["Allow"]
+
+
+async def test_credentials_are_answered_in_both_forms_before_graphql_runs(
+    shop: Shop, other_shop: Shop
+) -> None:
+    async def refused(status: int, text: str, **how: Any) -> None:
+        answer = await ask(shop, "{ store { name } }", **how)
+        assert (answer.status, answer.body) == (status, {"error": text, "message": text, "status": status})
+
+    await refused(401, "missing authorization header", auth=None)
+    await refused(401, "invalid authorization format", auth=None, headers={"Authorization": "Token x"})
+    await refused(401, "invalid or expired token", auth=None, headers={"Authorization": "Bearer x"})
+    await refused(401, "invalid authorization format", auth="basic")
+    await refused(403, "token not valid for this storefront", at=other_shop)
+    await refused(404, "tenant not found", headers={"X-Tenant-ID": "00000000-0000-0000-0000-000000000000"})
+
+
+async def test_rights_are_errors_at_their_path(shop: Shop) -> None:
+    answer = await ask(shop, "{ products { id } }", by=shop.staff)
+    assert errors(answer) == ["FORBIDDEN"]
+    assert answer.body["errors"][0]["path"] == ["products"]
+    shopper = await ask(shop, "{ products { name on_hand } orders { id } }", by=shop.caio)
+    assert {error["path"][-1] for error in shopper.body["errors"]} == {"on_hand"}
+    assert all(product["on_hand"] is None for product in shopper.body["data"]["products"])
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "{ " + "categories { parent " * 1 + "{ parent " * 12 + "{ id }" + " }" * 14,
+        "{ store { " + " ".join(f"a{i}: name" for i in range(101)) + " } }",
+        "{ store { " + "name " * 51 + "} }",
+        "{ products(limit: 1000) { images { url } } }",
+        "{ " + " ".join(f"x{i}: __typename" for i in range(3000)) + " }",
+    ],
+)
+async def test_a_document_over_a_limit_executes_nothing(query: str, shop: Shop) -> None:
+    answer = await ask(shop, query)
+    assert errors(answer) == ["QUERY_TOO_COMPLEX"], answer.body
+    assert "data" not in answer.body
+
+
+async def test_internal_fields_are_unknown_to_clients_by_text_and_by_id(shop: Shop) -> None:
+    for query in (
+        "{ products { number } }",
+        'mutation { sign_in(identifier: "a", password: "b") { access_token } }',
+    ):
+        for how in ({}, {"documentId": _id_of(query)}):
+            answer = await ask(shop, query, **how)
+            assert errors(answer) == ["VALIDATION_FAILED"]
+        by_id = await ask(shop, None, documentId=_id_of(query))
+        assert by_id.body.get("data") is None
+
+
+def _id_of(text: str) -> str:
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+async def test_a_persisted_document_is_registered_once_and_then_known_by_its_id(
+    shop: Shop, other_shop: Shop
+) -> None:
+    query = "query Named($n: Int = 1) { products(limit: $n) { name } }"
+    unknown = await ask(shop, None, documentId=_id_of(query))
+    assert errors(unknown) == ["PERSISTED_DOCUMENT_NOT_FOUND"]
+    registered = await ask(shop, query, documentId=_id_of(query))
+    assert len(registered.body["data"]["products"]) == 1
+    by_id = await ask(shop, None, documentId=_id_of(query), variables={"n": 2})
+    assert len(by_id.body["data"]["products"]) == 2
+    by_get = await shop.get("/graphql", params={"documentId": _id_of(query)}, auth="bearer")
+    assert len(by_get.body["data"]["products"]) == 1
+    elsewhere = await ask(other_shop, None, documentId=_id_of(query))
+    assert errors(elsewhere) == ["PERSISTED_DOCUMENT_NOT_FOUND"]
+
+
+@pytest.mark.parametrize("document_id", ["sha256:" + "0" * 64, "sha256:xyz", "md5:1", "x"])
+async def test_a_false_document_id_registers_nothing(document_id: str, shop: Shop) -> None:
+    answer = await ask(shop, "{ store { id } }", documentId=document_id)
+    assert errors(answer) == ["VALIDATION_FAILED"]
+    again = await ask(shop, None, documentId=document_id)
+    assert errors(again) == ["PERSISTED_DOCUMENT_NOT_FOUND"]
+
+
+async def test_the_schema_and_the_playground_are_public(shop: Shop) -> None:
+    schema = await shop.get("/graphql/schema", auth=None, headers={"X-Tenant-ID": ""})
+    assert schema.status == 200
+    assert b"type Product" in schema.raw
+    assert b"sign_in" not in schema.raw
+
+
+async def test_a_mutation_is_seen_at_once_and_its_refusal_leaves_nothing(shop: Shop) -> None:
+    created = await ask(
+        shop,
+        'mutation { product_create(input: {name: "Copo", price_cents: 990, stock: 4}) { id name stock price_cents status } }',
+    )
+    product = created.body["data"]["product_create"]
+    assert product == {"id": product["id"], "name": "Copo", "stock": 4, "price_cents": 990, "status": "A"}
+    refused = await ask(
+        shop,
+        'mutation($id: ID!) { product_update(id: $id, input: {name: "Taça", price_cents: -1}) { id } }',
+        variables={"id": product["id"]},
+    )
+    assert refused.body["errors"][0]["extensions"]["field"] == "price_cents"
+    read = await ask(shop, "query($id: ID!) { product(id: $id) { name } }", variables={"id": product["id"]})
+    assert read.body["data"]["product"] == {"name": "Copo"}
+    gone = await ask(
+        shop, "mutation($id: ID!) { product_delete(id: $id) { id } }", variables={"id": product["id"]}
+    )
+    assert gone.body["data"]["product_delete"] == {"id": product["id"]}
+    again = await ask(
+        shop, "mutation($id: ID!) { product_delete(id: $id) { id } }", variables={"id": product["id"]}
+    )
+    assert errors(again) == ["NOT_FOUND"]
+
+
+async def test_a_bulk_upsert_tells_of_each_row(shop: Shop) -> None:
+    text = "mutation($rows: [ProductUpsertInput!]!, $p: ErrorPolicy!) { product_bulk_upsert(rows: $rows, error_policy: $p) { index id created error { code fields { field code } } } }"
+    rows = [
+        {"id": shop.mug.id, "price_cents": 5555},
+        {"name": "Novo", "price_cents": 100},
+        {"name": "Sem preço"},
+    ]
+    failed = await ask(shop, text, variables={"rows": rows, "p": "REJECT_FAILED"})
+    results = failed.body["data"]["product_bulk_upsert"]
+    assert [result["created"] for result in results] == [False, True, False] or results[0][
+        "id"
+    ] == shop.mug.id
+    assert results[2]["error"]["fields"] == [{"field": "price_cents", "code": "required"}]
+    assert await shop.value("SELECT price_cents FROM products WHERE id = $1", shop.mug.number) == 5555
+    rows[0]["price_cents"] = 7777
+    refused = await ask(shop, text, variables={"rows": rows, "p": "REJECT_ALL"})
+    assert refused.body["data"]["product_bulk_upsert"][0]["id"] is None
+    assert await shop.value("SELECT price_cents FROM products WHERE id = $1", shop.mug.number) == 5555
+
+
+async def test_an_order_is_placed_moved_and_refused_through_graphql(shop: Shop) -> None:
+    text = """mutation($input: OrderInput!) { order_create(input: $input) {
+        id number status total_cents items { name quantity } customer { email } history { to_status } } }"""
+    draft = {
+        "customer_id": shop.caio.id,
+        "items": [{"product_id": shop.mug.id, "quantity": 2}],
+        "shipping_method_id": str(await shop.value("SELECT public_id FROM shipping_methods LIMIT 1")),
+    }
+    placed = await ask(shop, text, variables={"input": draft})
+    order = placed.body["data"]["order_create"]
+    assert (order["status"], order["items"]) == ("O", [{"name": "Caneca de Ágata", "quantity": 2}])
+    move = "mutation($id: ID!, $to: OrderStatus!) { order_set_status(id: $id, status: $to) { status } }"
+    assert (await ask(shop, move, variables={"id": order["id"], "to": "paid"})).body["data"][
+        "order_set_status"
+    ] == {"status": "P"}
+    refused = await ask(shop, move, variables={"id": order["id"], "to": "O"})
+    assert errors(refused) == ["RULE_VIOLATION"]
+    assert refused.body["errors"][0]["extensions"]["details"]["allowed"]
+    wrong = await ask(shop, move, variables={"id": order["id"], "to": "nonsense"})
+    assert errors(wrong) == ["VALIDATION_FAILED"]
+
+
+async def test_thirty_buyers_of_the_last_five_units(shop: Shop) -> None:
+    product = await shop.new_product(on_hand=5, is_edp=True)
+    text = "mutation($input: OrderInput!) { order_create(input: $input) { id } }"
+    draft = {"email": "g@example.com", "items": [{"product_id": product.id, "quantity": 1}]}
+    await shop.token(shop.owner)
+    answers = await asyncio.gather(*(ask(shop, text, variables={"input": draft}) for _ in range(30)))
+    sold = [answer for answer in answers if "errors" not in answer.body]
+    assert len(sold) == 5
+    assert {errors(answer)[0] for answer in answers if "errors" in answer.body} == {"RULE_VIOLATION"}
+    row = (await shop.rows("SELECT on_hand, reserved, stock FROM products WHERE id = $1", product.number))[0]
+    assert tuple(row) == (5, 5, 0)
+
+
+async def test_no_mutation_reaches_another_stores_record(shop: Shop, other_shop: Shop) -> None:
+    """Every mutation that takes an id is tried with an id of another store; nothing there changes."""
+    from graphql import get_named_type, is_non_null_type, is_object_type
+
+    from resolvers import root
+
+    schema = root.public_schema()
+    assert schema.mutation_type is not None
+    foreign = {name: made for name, made in other_shop.made.items()}
+    before = await _everything(other_shop)
+    tried = 0
+    for name, field in schema.mutation_type.fields.items():
+        ids = [key for key, argument in field.args.items() if key == "id" or key.endswith("_id")]
+        if not ids:
+            continue
+        kind = name.rpartition("_")[0]
+        target = next(
+            (foreign[key] for key in (kind, *foreign) if key in foreign and hasattr(foreign[key], "id")), None
+        )
+        assert target is not None
+        arguments = []
+        for key, argument in field.args.items():
+            if key in ids:
+                arguments.append(f'{key}: "{target.id}"')
+            elif is_non_null_type(argument.type) and argument.default_value is None:
+                arguments.append(f"{key}: {_sample(get_named_type(argument.type).name)}")
+        below = " { __typename }" if is_object_type(get_named_type(field.type)) else ""
+        answer = await ask(shop, f"mutation {{ {name}({', '.join(arguments)}){below} }}")
+        assert "errors" in answer.body, (name, answer.body)
+        tried += 1
+    assert tried > 20
+    assert await _everything(other_shop) == before
+
+
+def _sample(type_name: str) -> str:
+    return {
+        "BigInt": "1",
+        "Int": "1",
+        "String": '"x"',
+        "OrderStatus": '"P"',
+        "MembershipStatus": '"A"',
+        "JSON": "{}",
+    }.get(type_name, "{}" if type_name.endswith("Input") else "[]")
+
+
+async def _everything(shop: Shop) -> dict[str, Any]:
+    found = {}
+    for table in (
+        "products",
+        "orders",
+        "users",
+        "categories",
+        "vendors",
+        "shipments",
+        "payment_methods",
+        "discussion_posts",
+    ):
+        rows = await shop.rows(
+            f"SELECT to_jsonb(t) AS row FROM {table} t ORDER BY id"
+        )  # literals of this test
+        found[table] = [json.loads(row["row"]) if isinstance(row["row"], str) else row["row"] for row in rows]
+    return found
+
+
+async def test_a_closed_store_is_503_in_both_forms(new_shop: NewShop) -> None:
+    shop = await new_shop()
+    await shop.token(shop.owner)
+    from auth.tenancy import store_changed
+    from models import database
+
+    async with database.across_stores() as everywhere:
+        await everywhere.execute("UPDATE tenants SET status = 'S' WHERE id = $1", shop.store.id)
+    await store_changed(shop.store.id)
+    answer = await ask(shop, "{ store { name } }")
+    assert (answer.status, answer.body["error"], answer.body["status"]) == (503, "tenant_suspended", 503)

@@ -1,0 +1,167 @@
+"""Check every description against the schema: what it names is there, and what the operations give is described."""
+
+import pytest
+from graphql import (
+    FieldNode,
+    FragmentSpreadNode,
+    GraphQLEnumType,
+    GraphQLInputObjectType,
+    get_named_type,
+)
+
+from resolvers.execute import Operation, load
+from resolvers.root import internal_schema
+from rest_facade.legacy import routes
+from rest_facade.legacy.addresses import OPERATIONS
+from rest_facade.legacy.resource import Action, Filter, Nested, Resource
+from rest_facade.legacy.resources import RESOURCES
+
+IDS = [resource.path for resource in RESOURCES]
+LISTED = [
+    *RESOURCES,
+    *(below.of for resource in RESOURCES for below in resource.below if isinstance(below, Nested)),
+]
+# What `complete` makes of what the operation gives, and what it takes for that.
+ORDER_ADDRESSES = {
+    f"{letter}_{name}"
+    for letter in "bs"
+    for name in (
+        "firstname lastname address address_2 city state country zipcode phone".split()
+    )
+}
+MADE = {"orders": ORDER_ADDRESSES | {"product_groups"}}
+TAKEN = {"orders": {"billing_address", "shipping_address"}}
+
+
+@pytest.fixture(scope="module")
+def operations() -> dict[str, Operation]:
+    return load(OPERATIONS)
+
+
+def keys_below(operation: Operation, *path: str) -> set[str]:
+    """Give the response keys of the object at the path."""
+    document = operation.prepared.document
+    fragments = {node.name.value: node for node in document.definitions if node.kind == "fragment_definition"}
+
+    def selected(selection_set):
+        for node in selection_set.selections:
+            if isinstance(node, FieldNode):
+                yield (node.alias or node.name).value, node
+            elif isinstance(node, FragmentSpreadNode):
+                yield from selected(fragments[node.name.value].selection_set)
+
+    at = operation.prepared.operation(operation.name).selection_set
+    for step in path:
+        at = dict(selected(at))[step].selection_set
+    return {key for key, _ in selected(at)}
+
+
+def variables_of(operation: Operation) -> dict[str, object]:
+    """Give the type of each variable of an operation."""
+    nodes = operation.prepared.operation(operation.name).variable_definitions
+    types = internal_schema().type_map
+
+    def named(node):
+        while not hasattr(node, "name"):
+            node = node.type
+        return node.name.value
+
+    return {node.variable.name.value: types[named(node.type)] for node in nodes}
+
+
+@pytest.mark.parametrize("resource", RESOURCES, ids=IDS)
+def test_a_list_row_holds_exactly_the_fields_described(resource: Resource, operations):
+    given = keys_below(operations[f"{resource.operations}List"], "page", "items")
+    assert given == {field.name for field in resource.fields}
+
+
+@pytest.mark.parametrize("resource", RESOURCES, ids=IDS)
+def test_a_single_record_holds_exactly_the_fields_described(resource: Resource, operations):
+    given = keys_below(operations[f"{resource.operations}Show"], "record")
+    described = {field.name for field in (*resource.fields, *resource.single)}
+    made, taken = MADE.get(resource.path, set()), TAKEN.get(resource.path, set())
+    assert (given - taken) | made == described
+
+
+@pytest.mark.parametrize("resource", RESOURCES, ids=IDS)
+def test_what_is_written_is_a_field_of_the_input(resource: Resource, operations):
+    input_type = variables_of(operations[f"{resource.operations}Create"])["input"]
+    for field in (*resource.fields, *resource.single, *resource.inputs):
+        at = input_type
+        for step in (field.writes or "").split("."):
+            if step:
+                assert isinstance(at, GraphQLInputObjectType)
+                assert step in at.fields, (field.name, field.writes)
+                at = get_named_type(at.fields[step].type)
+
+
+@pytest.mark.parametrize("resource", LISTED, ids=[resource.path for resource in LISTED])
+def test_what_is_sought_and_sorted_by_is_offered(resource: Resource, operations):
+    lists = [operations[f"{resource.operations}List"]] if resource.operations else []
+    for owner in RESOURCES:
+        lists += [operations[b.operation] for b in owner.below if isinstance(b, Nested) and b.of is resource]
+    for operation in lists:
+        variables = variables_of(operation)
+        if "filter" not in variables:
+            assert not resource.sorts
+            continue
+        filters, sorts = variables["filter"], variables["sort"]
+        assert isinstance(filters, GraphQLInputObjectType)
+        assert isinstance(sorts, GraphQLEnumType)
+        named = {field.filters for field in (*resource.fields, *resource.single) if field.filters}
+        named |= {each.filters for each in resource.filters if isinstance(each, Filter)}
+        assert named <= set(filters.fields)
+        assert {f"{sort}_{way}" for sort in resource.sorts.values() for way in ("ASC", "DESC")} <= set(
+            sorts.values
+        )
+        assert resource.default_sort[0] in resource.sorts
+
+
+@pytest.mark.parametrize("resource", RESOURCES, ids=IDS)
+def test_filters_of_many_values_take_lists(resource: Resource, operations):
+    filters = variables_of(operations[f"{resource.operations}List"])["filter"]
+    pairs = [
+        (each.filters, each.kind.many) for each in (*resource.fields, *resource.single) if each.filters
+    ]
+    pairs += [(each.filters, each.many) for each in resource.filters if isinstance(each, Filter)]
+    for name, many in pairs:
+        assert ("[" in str(filters.fields[name].type)) == many, name
+
+
+def test_arguments_and_fields_of_actions_are_variables(operations):
+    for resource in RESOURCES:
+        for action in resource.below:
+            if isinstance(action, Action):
+                named = {*action.arguments, *(field.writes for field in action.takes)}
+                assert named == set(variables_of(operations[action.operation]))
+
+
+def test_every_operation_is_used(operations):
+    named = {"AuthTokenCreate"}
+    for resource in RESOURCES:
+        named |= {f"{resource.operations}{word.capitalize()}" for word in resource.does}
+        named |= {below.operation for below in resource.below}
+    assert named == set(operations)
+
+
+def test_the_routes_are_those_of_the_contract():
+    declared = {(route.method, route.path.removeprefix("/api/")) for route in routes()}
+    five = {
+        (method, f"{entity}{tail}")
+        for entity in ("products", "orders", "users", "categories")
+        for method, tail in (
+            ("GET", ""),
+            ("POST", ""),
+            ("GET", "/{id}"),
+            ("PUT", "/{id}"),
+            ("DELETE", "/{id}"),
+        )
+    }
+    assert declared == five | {
+        ("POST", "auth_tokens"),
+        ("GET", "products/{id}/discussions"),
+        ("GET", "products/{id}/features"),
+        ("GET", "categories/{id}/products"),
+        ("GET", "users/{id}/usergroups"),
+        ("PUT", "users/{id}/usergroups/{group_id}"),
+    }
