@@ -27,12 +27,13 @@ class Caller:
     store: Store
     token: str | None = None
     address: str = "192.0.2.1"
-    user: Person | None = None
+    user: Any = None
     refresh_token: str = ""
 
     async def ask(
         self, method: str, path: str | URL, body: Any = None, *, data: Any = None, headers=None, **query
     ) -> Answer:
+        """Send a request; whatever is answered must have the form of the family and be no accident."""
         sent = {"X-Tenant-ID": str(self.store.public_id), "X-Forwarded-For": self.address}
         if self.token is not None:
             sent["Authorization"] = f"Bearer {self.token}"
@@ -94,128 +95,6 @@ async def execute(store: Store, sql: str, *args: Any) -> int:
         return await database.execute(sql, *args)
 
 
-async def put(self, path: str, body: Any = None, **more) -> Answer:
-        return await self.ask("PUT", path, body, **more)
-
-    async def patch(self, path: str, body: Any = None, **more) -> Answer:
-        return await self.ask("PATCH", path, body, **more)
-
-    async def delete(self, path: str, **more) -> Answer:
-        return await self.ask("DELETE", path, **more)
-
-    def with_token(self, token: str | None) -> "Caller":
-        return replace(self, token=token)
-
-    def from_elsewhere(self) -> "Caller":
-        return replace(self, address=some_address())
-
-    def at(self, store: Store) -> "Caller":
-        return replace(self, store=store)
-
-
-def system(store: Store) -> Scope:
-    return Scope(store=store, actor=SYSTEM, request_id=str(uuid7()), now=datetime.now(UTC))
-
-
-async def value(store: Store, sql: str, *args: Any) -> Any:
-    with entered(system(store)):
-        return await database.value(sql, *args)
-
-
-async def rows(store: Store, sql: str, *args: Any) -> list[Any]:
-    with entered(system(store)):
-        return await database.rows(sql, *args)
-
-
-async def execute(store: Store, sql: str, *args: Any) -> int:
-    with entered(system(store)):
-        return await database.execute(sql, *args)
-
-
-async def put(self, path: str, body: Any = None, **more) -> Answer:
-        return await self.ask("PUT", path, body, **more)
-
-    async def patch(self, path: str, body: Any = None, **more) -> Answer:
-        return await self.ask("PATCH", path, body, **more)
-
-    async def delete(self, path: str, **more) -> Answer:
-        return await self.ask("DELETE", path, **more)
-
-    def with_token(self, token: str | None) -> "Caller":
-        return replace(self, token=token)
-
-    def from_elsewhere(self) -> "Caller":
-        return replace(self, address=some_address())
-
-    def at(self, store: Store) -> "Caller":
-        return replace(self, store=store)
-
-
-def system(store: Store) -> Scope:
-    return Scope(store=store, actor=SYSTEM, request_id=str(uuid7()), now=datetime.now(UTC))
-
-
-async def value(store: Store, sql: str, *args: Any) -> Any:
-    with entered(system(store)):
-        return await database.value(sql, *args)
-
-
-async def rows(store: Store, sql: str, *args: Any) -> list[Any]:
-    with entered(system(store)):
-        return await database.rows(sql, *args)
-
-
-async def execute(store: Store, sql: str, *args: Any) -> int:
-    with entered(system(store)):
-        return await database.execute(sql, *args)
-
-
-async def put(self, path: str, body: Any = None, **more) -> Answer:
-        return await self.ask("PUT", path, body, **more)
-
-    async def patch(self, path: str, body: Any = None, **more) -> Answer:
-        return await self.ask("PATCH", path, body, **more)
-
-    async def delete(self, path: str, **more) -> Answer:
-        return await self.ask("DELETE", path, **more)
-
-    def with_token(self, token: str | None) -> "Caller":
-        return replace(self, token=token)
-
-    def from_elsewhere(self) -> "Caller":
-        return replace(self, address=some_address())
-
-    def at(self, store: Store) -> "Caller":
-        return replace(self, store=store)
-
-
-def system(store: Store) -> Scope:
-    return Scope(store=store, actor=SYSTEM, request_id=str(uuid7()), now=datetime.now(UTC))
-
-
-async def value(store: Store, sql: str, *args: Any) -> Any:
-    with entered(system(store)):
-        return await database.value(sql, *args)
-
-
-async def rows(store: Store, sql: str, *args: Any) -> list[Any]:
-    with entered(system(store)):
-        return await database.rows(sql, *args)
-
-
-async def execute(store: Store, sql: str, *args: Any) -> int:
-    with entered(system(store)):
-        return await database.execute(sql, *args)
-
-
-@dataclass(frozen=True)
-class Made:
-    """A row that was put into the store."""
-
-    number: int
-    id: str
-
-
 async def put(store: Store, table: str, **columns: Any) -> Made:
     """Put a row into a table of the store and name it."""
     columns = {"tenant_id": store.id, "public_id": uuid7()} | columns
@@ -250,18 +129,16 @@ async def add_product(store: Store, **columns: Any) -> Made:
 async def add_category(store: Store, **columns: Any) -> Made:
     made = await put(store, "categories", **{"name": f"Categoria {next(_counter)}"} | columns)
     parent = columns.get("parent_id")
-    path = await value(store, "select id_path from categories where id = $1", parent) if parent else ""
-    await execute(
-        store,
-        "update categories set id_path = $2 where id = $1",
-        made.number,
-        f"{path}/{made.number}".lstrip("/"),
-    )
+    above = await value(store, "select id_path from categories where id = $1", parent) if parent else ""
+    path = f"{above}/{made.number}".lstrip("/")
+    await execute(store, "update categories set id_path = $2 where id = $1", made.number, path)
     return made
 
 
-async def add_order(store: Store, user: Made | None = None, product: Made | None = None, **columns: Any) -> Made:
-    """Put an order of two units of the product into the store, their stock reserved as a placed order's is."""
+async def add_order(
+    store: Store, user: Made | None = None, product: Made | None = None, **columns: Any
+) -> Made:
+    """Put an order of two units of the product into the store, their stock held as a placed order's is."""
     product = product or await add_product(store)
     holds = _HOLDS.get(columns.get("status", "O"), "N")
     order: dict[str, Any] = {
@@ -269,10 +146,12 @@ async def add_order(store: Store, user: Made | None = None, product: Made | None
         "firstname": "Ana",
         "lastname": "Souza",
         "stock_state": holds,
+        "subtotal_cents": 3_980,
+        "total_cents": 3_980,
     }
     if user is not None:
         order["user_id"] = user.number
-    made = await put(store, "orders", **order | {"subtotal_cents": 3_980, "total_cents": 3_980} | columns)
+    made = await put(store, "orders", **order | columns)
     await put(
         store,
         "order_lines",
@@ -290,14 +169,7 @@ async def add_order(store: Store, user: Made | None = None, product: Made | None
 
 
 async def signed_in(store: Store, user: Person) -> SignedIn:
-    scope = Scope(
-        store=store,
-        actor=ANONYMOUS,
-        request_id=str(uuid7()),
-        now=datetime.now(UTC),
-        family="current",
-        client_ip=some_address(),
-    )
+    scope = replace(system(store), actor=ANONYMOUS, family="current", client_ip=some_address())
     with entered(scope):
         return await login(scope, user.email, user.password)
 

@@ -166,7 +166,7 @@ async def test_sessions_are_listed_and_ended_one_by_one(caller) -> None:
 async def test_a_session_remembers_the_device_it_was_opened_on(visitor: Caller) -> None:
     user = await kit.add_user(visitor.store)
     tokens = await visitor.post(
-        LOGIN, {"email": email, "password": PASSWORD}, headers={"User-Agent": "Painel/2.0 ☃"}
+        LOGIN, {"email": user.email, "password": PASSWORD}, headers={"User-Agent": "Painel/2.0 ☃"}
     )
     signed_in = visitor.with_token(tokens.body["access_token"])
     session = (await signed_in.get("/api/v1/auth/sessions")).body["sessions"][0]

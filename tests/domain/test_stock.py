@@ -8,7 +8,7 @@ import random
 import pytest
 
 from domain.catalog import stock
-from domain.catalog.products import update_product
+from domain.catalog.products import bulk_upsert_products, update_product
 from domain.catalog.stock import Figures
 from domain.orders.lifecycle import move
 from kernel.errors import RuleViolation
@@ -129,6 +129,21 @@ async def test_all_products_change_or_none(shop):
         async with transaction(shop.scope):
             await stock.change(shop.scope, {one: Figures(reserved=1), other: Figures(reserved=1)})
     assert await shop.figures(one) == (5, 0)
+
+
+async def test_many_products_are_locked_in_one_order_whatever_order_they_come_in(shop):
+    made = await bulk_upsert_products(
+        shop.scope, [{"name": f"p{number}", "price_cents": 1, "stock": 1_000} for number in range(120)]
+    )
+    products = [row.id for row in made]
+
+    async def take(turn):
+        mine = products if turn % 2 else products[::-1]
+        async with transaction(shop.scope):
+            await stock.change(shop.scope, {product: Figures(reserved=1) for product in mine})
+
+    await asyncio.gather(*(take(turn) for turn in range(40)))
+    assert await shop.value("SELECT array_agg(DISTINCT reserved) FROM products WHERE tenant_id = $1") == [40]
 
 
 async def test_another_stores_product_is_never_touched(shop, other_shop):
