@@ -12,14 +12,14 @@ from kernel.scope import ActorKind, Scope
 class Access:
     """Say which callers may pass; what isn't named may not.
 
-    Administrators need any one of `privileges` (none named and `admin`: every administrator). An app needs `app_scope`, a
-    storefront key `storefront`; without a name they are refused. `vendor` and `customer` let these users pass: which rows they see
+    Administrators need any one of `privileges` (none named and `admin`: every administrator). An app needs `app_scope` (any one of
+    several), a storefront key `storefront`; without a name they are refused. `vendor` and `customer` let these users pass: which rows they see
     is the reader's business. `anonymous` lets everybody pass. `user_only` marks what takes user tokens alone (account and app
     administration) and refuses to stand beside a scope. The system always passes.
     """
 
     privileges: tuple[str, ...] = ()
-    app_scope: str | None = None
+    app_scope: str | tuple[str, ...] | None = None
     storefront: str | None = None
     vendor: bool = False
     customer: bool = False
@@ -65,7 +65,7 @@ class Access:
             if self.customer:
                 callers.append("customers")
             if self.app_scope:
-                callers.append(f"apps with `{self.app_scope}`")
+                callers.append("apps with " + " or ".join(f"`{name}`" for name in _each(self.app_scope)))
             if self.storefront:
                 callers.append(f"storefront keys with `{self.storefront}`")
         text = "; ".join(callers) or "the system only"
@@ -85,11 +85,15 @@ class Access:
                 return None
             return InsufficientPrivileges(*self.privileges)
         if kind is ActorKind.APP or kind is ActorKind.STOREFRONT:
-            needed = self.app_scope if kind is ActorKind.APP else self.storefront
-            if needed is None:
+            needed = _each(self.app_scope if kind is ActorKind.APP else self.storefront)
+            if not needed:
                 return Forbidden("insufficient permissions")
-            return None if needed in actor.scopes else MissingScope(needed)
+            return None if any(name in actor.scopes for name in needed) else MissingScope(needed[0])
         if kind is ActorKind.ANONYMOUS:
             return Unauthenticated("missing authorization header")
         passes = self.vendor if kind is ActorKind.VENDOR else self.customer
         return None if passes else Forbidden("insufficient permissions")
+
+
+def _each(scopes: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    return () if scopes is None else (scopes,) if isinstance(scopes, str) else scopes

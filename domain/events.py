@@ -148,31 +148,35 @@ def order(facts: OrderFacts, *, previous_status: str | None = None) -> dict[str,
         "status": facts.status,
         "total_cents": facts.total_cents,
         "currency": facts.currency,
-        "customer": {
-            "id": str(facts.customer.id) if facts.customer.id else None,
-            "name": facts.customer.name,
-            "email": facts.customer.email,
-        },
-        "items": [
-            {
-                "product_id": str(item.product_id) if item.product_id else None,
-                "name": item.name,
-                "quantity": item.quantity,
-                "price_cents": item.price_cents,
-            }
-            for item in facts.items
-        ],
+        "customer": _customer(facts.customer),
+        "items": _items(facts.items),
         "created_at": rfc3339(facts.created_at),
         "previous_status": previous_status,
         "tracking_code": facts.tracking_code,
     }
 
 
+def _customer(customer: Customer) -> dict[str, Any]:
+    public_id = str(customer.id) if customer.id else None
+    return {"id": public_id, "name": customer.name, "email": customer.email}
+
+
+def _items(items: Iterable[Item]) -> list[dict[str, Any]]:
+    return [
+        {
+            "product_id": str(item.product_id) if item.product_id else None,
+            "name": item.name,
+            "quantity": item.quantity,
+            "price_cents": item.price_cents,
+        }
+        for item in items
+    ]
+
+
 _ORDER_FACTS = """
 SELECT o.public_id, o.status, o.total_cents, o.currency, o.created_at, o.tracking_code,
     u.public_id AS customer_id,
-    coalesce(nullif(trim(o.firstname || ' ' || o.lastname), ''), u.name, '') AS customer_name,
-    coalesce(nullif(o.email, ''), u.email, '') AS customer_email,
+    btrim(o.firstname || ' ' || o.lastname) AS customer_name, o.email AS customer_email,
     l.product_ids, l.names, l.quantities, l.prices
 FROM orders o
 LEFT JOIN users u ON u.tenant_id = o.tenant_id AND u.id = o.user_id
@@ -343,3 +347,38 @@ async def user_registered(
     """Write `user.registered`; every new user fires it, however made."""
     data = user(public_id, name, email, user_type, created_at)
     await record(scope, USER_REGISTERED, USER, public_id, data)
+
+
+# --- Carts -----------------------------------------------------------------------------------------------------------------
+
+
+def cart(
+    public_id: UUID,
+    customer: Customer | None,
+    items: Iterable[Item],
+    total_cents: int,
+    currency: str,
+    updated_at: datetime,
+) -> dict[str, Any]:
+    """Build the data of `cart.updated`; a cart may have no customer yet."""
+    return {
+        "id": str(public_id),
+        "customer": _customer(customer) if customer else None,
+        "items": _items(items),
+        "total_cents": total_cents,
+        "currency": currency,
+        "updated_at": rfc3339(updated_at),
+    }
+
+
+def checkout(cart_id: UUID, facts: OrderFacts, completed_at: datetime) -> dict[str, Any]:
+    """Build the data of `checkout.completed` from the order that the cart became."""
+    return {
+        "cart_id": str(cart_id),
+        "order_id": str(facts.id),
+        "total_cents": facts.total_cents,
+        "currency": facts.currency,
+        "customer": _customer(facts.customer),
+        "items": _items(facts.items),
+        "completed_at": rfc3339(completed_at),
+    }

@@ -15,16 +15,12 @@ from kernel.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Describe one setting: in which section people look for it, what it is until set, how a value is read, what it does.
-
-    `secret` values are stored encrypted and shown masked.
-    """
+    """Describe one setting: in which section people look for it, what it is until set, how a value is read, what it does."""
 
     section: str
     default: Any
     read: Reader
     description: str
-    secret: bool = False
 
 
 STORE_SETTINGS: Mapping[str, Setting] = {

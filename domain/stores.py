@@ -224,16 +224,14 @@ async def update_store(scope: Scope, given: Given) -> None:
 
 
 async def update_settings(scope: Scope, given: Mapping[str, Any]) -> None:
-    """Set settings by name; a value that equals the default is forgotten, a secret sent back masked stays as it is.
+    """Set settings by name; a value that equals the default is forgotten.
 
     Raises ValidationFailed naming settings there are not, and values a setting can't have.
     """
     checked = _checked(given)
     async with transaction(scope):
         stored: dict[str, Any] = orjson.loads(await value(_SETTINGS, scope.store.id))
-        stored |= {name: _stored(name, new) for name, new in checked.items()}
-        await execute(_SAVE_SETTINGS, scope.store.id, orjson.dumps(_differing(stored)).decode())
-        # Names only: values may be secret.
+        await execute(_SAVE_SETTINGS, scope.store.id, orjson.dumps(_differing(stored | checked)).decode())
         await audit.record(
             scope, "settings.updated", "store", scope.store.public_id, {"names": sorted(checked)}
         )
@@ -263,39 +261,24 @@ async def gateway_secret(scope: Scope) -> str | None:
 
 
 def shown_settings(scope: Scope) -> dict[str, Any]:
-    """Give every setting with its value, secrets masked."""
-    return {
-        name: MASK if known.secret and setting(scope, name) else setting(scope, name)
-        for name, known in STORE_SETTINGS.items()
-    }
+    """Give every setting with its value."""
+    return {name: setting(scope, name) for name in STORE_SETTINGS}
 
 
 def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Read settings; masks of secrets are left out."""
     fields = {name: Field(name, known.read, code="setting_invalid") for name, known in STORE_SETTINGS.items()}
-    wanted = {
-        name: new
-        for name, new in given.items()
-        if not (new == MASK and name in STORE_SETTINGS and STORE_SETTINGS[name].secret)
-    }
-    columns, wrong = check_fields(fields, wanted)
+    columns, wrong = check_fields(fields, given)
     wrong |= {
         name: ("setting_unknown", f"there is no setting {shown(name)}")
-        for name in wanted
+        for name in given
         if name not in fields
     }
     refuse_wrong(wrong)
     return columns
 
 
-def _stored(name: str, new: object) -> object:
-    """Give a value as it is kept: secrets sealed, as text that JSON can hold."""
-    if not STORE_SETTINGS[name].secret or not new:
-        return new
-    return encrypt(f"setting:{name}", str(new).encode()).hex()
-
-
 def _differing(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what is as it would be anyway; a setting of a later version is kept."""
     return {
         name: new
         for name, new in settings.items()

@@ -20,12 +20,12 @@ _PLACE = re.compile(r"\{(company|user)\}")
 class Rows:
     """Decide which rows a caller sees; an instance is an `Entity.visible`.
 
-    `admin` are the privileges of which an administrator needs any. `app` and `storefront` name the scope needed;
+    `admin` are the privileges of which an administrator needs any. `app` and `storefront` name the scope needed (of several for `app`, any);
     `storefront_rows` narrows what a key sees.
     """
 
     admin: tuple[str, ...] = ()
-    app: str | None = None
+    app: str | tuple[str, ...] | None = None
     vendor: str | None = None
     customer: str | None = None
     storefront: str | None = None

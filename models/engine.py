@@ -1,7 +1,8 @@
 """Give Tortoise our pool, our transactions and our errors: the backend it finds by `"engine": "models.engine"`.
 
 Tortoise's own transaction loses its connection when it is cancelled during BEGIN, and its pool is asyncpg's. Here both are
-ours, and the ORM takes part in whatever transaction `models.database` has opened, and the other way round.
+ours. The one client looks for the task's open transaction at every statement, so the ORM takes part in whatever
+`models.database` has opened, and the other way round, and Tortoise needs no second client to tell it of a transaction.
 """
 
 from __future__ import annotations
@@ -12,20 +13,19 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import asyncpg
-from tortoise.backends.asyncpg.client import AsyncpgDBClient, TransactionWrapper
+from tortoise.backends.asyncpg.client import AsyncpgDBClient
 from tortoise.backends.base.client import TransactionContext
-from tortoise.connection import ConnectionToken, get_connections
-from tortoise.exceptions import OperationalError, TransactionManagementError
+from tortoise.exceptions import OperationalError
 
 from models.failures import translation_of
 from models.pool import DatabaseSettings, StoreConnection, StorePool, open_pool, store_of_task
-from models.transactions import Transaction, enter, leave
+from models.transactions import Transaction, enter, leave, open_transaction
 
 T = TypeVar("T")
 
 
 class StoreClient(AsyncpgDBClient):
-    """Run Tortoise's statements on connections bound to the store in scope."""
+    """Run Tortoise's statements in the open transaction, else on connections bound to the store in scope."""
 
     def __init__(self, settings: DatabaseSettings, role: str | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -52,11 +52,23 @@ class StoreClient(AsyncpgDBClient):
         return self._pool
 
     def acquire_connection(self) -> Any:
-        """Lend a connection for one statement."""
-        return _Lent(self)
+        """Reserve the open transaction's connection, or lend one, for one statement."""
+        transaction = open_transaction()
+        return _Lent(self) if transaction is None else _Reserved(transaction)
 
     def _in_transaction(self) -> TransactionContext:
-        return OpenTransaction(self)
+        transaction = open_transaction()
+        return OpenTransaction(self) if transaction is None else _Savepoint(self, transaction)
+
+    async def execute_many(self, query: str, values: list[Any]) -> None:
+        """Run one statement for each row of values; all of them or none."""
+
+        # Not as in the parent, whose own transaction can't nest in ours: asyncpg sends them between two synchronisation points.
+        async def work() -> None:
+            async with self.acquire_connection() as connection:
+                await connection.executemany(query, values)
+
+        await _with_our_errors(work)
 
     async def _translate_exceptions(self, func: Any, *args: Any, **kwargs: Any) -> Any:
         return await _with_our_errors(lambda: func(self, *args, **kwargs))
@@ -79,32 +91,6 @@ class _Lent:
         await self._pool.give_back(self._connection)
 
 
-class TransactionClient(TransactionWrapper):
-    """Run Tortoise's statements in an open transaction."""
-
-    def __init__(self, client: StoreClient, transaction: Transaction) -> None:
-        self._parent = client
-        self.log = client.log
-        self.connection_name = client.connection_name
-        self.ours = transaction
-        self._finalized = False
-
-    def acquire_connection(self) -> Any:
-        """Reserve the transaction's connection for one statement."""
-        return _Reserved(self.ours)
-
-    def _in_transaction(self) -> TransactionContext:
-        return _Savepoint(self)
-
-    async def _translate_exceptions(self, func: Any, *args: Any, **kwargs: Any) -> Any:
-        return await _with_our_errors(lambda: func(self, *args, **kwargs))
-
-    def _not_by_hand(self, *_: object) -> Any:
-        raise TransactionManagementError("a transaction ends where its `async with` ends")
-
-    begin = savepoint = commit = rollback = release_savepoint = savepoint_rollback = _not_by_hand
-
-
 class _Reserved:
     """Hold the transaction's connection for one statement."""
 
@@ -121,33 +107,28 @@ class _Reserved:
 
 
 class OpenTransaction(TransactionContext):
-    """Begin a transaction for the store in scope, show it to Tortoise and to `models.database`, and end it."""
+    """Begin a transaction for the store in scope and end it."""
 
-    __slots__ = ("_client", "_ours", "_pool", "_theirs", "_transaction")
+    __slots__ = ("_client", "_pool", "_token", "_transaction")
 
     def __init__(self, client: StoreClient, pool: StorePool | None = None) -> None:
         self._client = client
         self._pool = pool
-        self._ours: Token[Transaction | None]
-        self._theirs: ConnectionToken
         self._transaction: Transaction
+        self._token: Token[Transaction | None]
 
-    async def __aenter__(self) -> TransactionClient:
+    async def __aenter__(self) -> StoreClient:  # type: ignore[override]  # Tortoise's own transactional client is another class
         transaction = Transaction(self._pool or await self._client.pool(), store_of_task())
         await _with_our_errors(transaction.begin)
         # From here to the return nothing awaits, so no cancellation can come between.
         self._transaction = transaction
-        client = TransactionClient(self._client, transaction)
-        self._ours = enter(transaction)
-        self._theirs = get_connections().set(self._client.connection_name, client)
-        return client
+        self._token = enter(transaction)
+        return self._client
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # Left first: what runs after the commit is outside of the transaction.
-        get_connections().reset(self._theirs)
-        leave(self._ours)
+        leave(self._token)  # first: what runs after the commit is outside of the transaction
         try:
             await self._transaction.end(commit=kind is None)
         except Exception:
@@ -161,11 +142,11 @@ class _Savepoint(TransactionContext):
 
     __slots__ = ("_client", "_savepoint")
 
-    def __init__(self, client: TransactionClient) -> None:
+    def __init__(self, client: StoreClient, transaction: Transaction) -> None:
         self._client = client
-        self._savepoint = client.ours.savepoint()
+        self._savepoint = transaction.savepoint()
 
-    async def __aenter__(self) -> TransactionClient:
+    async def __aenter__(self) -> StoreClient:  # type: ignore[override]
         await self._savepoint.__aenter__()
         return self._client
 

@@ -63,6 +63,9 @@ _TRY_AGAIN: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
             asyncpg.OperatorInterventionError,  # AdminShutdown, CrashShutdown, CannotConnectNow, IdleSessionTimeout
             asyncpg.InsufficientResourcesError,  # TooManyConnections, DiskFull, OutOfMemory
             asyncpg.ReadOnlySQLTransactionError,  # a failover left us at the replica
+            # A migration changed the table since the statement was prepared; asyncpg tries again itself except in a transaction.
+            asyncpg.InvalidCachedStatementError,
+            asyncpg.OutdatedSchemaCacheError,
             asyncpg.InternalClientError,  # the protocol lost its place: seen when a backend is killed in mid-answer
             OSError,
         ),

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,7 +24,7 @@ from typing import Any
 
 import asyncpg
 from asyncpg.connection import Connection
-from asyncpg.pool import Pool, PoolConnectionHolder, PoolConnectionProxy
+from asyncpg.pool import Pool, PoolConnectionHolder, PoolConnectionProxy, _PoolConnectionHolderQueue
 
 from kernel.scope import current_scope
 
@@ -166,6 +167,38 @@ def store_of_task() -> int:
     return NO_STORE if scope is None else scope.store.id
 
 
+class _Line(_PoolConnectionHolderQueue):  # type: ignore[misc]  # asyncpg is not typed
+    """Keep the free places of a pool, and give one that comes back to whoever has waited longest.
+
+    asyncio's queue wakes the one who waits, but lets anybody who comes by in the meantime take the place: a task that runs one
+    statement after the other would always be first.
+    """
+
+    def __init__(self, maxsize: int) -> None:
+        super().__init__(maxsize=maxsize)
+        self.waiting: deque[asyncio.Future[PoolConnectionHolder]] = deque()
+
+    def put_nowait(self, holder: PoolConnectionHolder) -> None:
+        """Take a place back."""
+        while self.waiting:
+            first = self.waiting.popleft()
+            if not first.done():
+                first.set_result(holder)
+                return
+        self._queue.append(holder)
+
+    async def get(self) -> PoolConnectionHolder:
+        """Wait for a place behind all who wait already."""
+        mine: asyncio.Future[PoolConnectionHolder] = asyncio.get_running_loop().create_future()
+        self.waiting.append(mine)
+        try:
+            return await mine
+        except BaseException:
+            if mine.done() and not mine.cancelled():
+                self.put_nowait(mine.result())  # it came together with the cancellation
+            raise
+
+
 class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
     """A pool whose connections are bound to a store when they are handed out."""
 
@@ -183,7 +216,7 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         """
         if self._closing or self._closed:
             raise asyncpg.InterfaceError("pool is closing")
-        holder = self._idle_holder(store) or await self._wait_for_holder()
+        holder = self._free_holder(store) or await self._wait_for_holder()
         try:
             connection: StoreConnection | None = holder._con
             if connection is None or connection.is_closed() or holder._generation != self._generation:
@@ -220,24 +253,35 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         # The borrower may be cancelled: the settling goes on without it.
         await asyncio.shield(task)
 
-    def _idle_holder(self, store: int) -> PoolConnectionHolder | None:
-        """Take an idle connection, best one that is bound to the store, next best the one used last."""
-        waiting: list[PoolConnectionHolder] = self._queue._queue
+    async def _initialize(self) -> None:
+        await super()._initialize()
+        line = _Line(self._maxsize)
+        line._queue = self._queue._queue  # type: ignore[has-type]  # asyncpg's slots
+        self._queue = line  # type: ignore[misc]
+
+    def _free_holder(self, store: int) -> PoolConnectionHolder | None:
+        """Take an idle connection, best one that is bound to the store, next best the one used last, else a place for a new one.
+
+        While others wait nothing is free: what comes back is handed to them.
+        """
+        free: list[PoolConnectionHolder] = self._queue._queue
+        if not free:
+            return None
         chosen = -1
-        for index in range(len(waiting) - 1, -1, -1):
-            connection = waiting[index]._con
+        for index in range(len(free) - 1, -1, -1):
+            connection = free[index]._con
             if connection is None or connection.is_closed():
                 continue
             if connection.store == store:
-                return waiting.pop(index)
+                return free.pop(index)
             if chosen < 0:
                 chosen = index
-        # Rather a new connection than the wait for another: an index of -1 is a holder not connected yet.
-        return waiting.pop(chosen) if waiting else None
+        return free.pop(chosen)
 
     async def _wait_for_holder(self) -> PoolConnectionHolder:
         async with asyncio.timeout(self._acquire_seconds):
-            return await self._queue.get()
+            holder: PoolConnectionHolder = await self._queue.get()
+            return holder
 
     @staticmethod
     def _is_at_rest(connection: StoreConnection) -> bool:

@@ -89,9 +89,14 @@ class Transaction:
 
     async def end(self, *, commit: bool) -> None:
         """Commit or roll back and give the connection back, even when cancelled; then run what waited for the commit."""
-        # A commit that is cut off may have happened or not, and what waits for it would not be told: so it is not cut off.
+        # A commit that is cut off may have happened or not. When something waits for it, it is not cut off; nor is the wait for a
+        # task of ours that still uses the connection, or the connection would not come back. A task of its own costs 10 µs.
         try:
-            await _uninterrupted(self._finish(commit))
+            if self._lock.locked() or (commit and self._callbacks):
+                await _uninterrupted(self._finish(commit))
+            else:
+                with translated():
+                    await self._finish(commit)
         finally:
             if self._is_committed:
                 await _run_all(self._callbacks)

@@ -6,6 +6,7 @@ refusals that were raised inside, so that each family writes them in its own for
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -142,26 +143,29 @@ def _raised(errors: list[GraphQLError]) -> BaseException:
     first = errors[0]
     if first.original_error is not None and not isinstance(first.original_error, GraphQLError):
         return first.original_error
-    return _as_validation(first)
+    return _wrong_variables(errors)
 
 
-def _as_validation(error: GraphQLError) -> ValidationFailed:
-    """Turn a coercion error into a refusal that names the field: graphql-core's text ends with the reason we gave."""
-    message = error.message
-    field = None
-    if "got invalid value" in message or "Variable" in message:
-        field = _field_named(message)
-        message = message.rsplit("; ", 1)[-1] if "; " in message else message
-    return ValidationFailed(message, field=field)
+# What graphql-core writes of a variable it can't read: which one, where in it, and why.
+_COERCION = re.compile(r"Variable '\$(\w+)' has invalid value(?: at \.([\w.\[\]]+))?: (.*)", re.DOTALL)
+_INDEX = re.compile(r"\[\d+\]")
 
 
-def _field_named(message: str) -> str | None:
-    import re
-
-    found = re.search(r"at '\$?([A-Za-z0-9_.\[\]]+)'", message) or re.search(
-        r"Variable '\$([A-Za-z0-9_]+)'", message
-    )
-    return re.sub(r"\[\d+\]", "", found.group(1)).rsplit(".", 1)[-1] if found else None
+def _wrong_variables(errors: list[GraphQLError]) -> ValidationFailed:
+    """Turn coercion errors into one refusal that names every wrong field, by its place in the variable."""
+    fields: dict[str, str] = {}
+    reasons: list[str] = []
+    for error in errors:
+        found = _COERCION.fullmatch(error.message)
+        if found is None:
+            continue
+        variable, place, reason = found.groups()
+        name = _INDEX.sub("", place or variable)
+        fields.setdefault(name, "invalid")
+        # A letter's reason names the field itself.
+        last = name.rpartition(".")[2]
+        reasons.append(reason if place is None or reason.startswith(f"{last} is") else f"{name}: {reason}")
+    return ValidationFailed("; ".join(reasons) or errors[0].message, fields=fields)
 
 
 @lru_cache(maxsize=1)

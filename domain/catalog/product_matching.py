@@ -116,14 +116,15 @@ async def _settle_vendors(
         return
     named = [draft.given["vendor"] for draft in drafts if draft.given.get("vendor") is not None]
     found = await look_up(scope, VENDOR, named) if named else {}
+    first = await value(_FIRST_VENDOR, scope.store.id) if scope.family == "legacy" else None
     for draft, subject in zip(drafts, subjects, strict=True):
         if "vendor" in draft.given:
             vendor = draft.given["vendor"]
             if vendor is not None and vendor not in found:
                 draft.wrong["vendor"] = (NOT_FOUND, missing_text(VENDOR, [vendor]))
             draft.columns["vendor_id"] = found.get(vendor)
-        elif subject is None and scope.family == "legacy":
-            draft.columns["vendor_id"] = await value(_FIRST_VENDOR, scope.store.id)
+        elif subject is None and first is not None:
+            draft.columns["vendor_id"] = first
 
 
 def _refuse_taken_skus(

@@ -30,10 +30,16 @@ from models.database import UniqueViolation, rows, transaction
 
 MAX_ROWS = 500
 
+# In the order of the ids, as orders lock products too.
 _HIDE = """
-UPDATE products SET deleted_at = $3, updated_at = $3
-WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND deleted_at IS NULL AND ($4::bigint IS NULL OR vendor_id = $4)
-RETURNING id, public_id
+WITH locked AS (
+    SELECT id FROM products
+    WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND deleted_at IS NULL AND ($4::bigint IS NULL OR vendor_id = $4)
+    ORDER BY id FOR NO KEY UPDATE
+)
+UPDATE products p SET deleted_at = $3, updated_at = $3 FROM locked
+WHERE p.tenant_id = $1 AND p.id = locked.id
+RETURNING p.id, p.public_id
 """
 
 
@@ -105,7 +111,7 @@ async def delete_products(scope: Scope, products: Iterable[object]) -> tuple[lis
     only = scope.actor.company_id if scope.actor.kind is ActorKind.VENDOR else None
     async with transaction(scope):
         ids = await look_up(scope, PRODUCT, wanted)
-        hidden = await rows(_HIDE, scope.store.id, sorted(set(ids.values())), scope.now, only)
+        hidden = await rows(_HIDE, scope.store.id, list(ids.values()), scope.now, only)
         public_ids: dict[int, UUID] = {row["id"]: row["public_id"] for row in hidden}
         await events.products_deleted(scope, public_ids.values())
     deleted = [reference for reference in wanted if ids.get(reference) in public_ids]

@@ -185,7 +185,7 @@ CATEGORIES = Entity(
     alive="t.deleted_at IS NULL",
     visible=Rows(
         admin=("view_catalog", "view_products"),
-        app="read_categories",
+        app=("read_categories", "read_products"),
         vendor="t.status <> 'D'",
         customer="t.status = 'A'",
         storefront=SHOPPER,

@@ -11,7 +11,7 @@ VENDORS = Entity(
     alive="t.deleted_at IS NULL",
     visible=Rows(
         admin=("view_marketplace", "view_products", "view_orders"),
-        app="read_products",
+        app=("read_products", "read_orders"),
         vendor="t.id = {company}",
         customer="t.status = 'A'",
         storefront="storefront:read",

@@ -137,12 +137,17 @@ async def _parties(scope: Scope, held: LockedOrder, changes: Given) -> Parties:
 
 
 def _references(parties: Parties, changes: Given) -> dict[str, Any]:
+    """Give the columns of what is referred to; with another buyer come its name and addresses, unless they are given too."""
     found = {
         "user": ("user_id", parties.buyer),
         "payment_method": ("payment_method_id", parties.payment),
         "shipping_method": ("shipping_method_id", parties.shipping),
     }
-    return {column: party.id if party else None for name, (column, party) in found.items() if name in changes}
+    columns = {
+        column: party.id if party else None for name, (column, party) in found.items() if name in changes
+    }
+    contact = {} if parties.buyer is None else parties.buyer.contact
+    return columns | {name: told for name, told in contact.items() if name not in changes}
 
 
 async def _reprice(scope: Scope, held: LockedOrder, parties: Parties, changes: Given) -> dict[str, Any]:

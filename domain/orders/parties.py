@@ -40,9 +40,14 @@ class Buyer:
     phone: str
 
     @property
-    def name(self) -> str:
-        """Give both parts of the name."""
-        return f"{self.firstname} {self.lastname}".strip()
+    def contact(self) -> dict[str, str]:
+        """Give what an order copies of its buyer."""
+        return {
+            "email": self.email,
+            "firstname": self.firstname,
+            "lastname": self.lastname,
+            "phone": self.phone,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,12 @@ An order's status letter is another matter: the gateway's mapping or a person mo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from domain import events
+from domain.fields import Field, read_fields, short_text, whole
 from domain.orders.locked import LockedOrder, lock_order
 from kernel.errors import ValidationFailed
 from kernel.ids import uuid7
@@ -18,6 +20,11 @@ from models.database import execute, transaction, value
 
 UNPAID, PAID = "unpaid", "paid"
 PARTIALLY_REFUNDED, REFUNDED, CHARGEBACK = "partially_refunded", "refunded", "chargeback"
+
+_PAYMENT_FIELDS: Mapping[str, Field] = {
+    "kind": Field("kind", short_text),
+    "installments": Field("installments", whole(0, 1_000)),
+}
 
 _INSERT = """
 INSERT INTO payments (tenant_id, public_id, order_id, sequence, kind, installments, amount_cents, created_at)
@@ -69,9 +76,10 @@ async def record_payment(
 ) -> Settled:
     """Record money received for an order, in cents, and tell of the change; the order's status letter stays.
 
-    Raises NotFound for the order and ValidationFailed for an amount that is no amount.
+    Raises NotFound for the order and ValidationFailed for what is no amount, kind or number of installments.
     """
     _check_amount(amount_cents)
+    read_fields(_PAYMENT_FIELDS, {"kind": kind, "installments": installments})
     async with transaction(scope):
         held = await lock_order(scope, order)
         payment_id: int = await value(

@@ -25,7 +25,7 @@ from domain.orders.lines import (
     shared_vendor,
     tracked_units,
 )
-from domain.orders.parties import Parties, WayToPay, find_parties, refuse_unavailable
+from domain.orders.parties import Buyer, Parties, WayToPay, find_parties, refuse_unavailable
 from domain.orders.payments import payment_status
 from domain.orders.totals import Totals, add_up
 from domain.orders.transitions import COMPLETE, HOLDS, OPEN, PROCESSED, check_letter
@@ -165,10 +165,7 @@ def _compose(
         "payment_method_id": parties.payment.id if parties.payment else None,
         "shipping_method_id": parties.shipping.id if parties.shipping else None,
         "tracking_code": draft.tracking_code or None,
-        "email": draft.email or (buyer.email if buyer else ""),
-        "firstname": draft.firstname or (buyer.firstname if buyer else ""),
-        "lastname": draft.lastname or (buyer.lastname if buyer else ""),
-        "phone": draft.phone or (buyer.phone if buyer else ""),
+        **_contact(draft, buyer),
         "notes": draft.notes,
         "details": draft.details,
         "ip_address": draft.ip_address or scope.client_ip,
@@ -178,6 +175,13 @@ def _compose(
         "updated_at": created_at,
     }
     return columns, received
+
+
+def _contact(draft: Draft, buyer: Buyer | None) -> dict[str, str]:
+    """Give the buyer's name and addresses: as the draft says, else as the account does."""
+    given = {name: getattr(draft, name) for name in ("email", "firstname", "lastname", "phone")}
+    known = buyer.contact if buyer is not None else {}
+    return {name: told or known.get(name, "") for name, told in given.items()}
 
 
 def _totals(scope: Scope, draft: Draft, parties: Parties, lines: Sequence[PricedLine]) -> Totals:

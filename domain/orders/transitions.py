@@ -82,7 +82,7 @@ class Step:
 
 def allowed_from(status: str, *, by_vendor: bool = False) -> tuple[str, ...]:
     """List the letters an order with this one may go to."""
-    onward = TRANSITIONS[status]
+    onward = TRANSITIONS.get(status, ())
     if by_vendor and status not in VENDOR_CANCELS_FROM:
         return tuple(letter for letter in onward if letter != CANCELLED)
     return onward

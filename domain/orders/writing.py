@@ -9,9 +9,10 @@ from typing import Any
 import orjson
 
 from domain.orders.lines import PricedLine
+from kernel.errors import Conflict
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import value
+from models.database import ReferenceViolation, value
 
 # One statement: foreign keys are checked when it ends, so what hangs on the order may refer to it already.
 _INSERT = """
@@ -81,7 +82,23 @@ async def insert(
     addresses: Mapping[str, Mapping[str, str]],
     payment: Received | None,
 ) -> int:
-    """Write an order in one statement and give its id; `order` holds every column, `addresses` are keyed by kind."""
+    """Write an order in one statement and give its id; `order` holds every column, `addresses` are keyed by kind.
+
+    Raises Conflict when a user that the order refers to was erased since it was read.
+    """
+    try:
+        return await _insert(scope, order, lines, addresses, payment)
+    except ReferenceViolation as error:
+        raise Conflict("what the order refers to was removed meanwhile; try again") from error
+
+
+async def _insert(
+    scope: Scope,
+    order: Mapping[str, Any],
+    lines: Sequence[PricedLine],
+    addresses: Mapping[str, Mapping[str, str]],
+    payment: Received | None,
+) -> int:
     actor = scope.actor
     order_id: int = await value(
         _INSERT,

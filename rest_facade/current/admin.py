@@ -1,7 +1,8 @@
 """Be the administrative routes over the shop's records, `/api/v1/admin` (decisions section 6).
 
-Each collection is described by what it is called, how it is listed and what a body may hold; the handlers serve them all. Whom a
-route lets in is said by the root field that its operation asks for, and asked before a body is read.
+Lists are `{<collection>: [...], total, page, per_page}`, single records come bare, creation answers 201 and a deletion 204 without
+a body. Each collection is described by what it is called, how it is listed and what a body may hold; the handlers serve them all.
+Whom a route lets in, administrators and apps alike, is said by the root field of its operation, and asked before a body is read.
 """
 
 from __future__ import annotations

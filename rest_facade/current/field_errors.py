@@ -6,7 +6,6 @@ Two sources say what is wrong: the shop, which has codes of its own, and the coe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TypeAlias
 
@@ -17,24 +16,11 @@ Codes: TypeAlias = Mapping[str, str]
 
 NO_CODE = "invalid"
 REQUIRED = "required"
-INPUT = "input"
-
-# GraphQL names the place below the variable: `Variable '$input' has invalid value at .images[0].url: …`.
-_PLACE = re.compile(r"Variable '\$input' has invalid value at \.([A-Za-z0-9_.\[\]]+):")
-_INDEX = re.compile(r"\[\d+\]")
-
-
 def translated(refusal: ValidationFailed, codes: Codes) -> ValidationFailed:
     """Give the refusal in the contract's words; one that names no field stays as it is."""
     if isinstance(refusal, MalformedRequest) or not refusal.fields:
         return refusal
     fields = {
-        name: codes.get(name, code) if code == NO_CODE else code for name, code in _named(refusal).items()
+        name: codes.get(name, code) if code == NO_CODE else code for name, code in refusal.fields.items()
     }
     return ValidationFailed(refusal.message, fields=fields, details=refusal.details)
-
-
-def _named(refusal: ValidationFailed) -> Mapping[str, str]:
-    """Give the fields with their codes; of a value GraphQL can't coerce, the place within the body."""
-    found = _PLACE.match(refusal.message) if INPUT in refusal.fields else None
-    return {_INDEX.sub("", found.group(1)): NO_CODE} if found else refusal.fields

@@ -80,8 +80,10 @@ class Lists:
             if nested is not None:
                 variables |= _below(request, nested, asked.filter)
             data = await execute(scope, operation, variables)
-            if nested is not None and data["parent"] is None:
-                raise NotFound(self.admitted_by.thing)
+            if nested is not None:
+                if data["parent"] is None:
+                    raise NotFound(self.admitted_by.thing)
+                asked.is_keyed = False  # lists below a record are arrays, filtered or not
             rows, total = ([], 0) if asked.matches_nothing else rows_of(data, asked)
             return json_response(envelope(resource, scope, asked, [show(row) for row in rows], total))
 

@@ -46,7 +46,7 @@ def _serve(_: argparse.Namespace) -> None:
     settings = read_settings()
     logging.configure(development=not settings.is_production)
     around = _Around()
-    main.run(settings, beside=around.beside, on_ready=lambda addresses: around.welcome(settings, addresses))
+    main.run(settings, beside=around.beside, on_ready=around.welcome)
 
 
 class _Around:
@@ -81,7 +81,7 @@ class _Around:
             say("There is no store yet: making the demo stores ...")
             self._demo = await making.make(settings, place)
 
-    def welcome(self, settings: Settings, addresses: list[str]) -> None:
+    def welcome(self, addresses: list[str]) -> None:
         """Say where to click."""
         port = urlsplit(addresses[0]).port
         say()
@@ -93,8 +93,6 @@ class _Around:
         elif self._demo_exists:
             say(f"  Demo store           http://demo.localhost:{port}")
             say("  vitrine demo prints new credentials for it.")
-        if settings.is_private_development:
-            say("This is development: only this machine can call (VITRINE_BIND changes that).")
         if not self._is_embedded:
             say("Background work is left to vitrine worker.")
         say("Ctrl-C stops it.")

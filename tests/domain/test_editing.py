@@ -61,6 +61,18 @@ async def test_contact_addresses_and_fields_change_partially(shop):
     assert (kept, new) == ("x", "2")
 
 
+async def test_another_buyer_brings_its_name_unless_one_is_given(shop):
+    order = await shop.order((await shop.product(), 1), firstname="Old", phone="11")
+    user = await shop.customer(firstname="Rui", lastname="Lima", email="rui@example.com", phone="1133334444")
+    await update_order(shop.as_admin(), order.id, {"user": user, "phone": "22"})
+    record = await shop.record("orders", order.id)
+    assert (record["firstname"], record["lastname"]) == ("Rui", "Lima")
+    assert (record["email"], record["phone"]) == ("rui@example.com", "22")
+    await update_order(shop.as_admin(), order.id, {"user": None})
+    record = await shop.record("orders", order.id)
+    assert (record["user_id"], record["firstname"]) == (None, "Rui")
+
+
 async def test_an_address_that_was_not_there_is_added(shop):
     order = await shop.order((await shop.product(), 1))
     await update_order(shop.as_admin(), order.id, {"addresses": {"S": {"city": "Natal"}}})

@@ -77,6 +77,14 @@ async def test_an_amount_out_of_range_is_refused(shop, amount):
         await record_payment(shop.scope, order.id, amount)
 
 
+@pytest.mark.parametrize("given", [{"installments": -1}, {"installments": 2**31}, {"kind": "x" * 256}])
+async def test_what_no_column_holds_is_refused(shop, given):
+    order = await shop.order((await shop.product(), 1))
+    with pytest.raises(ValidationFailed) as refusal:
+        await record_payment(shop.scope, order.id, 1, **given)
+    assert set(refusal.value.fields) == set(given)
+
+
 async def test_another_stores_order_is_not_found(shop, other_shop):
     order = await shop.order((await shop.product(), 1))
     with pytest.raises(NotFound):

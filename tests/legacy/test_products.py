@@ -90,7 +90,9 @@ async def test_a_product_is_created_with_its_defaults(shop):
 async def test_a_field_is_read_back_after_creation_and_after_a_change(shop, name, given, read_back):
     created = await shown(shop, await create(shop, **{name: given}))
     assert created[name] == read_back
-    product = await create(shop)
+    product = str(shop.mug)
+    if name == "seo_name":
+        given = read_back = f"{given}-2"
     answer = await shop.put(f"/api/products/{product}", {name: given})
     assert (answer.status, answer.body) == (200, {"product_id": product})
     assert (await shown(shop, product))[name] == read_back
@@ -410,7 +412,7 @@ async def test_a_negative_amount_is_told_with_the_legacy_name(shop):
 
 
 @pytest.mark.parametrize(
-    ("field", "word"), [("company_id", "vendor"), ("category_ids", "category"), ("main_category", "category")]
+    ("field", "word"), [("company_id", "company_id"), ("category_ids", "category"), ("main_category", "category")]
 )
 async def test_a_record_referred_to_that_is_not_there_is_a_mistake(shop, field, word):
     for reference in (NO_NUMBER, NOBODY):
@@ -467,5 +469,5 @@ async def test_products_tell_of_their_changes_to_the_outbox(shop):
     await shop.put(f"/api/products/{product}", {"price": "1"})
     await shop.delete(f"/api/products/{product}")
     public_id = await shop.value("select public_id from products where id = $1", int(product))
-    told = await shop.rows("select event from outbox_events where subject_id = $1 order by id", public_id)
-    assert [row["event"] for row in told] == ["product.created", "product.updated", "product.deleted"]
+    told = await shop.rows("select name from outbox_events where subject_id = $1 order by id", public_id)
+    assert [row["name"] for row in told] == ["product.created", "product.updated", "product.deleted"]

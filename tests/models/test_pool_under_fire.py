@@ -271,6 +271,37 @@ class TestOnePool:
             pool.lend(7).send(None)
         await pool.give_back(returned.value.value)
 
+    async def test_who_waits_longest_is_first(self, pool):
+        one, two = await pool.lend(1), await pool.lend(1)
+        order: list[str] = []
+
+        async def wait(name: str) -> None:
+            connection = await pool.lend(1)
+            order.append(name)
+            await pool.give_back(connection)
+
+        waiting = []
+        for name in ("first", "cancelled", "second"):
+            waiting.append(asyncio.create_task(wait(name)))
+            await asyncio.sleep(0)
+        waiting[1].cancel()
+        await pool.give_back(one)
+        await wait("third")  # comes by when a place has just come back
+        await asyncio.gather(*waiting, return_exceptions=True)
+        assert order == ["first", "second", "third"]
+        await pool.give_back(two)
+        assert pool._queue.qsize() == 2
+
+    async def test_a_place_that_comes_together_with_the_cancellation_is_not_lost(self, pool):
+        one, two = await pool.lend(1), await pool.lend(1)
+        task = asyncio.create_task(pool.lend(1))
+        await asyncio.sleep(0)
+        await pool.give_back(one)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await pool.give_back(two)
+        assert pool._queue.qsize() == 2
+
     async def test_giving_back_twice_is_harmless(self, pool):
         connection = await pool.lend(1)
         await pool.give_back(connection)

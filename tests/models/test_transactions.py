@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import asyncpg
 import pytest
 from tortoise.exceptions import IntegrityError
 from tortoise.transactions import in_transaction
@@ -354,6 +355,24 @@ class TestErrors:
         with pytest.raises(Unavailable):
             await work()
         assert await names(scope) == []
+
+    async def test_a_table_changed_under_a_transaction_is_unavailable_once(self, scope, database_url):
+        owner = await asyncpg.connect(database_url)
+        await owner.execute("create table changing (a int); grant select on changing to vitrine_app")
+
+        async def read() -> None:
+            async with transaction(scope):
+                await db.rows("select * from changing")
+
+        try:
+            await read()
+            await owner.execute("alter table changing add column b int")
+            with pytest.raises(Unavailable):
+                await read()
+            await read()
+        finally:
+            await owner.execute("drop table changing")
+            await owner.close()
 
     async def test_mistakes_in_sql_stay_what_they_are(self):
         with pytest.raises(Exception, match="does not exist") as mistake:

@@ -24,7 +24,14 @@ PROGRAM = [sys.executable, "-m", "server.cli"]
 # Commands that end by themselves are forked from a process that has imported everything: that saves most of their time.
 _forked = multiprocessing.get_context("forkserver")
 _forked.set_forkserver_preload(
-    ["server.cli", "server.demo.making", "server.commands.findings", "server.worker", "uvloop", "logging.config"]
+    [
+        "server.cli",
+        "server.demo.making",
+        "server.commands.findings",
+        "server.worker",
+        "uvloop",
+        "logging.config",
+    ]
 )
 
 
@@ -78,7 +85,9 @@ class Vitrine:
             process.join(120)
             if process.exitcode is None:
                 process.kill()
-            return Answer(process.exitcode if process.exitcode is not None else -1, out.read_text(), err.read_text())
+            return Answer(
+                process.exitcode if process.exitcode is not None else -1, out.read_text(), err.read_text()
+            )
 
     def as_program(self, *arguments: str, **settings: str) -> Answer:
         """Run the command as a shell does, imports and all."""

@@ -18,6 +18,7 @@ from kernel.errors import TenantClosed
 from kernel.scope import entered
 from models import database as db
 from server import operating
+from tests.importers.test_olist import write
 from tests.server.commanding import SECRET, Vitrine
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -72,7 +73,10 @@ async def test_a_store_that_is_refused_is_not_made(vitrine, host):
     before = len(await operating.list_stores())
     refused = {
         ("--host", host): f"the address {host} is in use",
-        ("--host", "localhost"): "the address localhost is shared (VITRINE_SHARED_HOSTS): no store can have it",
+        (
+            "--host",
+            "localhost",
+        ): "the address localhost is shared (VITRINE_SHARED_HOSTS): no store can have it",
         ("--currency", "dollars"): "currency is 'DOLLARS'; expected three capitals such as BRL",
         ("--owner-email", "nobody"): "email is 'nobody'; expected an address such as ana@example.com",
         ("--owner-password", "12345678"): "--owner-name and --owner-password need --owner-email",
@@ -131,11 +135,15 @@ async def test_users_are_made_with_privileges_and_keys(vitrine, store):
     assert holder.user_id == ana["id"]
     shown = vitrine("user", "privileges", *tenant, "--email", "ana@loja.example", "--json").json
     assert shown["effective"] == ["manage_users", "view_orders", "view_users"]
-    shown = vitrine("user", "privileges", *tenant, "--email", "ana@loja.example", "--set", "all", "--json").json
+    shown = vitrine(
+        "user", "privileges", *tenant, "--email", "ana@loja.example", "--set", "all", "--json"
+    ).json
     assert shown["privileges"] == sorted(ALL)
     shown = vitrine("user", "privileges", *tenant, "--email", "ana@loja.example", "--set", "").out
     assert "privileges  none\n" in shown
-    owner = vitrine("user", "create", *tenant, "--email", "dono@loja.example", "--type", "A", "--owner", "--json").json
+    owner = vitrine(
+        "user", "create", *tenant, "--email", "dono@loja.example", "--type", "A", "--owner", "--json"
+    ).json
     assert owner["owner"] is True
     assert (await operating.find(str(store.public_id))).store.owner_id is not None
 
@@ -146,7 +154,9 @@ def test_users_that_are_refused(vitrine, store):
     assert vitrine(*customer, "--password", "certainly long").code == 0
     assert vitrine(*customer).refusal == "email is 'c@loja.example', which another user has"
     assert "8 to 128" in vitrine(*customer, "--password", "short").refusal
-    assert vitrine(*customer, "--owner").refusal == "--owner and --privileges are for administrators (--type A)"
+    assert (
+        vitrine(*customer, "--owner").refusal == "--owner and --privileges are for administrators (--type A)"
+    )
     vendor = vitrine("user", "create", *tenant, "--email", "v@loja.example", "--type", "V").refusal
     assert vendor == "a vendor user needs --vendor, the vendor it works for"
     key = vitrine("user", "api-key", *tenant, "--email", "c@loja.example").refusal
@@ -157,11 +167,36 @@ def test_users_that_are_refused(vitrine, store):
     assert unknown.startswith("privileges holds 'fly'")
 
 
+# --- Import ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_marketplace_is_imported_once_and_refused_whole(vitrine, store, tmp_path):
+    command = ["import", "olist", str(tmp_path), "--tenant", str(store.public_id), "--no-progress"]
+    assert vitrine(*command).refusal.startswith("olist_sellers_dataset.csv can't be read")
+    write(tmp_path)
+    first = vitrine(*command)
+    assert (first.code, first.err) == (0, "")
+    assert "orders: 2 added, 2 in the files\n" in first.out
+    assert "orders: 0 added, 2 in the files\n" in vitrine(*command).out
+    write(
+        tmp_path,
+        sellers=["seller_id,seller_zip_code_prefix,seller_city,seller_state", "x,01310,sao paulo,SP"],
+    )
+    wrong = vitrine(*command)
+    assert "olist_sellers_dataset.csv" in wrong.out
+    assert wrong.refusal.endswith("nothing was written")
+    nowhere = vitrine("import", "olist", str(tmp_path / "none"), "--tenant", str(store.public_id)).refusal
+    assert nowhere.endswith("is no folder; expected the one with the Olist CSV files")
+
+
 # --- Keys, migrations, doctor ----------------------------------------------------------------------------------------
 
 
 async def test_rotating_makes_another_key_sign(vitrine):
-    first, second = vitrine("keys", "rotate", "--json").json["kid"], vitrine("keys", "rotate", "--json").json["kid"]
+    first, second = (
+        vitrine("keys", "rotate", "--json").json["kid"],
+        vitrine("keys", "rotate", "--json").json["kid"],
+    )
     assert first != second
     assert await db.value("select kid from signing_keys where retired_at is null") == second
 
@@ -186,12 +221,16 @@ async def test_doctor_finds_nothing_wrong_and_says_what_is(vitrine, postgres, em
     vitrine("keys", "rotate", **url)
     healthy = vitrine("doctor", "--json", **url).json
     assert healthy["ok"] is True
-    assert {finding["check"] for finding in healthy["findings"] if finding["level"] == "warn"} <= {"playground"}
+    assert {finding["check"] for finding in healthy["findings"] if finding["level"] == "warn"} <= {
+        "playground"
+    }
     connection = await asyncpg.connect(empty_database_url)
     try:
         await connection.execute("update tenants set gateway_secret = null where public_id = $1", tenant)
         await connection.execute("insert into job_runs values ('expire_holds', now() - interval '1 hour')")
-        unsigned = {f["check"]: (f["level"], f["text"]) for f in vitrine("doctor", "--json", **url).json["findings"]}
+        unsigned = {
+            f["check"]: (f["level"], f["text"]) for f in vitrine("doctor", "--json", **url).json["findings"]
+        }
         assert unsigned["gateway"] == ("warn", "notifications are not signed in Sem assinatura")
         assert unsigned["jobs"] == ("warn", "nobody does expire_holds: run vitrine worker")
         await connection.execute("alter table orders no force row level security")

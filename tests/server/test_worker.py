@@ -10,11 +10,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
+import orjson
 import pytest
 
 from auth.configuration import configure
 from domain import jobs
 from domain.jobs import JOBS, Job, Outcome, in_stores
+from kernel import logging
 from kernel.clock import now
 from kernel.errors import Unavailable
 from kernel.ids import uuid7
@@ -89,6 +91,15 @@ async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
             await asyncio.sleep(0.01)
 
 
+@pytest.fixture
+def logged():
+    """Collect what is logged meanwhile."""
+    lines: list[dict] = []
+    before = logging.send_to(lambda line: lines.append(orjson.loads(line)))
+    yield lines
+    logging.send_to(before)
+
+
 # --- Claiming --------------------------------------------------------------------------------------------------------
 
 
@@ -138,7 +149,7 @@ async def test_workers_share_a_job_and_each_run_is_done_once():
     assert work.begun <= intervals + 1
 
 
-async def test_a_failing_job_is_recorded_logged_and_tried_again(caplog):
+async def test_a_failing_job_is_recorded_logged_and_tried_again(logged):
     work = Counted(error=RuntimeError("no luck"))
     each = job(work, try_again_after=timedelta(seconds=0.05))
     async with working(Worker([each])):
@@ -147,6 +158,7 @@ async def test_a_failing_job_is_recorded_logged_and_tried_again(caplog):
         await until(lambda: work.done)
         await asyncio.sleep(0.1)
         assert (await run_of(each))["error"] == ""
+    assert [line["event"] for line in logged if line["job"] == each.name][:2] == ["job failed"] * 2
     failing = job(Counted(error=RuntimeError("secret words")))
     async with working(Worker([failing])):
         await until(lambda: failing.work.begun)  # type: ignore[attr-defined]
@@ -170,7 +182,9 @@ async def test_a_worker_that_lost_its_claim_stops_its_work():
     async with working(Worker([each], renew_every=timedelta(seconds=0.05))):
         await work.under_way.wait()
         async with db.across_stores() as everywhere:
-            await everywhere.execute("update job_runs set started_at = now() - interval '1 day' where name = $1", each.name)
+            await everywhere.execute(
+                "update job_runs set started_at = now() - interval '1 day' where name = $1", each.name
+            )
         await asyncio.sleep(0.2)
     assert (work.begun, work.done) == (1, 0)
 
@@ -249,7 +263,9 @@ async def test_a_run_ends_early_when_the_worker_stops_or_the_database_is_away(ne
 # --- The jobs themselves ---------------------------------------------------------------------------------------------
 
 
-async def add_order(store: Store, hold_until: datetime | None, status: str = "O", paid: str = "unpaid") -> int:
+async def add_order(
+    store: Store, hold_until: datetime | None, status: str = "O", paid: str = "unpaid"
+) -> int:
     with entered(scope_of(store)):
         order_id: int = await db.value(
             """
@@ -263,14 +279,20 @@ async def add_order(store: Store, hold_until: datetime | None, status: str = "O"
 
 async def status_of(store: Store, order_id: int) -> str:
     with entered(scope_of(store)):
-        status: str = await db.value("select status from orders where tenant_id = $1 and id = $2", store.id, order_id)
+        status: str = await db.value(
+            "select status from orders where tenant_id = $1 and id = $2", store.id, order_id
+        )
     return status
 
 
 async def test_checkouts_nobody_paid_in_time_fail_in_every_store(store, other_store):
     past, future = now() - timedelta(minutes=1), now() + timedelta(minutes=5)
     due = await add_order(store, past), await add_order(other_store, past)
-    kept = await add_order(store, future), await add_order(store, past, paid="paid"), await add_order(store, None)
+    kept = (
+        await add_order(store, future),
+        await add_order(store, past, paid="paid"),
+        await add_order(store, None),
+    )
     outcome = await EXPIRE_HOLDS.work(lambda: True)
     assert outcome.error == ""
     assert [await status_of(store, due[0]), await status_of(other_store, due[1])] == ["F", "F"]

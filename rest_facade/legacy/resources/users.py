@@ -72,6 +72,7 @@ USERS = Resource(
     ),
     inputs=(Field("password", TEXT, "password"),),
     required={"email": "email is required", "password": "password is required"},
+    says={"vendor": "company_id"},
     filters=(Filter("q", "search", TEXT, many=False),),
     sorts={
         "user_id": "ID",

@@ -1,0 +1,401 @@
+"""Check orders over every route."""
+
+from typing import Any
+
+import pytest
+
+from tests.shop import NO_NUMBER, NOBODY, Shop
+
+SHIPPING_REQUIRED = "shipping_service_unavailable: a shipping method is required for physical products"
+
+
+def new_order(shop: Shop, **body: Any) -> dict[str, Any]:
+    standard = {
+        "user_id": shop.caio.number,
+        "payment_id": shop.pix.number,
+        "shipping_id": shop.sedex.number,
+        "products": [{"product_id": shop.mug.number, "amount": 1}],
+    }
+    return {name: value for name, value in (standard | body).items() if value is not ...}
+
+
+async def create(shop: Shop, **body: Any) -> str:
+    answer = await shop.post("/api/orders", new_order(shop, **body))
+    assert answer.status == 201, answer.raw
+    assert set(answer.body) == {"order_id"}
+    return answer.body["order_id"]
+
+
+async def shown(shop: Shop, order_id: Any, **how: Any) -> dict[str, Any]:
+    answer = await shop.get(f"/api/orders/{order_id}", **how)
+    assert answer.status == 200, answer.raw
+    return answer.body
+
+
+async def stock_of(shop: Shop, product: Any) -> tuple[int, int]:
+    (row,) = await shop.rows("select on_hand, reserved from products where id = $1", product.number)
+    return row["on_hand"], row["reserved"]
+
+
+async def test_an_order_is_placed_and_shown(shop):
+    order = await shown(
+        shop,
+        await create(
+            shop,
+            products=[{"product_id": shop.mug.number, "amount": 2, "price": "10.00"}],
+            notes="Presente",
+            details="Cuidado",
+            ip_address="203.0.113.9",
+            user_data={"s_city": "Olinda", "s_address": "Rua Nova, 7", "s_address_2": "ap 3"},
+        ),
+    )
+    assert order["user_id"] == str(shop.caio)
+    assert order["company_id"] == str(shop.vendor)
+    assert order["status"] == "O"
+    assert (order["subtotal"], order["shipping_cost"], order["total"]) == ("20.00", "15.00", "35.00")
+    assert (order["discount"], order["tax_subtotal"]) == ("0.00", "0.00")
+    assert (order["firstname"], order["lastname"], order["email"]) == ("Caio", "Reis", "caio@example.com")
+    assert (order["notes"], order["details"], order["ip_address"]) == ("Presente", "Cuidado", "203.0.113.9")
+    assert (order["payment_id"], order["payment_method"]["payment"]) == (str(shop.pix), "Pix")
+    assert (order["shipping_ids"], order["shipping"][0]["shipping"]) == (str(shop.sedex), "Sedex")
+    assert (order["s_city"], order["s_address"], order["s_address_2"]) == ("Olinda", "Rua Nova, 7", "ap 3")
+    assert (order["b_city"], order["b_country"]) == ("Olinda", "BR")  # billed where it is shipped
+    line = order["products"]["1"]
+    assert line.pop("item_id").isdigit()
+    assert line == {
+        "product_id": str(shop.mug),
+        "product": "Caneca de Ágata",
+        "product_code": "CAN-1",
+        "amount": "2",
+        "price": "10.00",
+        "base_price": "49.90",
+        "subtotal": "20.00",
+        "company_id": str(shop.vendor),
+        "extra": {},
+    }
+    (step,) = order["status_history"]
+    assert step.pop("timestamp") == order["timestamp"]
+    assert step == {
+        "status_from": "",
+        "status": "O",
+        "forced": "N",
+        "reason": "",
+        "actor": "admin",
+        "user_id": str(shop.owner),
+    }
+    (group,) = order["product_groups"]
+    assert (group["company_id"], list(group["products"])) == (str(shop.vendor), ["1"])
+
+
+@pytest.mark.parametrize("form", ["array", "map of products", "map of any key", "texts", "uuids", "mixed"])
+async def test_products_are_taken_in_every_form(shop, form):
+    mug, plate = shop.mug, shop.plate
+    given = {
+        "array": [
+            {"product_id": mug.number, "amount": 2, "price": "10.00"},
+            {"product_id": plate.number, "amount": 1},
+        ],
+        "map of products": {str(mug): {"amount": 2, "price": 10}, str(plate): {"amount": 1}},
+        "map of any key": {
+            "a": {"product_id": mug.number, "amount": "2", "price": "10.00"},
+            "b": {"product_id": plate.number, "amount": "1"},
+        },
+        "texts": [
+            {"product_id": str(mug), "amount": "2", "price": "10.000"},
+            {"product_id": str(plate), "amount": "1", "price": ""},
+        ],
+        "uuids": [
+            {"product_id": mug.id, "amount": 2.0, "price": 10.0},
+            {"product_id": plate.id, "amount": 1},
+        ],
+        "mixed": {
+            str(mug): {"amount": 2, "price": "10"},
+            "7": {"product_id": plate.number, "amount": 1, "price": None},
+        },
+    }[form]
+    order = await shown(shop, await create(shop, products=given))
+    lines = order["products"]
+    assert list(lines) == ["1", "2"]
+    assert [(line["product_id"], line["amount"], line["price"]) for line in lines.values()] == [
+        (str(mug), "2", "10.00"),
+        (str(plate), "1", "25.00"),
+    ]
+    assert order["company_id"] == "0"  # of two vendors
+    assert [group["company_id"] for group in order["product_groups"]] == [str(shop.vendor), str(shop.rival)]
+
+
+async def test_what_a_line_carries_is_kept(shop):
+    lines = [{"product_id": shop.mug.number, "amount": 1, "extra": {"engraving": "Ana"}}]
+    order = await shown(shop, await create(shop, products=lines))
+    assert order["products"]["1"]["extra"] == {"engraving": "Ana"}
+
+
+async def test_a_php_form_places_an_order_too(shop):
+    form = (
+        f"user_id={shop.caio}&payment_id={shop.pix}&shipping_id={shop.sedex}"
+        f"&products[{shop.mug}][amount]=2&products[{shop.mug}][price]=9.90&user_data[s_city]=Olinda&notify_user=1"
+    )
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = await shop.post("/api/orders", data=form.encode(), headers=headers)
+    assert answer.status == 201, answer.raw
+    order = await shown(shop, answer.body["order_id"])
+    assert (order["subtotal"], order["s_city"]) == ("19.80", "Olinda")
+
+
+@pytest.mark.parametrize(
+    ("given", "letter"),
+    [
+        ("P", "P"),
+        ("p", "P"),
+        ("O", "O"),
+        ("paid", "P"),
+        ("processing", "P"),
+        ("complete", "C"),
+        ("shipped", "C"),
+        ("delivered", "C"),
+        ("declined", "D"),
+        ("failed", "F"),
+        ("cancelled", "I"),
+        ("canceled", "I"),
+        ("backordered", "B"),
+        ("Open", "O"),
+        ("pending", "O"),
+    ],
+)
+async def test_letters_and_labels_are_taken_and_letters_answered(shop, given, letter):
+    created = await create(shop, status=given)
+    assert (await shown(shop, created))["status"] == letter
+    answer = await shop.put(f"/api/orders/{shop.order}", {"status": given})
+    assert (answer.status, answer.body) == (200, {"order_id": str(shop.order)})
+    assert (await shown(shop, shop.order))["status"] == letter
+
+
+async def test_a_guest_needs_an_email(shop):
+    order = await shown(
+        shop, await create(shop, user_id=0, user_data={"email": "Gil@Example.com", "firstname": "Gil"})
+    )
+    assert (order["user_id"], order["email"], order["firstname"]) == ("0", "gil@example.com", "Gil")
+    assert (await create(shop, user_id="0", email="gil@example.com")).isdigit()
+    answer = await shop.post("/api/orders", new_order(shop, user_id=0))
+    assert (answer.status, answer.body) == (400, {"status": 400, "message": "user_data.email is required"})
+
+
+ADDRESS = {
+    f"{letter}_{name}": f"{letter}{name}"
+    for letter in "bs"
+    for name in ("firstname", "lastname", "address", "address_2", "city", "state", "country", "phone")
+} | {"b_zipcode": "50010000", "s_zipcode": "01310100"}
+
+
+@pytest.mark.parametrize("within", [True, False])
+async def test_addresses_are_read_back(shop, within):
+    body = {"user_data": ADDRESS} if within else ADDRESS
+    created = await shown(shop, await create(shop, **body))
+    assert {name: created[name] for name in ADDRESS} == ADDRESS
+    answer = await shop.put(f"/api/orders/{shop.order}", body)
+    assert answer.status == 200, answer.raw
+    changed = await shown(shop, shop.order)
+    assert {name: changed[name] for name in ADDRESS} == ADDRESS
+
+
+async def test_a_part_of_an_address_leaves_the_rest(shop):
+    before = await shown(shop, shop.order)
+    assert before["s_address"] == "Rua do Sol, 10"
+    await shop.put(f"/api/orders/{shop.order}", {"user_data": {"s_city": "Olinda"}})
+    after = await shown(shop, shop.order)
+    assert {name for name in before if before[name] != after[name]} == {"s_city"}
+    await shop.put(f"/api/orders/{shop.order}", {"s_address": "Rua Nova"})
+    assert (await shown(shop, shop.order))["s_address"] == "Rua Nova"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "read_back"),
+    [
+        ("firstname", "Zé", "Zé"),
+        ("lastname", "Lima", "Lima"),
+        ("email", "ZE@example.com", "ze@example.com"),
+        ("phone", 81999990000, "81999990000"),
+        ("notes", "n", "n"),
+        ("details", "d", "d"),
+        ("ip_address", "198.51.100.7", "198.51.100.7"),
+        ("fields", {"nota_fiscal": "123"}, {"nota_fiscal": "123"}),
+    ],
+)
+async def test_a_field_is_read_back_after_creation_and_after_a_change(shop, name, given, read_back):
+    assert (await shown(shop, await create(shop, **{name: given})))[name] == read_back
+    before = await shown(shop, shop.order)
+    answer = await shop.put(f"/api/orders/{shop.order}", {name: given})
+    assert answer.status == 200, answer.raw
+    after = await shown(shop, shop.order)
+    assert after[name] == read_back
+    assert {key for key in before if before[key] != after[key]} <= {name}
+
+
+async def test_the_methods_can_change(shop):
+    before = await shown(shop, shop.order)
+    await shop.put(f"/api/orders/{shop.order}", {"payment_id": str(shop.card)})
+    after = await shown(shop, shop.order)
+    assert (after["payment_id"], after["payment_method"]["payment"]) == (str(shop.card), "Cartão")
+    assert after["total"] == before["total"]
+    await shop.put(f"/api/orders/{shop.guest_order}", {"shipping_ids": [shop.sedex.number]})
+    assert (await shown(shop, shop.guest_order))["shipping_ids"] == str(shop.sedex)
+
+
+async def test_the_buyer_can_change(shop):
+    await shop.put(f"/api/orders/{shop.order}", {"user_id": shop.bia.number})
+    assert (await shown(shop, shop.order))["user_id"] == str(shop.bia)
+
+
+async def test_new_lines_replace_the_old_ones_and_the_totals(shop):
+    assert (await stock_of(shop, shop.mug), await stock_of(shop, shop.plate)) == ((50, 3), (20, 3))
+    answer = await shop.put(
+        f"/api/orders/{shop.order}",
+        {"products": {str(shop.plate): {"amount": 4}, str(shop.mug): {"amount": 1}}, "total": "1.00"},
+    )
+    assert answer.status == 200, answer.raw
+    order = await shown(shop, shop.order)
+    assert (order["subtotal"], order["total"]) == ("149.90", "164.90")
+    assert order["company_id"] == "0"
+    assert (await stock_of(shop, shop.mug), await stock_of(shop, shop.plate)) == ((50, 2), (20, 7))
+
+
+async def test_lines_of_a_paid_order_stay(shop):
+    answer = await shop.put(
+        f"/api/orders/{shop.guest_order}", {"products": [{"product_id": shop.mug.number, "amount": 1}]}
+    )
+    assert answer.status == 422
+    assert set(answer.body) == {"status", "message"}
+
+
+async def test_a_record_put_back_as_it_was_read_changes_nothing(shop):
+    for order in (shop.order, shop.shared_order):
+        before = await shown(shop, order)
+        answer = await shop.put(f"/api/orders/{order}", before)
+        assert answer.status == 200, answer.raw
+        after = await shown(shop, order)
+        for record in (before, after):  # lines are written anew
+            for line in record["products"].values():
+                line.pop("item_id")
+            record.pop("product_groups")
+        assert after == before
+
+
+async def test_administrators_move_orders_anywhere_and_the_history_says_so(shop):
+    for letter in ("I", "C", "O", "P"):
+        assert (await shop.put(f"/api/orders/{shop.order}", {"status": letter})).status == 200
+    history = (await shown(shop, shop.order))["status_history"]
+    assert [(step["status_from"], step["status"], step["forced"]) for step in history] == [
+        ("", "O", "N"),
+        ("O", "I", "N"),
+        ("I", "C", "Y"),
+        ("C", "O", "Y"),
+        ("O", "P", "N"),
+    ]
+
+
+async def test_the_letter_it_has_already_is_no_change(shop):
+    assert (await shop.put(f"/api/orders/{shop.order}", {"status": "open"})).status == 200
+    assert len((await shown(shop, shop.order))["status_history"]) == 1
+
+
+# --- Deleting ----------------------------------------------------------------------------------------------------------------
+
+
+async def test_an_order_without_money_or_parcels_is_deleted(shop):
+    answer = await shop.delete(f"/api/orders/{shop.order}")
+    assert (answer.status, answer.raw) == (204, b"")
+    for method in ("GET", "PUT", "DELETE"):
+        gone = await shop.call(method, f"/api/orders/{shop.order}", {} if method == "PUT" else None)
+        assert (gone.status, gone.body) == (404, {"status": 404, "message": "Order not found"})
+    assert await stock_of(shop, shop.mug) == (50, 1)
+
+
+async def test_an_order_that_holds_money_is_cancelled_and_stays(shop):
+    await shop.execute("update orders set paid_cents = 1500 where id = $1", shop.guest_order.number)
+    assert (await shop.delete(f"/api/orders/{shop.guest_order}")).status == 204
+    assert (await shown(shop, shop.guest_order))["status"] == "I"
+
+
+async def test_an_order_that_was_shipped_is_cancelled_and_stays(shop):
+    from models.shipping import Shipment
+
+    parcel = await shop.add(Shipment, order_id=shop.order.number, carrier="Correios")
+    assert (await shown(shop, shop.order))["shipment_ids"] == [str(parcel)]
+    assert (await shop.delete(f"/api/orders/{shop.order}")).status == 204
+    assert (await shown(shop, shop.order))["status"] == "I"
+
+
+# --- Refusals ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ({"user_id": ...}, 400, "user_id is required"),
+        ({"user_id": None}, 400, "user_id is required"),
+        ({"user_id": ""}, 400, "user_id is required"),
+        ({"user_id": "abc"}, 400, "user_id is 'abc'; expected an id"),
+        ({"user_id": NO_NUMBER}, 400, f"user '{NO_NUMBER}' not found"),
+        ({"user_id": NOBODY}, 400, f"user '{NOBODY}' not found"),
+        ({"products": ...}, 400, "products is required"),
+        ({"products": []}, 400, "products is required"),
+        ({"products": {}}, 400, "products is required"),
+        ({"products": "x"}, 400, "products is 'x'; expected an array or an object"),
+        ({"products": ["x"]}, 400, "products holds 'x'; expected objects such as {product_id, amount}"),
+        ({"products": [{"amount": 1}]}, 400, "products: product_id is required"),
+        ({"products": [{"product_id": 1}]}, 400, "products: amount is required"),
+        ({"products": [{"product_id": NO_NUMBER, "amount": 1}]}, 400, f"product '{NO_NUMBER}' not found"),
+        ({"products": [{"product_id": "abc", "amount": 1}]}, 400, "products: product_id is 'abc'; expected an id"),
+        (
+            {"products": [{"product_id": 1, "amount": "1.5"}]},
+            400,
+            "products: amount is '1.5'; expected a whole number",
+        ),
+        (
+            {"products": [{"product_id": 1, "amount": 1, "price": "-1"}]},
+            400,
+            "products: price is '-1'; expected zero or more",
+        ),
+        ({"payment_id": NO_NUMBER}, 400, f"payment method '{NO_NUMBER}' not found"),
+        ({"shipping_id": NO_NUMBER}, 400, f"shipping method '{NO_NUMBER}' not found"),
+        ({"shipping_id": ...}, 400, SHIPPING_REQUIRED),
+        ({"shipping_id": 0}, 400, SHIPPING_REQUIRED),
+        ({"status": "ZZ"}, 400, "status is 'ZZ'; expected one of O, P, C, D, F, I, B"),
+        ({"status": "Z"}, 400, "status is 'Z'; expected one of O, P, C, D, F, I, B"),
+        ({"status": 5}, 400, "status is 5; expected one of O, P, C, D, F, I, B"),
+        ({"user_data": "x"}, 400, "user_data is 'x'; expected an object"),
+        ({"fields": "x"}, 400, "fields is 'x'; expected an object"),
+        ({"user_data": {"email": "x"}}, 400, "email is 'x'; expected an e-mail address"),
+    ],
+)
+async def test_what_is_wrong_is_told_in_the_contracts_words(shop, body, status, message):
+    answer = await shop.post("/api/orders", new_order(shop, **body))
+    assert (answer.status, answer.body["message"]) == (status, message)
+    assert answer.body["status"] == status
+
+
+async def test_an_amount_of_zero_is_refused(shop):
+    products = [{"product_id": shop.mug.number, "amount": 0}]
+    answer = await shop.post("/api/orders", new_order(shop, products=products))
+    assert answer.status == 400
+    assert answer.body["message"].startswith("amount is 0; expected")
+
+
+async def test_more_than_there_is_is_a_rule_of_the_shop(shop):
+    products = [{"product_id": shop.mug.number, "amount": 48}]
+    answer = await shop.post("/api/orders", new_order(shop, products=products))
+    assert answer.status == 422
+    assert answer.body["message"] == "out of stock: Caneca de Ágata"
+    assert await stock_of(shop, shop.mug) == (50, 3)
+
+
+async def test_goods_that_need_no_shipping_need_no_method(shop):
+    products = [{"product_id": shop.ebook.number, "amount": 1}]
+    assert (await create(shop, products=products, shipping_id=...)).isdigit()
+
+
+async def test_stock_that_was_given_back_and_is_gone_keeps_an_order_from_returning(shop):
+    await shop.put(f"/api/orders/{shop.order}", {"status": "D"})
+    await shop.put(f"/api/products/{shop.mug}", {"amount": 1})
+    answer = await shop.put(f"/api/orders/{shop.order}", {"status": "O"})
+    assert (answer.status, answer.body["message"]) == (422, "out of stock: Caneca de Ágata")

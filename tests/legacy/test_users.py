@@ -1,0 +1,242 @@
+"""Check users and their places in usergroups over every route."""
+
+from typing import Any
+
+import pytest
+
+from tests.shop import NO_NUMBER, NOBODY, PASSWORD, Shop
+
+NEW = {"email": "nova@example.com", "password": "a good long password"}
+CNPJ = "11222333000181"
+
+
+async def create(shop: Shop, **body: Any) -> str:
+    answer = await shop.post("/api/users", NEW | body)
+    assert answer.status == 201, answer.raw
+    assert answer.body == {"user_id": answer.body["user_id"], "profile_id": answer.body["user_id"]}
+    return answer.body["user_id"]
+
+
+async def shown(shop: Shop, user_id: Any) -> dict[str, Any]:
+    answer = await shop.get(f"/api/users/{user_id}")
+    assert answer.status == 200, answer.raw
+    return answer.body
+
+
+async def test_a_user_is_created_with_defaults(shop):
+    user = await shown(shop, await create(shop))
+    assert user.pop("user_id").isdigit()
+    assert user.pop("timestamp").isdigit()
+    assert user == {
+        "email": "nova@example.com",
+        "user_type": "C",
+        "status": "A",
+        "firstname": "",
+        "lastname": "",
+        "phone": "",
+        "company_id": "0",
+        "company": "",
+        "company_name": "",
+        "CNPJ": "",
+        "CPF": "",
+        "is_root": "N",
+        "points": "0",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "read_back"),
+    [
+        ("email", "Outra@Example.COM", "outra@example.com"),
+        ("firstname", "José", "José"),
+        ("lastname", "Sá", "Sá"),
+        ("phone", "+55 (81) 99999-0000", "81999990000"),
+        ("phone", 81999990000, "81999990000"),
+        ("phone", "", ""),
+        ("status", "D", "D"),
+        ("status", "disabled", "D"),
+        ("status", "Pending", "P"),
+        ("user_type", "A", "A"),
+        ("user_type", "admin", "A"),
+        ("user_type", "customer", "C"),
+        ("company", "Padaria Sol", "Padaria Sol"),
+        ("CNPJ", "11.222.333/0001-81", CNPJ),
+        ("CNPJ", CNPJ, CNPJ),
+        ("CNPJ", 1222333000181, "01222333000181"),
+        ("CNPJ", "11222333000199", "11222333000199"),
+        ("CNPJ", "12ABC34501DE35", "12ABC34501DE35"),
+        ("CNPJ", None, ""),
+        ("CPF", "529.982.247-25", "52998224725"),
+    ],
+)
+async def test_a_field_is_read_back_after_creation_and_after_a_change(shop, name, given, read_back):
+    user = await create(shop, **{name: given})
+    assert (await shown(shop, user))[name] == read_back
+    if name == "email":
+        return
+    answer = await shop.put(f"/api/users/{shop.bia}", {name: given})
+    assert (answer.status, answer.body) == (200, {"user_id": str(shop.bia)})
+    assert (await shown(shop, shop.bia))[name] == read_back
+
+
+async def test_a_vendor_user_belongs_to_a_company(shop):
+    user = await shown(shop, await create(shop, user_type="vendor", company_id=str(shop.rival)))
+    assert (user["user_type"], user["company_id"], user["company_name"]) == ("V", str(shop.rival), "Casa Lua")
+    await shop.put(f"/api/users/{user['user_id']}", {"company_id": shop.vendor.number})
+    assert (await shown(shop, user["user_id"]))["company_name"] == "Ateliê Sol"
+
+
+async def test_the_owner_is_the_root(shop):
+    assert (await shown(shop, shop.owner))["is_root"] == "Y"
+
+
+async def test_a_change_leaves_everything_else_as_it_was(shop):
+    before = await shown(shop, shop.caio)
+    assert (await shop.put(f"/api/users/{shop.caio}", {"firstname": "Caio Júlio"})).status == 200
+    assert await shown(shop, shop.caio) == before | {"firstname": "Caio Júlio"}
+
+
+async def test_a_record_put_back_as_it_was_read_changes_nothing(shop):
+    for user in (shop.caio, shop.seller, shop.staff):
+        before = await shown(shop, user)
+        answer = await shop.put(f"/api/users/{user}", before)
+        assert answer.status == 200, answer.raw
+        assert await shown(shop, user) == before
+
+
+async def test_a_password_is_set_and_never_shown(shop):
+    user = await create(shop, CNPJ=CNPJ)
+    answer = await shop.post("/api/auth_tokens", {"email": NEW["email"], "password": NEW["password"]}, auth=None)
+    assert answer.status == 201
+    await shop.put(f"/api/users/{user}", {"password": "another long password"})
+    answer = await shop.post("/api/auth_tokens", {"email": NEW["email"], "password": NEW["password"]}, auth=None)
+    assert answer.status == 401
+    assert "password" not in (await shown(shop, user))
+
+
+async def test_a_user_without_orders_is_erased_and_one_with_orders_hidden(shop):
+    user = await create(shop)
+    for gone in (user, shop.caio):
+        answer = await shop.delete(f"/api/users/{gone}")
+        assert (answer.status, answer.raw) == (204, b"")
+        for method, path in (("GET", ""), ("PUT", ""), ("DELETE", ""), ("GET", "/usergroups")):
+            again = await shop.call(method, f"/api/users/{gone}{path}", {} if method == "PUT" else None)
+            assert (again.status, again.body) == (404, {"status": 404, "message": "User not found"})
+    assert (await shop.get(f"/api/orders/{shop.order}")).body["email"] == "caio@example.com"
+
+
+@pytest.mark.parametrize("person", ["owner"])
+async def test_the_owner_and_oneself_stay(shop, person):
+    answer = await shop.delete(f"/api/users/{getattr(shop, person)}")
+    assert answer.status == 422
+    assert set(answer.body) == {"status", "message"}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"email": None}, "email is required"),
+        ({"email": ""}, "email is required"),
+        ({"password": None}, "password is required"),
+        ({"password": ""}, "password is required"),
+        ({"email": "x"}, "email is 'x'; expected an address such as ana@example.com"),
+        ({"email": {}}, "email is {}; expected a text"),
+        ({"user_type": "Z"}, "user_type is 'Z'; expected one of A, V, C"),
+        ({"status": "H"}, "status is 'H'; expected one of A, D, P"),
+        ({"CNPJ": "123"}, "CNPJ is '123'; expected 14 digits or letters"),
+        ({"CPF": "52998224724"}, "CPF is '52998224724'; expected a CPF"),
+        ({"company_id": NO_NUMBER}, f"company_id '{NO_NUMBER}' not found"),
+        ({"company_id": "x"}, "company_id is 'x'; expected an id"),
+        ({"user_type": "V"}, "company_id is required for a user of type V"),
+    ],
+)
+async def test_what_is_wrong_is_told_with_the_legacy_name(shop, body, message):
+    answer = await shop.post("/api/users", NEW | body)
+    assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
+
+
+async def test_a_short_password_is_refused(shop):
+    answer = await shop.post("/api/users", NEW | {"password": "short"})
+    assert answer.status == 400
+    assert answer.body["message"].startswith("password ")
+
+
+async def test_an_email_that_somebody_has_is_refused(shop):
+    for answer in (
+        await shop.post("/api/users", NEW | {"email": "CAIO@example.com"}),
+        await shop.put(f"/api/users/{shop.bia}", {"email": "caio@example.com"}),
+    ):
+        assert (answer.status, answer.body["message"]) == (
+            400,
+            "email is 'caio@example.com', which another user has",
+        )
+
+
+# --- Usergroups --------------------------------------------------------------------------------------------------------------
+
+
+async def test_the_usergroups_of_a_user(shop):
+    answer = await shop.get(f"/api/users/{shop.caio}/usergroups")
+    assert (answer.status, answer.body) == (
+        200,
+        {
+            "usergroups": {str(shop.wholesale): {"usergroup_id": str(shop.wholesale), "status": "A"}},
+            "params": {"page": 1, "items_per_page": 10, "total_items": 1},
+        },
+    )
+    assert (await shop.get(f"/api/users/{shop.bia}/usergroups")).body["usergroups"] == {}
+
+
+async def test_memberships_are_a_bare_object_in_cs_carts_form(new_shop):
+    shop = await new_shop(legacy_lists="cscart")
+    answer = await shop.get(f"/api/users/{shop.caio}/usergroups")
+    assert answer.body == {str(shop.wholesale): {"usergroup_id": str(shop.wholesale), "status": "A"}}
+    assert (await shop.get(f"/api/users/{shop.bia}/usergroups")).body == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "letter"),
+    [("A", "A"), ("F", "F"), ("p", "P"), ("D", "D"), ("active", "A"), ("available", "F"), ("declined", "D")],
+)
+async def test_a_membership_is_set_by_letter_or_label(shop, given, letter):
+    for user in (shop.caio, shop.bia):
+        answer = await shop.put(f"/api/users/{user}/usergroups/{shop.wholesale}", {"status": given})
+        assert (answer.status, answer.body) == (
+            200,
+            {"user_id": str(user), "usergroup_id": str(shop.wholesale), "status": letter},
+        )
+    (groups,) = [(await shop.get(f"/api/users/{shop.bia}/usergroups")).body["usergroups"]]
+    assert groups[str(shop.wholesale)]["status"] == letter
+
+
+async def test_a_membership_is_named_by_uuids_too(shop):
+    path = f"/api/users/{shop.bia.id}/usergroups/{shop.wholesale.id.upper()}"
+    answer = await shop.put(path, {"status": "A"})
+    assert answer.body == {"user_id": str(shop.bia), "usergroup_id": str(shop.wholesale), "status": "A"}
+
+
+@pytest.mark.parametrize("body", [{}, {"status": None}, {"status": ""}])
+async def test_a_membership_needs_a_status(shop, body):
+    answer = await shop.put(f"/api/users/{shop.bia}/usergroups/{shop.wholesale}", body)
+    assert (answer.status, answer.body) == (400, {"status": 400, "message": "status is required"})
+
+
+async def test_a_membership_takes_its_own_letters(shop):
+    answer = await shop.put(f"/api/users/{shop.bia}/usergroups/{shop.wholesale}", {"status": "Z"})
+    assert (answer.status, answer.body["message"]) == (400, "status is 'Z'; expected one of A, F, P, D")
+
+
+@pytest.mark.parametrize("missing", ["999999999", "abc", "0", NOBODY])
+async def test_a_membership_of_nobody_or_in_nothing(shop, missing):
+    answer = await shop.put(f"/api/users/{missing}/usergroups/{shop.wholesale}", {"status": "A"})
+    assert (answer.status, answer.body) == (404, {"status": 404, "message": "User not found"})
+    answer = await shop.put(f"/api/users/{shop.bia}/usergroups/{missing}", {"status": "A"})
+    assert (answer.status, answer.body) == (404, {"status": 404, "message": "Usergroup not found"})
+
+
+async def test_a_customer_in_a_group_of_administrators_is_refused(shop):
+    answer = await shop.put(f"/api/users/{shop.bia}/usergroups/{shop.team}", {"status": "A"})
+    assert answer.status == 422
+
+
+assert PASSWORD
