@@ -15,7 +15,7 @@ from kernel import logging
 from kernel.errors import Refusal
 from kernel.settings import Settings
 from models import database, migrate
-from server.embedded_postgres import EmbeddedPostgres
+from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
 from server.health import Checks
 
 FOLDER = "postgres"
@@ -40,12 +40,19 @@ async def reached(settings: Settings) -> AsyncIterator[Place]:
         yield Place(settings.database_url, serving, is_embedded=False)
         return
     embedded = EmbeddedPostgres(settings.data_dir / FOLDER)
-    server = await asyncio.to_thread(embedded.start)
+    starting = asyncio.ensure_future(asyncio.to_thread(embedded.start))
     try:
+        server = await asyncio.shield(starting)
         yield Place(server.url(), server.url(), is_embedded=True)
     finally:
-        # Shielded: a second signal must not leave a server behind that nobody stops.
-        await asyncio.shield(asyncio.to_thread(embedded.stop))
+        # Shielded, here and above: a signal, early or twice, must not leave a server behind that nobody stops.
+        await asyncio.shield(_stop(embedded, starting))
+
+
+async def _stop(embedded: EmbeddedPostgres, starting: asyncio.Future[EmbeddedServer]) -> None:
+    """Stop the server once it is known whether it started: its thread can't be interrupted."""
+    await asyncio.wait([starting])
+    await asyncio.to_thread(embedded.stop)
 
 
 @asynccontextmanager

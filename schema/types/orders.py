@@ -218,6 +218,9 @@ class Order:
     shipping_cents: BigInt = column(
         vendors_share("shipping_cents", "ol.shipping_cents"), "The price of shipping, in cents."
     )
+    surcharge_cents: BigInt = column(
+        vendors_share("surcharge_cents", "0"), "What the payment method adds, in cents."
+    )
     tax_cents: BigInt = column(vendors_share("tax_cents", "0"), "Taxes, in cents.")
     total_cents: BigInt = column(
         vendors_share("total_cents", "ol.quantity * ol.price_cents + ol.shipping_cents"),

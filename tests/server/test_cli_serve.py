@@ -115,6 +115,18 @@ async def test_a_database_that_is_not_migrated_is_said_and_not_ready(tmp_path: P
         assert await status_of(client, "/health/ready") == 200
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_command_that_is_interrupted_leaves_no_database_running(folder: Path, number: signal.Signals):
+    postgres = folder / "data" / "postgres"
+    async with Vitrine(folder, VITRINE_SECRET_KEY="").running("demo") as demo:
+        async with asyncio.timeout(60):
+            while not postgres.exists():
+                await asyncio.sleep(0.01)
+        assert await demo.stop(number) == 1
+    assert postgres_processes(postgres) == []
+
+
 def test_a_port_that_is_taken_is_one_line(tmp_path: Path, database_url: str):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
