@@ -37,6 +37,7 @@ from models.pool import NO_STORE, StoreConnection, StorePool, close_pool, open_p
 from models.pool import DatabaseSettings as DatabaseSettings
 from models.pool import StatementCount as StatementCount
 from models.pool import counting as counting
+from models.roles import MAY_BECOME
 from models.transactions import AfterCommit, Transaction, open_transaction
 from models.transactions import TransactionOver as TransactionOver
 
@@ -157,7 +158,8 @@ async def _usable_roles(settings: DatabaseSettings) -> set[str]:
     connection = await asyncpg.connect(settings.url, timeout=settings.acquire_seconds)
     try:
         found = await connection.fetch(
-            "select rolname from pg_roles where rolname = any($1::text[]) and pg_has_role(oid, 'SET')", wanted
+            f"select rolname from pg_roles where rolname = any($1::text[]) and pg_has_role(oid, {MAY_BECOME})",
+            wanted,
         )
     finally:
         await connection.close()

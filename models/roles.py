@@ -22,7 +22,12 @@ WORKER = "vitrine_worker"
 SEARCH = "vitrine_search"
 ROLES = (APP, WORKER, SEARCH)
 
-OLDEST_POSTGRESQL = 16  # GRANT … WITH INHERIT FALSE
+OLDEST_POSTGRESQL = 15  # ON DELETE SET NULL of some columns
+# From 16 on a role may be given without its rights being inherited, and the right to become it is one of its own.
+_NOT_INHERITED = 160_000
+MAY_BECOME = (
+    f"CASE WHEN current_setting('server_version_num')::int >= {_NOT_INHERITED} THEN 'SET' ELSE 'MEMBER' END"
+)
 ATTEMPTS = 20
 
 logger = logging.getLogger("vitrine.database")
@@ -76,7 +81,7 @@ async def ensure_roles(connection: asyncpg.Connection) -> bool:
 
 async def _ensure_role(connection: asyncpg.Connection, role: str) -> bool:
     found = await connection.fetchrow(
-        "select pg_has_role(oid, 'SET') as usable from pg_catalog.pg_roles where rolname = $1", role
+        f"select pg_has_role(oid, {MAY_BECOME}) as usable from pg_catalog.pg_roles where rolname = $1", role
     )
     if found is None:
         may_create = await connection.fetchval(
@@ -87,8 +92,11 @@ async def _ensure_role(connection: asyncpg.Connection, role: str) -> bool:
             return False
         await connection.execute(f"CREATE ROLE {role} NOLOGIN NOSUPERUSER NOBYPASSRLS")
     if found is None or not found["usable"]:
-        # Not inherited: the owner would otherwise see through the worker's policies all the time.
-        await connection.execute(f"GRANT {role} TO CURRENT_USER WITH INHERIT FALSE, SET TRUE")
+        # Not inherited where that can be said: the owner would otherwise see through the worker's policies all the time. On 15 it
+        # does, in the few tables of _ACROSS; what serves is vitrine_app, which is a member of nothing.
+        version = await connection.fetchval("select current_setting('server_version_num')::int")
+        terms = " WITH INHERIT FALSE, SET TRUE" if version >= _NOT_INHERITED else ""
+        await connection.execute(f"GRANT {role} TO CURRENT_USER{terms}")
     return True
 
 

@@ -3,6 +3,7 @@
 No postponed annotations here: the resolvers' signatures are made of types that exist only inside the factory.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import strawberry
@@ -16,6 +17,18 @@ from schema.filters import conditions, filter_input, sort_enum, sort_name, windo
 from schema.pages import connection_type, page_type
 from schema.scalars import FILTER_KINDS, Ident, reference
 from schema.selection import asked, selection_below
+
+READ = "vitrine.read"
+
+
+@dataclass(frozen=True)
+class ReadRoot:
+    """Say of a root field that it only reads: `one`, `list`, `page` or `connection` of an entity."""
+
+    kind: str
+    entity: Entity
+    access: Access
+
 
 MAX_PUBLIC = 1000
 DEFAULT_SIZE = 20
@@ -74,13 +87,24 @@ def reads(
             result["total"] = await reading.count(scope, entity, found)
         return result
 
+    def reads_as(kind: str) -> dict[str, Any]:
+        return {READ: ReadRoot(kind, entity, rule)}
+
     fields: dict[str, Any] = {
-        singular: root(rule, f"One {words} by its id; null when there is none.", internal=internal)(one),
-        plural: root(rule, f"A list of {words} records.", internal=internal)(
+        singular: root(
+            rule,
+            f"One {words} by its id; null when there is none.",
+            internal=internal,
+            metadata=reads_as("one"),
+        )(one),
+        plural: root(rule, f"A list of {words} records.", internal=internal, metadata=reads_as("list"))(
             _list_field(type_, entity, filters, sorts)
         ),
         f"{singular}_page": root(
-            rule, f"A numbered page of {words} records, with their number.", internal=internal
+            rule,
+            f"A numbered page of {words} records, with their number.",
+            internal=internal,
+            metadata=reads_as("page"),
         )(page),
     }
     if connection:
@@ -88,6 +112,7 @@ def reads(
             rule,
             f"{words.capitalize()} records page by page; page 500 costs what page 1 costs.",
             internal=internal,
+            metadata=reads_as("connection"),
         )(_connection_field(type_, entity, filters, sorts, name))
     return strawberry.type(type(f"{name}Reads", (), fields))
 

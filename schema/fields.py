@@ -140,7 +140,12 @@ INHERITED = Access(anonymous=True, note="Reached only through a field that asks 
 
 
 def root(
-    access: Access, description: str, *, internal: bool = False, name: str | None = None
+    access: Access,
+    description: str,
+    *,
+    internal: bool = False,
+    name: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Declare a root field: who may call it, checked before anything else, and what it does."""
 
@@ -155,7 +160,7 @@ def root(
             resolver=checked,
             name=name,
             description=f"{description} Open to {_described(access)}.",
-            metadata={ACCESS: access, INTERNAL: internal},
+            metadata={ACCESS: access, INTERNAL: internal, **(metadata or {})},
         )
 
     return decorate

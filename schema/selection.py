@@ -5,24 +5,29 @@ Fragments, `@skip` and `@include`, aliases and arguments are resolved here; the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from graphql import (
     FieldNode,
     FragmentSpreadNode,
+    GraphQLField,
     GraphQLNamedType,
     GraphQLObjectType,
     GraphQLResolveInfo,
     InlineFragmentNode,
     SelectionSetNode,
     get_named_type,
+    get_nullable_type,
+    is_list_type,
+    is_non_null_type,
 )
 from graphql.execution.values import get_argument_values, get_directive_values
 from graphql.type import GraphQLIncludeDirective, GraphQLSkipDirective
 
 from kernel.errors import ValidationFailed
-from models.reading import Child, Column, Selection, ToMany
+from models.reading import Child, Column, ColumnSql, Selection, ToMany
+from models.shapes import Branch, Constant, Item, Leaf, NotCompiled, Part, Shape
 from schema.fields import ColumnSource, EmbeddedSource, RelationSource, entity_of, source_of
 
 MAX_RELATION_LIMIT = 100
@@ -51,9 +56,36 @@ def asked(info: Any, *path: str) -> bool:
     return bool(nodes)
 
 
+class Source(Protocol):
+    """Give what a walk needs of an execution: `GraphQLResolveInfo` is one."""
+
+    @property
+    def fragments(self) -> Mapping[str, Any]:
+        """The document's fragments by name."""
+        ...
+
+    @property
+    def variable_values(self) -> Any:
+        """The coerced variables."""
+        ...
+
+
+def shape_below(source: Source, type_: GraphQLNamedType, nodes: Sequence[FieldNode], columns: Nullable) -> Shape:
+    """Give the shape that field nodes ask of a type bound to an entity, in the order of the answer's keys.
+
+    `columns` tells which columns of a table may be null: a non-null field whose value the database does not guarantee is checked.
+    """
+    return _Walk(source).shape(type_, list(nodes), columns)
+
+
+def fields_below(source: Source, type_: GraphQLObjectType, nodes: Sequence[FieldNode]) -> dict[str, list[FieldNode]]:
+    """Give the fields asked of an object, fragments and directives resolved, by the key of the answer."""
+    return _Walk(source).grouped(type_, list(nodes))
+
+
 class _Walk:
-    def __init__(self, info: GraphQLResolveInfo[Any]) -> None:
-        self.info = info
+    def __init__(self, source: Source) -> None:
+        self.info = source
 
     def descend(
         self, type_: GraphQLNamedType, nodes: list[FieldNode], name: str
@@ -79,29 +111,18 @@ class _Walk:
         columns: dict[str, Column],
         children: dict[str, Child],
     ) -> None:
-        groups: dict[str, list[FieldNode]] = {}
-        for key, node in self._fields(type_, nodes):
-            groups.setdefault(key, []).append(node)
-        for key, group in groups.items():
+        for key, group in self.grouped(type_, nodes).items():
             name = group[0].name.value
             field = type_.fields.get(name)
             if field is None:  # __typename
                 continue
             source = source_of(field)
             if isinstance(source, ColumnSource):
-                sql = source.sql if source.sql is not None else name
-                if isinstance(sql, str) and sql.isidentifier():
-                    sql = f"t.{sql}"
+                sql = _sql(source, name)
                 columns.setdefault(prefix + name, Column(prefix + name, sql, source.guard))
             elif isinstance(source, RelationSource):
                 target = get_named_type(field.type)
-                limit = None
-                if source.sized:
-                    limit = _checked_limit(
-                        get_argument_values(field, group[0], self.info.variable_values)["limit"]
-                    )
-                elif source.single and isinstance(source.link, ToMany):
-                    limit = 1
+                limit = self._limit(field, source, group[0])
                 children[key] = Child(
                     key, source.link, self.selection(target, group), limit=limit, guard=source.guard
                 )
@@ -109,6 +130,50 @@ class _Walk:
                 target = get_named_type(field.type)
                 assert isinstance(target, GraphQLObjectType)
                 self._gather(target, group, f"{target.name}.", columns, children)
+
+    def grouped(self, type_: GraphQLObjectType, nodes: list[FieldNode]) -> dict[str, list[FieldNode]]:
+        groups: dict[str, list[FieldNode]] = {}
+        for key, node in self._fields(type_, nodes):
+            groups.setdefault(key, []).append(node)
+        return groups
+
+    def shape(self, type_: GraphQLNamedType, nodes: list[FieldNode], columns: Nullable) -> Shape:
+        assert isinstance(type_, GraphQLObjectType)
+        entity = entity_of(type_)
+        assert entity is not None, f"{type_.name} is bound to no entity"
+        return Shape(entity, self._items(type_, nodes, entity.table, columns))
+
+    def _items(
+        self, type_: GraphQLObjectType, nodes: list[FieldNode], table: str, columns: Nullable
+    ) -> tuple[Item, ...]:
+        items: list[Item] = []
+        for key, group in self.grouped(type_, nodes).items():
+            name = group[0].name.value
+            if name == "__typename":
+                items.append(Constant(key, type_.name))
+                continue
+            field = type_.fields[name]
+            source, target = source_of(field), get_named_type(field.type)
+            if isinstance(source, ColumnSource):
+                sql = _sql(source, name)
+                checked = is_non_null_type(field.type) and not _is_guaranteed(sql, table, columns)
+                kind = "plain" if is_list_type(get_nullable_type(field.type)) else _KINDS.get(target.name, "plain")
+                items.append(Leaf(key, sql, kind, source.guard, checked))
+            elif isinstance(source, RelationSource):
+                limit = self._limit(field, source, group[0])
+                below = self.shape(target, group, columns)
+                items.append(Branch(key, source.link, below, source.single, limit, source.guard))
+            elif isinstance(source, EmbeddedSource):
+                assert isinstance(target, GraphQLObjectType)
+                items.append(Part(key, self._items(target, group, table, columns)))
+            else:
+                raise NotCompiled
+        return tuple(items)
+
+    def _limit(self, field: GraphQLField, source: RelationSource, node: FieldNode) -> int | None:
+        if source.sized:
+            return _checked_limit(get_argument_values(field, node, self.info.variable_values)["limit"])
+        return 1 if source.single and isinstance(source.link, ToMany) else None
 
     def _fields(self, type_: GraphQLObjectType, nodes: list[FieldNode]) -> Iterator[tuple[str, FieldNode]]:
         seen: set[str] = set()
@@ -140,6 +205,28 @@ class _Walk:
             return False
         include = get_directive_values(GraphQLIncludeDirective, node, variables)
         return not (include and not include["if"])
+
+
+# How values of a scalar are written (`models.shapes.Leaf.kind`).
+_KINDS = {"ID": "id", "DateTime": "time", "JSON": "json", "Role": "role"}
+
+Nullable = Callable[[str, str], bool]
+
+
+def _sql(source: ColumnSource, name: str) -> ColumnSql:
+    sql = source.sql if source.sql is not None else name
+    return f"t.{sql}" if isinstance(sql, str) and sql.isidentifier() else sql
+
+
+def _is_guaranteed(sql: ColumnSql, table: str, nullable: Nullable) -> bool:
+    """Tell whether the database rules null out: a NOT NULL column, or an expression that is never null."""
+    if not isinstance(sql, str):
+        return True  # amounts that depend on the caller: sums with a coalesce, or NOT NULL columns
+    if sql.startswith("t.") and sql[2:].isidentifier():
+        return not nullable(table, sql[2:])
+    return sql.startswith(("coalesce(", "extract(", "ARRAY(", "(SELECT count(*)", "btrim(", "t.quantity *")) or sql.endswith(
+        "IS NOT NULL"
+    )
 
 
 def _checked_limit(limit: int) -> int:

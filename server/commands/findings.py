@@ -195,11 +195,11 @@ async def _version(connection: asyncpg.Connection, place: Place) -> Finding:
     where = "embedded" if place.is_embedded else "DATABASE_URL"
     if version.major < OLDEST_POSTGRESQL:
         return fail(
-            "database", f"PostgreSQL {version.major}.{version.minor}; {OLDEST_POSTGRESQL} or newer is needed"
+            "database", f"PostgreSQL {version.major}.{version.micro}; {OLDEST_POSTGRESQL} or newer is needed"
         )
     if encoding != "UTF8":
         return fail("database", f"its encoding is {encoding}; UTF8 is needed")
-    return ok("database", f"PostgreSQL {version.major}.{version.minor}, {where}")
+    return ok("database", f"PostgreSQL {version.major}.{version.micro}, {where}")
 
 
 async def _clock(connection: asyncpg.Connection) -> Finding:

@@ -46,7 +46,9 @@ def _serve(_: argparse.Namespace) -> None:
     settings = read_settings()
     logging.configure(development=not settings.is_production)
     around = _Around()
-    main.run(settings, beside=around.beside, on_ready=around.welcome)
+    # In production nobody sits there; the log says where it serves.
+    welcome = None if settings.is_production else around.welcome
+    main.run(settings, beside=around.beside, on_ready=welcome)
 
 
 class _Around:
@@ -75,11 +77,12 @@ class _Around:
         from server import operating
         from server.demo import making, stores
 
-        found = await operating.list_stores()
-        self._demo_exists = any(each.store.public_id == stores.DEMO.public_id for each in found)
-        if not found:
+        if await making.is_due():
             say("There is no store yet: making the demo stores ...")
             self._demo = await making.make(settings, place)
+            return
+        found = await operating.list_stores()
+        self._demo_exists = any(each.store.public_id == stores.DEMO.public_id for each in found)
 
     def welcome(self, addresses: list[str]) -> None:
         """Say where to click."""

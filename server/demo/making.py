@@ -51,6 +51,18 @@ class Demo:
     filled: tuple[str, ...]
 
 
+async def is_due() -> bool:
+    """Say whether there is no store yet, or nothing but demo stores that were not all made to the end."""
+    found = {each.store.public_id: each.store for each in await operating.list_stores()}
+    if found.keys() - {demo.public_id for demo in STORES}:
+        return False
+    for demo in STORES:
+        store = found.get(demo.public_id)
+        if store is None or (demo.shop is not None and not await _is_filled(store)):
+            return True
+    return False
+
+
 async def make(settings: Settings, place: Place, *, reset: bool = False) -> Demo:
     """Make what is missing (with `reset`, everything anew) and give new credentials; one process at a time.
 

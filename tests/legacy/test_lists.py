@@ -83,19 +83,25 @@ async def test_every_field_filters_by_equal_value(shop, resource: Resource, fiel
         assert answer.body["params"][field.name] == value
 
 
-@pytest.mark.parametrize(("resource", "field"), FILTERED_FIELDS)
+@pytest.mark.parametrize(("resource", "field"), [each for each in FILTERED_FIELDS if each.values[1].kind.many])
 async def test_several_values_in_brackets_mean_any_of_them(shop, resource: Resource, field):
+    await prepare(shop)
     records = await everything(shop, resource)
-    values = sorted(
-        {record[field.name] for record in records.values() if isinstance(record[field.name], str)} - {""}
-    )[:2]
-    if len(values) < 2 or not field.kind.many:
-        pytest.skip("the records have fewer than two values")
+    held = {
+        value
+        for record in records.values()
+        for value in (record[field.name] if isinstance(record[field.name], list) else [record[field.name]])
+    }
+    values = [*sorted(held - {""})[:2], "zz"]
     query = urlencode([(f"{field.name}[]", value) for value in values])
-    expected = {number for number, record in records.items() if record[field.name] in values}
+    expected = {
+        number
+        for number, record in records.items()
+        if any(is_there(record[field.name], value) for value in values)
+    }
     answer = await shop.get(f"/api/{resource.path}?{query}&items_per_page=250")
     assert set(answer.body[resource.path]) == expected
-    assert answer.body["search"] == {field.name: values}
+    assert answer.body["search"] == {field.name: values if len(values) > 1 else values[0]}
 
 
 NONSENSE = ["zz", "ZZ9", "9" * 30, "-1", "1.5", "%00x", "é", "' or 1=1 --", "{}", "[]", "null", "true", "99999999999999999999"]

@@ -52,7 +52,13 @@ async def status_of(client: aiohttp.ClientSession, path: str) -> int:
 @pytest.mark.slow
 async def test_serve_from_nothing_beside_commands_killed_and_started_again(folder: Path):
     vitrine = Vitrine(folder, PORT="0", VITRINE_SECRET_KEY="")
+    async with vitrine.running("serve") as serving:
+        await serving.until_it_says("making the demo stores")
+        await asyncio.sleep(0.7)
+        await serving.stop(signal.SIGKILL)
+
     async with vitrine.running("serve") as serving, client_of(serving) as client:
+        # What was begun is made anew, to its end.
         assert any("making the demo stores" in line for line in serving.said)
         said = await serving.until_it_says("Its administrator")
         email, password = said.split()[2:4]

@@ -161,7 +161,7 @@ async def test_a_failing_job_is_recorded_logged_and_tried_again(logged):
     assert [line["event"] for line in logged if line["job"] == each.name][:2] == ["job failed"] * 2
     failing = job(Counted(error=RuntimeError("secret words")))
     async with working(Worker([failing])):
-        await until(lambda: failing.work.begun)  # type: ignore[attr-defined]
+        await until(lambda: failing.work.begun)
     run = await run_of(failing)
     assert run["error"] == "RuntimeError"  # its own words may quote what nobody should read
     assert run["finished_at"] is not None
