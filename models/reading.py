@@ -164,7 +164,8 @@ class _Statement:
 _SIZES = (1, 2, 3, 5, 6, 10, 11, 20, 21, 25, 26, 50, 51, 100, 101, 250, 251, 500, 501, 1001)
 
 
-def _window(limit: int) -> int:
+def window(limit: int) -> int:
+    """Give the size that is read for a limit."""
     return next((size for size in _SIZES if size >= limit), limit)
 
 
@@ -188,7 +189,7 @@ async def many(
     reader = _LevelReader(scope, selection, statement)
     text = (
         f"SELECT {reader.columns_sql} FROM {entity.table} t WHERE {_conditions(scope, entity, statement, conditions)}"
-        f" ORDER BY {_order_sql(entity, sort)} LIMIT {_window(limit)}"
+        f" ORDER BY {order_sql(entity, sort)} LIMIT {window(limit)}"
     )
     if offset:
         text += f" OFFSET {statement.bind(offset)}"
@@ -230,7 +231,7 @@ def conditions_of(entity: Entity, given: Mapping[str, Any]) -> list[Where]:
 
 def cursor_columns(entity: Entity, sort: str | None) -> tuple[Column, Column]:
     """Give the two columns that a cursor is made of: the sort key and the id."""
-    return Column("@key", _sort(entity, sort)[0].sql), Column("@id", "t.id")
+    return Column("@key", sort_of(entity, sort)[0].sql), Column("@id", "t.id")
 
 
 def encode_cursor(sort: str, row: Row) -> str:
@@ -254,7 +255,7 @@ def after_cursor(entity: Entity, sort: str | None, cursor: str) -> Where:
             or not -(2**63) <= row_id < 2**63
         ):
             raise ValueError
-        description, descending = _sort(entity, sort)
+        description, descending = sort_of(entity, sort)
         if description.cast == "timestamptz":
             key = datetime.fromisoformat(key)
             if key.tzinfo is None:
@@ -275,15 +276,17 @@ def after_cursor(entity: Entity, sort: str | None, cursor: str) -> Where:
 # --- assembling -------------------------------------------------------------------------------------------------------
 
 
-def _sort(entity: Entity, sort: str | None) -> tuple[Sort, bool]:
+def sort_of(entity: Entity, sort: str | None) -> tuple[Sort, bool]:
+    """Give the order of that name, else the entity's own, and whether it is descending."""
     name = sort or entity.default_sort
     return entity.sorts[name.lstrip("-")], name.startswith("-")
 
 
-def _order_sql(entity: Entity, sort: str | None) -> str:
+def order_sql(entity: Entity, sort: str | None) -> str:
+    """Write what stands behind ORDER BY; the id breaks ties."""
     if not (sort or entity.default_sort):
         return "t.id"
-    description, descending = _sort(entity, sort)
+    description, descending = sort_of(entity, sort)
     direction = " DESC" if descending else ""
     if description.sql == "t.id":
         return f"t.id{direction}"
@@ -424,7 +427,7 @@ async def _attach_many(scope: Scope, child: Child, link: ToMany, parents: list[R
         text = (
             f"SELECT c.* FROM unnest({keys}::bigint[]) AS p(id) CROSS JOIN LATERAL ("
             f"SELECT {reader.columns_sql} FROM {origin} WHERE {where} AND {link.key} = p.id"
-            f" ORDER BY {link.order} LIMIT {_window(child.limit)}) c"
+            f" ORDER BY {link.order} LIMIT {window(child.limit)}) c"
         )
     records = await database.rows(text, *statement.params)
     groups: dict[Any, list[Row]] = {}

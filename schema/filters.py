@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Optional
 
@@ -48,15 +49,21 @@ def sort_enum(entity: Entity, name: str) -> Any:
 
 def conditions(entity: Entity, given: Any, status: Any = None) -> list[Where]:
     """Turn a filter input (and the short `status` argument) into conditions for the reader."""
+    if given is None or given is UNSET:
+        return conditions_given(entity, None, status)
+    values = {name: value for name in entity.filters if (value := getattr(given, name)) is not UNSET}
+    return conditions_given(entity, values, status)
+
+
+def conditions_given(entity: Entity, given: Mapping[str, Any] | None, status: Any = None) -> list[Where]:
+    """Turn the values of a filter, by name, into conditions for the reader; null filters nothing."""
     found: list[Where] = []
     if status is not None:
         found.append(entity.filters["status"].build([status]))
-    if given is None or given is UNSET:
-        return found
-    for key, described in entity.filters.items():
-        value = getattr(given, key)
-        if value is UNSET or value is None:
+    for name, value in (given or {}).items():
+        if value is None:
             continue
+        described = entity.filters[name]
         if described.kind == "id":
             # An id without the form of one names nothing.
             references = [reference(item) for item in (value if described.many else [value])]

@@ -70,7 +70,9 @@ class Source(Protocol):
         ...
 
 
-def shape_below(source: Source, type_: GraphQLNamedType, nodes: Sequence[FieldNode], columns: Nullable) -> Shape:
+def shape_below(
+    source: Source, type_: GraphQLNamedType, nodes: Sequence[FieldNode], columns: Nullable
+) -> Shape:
     """Give the shape that field nodes ask of a type bound to an entity, in the order of the answer's keys.
 
     `columns` tells which columns of a table may be null: a non-null field whose value the database does not guarantee is checked.
@@ -78,7 +80,9 @@ def shape_below(source: Source, type_: GraphQLNamedType, nodes: Sequence[FieldNo
     return _Walk(source).shape(type_, list(nodes), columns)
 
 
-def fields_below(source: Source, type_: GraphQLObjectType, nodes: Sequence[FieldNode]) -> dict[str, list[FieldNode]]:
+def fields_below(
+    source: Source, type_: GraphQLObjectType, nodes: Sequence[FieldNode]
+) -> dict[str, list[FieldNode]]:
     """Give the fields asked of an object, fragments and directives resolved, by the key of the answer."""
     return _Walk(source).grouped(type_, list(nodes))
 
@@ -157,7 +161,11 @@ class _Walk:
             if isinstance(source, ColumnSource):
                 sql = _sql(source, name)
                 checked = is_non_null_type(field.type) and not _is_guaranteed(sql, table, columns)
-                kind = "plain" if is_list_type(get_nullable_type(field.type)) else _KINDS.get(target.name, "plain")
+                kind = (
+                    "plain"
+                    if is_list_type(get_nullable_type(field.type))
+                    else _KINDS.get(target.name, "plain")
+                )
                 items.append(Leaf(key, sql, kind, source.guard, checked))
             elif isinstance(source, RelationSource):
                 limit = self._limit(field, source, group[0])
@@ -224,9 +232,9 @@ def _is_guaranteed(sql: ColumnSql, table: str, nullable: Nullable) -> bool:
         return True  # amounts that depend on the caller: sums with a coalesce, or NOT NULL columns
     if sql.startswith("t.") and sql[2:].isidentifier():
         return not nullable(table, sql[2:])
-    return sql.startswith(("coalesce(", "extract(", "ARRAY(", "(SELECT count(*)", "btrim(", "t.quantity *")) or sql.endswith(
-        "IS NOT NULL"
-    )
+    return sql.startswith(
+        ("coalesce(", "extract(", "ARRAY(", "(SELECT count(*)", "btrim(", "t.quantity *")
+    ) or sql.endswith("IS NOT NULL")
 
 
 def _checked_limit(limit: int) -> int:

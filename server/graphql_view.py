@@ -14,7 +14,9 @@ from graphql import OperationDefinitionNode
 from kernel.errors import MalformedRequest, Refusal, TooComplex, Unauthenticated
 from kernel.json_bodies import MalformedBody, load_value
 from kernel.scope import Actor, ActorKind, Scope, Store
+from models.shapes import NotCompiled
 from resolvers import root
+from resolvers.compiled import Compiler
 from resolvers.persisted import find_document, keep_document
 from rest_facade.bodies import read_raw
 from rest_facade.routing import Needs, scope_of
@@ -24,13 +26,22 @@ from server.middleware.entry import Authenticate
 from server.playground import add_asset_routes, playground
 
 DOCUMENTS = web.AppKey("documents", Documents)
+COMPILER = web.AppKey("compiler", Compiler)
+# As `kernel.clock.rfc3339` writes moments.
+_AS_SHOWN = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
 _JSON = "application/json"
 _RESPONSE_JSON = "application/graphql-response+json"
 
 
-def add_routes(app: web.Application) -> None:
-    """Mount `/graphql`, its schema and the playground; documents are prepared against the public schema."""
-    app[DOCUMENTS] = Documents(root.public_schema())
+def add_routes(app: web.Application, *, compiled: bool = True) -> None:
+    """Mount `/graphql`, its schema and the playground; documents are prepared against the public schema.
+
+    `compiled` lets operations that only read go without an executor.
+    """
+    schema = root.public_schema()
+    app[DOCUMENTS] = Documents(schema)
+    if compiled:
+        app[COMPILER] = Compiler(schema, native=True)
     app.router.add_post("/graphql", post)
     app.router.add_get("/graphql", get, allow_head=False)
     app.router.add_get("/graphql/schema", schema_text)
@@ -129,6 +140,14 @@ async def _answer(request: web.Request, body: dict[str, Any], *, mutations: bool
         raise
     except Refusal as refusal:
         return _shown_refusal(request, refusal)
+    compiled = request.app[COMPILER].get(prepared, operation, variables) if COMPILER in request.app else None
+    if compiled is not None:
+        try:
+            data = await compiled.run(scope)
+        except NotCompiled:
+            pass  # the executor answers, errors and all
+        else:
+            return _respond(request, 200, {"data": data, "extensions": {"cost": cost}}, 200)
     result = await run(documents.schema, prepared, Call(scope), variables, name)
     shown: dict[str, Any] = {}
     if result.errors:
@@ -209,9 +228,11 @@ def _respond(
 ) -> web.Response:
     if _wants_response_json(request):
         return web.Response(
-            body=orjson.dumps(shown), status=response_json_status, content_type=_RESPONSE_JSON
+            body=orjson.dumps(shown, option=_AS_SHOWN),
+            status=response_json_status,
+            content_type=_RESPONSE_JSON,
         )
-    return web.Response(body=orjson.dumps(shown), status=status, content_type=_JSON)
+    return web.Response(body=orjson.dumps(shown, option=_AS_SHOWN), status=status, content_type=_JSON)
 
 
 def _refused(request: web.Request, status: int, message: str) -> web.Response:

@@ -13,6 +13,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from urllib.parse import urlsplit
 
 import uvloop
 from aiohttp import web
@@ -24,6 +25,7 @@ from auth.tenancy import StoreDirectory
 from kernel import logging
 from kernel.settings import Settings
 from models import migrate
+from server import running
 from server.app import HEALTH, create_app
 from server.connections import Runner
 from server.database import Place, connected, reached, readiness, warn_of_pending
@@ -111,9 +113,10 @@ async def _serve_on(
             await web.SockSite(runner, each).start()
         addresses = addresses_of(sockets)
         _announce(settings, addresses)
-        if on_ready is not None:
-            on_ready(addresses)
-        await stop.wait()
+        with running.announced(settings, f"http://localhost:{urlsplit(addresses[0]).port}"):
+            if on_ready is not None:
+                on_ready(addresses)
+            await stop.wait()
         app[HEALTH].stopping = True
         logging.event("stopping")
     finally:

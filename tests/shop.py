@@ -150,7 +150,7 @@ class Shop:
             method, path, data=data, headers=sent, params=params, allow_redirects=False
         )
         answer = Answer(response.status, response.headers, await response.read())
-        assert answer.status != 500, (method, path, json or data, answer.raw)
+        assert answer.status != 500, (method, str(path)[:200], str(json or data)[:500], answer.raw)
         assert answer.headers.get("X-Request-Id"), (method, path)
         return answer
 

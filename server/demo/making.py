@@ -29,6 +29,7 @@ from server.demo.clearing import clear
 from server.demo.credentials import Credentials
 from server.demo.filling import fill
 from server.demo.stores import DEMO, MAINTENANCE, OTHER, STORES, SUSPENDED, DemoStore
+from server.running import public_url
 
 _LOCK = 0x5649_5452_4445_4D4F  # "VITRDEMO"
 
@@ -80,7 +81,7 @@ async def make(settings: Settings, place: Place, *, reset: bool = False) -> Demo
             made[demo.key] = store, await _furnish(place, demo, store, reset=reset, filled=filled)
         platform_user = await credentials.renew_platform_user()
         shown = {
-            "base_url": settings.public_url,
+            "base_url": public_url(settings),
             **await _demo_json(*made[DEMO.key]),
             "other_store": await _other_json(*made[OTHER.key]),
             "suspended_store": _address(SUSPENDED),

@@ -1,0 +1,219 @@
+"""Read a tree of records with one statement a level, and make the answer's objects straight from the database's records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kernel.errors import Refusal
+from kernel.scope import Scope
+from models import database
+from models.reading import ColumnSql, Guard, ToOne, Where, window
+from models.shapes import Branch, Constant, Item, Leaf, NotCompiled, Part, Shape
+from models.tree_texts import ROLES, Binder, Texts, loaded, required, written
+
+
+class Level:
+    """One level of a shape: the columns of its rows and the levels below."""
+
+    def __init__(self, shape: Shape, native: bool, lead: str = "") -> None:
+        self.entity = shape.entity
+        self.guards: list[Guard] = []
+        self.columns: list[ColumnSql] = [lead] if lead else []
+        self.branches: list[tuple[Branch, _Below, int]] = []
+        self._native = native
+        self._kept: dict[tuple[Any, ...], str] = {}
+        self._constants: dict[str, Any] = {
+            "required": required,
+            "json": loaded,
+            "time": written,
+            "roles": ROLES.get,
+        }
+        literal = self._object(shape.items)
+        maps = ", ".join(f"m{index}" for index in range(len(self.branches)))
+        source = f"def shape(records, {maps}):\n    return [{literal} for r in records]"
+        exec(compile(source, "<shape>", "exec"), self._constants)  # noqa: S102  # made of literals and repr() of keys
+        self._make: Callable[..., list[Any]] = self._constants["shape"]
+
+    def _object(self, items: tuple[Item, ...]) -> str:
+        return "{" + ", ".join(f"{item.key!r}: {self._value(item)}" for item in items) + "}"
+
+    def _value(self, item: Item) -> str:
+        if isinstance(item, Constant):
+            return repr(item.value)
+        if isinstance(item, Part):
+            return self._object(item.items)
+        if item.guard is not None:
+            self.guards.append(item.guard)
+        if isinstance(item, Leaf):
+            return self._leaf(item)
+        below = _Below(item, self._native)
+        source = item.link.column if isinstance(item.link, ToOne) else item.link.parent
+        index = len(self.branches)
+        place = self._place(f"t.{source}")
+        self.branches.append((item, below, place))
+        missing = "" if isinstance(item.link, ToOne) or item.single else ", ()"
+        return f"m{index}(r[{place}]{missing})"
+
+    def _leaf(self, leaf: Leaf) -> str:
+        sql = leaf.sql
+        if leaf.kind == "id" and isinstance(sql, str):
+            sql = f"({sql})::text"
+        value = f"r[{self._place(sql)}]"
+        if leaf.checked:
+            value = f"required({value})"
+        if leaf.kind == "json":
+            return f"json({value})"
+        if leaf.kind == "role":
+            return f"roles({value}, {value})"
+        if leaf.kind == "time" and not self._native:
+            return f"time({value})"
+        return value
+
+    def _place(self, sql: ColumnSql) -> int:
+        if sql in self.columns:
+            return self.columns.index(sql)
+        self.columns.append(sql)
+        return len(self.columns) - 1
+
+    def select(self, scope: Scope, texts: Texts) -> None:
+        """Add what the caller's kind changes of the columns."""
+        for sql in self.columns:
+            if not isinstance(sql, str):
+                texts.add(sql(scope))
+
+    def columns_sql(self, texts: list[str], bind: Callable[[str], str]) -> str:
+        """Write the columns; computed ones take their text from `texts`, first in, first out."""
+        parts = [sql if isinstance(sql, str) else bind(texts.pop(0)) for sql in self.columns]
+        return ", ".join(parts) or "1"
+
+    def check(self, scope: Scope) -> None:
+        """Leave to the executor what a caller may not see whole."""
+        try:
+            for guard in self.guards:
+                guard.check(scope)
+        except Refusal as refusal:
+            raise NotCompiled from refusal
+
+    def visible(self, scope: Scope) -> Where | None:
+        """Give the rows the caller sees."""
+        try:
+            return self.entity.visible(scope)
+        except Refusal as refusal:
+            raise NotCompiled from refusal
+
+    async def fetch(
+        self,
+        scope: Scope,
+        conditions: Sequence[Where],
+        tail: str,
+        offset: int,
+        *,
+        extra: tuple[str, ...] = (),
+    ) -> list[Any]:
+        """Read the records of a list."""
+        self.check(scope)
+        texts = Texts()
+        self.select(scope, texts)
+        texts.add(self.visible(scope))
+        for condition in conditions:
+            texts.add(condition)
+        key = (tail, bool(offset), extra, *texts.texts)
+        sql = self._kept.get(key)
+        if sql is None:
+            sql = self._text(list(texts.texts), tail, bool(offset), extra)
+            if len(self._kept) < 200:
+                self._kept[key] = sql
+        params = [scope.store.id, *texts.params]
+        if offset:
+            params.append(offset)
+        return await database.rows(sql, *params)
+
+    def _text(self, texts: list[str], tail: str, has_offset: bool, extra: tuple[str, ...]) -> str:
+        binder = Binder()
+        columns = ", ".join([self.columns_sql(texts, binder.bind), *extra])
+        where = ["t.tenant_id = $1"]
+        if self.entity.alive:
+            where.append(self.entity.alive)
+        where += [f"({binder.bind(text)})" for text in texts if text]
+        sql = f"SELECT {columns} FROM {self.entity.table} t WHERE {' AND '.join(where)}{tail}"
+        return f"{sql} OFFSET {binder.next()}" if has_offset else sql
+
+    async def finish(self, scope: Scope, records: Sequence[Any]) -> list[Any]:
+        """Read what hangs on the records and make their objects."""
+        if not records:
+            return []
+        maps = []
+        for _, below, place in self.branches:
+            maps.append((await below.read(scope, [record[place] for record in records])).get)
+        return self._make(records, *maps)
+
+
+class _Below:
+    """The records on one branch, for all parents of a level at once."""
+
+    def __init__(self, branch: Branch, native: bool) -> None:
+        self.branch = branch
+        self.link = branch.link
+        lead = "t.id" if isinstance(branch.link, ToOne) else branch.link.key
+        self.level = Level(branch.shape, native, lead)
+        self._kept: dict[tuple[str, ...], str] = {}
+
+    async def read(self, scope: Scope, parents: list[Any]) -> dict[Any, Any]:
+        level = self.level
+        level.check(scope)
+        keys = (
+            {parent for parent in parents if parent is not None} if isinstance(self.link, ToOne) else parents
+        )
+        if not keys:
+            return {}
+        texts = Texts()
+        level.select(scope, texts)
+        texts.add(level.visible(scope))
+        key = tuple(texts.texts)
+        sql = self._kept.get(key)
+        if sql is None:
+            sql = self._kept[key] = self._text(list(texts.texts))
+        records = await database.rows(sql, scope.store.id, *texts.params, list(keys))
+        objects = await level.finish(scope, records)
+        if isinstance(self.link, ToOne):
+            return {record[0]: made for record, made in zip(records, objects, strict=True)}
+        if self.branch.single:
+            firsts: dict[Any, Any] = {}
+            for record, made in zip(records, objects, strict=True):
+                firsts.setdefault(record[0], made)
+            return firsts
+        groups: dict[Any, list[Any]] = {}
+        for record, made in zip(records, objects, strict=True):
+            group = groups.get(record[0])
+            if group is None:
+                groups[record[0]] = [made]
+            elif self.branch.limit is None or len(group) < self.branch.limit:
+                group.append(made)
+        return groups
+
+    def _text(self, texts: list[str]) -> str:
+        entity, binder = self.level.entity, Binder()
+        columns = self.level.columns_sql(texts, binder.bind)
+        where = ["t.tenant_id = $1"]
+        if entity.alive and not isinstance(self.link, ToOne):
+            where.append(entity.alive)
+        where += [f"({binder.bind(text)})" for text in texts if text]
+        if isinstance(self.link, ToOne):
+            keys = binder.next()
+            return f"SELECT {columns} FROM {entity.table} t WHERE {' AND '.join(where)} AND t.id = ANY({keys}::bigint[])"
+        link = self.link
+        if link.where:
+            where.append(link.where.replace("{tenant}", "$1"))
+        origin, keys = link.through or f"{entity.table} t", binder.next()
+        limit = 1 if self.branch.single else self.branch.limit
+        if limit is None:
+            return (
+                f"SELECT {columns} FROM {origin} WHERE {' AND '.join(where)} AND {link.key} = ANY({keys}::bigint[])"
+                f" ORDER BY {link.order}"
+            )
+        # The column that leads is needed by name outside of the lateral join.
+        return (
+            f"SELECT c.* FROM unnest({keys}::bigint[]) AS p(id) CROSS JOIN LATERAL (SELECT {columns} FROM {origin}"
+            f" WHERE {' AND '.join(where)} AND {link.key} = p.id ORDER BY {link.order} LIMIT {window(limit)}) c"
+        )

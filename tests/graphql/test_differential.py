@@ -1,0 +1,150 @@
+"""What is answered without an executor is what the executor answers: same data, same order of keys, same errors."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import orjson
+import pytest
+
+from kernel.errors import TooComplex
+from kernel.scope import Scope, entered
+from models.shapes import NotCompiled
+from resolvers import root
+from resolvers.compiled import Compiler
+from schema.documents import Prepared, cost_of, prepare
+from schema.execution import Call, run
+from tests.graphql.conftest import Filled
+from tests.graphql.documents import Writer, Written
+
+AS_SHOWN = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
+CALLERS = ("admin", "admin", "admin", "vendor", "customer", "app", "storefront", "clerk")
+
+
+async def _reference(
+    prepared: Prepared, written: Written, scope: Scope, schema: Any
+) -> tuple[Any, list[Any]]:
+    result = await run(schema, prepared, Call(scope, public=False), written.variables)
+    return result.data, [(error.message, error.path) for error in result.errors or ()]
+
+
+def _document(schema: Any, written: Written) -> Prepared:
+    prepared = prepare(schema, written.text, limited=False)
+    assert prepared.errors == (), (written.text, prepared.errors)
+    return prepared
+
+
+@pytest.mark.parametrize("which", ["public", "internal"])
+@pytest.mark.parametrize("block", range(6))
+async def test_compiled_answers_are_the_executors(block: int, which: str, filled: Filled) -> None:
+    schema = root.public_schema() if which == "public" else root.internal_schema()
+    native, plain = Compiler(schema, native=True), Compiler(schema, native=False)
+    outcomes: Counter[str] = Counter()
+    for seed in range(block * 40, block * 40 + 40):
+        chance = random.Random(f"{which}{seed}")
+        written = Writer(schema, filled.ids, chance).write()
+        prepared = _document(schema, written)
+        operation = prepared.operation(None)
+        assert operation is not None
+        if cost_of(schema, prepared, operation, written.variables) > 20_000:
+            continue
+        scope = filled.callers[chance.choice(CALLERS)]
+        with entered(scope):
+            expected, errors = await _reference(prepared, written, scope, schema)
+            compiled = native.get(prepared, operation, written.variables)
+            also = plain.get(prepared, operation, written.variables)
+            assert (compiled is None) == (also is None)
+            if compiled is None or also is None:
+                outcomes["left to the executor"] += 1
+                continue
+            try:
+                answered = orjson.loads(orjson.dumps(await compiled.run(scope), option=AS_SHOWN))
+                in_process = await also.run(scope)
+            except NotCompiled:
+                outcomes["left at run time"] += 1
+                continue
+        assert errors == [], (written.text, errors)
+        assert _listed(answered) == _listed(orjson.loads(orjson.dumps(expected))), written.text
+        assert _listed(in_process) == _listed(expected), written.text
+        outcomes["compiled"] += 1
+    assert outcomes["compiled"] >= 15, outcomes
+
+
+def _listed(value: Any) -> Any:
+    """Write objects as lists of pairs, so that the order of their keys counts."""
+    if isinstance(value, dict):
+        return [(key, _listed(item)) for key, item in value.items()]
+    return [_listed(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+async def test_a_caller_without_a_right_is_left_to_the_executor(filled: Filled) -> None:
+    schema = root.public_schema()
+    prepared = prepare(schema, "{ products { name on_hand } }", limited=True)
+    operation = prepared.operation(None)
+    assert operation is not None
+    compiled = Compiler(schema, native=True).get(prepared, operation, None)
+    assert compiled is not None
+    for caller in ("customer", "storefront", "anonymous", "nobody_admin", "app_without"):
+        with entered(filled.callers[caller]), pytest.raises(NotCompiled):
+            await compiled.run(filled.callers[caller])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{ products(limit: -1) { id } }",
+        "{ products(limit: 1001) { id } }",
+        "{ products(offset: -1) { id } }",
+        '{ product_connection(after: "nonsense") { edges { cursor } } }',
+        "{ store { name } }",
+        "{ products { id } store { name } }",
+        "mutation { sign_out_everywhere { message } }",
+    ],
+)
+async def test_what_is_refused_or_no_plain_read_is_left_to_the_executor(text: str, filled: Filled) -> None:
+    schema = root.public_schema()
+    prepared = prepare(schema, text, limited=True)
+    operation = prepared.operation(None)
+    assert operation is not None
+    assert Compiler(schema, native=True).get(prepared, operation, None) is None
+
+
+async def test_a_list_takes_one_statement_a_level_and_a_record_one_in_all(filled: Filled) -> None:
+    from models import database
+
+    schema = root.public_schema()
+    compiler = Compiler(schema, native=True)
+    scope = filled.callers["admin"]
+    record = f'{{ order(id: "{filled.ids["order"]}") {{ number items {{ name product {{ name images {{ url }} }} }} customer {{ name }} history {{ at }} }} }}'
+    for text, statements in (
+        ("{ products(limit: 50) { name category { name } images { url } } }", 3),
+        ("{ product_page { items { name category { parent { name } } } total } }", 4),
+        ("{ product_connection { edges { node { images { url } } } } }", 2),
+        (record, 1),
+    ):
+        prepared = prepare(schema, text, limited=True)
+        operation = prepared.operation(None)
+        assert operation is not None
+        compiled = compiler.get(prepared, operation, None)
+        assert compiled is not None
+        with entered(scope), database.counting() as counted:
+            await compiled.run(scope)
+        assert counted.count == statements, (text, counted.statements)
+
+
+def test_kept_variants_are_bounded() -> None:
+    schema = root.public_schema()
+    compiler = Compiler(schema, native=True)
+    prepared = prepare(schema, "query($n: Int!) { products(limit: $n) { id } }", limited=True)
+    operation = prepared.operation(None)
+    assert operation is not None
+    for size in range(3000):
+        compiler.get(prepared, operation, {"n": size})
+    assert len(compiler._kept) <= 2000
+
+
+def test_too_complex_documents_never_reach_the_compiler() -> None:
+    with pytest.raises(TooComplex):
+        prepare(root.public_schema(), "{ store { " + "name " * 60 + "} }", limited=True)

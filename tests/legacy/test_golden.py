@@ -1,0 +1,121 @@
+"""Compare whole answers with those that were read and accepted (`tests/legacy/golden/`).
+
+What differs from run to run (ids, times, the client's address) is written as `<number>`, `<time>` and the like. After a change that is
+meant, run with VITRINE_ACCEPT=1 and read the difference before it is committed.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.shop import Made, Shop
+
+GOLDEN = Path(__file__).parent / "golden"
+ACCEPT = os.environ.get("VITRINE_ACCEPT") == "1"
+
+ANSWERS = {
+    "product": "products/{mug}",
+    "product_list": "products?sort_by=product_id&sort_order=asc",
+    "product_list_filtered": "products?q=caneca&status=active",
+    "product_features": "products/{mug}/features",
+    "product_discussions": "products/{mug}/discussions",
+    "category_products": "categories/{kitchen}/products",
+    "order": "orders/{shared_order}",
+    "order_list": "orders?sort_by=order_id&sort_order=asc",
+    "order_list_filtered": "orders?status[]=P&status[]=C&user_id=0",
+    "user": "users/{caio}",
+    "user_list": "users?user_type=vendor&sort_by=user_id",
+    "user_usergroups": "users/{caio}/usergroups",
+    "category": "categories/{kitchen}",
+    "category_list": "categories?parent_id=0",
+}
+_OTHERS = {"item_id": "<line>", "thread_id": "<thread>", "ip_address": "<address>"}
+_PICTURE = ("pair_id", "detailed_id")
+
+
+def told(value: Any, names: dict[str, dict[str, str]], key: str = "") -> Any:
+    """Replace what differs between runs by what it names."""
+    if isinstance(value, dict):
+        is_pairs = key == "image_pairs"
+        return {
+            "<pair>" if is_pairs else name_of(names, id_key(key, value), inner): told(each, names, inner)
+            for inner, each in value.items()
+        }
+    if isinstance(value, list):
+        return [told(each, names, key) for each in value]
+    if key.endswith("timestamp"):
+        return "<time>"
+    if key in _PICTURE:
+        return "<pair>"
+    if key in _OTHERS and value:
+        return _OTHERS[key]
+    if key == "id_path":
+        return "/".join(name_of(names, "category_id", each) for each in value.split("/"))
+    return name_of(names, key, value)
+
+
+def id_key(collection: str, value: dict[str, Any]) -> str:
+    """Say which ids are the keys of an object; the lines of an order are keyed by their position."""
+    if any("item_id" in each for each in value.values() if isinstance(each, dict)):
+        return ""
+    return {
+        "products": "product_id",
+        "orders": "order_id",
+        "users": "user_id",
+        "categories": "category_id",
+        "usergroups": "usergroup_id",
+        "product_features": "feature_id",
+        "variants": "variant_id",
+    }.get(collection, "")
+
+
+SAME = {
+    "object_id": "product_id",
+    "main_category": "category_id",
+    "category_ids": "category_id",
+    "parent_id": "category_id",
+    "shipping_ids": "shipping_id",
+}
+
+
+def name_of(names: dict[str, dict[str, str]], key: str, value: Any) -> Any:
+    return names.get(SAME.get(key, key), {}).get(value, value)
+
+
+def names_in(shop: Shop) -> dict[str, dict[str, str]]:
+    kinds = {
+        "product_id": "mug plate ebook secret",
+        "category_id": "home kitchen hidden",
+        "order_id": "order shared_order guest_order",
+        "user_id": "owner staff seller rival_seller caio bia",
+        "company_id": "vendor rival",
+        "usergroup_id": "wholesale team",
+        "feature_id": "colour material volume",
+        "variant_id": "blue",
+        "post_id": "review",
+        "payment_id": "pix card",
+        "shipping_id": "sedex",
+    }
+    return {
+        kind: {str(getattr(shop, name)): f"<{name}>" for name in words.split()}
+        for kind, words in kinds.items()
+    }
+
+
+@pytest.mark.parametrize("form", ["contract", "cscart"])
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_an_answer_is_the_one_that_was_accepted(new_shop, name, form):
+    shop = await new_shop(**({} if form == "contract" else {"legacy_lists": form}))
+    path = ANSWERS[name].format(**{key: value for key, value in shop.made.items() if isinstance(value, Made)})
+    answer = await shop.get(f"/api/{path}")
+    assert answer.status == 200
+    is_bare = form == "cscart" and name == "user_usergroups"
+    shown = told(answer.body, names_in(shop), "usergroups" if is_bare else "")
+    written = json.dumps(shown, ensure_ascii=False, indent=2) + "\n"
+    file = GOLDEN / f"{name}.{form}.json"
+    if ACCEPT:
+        file.write_text(written, encoding="utf-8")
+    assert written == file.read_text(encoding="utf-8")

@@ -1,0 +1,69 @@
+"""Count SQL statements: they depend on what is asked, never on how many rows there are."""
+
+import pytest
+
+from models.catalog import ProductCategory, ProductImage
+from tests.shop import Shop
+
+LISTS = {
+    # Rows and their number; main pictures.
+    "products": 3,
+    # Rows and their number; lines.
+    "orders": 3,
+    "users": 2,
+    "categories": 2,
+    # The category, the rows and their number, main pictures.
+    "categories/{home}/products": 4,
+    # The product, the posts and their number.
+    "products/{mug}/discussions": 3,
+}
+SINGLES = {
+    # The row, both kinds of pictures, values, features, variants.
+    "products/{mug}": 6,
+    # The row, lines, both addresses, both methods, history.
+    "orders/{shared}": 7,
+    "users/{caio}": 1,
+    "categories/{home}": 1,
+    "products/{mug}/features": 4,
+    "users/{caio}/usergroups": 2,
+}
+
+
+def at(shop: Shop, path: str) -> str:
+    names = {"home": shop.home, "mug": shop.mug, "caio": shop.caio, "shared": shop.shared_order}
+    return f"/api/{path.format(**names)}"
+
+
+async def counted(shop: Shop, path: str) -> tuple[int, int]:
+    answer = await shop.get(path)
+    assert answer.status == 200
+    found = answer.body.get("params", {}).get("total_items", 1)
+    return answer.statements, found
+
+
+@pytest.mark.parametrize("path", LISTS)
+async def test_a_list_takes_as_many_statements_for_few_rows_as_for_many(shop, path):
+    await shop.get("/api/products")  # the credential is remembered from here on
+    few, before = await counted(shop, at(shop, f"{path}?items_per_page=250"))
+    for number in range(30):
+        product = await shop.new_product(category_id=shop.home.number)
+        await shop.add(ProductCategory, product_id=product.number, category_id=shop.home.number)
+        await shop.add(ProductImage, product_id=product.number, url=f"https://img.example.com/{number}.jpg")
+        await shop.new_order((product, 1), user=shop.caio.id)
+        await shop.new_person(key=False)
+        await shop.post("/api/categories", {"category": f"Nova {number}"})
+    many, after = await counted(shop, at(shop, f"{path}?items_per_page=250"))
+    assert after > before or path.endswith("discussions")
+    assert (few, many) == (LISTS[path], LISTS[path])
+
+
+@pytest.mark.parametrize("path", SINGLES)
+async def test_a_single_record_takes_a_fixed_number(shop, path):
+    await shop.get("/api/products")
+    assert (await counted(shop, at(shop, path)))[0] == SINGLES[path]
+
+
+async def test_a_filter_nothing_can_match_asks_nothing(shop):
+    await shop.get("/api/products")
+    answer = await shop.get("/api/products?status=Z")
+    assert (answer.body["products"], answer.statements) == ({}, 0)
