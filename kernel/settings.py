@@ -211,6 +211,15 @@ class Settings:
             "Database connections that each process serves requests with, at most.",
         ),
     )
+    compiled_reads: bool = field(
+        default=True,
+        metadata=_declared(
+            "VITRINE_COMPILED_READS",
+            YES_OR_NO,
+            "Whether operations that only read go without a GraphQL executor; 0 to compare.",
+            unset="1",
+        ),
+    )
     cors_origins: tuple[str, ...] = field(
         default=("*",),
         metadata=_declared(

@@ -286,6 +286,15 @@ class Compiled:
         return {call.key: await call.run(scope) for call in self._calls}
 
 
+_is_on = True
+
+
+def switch(on: bool) -> None:
+    """Let operations be compiled, or leave them all to the executor (VITRINE_COMPILED_READS)."""
+    global _is_on
+    _is_on = on
+
+
 class Compiler:
     """Compile operations of one schema and keep them beside the document, by their variables."""
 
@@ -298,7 +307,7 @@ class Compiler:
         self, prepared: Prepared, operation: OperationDefinitionNode, variables: Mapping[str, Any] | None
     ) -> Compiled | None:
         """Give the compiled operation, or None for one that is left to the executor."""
-        if operation.operation is not OperationType.QUERY:
+        if not _is_on or operation.operation is not OperationType.QUERY:
             return None
         try:
             given = orjson.dumps(variables) if variables else b""

@@ -19,6 +19,8 @@ from graphql.language import FragmentDefinitionNode, OperationDefinitionNode
 from auth.access import Access
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
+from models.shapes import NotCompiled
+from resolvers.compiled import Compiler
 from schema.documents import Prepared
 from schema.execution import Call, refusal_of, run
 from schema.fields import ACCESS, declared_field
@@ -30,6 +32,7 @@ class Operation:
 
     name: str
     prepared: Prepared
+    definition: OperationDefinitionNode
     access: tuple[Access, ...]
     fields: tuple[str, ...]
     is_mutation: bool
@@ -92,6 +95,7 @@ def _prepared(
     return Operation(
         name,
         Prepared(document, (), {name: node}),
+        node,
         tuple(access),
         tuple((selection.alias or selection.name).value for selection in fields),
         is_mutation,
@@ -128,6 +132,12 @@ async def execute(
 
     Raises the refusal behind the first error; a variable of a wrong type is `ValidationFailed`.
     """
+    compiled = _compiler().get(operation.prepared, operation.definition, variables)
+    if compiled is not None:
+        try:
+            return await compiled.run(scope)
+        except NotCompiled:
+            pass  # the executor answers, errors and all
     call = Call(scope, public=False)
     result = await run(_schema(), operation.prepared, call, variables)
     if result.errors:
@@ -173,3 +183,9 @@ def _schema() -> Any:
     from resolvers.root import internal_schema
 
     return internal_schema()
+
+
+@lru_cache(maxsize=1)
+def _compiler() -> Compiler:
+    # Facades reshape the data, so it is plain: no moments, no JSON passed through.
+    return Compiler(_schema(), native=False)

@@ -25,6 +25,7 @@ from auth.tenancy import StoreDirectory
 from kernel import logging
 from kernel.settings import Settings
 from models import migrate
+from resolvers import compiled
 from server import running
 from server.app import HEALTH, create_app
 from server.connections import Runner
@@ -58,6 +59,7 @@ async def prepared(settings: Settings, beside: Beside = nothing_beside) -> Async
             await warn_of_pending(place)
         async with connected(settings, place):
             auth.configure(settings.secret_key.encode())
+            compiled.switch(settings.compiled_reads)
             directory = StoreDirectory(settings.shared_hosts, settings.default_store)
             await directory.listen()
             await memory.listen()

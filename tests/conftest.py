@@ -22,9 +22,13 @@ from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, Store
 from models import database as models_database
 from models.migrate import migrate
+from resolvers import compiled
 from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
 from server.embedded_postgres.data_folder import OWNER
 from server.embedded_postgres.locks import FileLock, held
+
+# `VITRINE_COMPILED_READS=0 make test` runs everything through the executor: both ways must pass.
+compiled.switch(os.environ.get("VITRINE_COMPILED_READS") != "0")
 
 TEMPLATE = "vitrine_template"
 WAIT_SECONDS = 120

@@ -317,7 +317,7 @@ async def add_person(
     if PASSWORD not in _hashes:
         _hashes[PASSWORD] = await hash_password(PASSWORD)
     kind = user_type or ("A" if privileges else "C")
-    standard = {
+    standard: dict[str, Any] = {
         "email": f"{uuid7().hex}@example.com",
         "password_hash": _hashes[PASSWORD],
         "user_type": kind,
@@ -464,7 +464,9 @@ async def _orders(scope: Scope, found: Mapping[str, Any]) -> dict[str, Any]:
     }
     return {
         # Of one vendor, by a customer, to be shipped.
-        "order": await place(scope, found, (found["mug"], 2), user=found["caio"].id, addresses={"S": address}),
+        "order": await place(
+            scope, found, (found["mug"], 2), user=found["caio"].id, addresses={"S": address}
+        ),
         # Of two vendors.
         "shared_order": await place(
             scope, found, (found["mug"], 1), (found["plate"], 3), user=found["bia"].id

@@ -6,36 +6,28 @@ HEAD, and answers 405 for what is not declared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from resolvers.execute import load
+from resolvers.execute import Operation, load
 from rest_facade.legacy import auth_tokens, engine
-from rest_facade.legacy.engine import Lists, Operations
-from rest_facade.legacy.resource import Action, Nested, Resource
+from rest_facade.legacy.engine import Operations
+from rest_facade.legacy.resource import Nested, Resource
 from rest_facade.legacy.resources import RESOURCES
 from rest_facade.routing import Handler, Needs, Route
 
 BASE = "/api"
+SINGLE = "/{id}"
 OPERATIONS = Path(__file__).parent / "operations"
 
-_Make = Callable[[Resource, Operations], Handler]
-
-# What each word of `Resource.does` means: a method, whether it names one record, and its handler.
-_DOES: dict[str, tuple[str, bool, _Make]] = {
-    "list": ("GET", False, lambda it, known: Lists(it, known[f"{it.operations}List"], it).handler()),
-    "show": ("GET", True, lambda it, known: engine.show_handler(it, known[f"{it.operations}Show"])),
-    "create": (
-        "POST",
-        False,
-        lambda it, known: engine.change_handler(it, known[f"{it.operations}Create"], creates=True),
-    ),
-    "update": (
-        "PUT",
-        True,
-        lambda it, known: engine.change_handler(it, known[f"{it.operations}Update"], creates=False),
-    ),
-    "delete": ("DELETE", True, lambda it, known: engine.delete_handler(it, known[f"{it.operations}Delete"])),
+# What each word of `Resource.does` means: a method, what follows the resource's path, and who serves it. Its operation is named
+# `<the resource's operations><Word>`.
+_DOES: Mapping[str, tuple[str, str, Callable[[Resource, Operation], Handler]]] = {
+    "list": ("GET", "", engine.list_handler),
+    "show": ("GET", SINGLE, engine.show_handler),
+    "create": ("POST", "", engine.create_handler),
+    "update": ("PUT", SINGLE, engine.update_handler),
+    "delete": ("DELETE", SINGLE, engine.delete_handler),
 }
 
 
@@ -49,19 +41,15 @@ def all_routes() -> list[Route]:
 
 
 def _routes_of(resource: Resource, operations: Operations) -> Iterator[Route]:
-    everything, single = f"{BASE}/{resource.path}", f"{BASE}/{resource.path}/{{id}}"
+    path = f"{BASE}/{resource.path}"
     for word in resource.does:
-        method, names_one, make = _DOES[word]
-        yield Route(
-            method, single if names_one else everything, make(resource, operations), Needs.LEGACY_ADMIN
-        )
+        method, tail, make = _DOES[word]
+        handler = make(resource, operations[f"{resource.operations}{word.capitalize()}"])
+        yield Route(method, f"{path}{tail}", handler, Needs.LEGACY_ADMIN)
     for below in resource.below:
-        path = f"{single}/{below.path}"
         operation = operations[below.operation]
-        match below:
-            case Nested():
-                handler = Lists(below.of, operation, resource, below).handler()
-                yield Route("GET", path, handler, Needs.LEGACY_ADMIN)
-            case Action():
-                handler = engine.action_handler(resource, below, operation)
-                yield Route(below.method, path, handler, Needs.LEGACY_ADMIN)
+        if isinstance(below, Nested):
+            method, handler = "GET", engine.nested_handler(resource, below, operation)
+        else:
+            method, handler = below.method, engine.action_handler(resource, below, operation)
+        yield Route(method, f"{path}{SINGLE}/{below.path}", handler, Needs.LEGACY_ADMIN)

@@ -6,9 +6,8 @@ the caller admitted, what was given, one operation, how is it shown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 from aiohttp import web
 
@@ -16,14 +15,20 @@ from kernel.errors import Forbidden, InsufficientPrivileges, NotFound, Validatio
 from kernel.scope import ActorKind, Scope
 from resolvers.execute import Operation, authorize, execute
 from rest_facade.bodies import read_legacy
-from rest_facade.legacy.queries import ReadQuery, envelope, query_reader
-from rest_facade.legacy.reshape import body_reader, renamer, require, row_shower
+from rest_facade.legacy.queries import Asked, envelope, query_reader
+from rest_facade.legacy.reshape import Rename, body_reader, renamer, require, row_shower
 from rest_facade.legacy.resource import Action, Nested, Record, Resource
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, scope_of
 
-Operations = Mapping[str, Operation]
+Operations: TypeAlias = Mapping[str, Operation]
+Rows: TypeAlias = tuple[list[Record], int]
+"""The rows of a page and the number of all."""
+
 VIEW, MANAGE = "view", "manage"
+
+
+# --- What the handlers share -------------------------------------------------------------------------------------------------
 
 
 def admit(request: web.Request, resource: Resource, verb: str, operation: Operation) -> Scope:
@@ -44,71 +49,79 @@ def admit(request: web.Request, resource: Resource, verb: str, operation: Operat
     return scope
 
 
-def answer_of(done: Any, thing: str) -> Record:
-    """Write the ids that a change answers with; the operation's aliases name them."""
-    if done is None:
-        raise NotFound(thing)
-    return {name: str(value) for name, value in done.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Lists:
-    """List an entity: all of it, or what stands below a record of another (`nested`)."""
-
-    resource: Resource
-    operation: Operation
-    admitted_by: Resource
-    nested: Nested | None = None
-
-    def handler(self) -> Handler:
-        """Make the handler."""
-        resource, nested = self.resource, self.nested
-        read_query = query_reader(resource)
-        show = row_shower(resource.fields, prepare=resource.prepare)
-        rows_of = _rows_within(resource.name) if nested is not None and nested.by is None else _rows_of_page
-        return self._handler(read_query, show, rows_of)
-
-    def _handler(self, read_query: ReadQuery, show: Any, rows_of: Any) -> Handler:
-        resource, operation, nested = self.resource, self.operation, self.nested
-
-        async def listed(request: web.Request) -> web.Response:
-            scope = admit(request, self.admitted_by, VIEW, operation)
-            asked = read_query(request.rel_url.raw_query_string, scope)
-            if asked.matches_nothing and nested is None:
-                return json_response(envelope(resource, scope, asked, [], 0))
-            variables = asked.variables | rights_of(resource, scope)
-            if nested is not None:
-                variables |= _below(request, nested, asked.filter)
-            data = await execute(scope, operation, variables)
-            if nested is not None:
-                if data["parent"] is None:
-                    raise NotFound(self.admitted_by.thing)
-                asked.is_keyed = False  # lists below a record are arrays, filtered or not
-            rows, total = ([], 0) if asked.matches_nothing else rows_of(data, asked)
-            return json_response(envelope(resource, scope, asked, [show(row) for row in rows], total))
-
-        return listed
-
-
 def rights_of(resource: Resource, scope: Scope) -> dict[str, bool]:
     """Give the variables that say which guarded fields the caller sees."""
     return {name: right(scope) for name, right in resource.rights.items()}
 
 
-def _below(request: web.Request, nested: Nested, given: Mapping[str, Any]) -> dict[str, Any]:
-    parent = request.match_info["id"]
-    if nested.by is None:
-        return {"id": parent}
-    return {"id": parent, "filter": {**given, nested.by: [parent]}}
+async def change(
+    scope: Scope, operation: Operation, variables: Mapping[str, Any], rename: Rename, thing: str
+) -> Record:
+    """Execute a mutation and give what was `done`; what it refuses is told in the words of the legacy layer."""
+    try:
+        data = await execute(scope, operation, variables)
+    except ValidationFailed as refusal:
+        message = rename(refusal.message)
+        raise ValidationFailed(message, fields=refusal.fields, details=refusal.details) from refusal
+    done: Record | None = data["done"]
+    if done is None:
+        raise NotFound(thing)
+    return done
 
 
-def _rows_of_page(data: Mapping[str, Any], _asked: Any) -> tuple[list[Record], int]:
+# --- Lists -------------------------------------------------------------------------------------------------------------------
+
+
+def list_handler(resource: Resource, operation: Operation) -> Handler:
+    """Make the handler that lists an entity."""
+    read_query = query_reader(resource)
+    show = row_shower(resource.fields, prepare=resource.prepare)
+
+    async def listed(request: web.Request) -> web.Response:
+        scope = admit(request, resource, VIEW, operation)
+        asked = read_query(request.rel_url.raw_query_string, scope)
+        rows, total = [], 0
+        if not asked.matches_nothing:
+            variables = asked.variables | rights_of(resource, scope)
+            rows, total = _page(await execute(scope, operation, variables))
+        return json_response(envelope(resource, scope, asked, [show(row) for row in rows], total))
+
+    return listed
+
+
+def nested_handler(owner: Resource, nested: Nested, operation: Operation) -> Handler:
+    """Make the handler that lists what stands below a record; such a list is an array, filtered or not."""
+    resource, by = nested.of, nested.by
+    read_query = query_reader(resource)
+    show = row_shower(resource.fields, prepare=resource.prepare)
+    rows_of: Callable[[Mapping[str, Any], Asked], Rows]
+    rows_of = _slice_of(resource.name) if by is None else lambda data, asked: _page(data)
+
+    async def listed(request: web.Request) -> web.Response:
+        scope = admit(request, owner, VIEW, operation)
+        asked = read_query(request.rel_url.raw_query_string, scope)
+        asked.is_keyed = False
+        parent = request.match_info["id"]
+        variables = {"id": parent} | rights_of(resource, scope)
+        if by is not None:
+            asked.filter[by] = [parent]
+            variables = asked.variables | variables
+        data = await execute(scope, operation, variables)
+        if data["parent"] is None:
+            raise NotFound(owner.thing)
+        rows, total = ([], 0) if asked.matches_nothing else rows_of(data, asked)
+        return json_response(envelope(resource, scope, asked, [show(row) for row in rows], total))
+
+    return listed
+
+
+def _page(data: Mapping[str, Any]) -> Rows:
     page = data["page"]
     return page["items"], page["total"]
 
 
-def _rows_within(collection: str) -> Any:
-    def rows_of(data: Mapping[str, Any], asked: Any) -> tuple[list[Record], int]:
+def _slice_of(collection: str) -> Callable[[Mapping[str, Any], Asked], Rows]:
+    def rows_of(data: Mapping[str, Any], asked: Asked) -> Rows:
         rows = data["parent"][collection] or []
         start = (asked.page - 1) * asked.size
         return rows[start : start + asked.size], len(rows)
@@ -116,11 +129,13 @@ def _rows_within(collection: str) -> Any:
     return rows_of
 
 
+# --- Single records ----------------------------------------------------------------------------------------------------------
+
+
 def show_handler(resource: Resource, operation: Operation) -> Handler:
     """Make the handler that shows one record."""
-    show = row_shower(
-        (*resource.fields, *resource.single), prepare=resource.prepare, complete=resource.complete
-    )
+    fields = (*resource.fields, *resource.single)
+    show = row_shower(fields, prepare=resource.prepare, complete=resource.complete)
 
     async def shown(request: web.Request) -> web.Response:
         scope = admit(request, resource, VIEW, operation)
@@ -133,25 +148,30 @@ def show_handler(resource: Resource, operation: Operation) -> Handler:
     return shown
 
 
-def change_handler(resource: Resource, operation: Operation, *, creates: bool) -> Handler:
-    """Make the handler that creates or changes a record; what creation requires, a partial change may leave out."""
+def create_handler(resource: Resource, operation: Operation) -> Handler:
+    """Make the handler that creates a record and answers with its id."""
+    return _change_handler(resource, operation, resource.required, status=201)
+
+
+def update_handler(resource: Resource, operation: Operation) -> Handler:
+    """Make the handler that changes what is given of a record: whatever creation requires may be left out."""
+    return _change_handler(resource, operation, {}, status=200)
+
+
+def _change_handler(
+    resource: Resource, operation: Operation, required: Mapping[str, str], *, status: int
+) -> Handler:
     fields = (*resource.fields, *resource.single, *resource.inputs)
-    read = body_reader(fields)
-    rename = renamer(fields, resource.says)
+    read, rename = body_reader(fields), renamer(fields, resource.says)
 
     async def changed(request: web.Request) -> web.Response:
         scope = admit(request, resource, MANAGE, operation)
         body = await read_legacy(request)
-        if creates:
-            require(body, resource.required)
-        variables: dict[str, Any] = {"input": read(body)}
-        if not creates:
-            variables["id"] = request.match_info["id"]
-        try:
-            data = await execute(scope, operation, variables)
-        except ValidationFailed as refusal:
-            raise rename(refusal) from refusal
-        return json_response(answer_of(data["done"], resource.thing), status=201 if creates else 200)
+        require(body, required)
+        # `id` is there when the address names a record; creation's operation has no such variable.
+        variables = {"input": read(body), **request.match_info}
+        ids = await change(scope, operation, variables, rename, resource.thing)
+        return json_response({name: str(number) for name, number in ids.items()}, status=status)
 
     return changed
 
@@ -169,20 +189,15 @@ def delete_handler(resource: Resource, operation: Operation) -> Handler:
 
 def action_handler(resource: Resource, action: Action, operation: Operation) -> Handler:
     """Make the handler of a single route."""
-    read = body_reader(action.takes)
-    rename = renamer(action.takes, resource.says)
+    read, rename = body_reader(action.takes), renamer(action.takes, resource.says)
 
     async def acted(request: web.Request) -> web.Response:
         scope = admit(request, resource, MANAGE, operation)
         body = await read_legacy(request)
         require(body, action.required)
-        named = {variable: request.match_info[segment] for variable, segment in action.arguments.items()}
-        try:
-            data = await execute(scope, operation, {**read(body), **named})
-        except ValidationFailed as refusal:
-            raise rename(refusal) from refusal
-        if data["done"] is None:
-            raise NotFound(resource.thing)
-        return json_response(action.answers(data["done"], request.match_info), status=action.status)
+        address = request.match_info
+        named = {variable: address[segment] for variable, segment in action.arguments.items()}
+        done = await change(scope, operation, {**read(body), **named}, rename, resource.thing)
+        return json_response(action.answers(done, address), status=action.status)
 
     return acted

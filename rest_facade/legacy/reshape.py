@@ -18,7 +18,7 @@ from rest_facade.legacy.resource import Field, Given, Record
 ShowRow: TypeAlias = Callable[[Record], Record]
 Touch: TypeAlias = Callable[[Record], None]
 ReadBody: TypeAlias = Callable[[Given], dict[str, Any]]
-Rename: TypeAlias = Callable[[ValidationFailed], ValidationFailed]
+Rename: TypeAlias = Callable[[str], str]
 
 
 def row_shower(
@@ -89,17 +89,19 @@ def require(body: Given, required: Mapping[str, str]) -> None:
 
 
 def renamer(fields: Iterable[Field], says: Mapping[str, str]) -> Rename:
-    """Make the function that lets a refusal from below name fields as legacy bodies do (`price_cents is …` → `price is …`)."""
+    """Make the function that lets messages from below name fields as legacy bodies do (`price_cents is …` → `price is …`).
+
+    Only a sentence's first word is a field's name.
+    """
     words = {field.writes.rpartition(".")[2]: field.label or field.name for field in fields if field.writes}
     words = {below: legacy for below, legacy in {**words, **says}.items() if below != legacy}
-    if not words:
-        return lambda refusal: refusal
     longest_first = sorted(words, key=len, reverse=True)
-    pattern = re.compile(rf"(^|; )({'|'.join(map(re.escape, longest_first))})(?= )")
+    pattern = re.compile(rf"(^|; )({'|'.join(map(re.escape, longest_first))})(?= )") if words else None
 
-    def rename(refusal: ValidationFailed) -> ValidationFailed:
-        message = pattern.sub(lambda found: found[1] + words[found[2]], refusal.message)
-        return ValidationFailed(message, fields=refusal.fields, details=refusal.details)
+    def rename(message: str) -> str:
+        return (
+            pattern.sub(lambda found: found[1] + words[found[2]], message) if pattern is not None else message
+        )
 
     return rename
 

@@ -58,7 +58,8 @@ class Filter:
 class Together:
     """Describe query parameters that mean something only together: `read` gives GraphQL filters from those that were given.
 
-    It gets each one's values (none, where none can be read), and raises Malformed when nothing can match. `keys` are those of the names that make the list a filtered one.
+    It gets each one's values, of which there is at least one, and raises Malformed when nothing can match. `keys` are those of the
+    names that make the list a filtered one.
     """
 
     names: tuple[str, ...]

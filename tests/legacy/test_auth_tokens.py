@@ -56,7 +56,7 @@ async def test_a_php_form_asks_too(shop):
 
 
 @pytest.mark.parametrize(
-    ("change", "status", "body"),
+    "change, status, body",
     [
         ({"password": "wrong password"}, 401, {"error": "invalid credentials"}),
         ({"email": "nobody@example.com"}, 401, {"error": "invalid credentials"}),
@@ -75,7 +75,9 @@ async def test_refusals_have_the_routes_own_form(shop, change, status, body):
     assert (answer.status, answer.body) == (status, body)
 
 
-@pytest.mark.parametrize("data", [b"{", b"[1]", b'{"email": "\\u0000"}', b"\xff\xfe{", b'{"a": 1}x', b'{"a": NaN}'])
+@pytest.mark.parametrize(
+    "data", [b"{", b"[1]", b'{"email": "\\u0000"}', b"\xff\xfe{", b'{"a": 1}x', b'{"a": NaN}']
+)
 async def test_a_body_that_is_none(shop, data):
     answer = await ask(shop, data=data, headers={"Content-Type": "application/json"})
     assert answer.status == 400

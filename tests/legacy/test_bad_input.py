@@ -92,7 +92,7 @@ def fits(answer: Any) -> None:
         assert answer.body["message"]
 
 
-@pytest.mark.parametrize(("resource", "name"), WRITES)
+@pytest.mark.parametrize("resource, name", WRITES)
 async def test_any_value_in_any_field_is_taken_or_refused(shop, resource, name):
     entity = resource.path
     record = getattr(shop, RECORDS[entity])
@@ -146,7 +146,7 @@ async def test_a_body_that_is_no_object_is_400(shop, resource, body):
 
 
 @pytest.mark.parametrize(
-    ("body", "kind", "status"),
+    "body, kind, status",
     [
         (b"", "application/json", 400),
         (b"   ", "application/json", 400),

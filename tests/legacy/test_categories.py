@@ -38,7 +38,7 @@ async def test_a_category_is_created_with_defaults(shop):
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "read_back"),
+    "name, given, read_back",
     [
         ("category", "Toalhas", "Toalhas"),
         ("status", "D", "D"),
@@ -103,12 +103,14 @@ async def test_a_category_that_holds_something_stays(shop):
     answer = await shop.delete(f"/api/categories/{shop.hidden}")
     assert (answer.status, answer.raw) == (204, b"")
     for method, path in (("GET", ""), ("PUT", ""), ("DELETE", ""), ("GET", "/products")):
-        gone = await shop.call(method, f"/api/categories/{shop.hidden}{path}", {} if method == "PUT" else None)
+        gone = await shop.call(
+            method, f"/api/categories/{shop.hidden}{path}", {} if method == "PUT" else None
+        )
         assert (gone.status, gone.body) == (404, {"status": 404, "message": "Category not found"})
 
 
 @pytest.mark.parametrize(
-    ("body", "message"),
+    "body, message",
     [
         ({"category": None}, "category is required"),
         ({"category": ""}, "category is required"),

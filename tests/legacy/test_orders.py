@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from models.shipping import Shipment
 from tests.shop import NO_NUMBER, NOBODY, Shop
 
 SHIPPING_REQUIRED = "shipping_service_unavailable: a shipping method is required for physical products"
@@ -143,7 +144,7 @@ async def test_a_php_form_places_an_order_too(shop):
 
 
 @pytest.mark.parametrize(
-    ("given", "letter"),
+    "given, letter",
     [
         ("P", "P"),
         ("p", "P"),
@@ -209,7 +210,7 @@ async def test_a_part_of_an_address_leaves_the_rest(shop):
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "read_back"),
+    "name, given, read_back",
     [
         ("firstname", "Zé", "Zé"),
         ("lastname", "Lima", "Lima"),
@@ -317,8 +318,6 @@ async def test_an_order_that_holds_money_is_cancelled_and_stays(shop):
 
 
 async def test_an_order_that_was_shipped_is_cancelled_and_stays(shop):
-    from models.shipping import Shipment
-
     parcel = await shop.add(Shipment, order_id=shop.order.number, carrier="Correios")
     assert (await shown(shop, shop.order))["shipment_ids"] == [str(parcel)]
     assert (await shop.delete(f"/api/orders/{shop.order}")).status == 204
@@ -329,7 +328,7 @@ async def test_an_order_that_was_shipped_is_cancelled_and_stays(shop):
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "message"),
+    "body, status, message",
     [
         ({"user_id": ...}, 400, "user_id is required"),
         ({"user_id": None}, 400, "user_id is required"),
@@ -345,7 +344,11 @@ async def test_an_order_that_was_shipped_is_cancelled_and_stays(shop):
         ({"products": [{"amount": 1}]}, 400, "products: product_id is required"),
         ({"products": [{"product_id": 1}]}, 400, "products: amount is required"),
         ({"products": [{"product_id": NO_NUMBER, "amount": 1}]}, 400, f"product '{NO_NUMBER}' not found"),
-        ({"products": [{"product_id": "abc", "amount": 1}]}, 400, "products: product_id is 'abc'; expected an id"),
+        (
+            {"products": [{"product_id": "abc", "amount": 1}]},
+            400,
+            "products: product_id is 'abc'; expected an id",
+        ),
         (
             {"products": [{"product_id": 1, "amount": "1.5"}]},
             400,

@@ -160,7 +160,22 @@ async def test_staff_with_orders_alone_sees_orders_alone(shop):
 
 SINGLE = [route for route in ROUTES if "{id}" in route.path]
 SINGLE_ROUTES = pytest.mark.parametrize("route", SINGLE, ids=[f"{r.method} {r.path}" for r in SINGLE])
-NO_IDS = ["0", "-1", "abc", "1.5", "9" * 19, "9" * 40, NOBODY, NOBODY[:-1], "é", "%20", "1%2F2", "+1", "1e3", "null"]
+NO_IDS = [
+    "0",
+    "-1",
+    "abc",
+    "1.5",
+    "9" * 19,
+    "9" * 40,
+    NOBODY,
+    NOBODY[:-1],
+    "é",
+    "%20",
+    "1%2F2",
+    "+1",
+    "1e3",
+    "null",
+]
 
 
 @SINGLE_ROUTES
@@ -200,7 +215,10 @@ async def test_another_stores_records_can_not_be_referred_to(shop, other_shop):
         ("products", {"product": "x", "price": 1, "category_ids": [other_shop.home.id]}),
         ("products", {"product": "x", "price": 1, "product_features": {str(other_shop.material): "x"}}),
         ("categories", {"category": "x", "parent_id": other_shop.home.number}),
-        ("users", {"email": "n@example.com", "password": "a long password", "company_id": other_shop.vendor.id}),
+        (
+            "users",
+            {"email": "n@example.com", "password": "a long password", "company_id": other_shop.vendor.id},
+        ),
         ("orders", {"user_id": other_shop.caio.number, "products": {str(shop.ebook): {"amount": 1}}}),
         ("orders", {"user_id": shop.caio.number, "products": {str(other_shop.ebook): {"amount": 1}}}),
         (
@@ -239,7 +257,11 @@ async def open_shop(new_shop) -> Shop:
 async def test_vendors_see_their_own_products_and_orders(open_shop):
     shop = open_shop
     mine = (await shop.get("/api/products", by=shop.seller)).body
-    assert {row["product_id"] for row in mine["products"]} == {str(shop.mug), str(shop.ebook), str(shop.secret)}
+    assert {row["product_id"] for row in mine["products"]} == {
+        str(shop.mug),
+        str(shop.ebook),
+        str(shop.secret),
+    }
     assert mine["params"]["total_items"] == 3
     theirs = (await shop.get("/api/products", by=shop.rival_seller)).body
     assert {row["product_id"] for row in theirs["products"]} == {str(shop.plate)}
@@ -325,7 +347,12 @@ async def test_a_route_answers_under_every_base_with_and_without_a_slash(shop, r
 
 
 async def test_the_current_and_app_families_keep_their_addresses(shop):
-    for path in ("/api/v1/products", "/api/v1/auth_tokens", "/api/admin/products", "/api/storefront/products"):
+    for path in (
+        "/api/v1/products",
+        "/api/v1/auth_tokens",
+        "/api/admin/products",
+        "/api/storefront/products",
+    ):
         answer = await shop.get(path, auth=None)
         assert "message" not in answer.body or "error" in answer.body, path
 

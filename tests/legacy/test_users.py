@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.shop import NO_NUMBER, NOBODY, PASSWORD, Shop
+from tests.shop import NO_NUMBER, NOBODY, Shop
 
 NEW = {"email": "nova@example.com", "password": "a good long password"}
 CNPJ = "11222333000181"
@@ -45,7 +45,7 @@ async def test_a_user_is_created_with_defaults(shop):
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "read_back"),
+    "name, given, read_back",
     [
         ("email", "Outra@Example.COM", "outra@example.com"),
         ("firstname", "José", "José"),
@@ -106,10 +106,14 @@ async def test_a_record_put_back_as_it_was_read_changes_nothing(shop):
 
 async def test_a_password_is_set_and_never_shown(shop):
     user = await create(shop, CNPJ=CNPJ)
-    answer = await shop.post("/api/auth_tokens", {"email": NEW["email"], "password": NEW["password"]}, auth=None)
+    answer = await shop.post(
+        "/api/auth_tokens", {"email": NEW["email"], "password": NEW["password"]}, auth=None
+    )
     assert answer.status == 201
     await shop.put(f"/api/users/{user}", {"password": "another long password"})
-    answer = await shop.post("/api/auth_tokens", {"email": NEW["email"], "password": NEW["password"]}, auth=None)
+    answer = await shop.post(
+        "/api/auth_tokens", {"email": NEW["email"], "password": NEW["password"]}, auth=None
+    )
     assert answer.status == 401
     assert "password" not in (await shown(shop, user))
 
@@ -133,7 +137,7 @@ async def test_the_owner_and_oneself_stay(shop, person):
 
 
 @pytest.mark.parametrize(
-    ("body", "message"),
+    "body, message",
     [
         ({"email": None}, "email is required"),
         ({"email": ""}, "email is required"),
@@ -195,7 +199,7 @@ async def test_memberships_are_a_bare_object_in_cs_carts_form(new_shop):
 
 
 @pytest.mark.parametrize(
-    ("given", "letter"),
+    "given, letter",
     [("A", "A"), ("F", "F"), ("p", "P"), ("D", "D"), ("active", "A"), ("available", "F"), ("declined", "D")],
 )
 async def test_a_membership_is_set_by_letter_or_label(shop, given, letter):
@@ -237,6 +241,3 @@ async def test_a_membership_of_nobody_or_in_nothing(shop, missing):
 async def test_a_customer_in_a_group_of_administrators_is_refused(shop):
     answer = await shop.put(f"/api/users/{shop.bia}/usergroups/{shop.team}", {"status": "A"})
     assert answer.status == 422
-
-
-assert PASSWORD

@@ -61,9 +61,9 @@ def _feature_from(key: str | None, entry: Any, label: str) -> dict[str, Any]:
     if variant is not None and variant is not ABSENT:
         read["variant_id"] = variant
     value = given.get("value")
-    read["value"] = (
-        "NY"[value] if isinstance(value, bool) else text_from(value, f"{label}: the value of {named}")
-    )
+    if isinstance(value, bool):
+        value = "Y" if value else "N"
+    read["value"] = text_from(value, f"{label}: the value of {named}")
     return read
 
 
