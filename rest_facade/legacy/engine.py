@@ -80,7 +80,8 @@ def list_handler(resource: Resource, operation: Operation) -> Handler:
     async def listed(request: web.Request) -> web.Response:
         scope = admit(request, resource, VIEW, operation)
         asked = read_query(request.rel_url.raw_query_string, scope)
-        rows, total = [], 0
+        rows: list[Record] = []
+        total = 0
         if not asked.matches_nothing:
             variables = asked.variables | rights_of(resource, scope)
             rows, total = _page(await execute(scope, operation, variables))

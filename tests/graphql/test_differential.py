@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -12,6 +13,7 @@ import pytest
 from kernel.errors import TooComplex
 from kernel.scope import Scope, entered
 from models.shapes import NotCompiled
+from resolvers import compiled as compiled_module
 from resolvers import root
 from resolvers.compiled import Compiler
 from schema.documents import Prepared, cost_of, prepare
@@ -21,6 +23,15 @@ from tests.graphql.documents import Writer, Written
 
 AS_SHOWN = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
 CALLERS = ("admin", "admin", "admin", "vendor", "customer", "app", "storefront", "clerk")
+
+
+@pytest.fixture(autouse=True)
+def _compiled() -> Iterator[None]:
+    """Compile here even when the suite runs without."""
+    was = compiled_module._is_on
+    compiled_module.switch(True)
+    yield
+    compiled_module.switch(was)
 
 
 async def _reference(
