@@ -226,15 +226,26 @@ def _sql(source: ColumnSource, name: str) -> ColumnSql:
     return f"t.{sql}" if isinstance(sql, str) and sql.isidentifier() else sql
 
 
+# How expressions begin that are never null.
+_NEVER_NULL = (
+    "coalesce(",
+    "extract(",
+    "floor(extract(",
+    "ARRAY(",
+    "(SELECT count(*)",
+    "(SELECT coalesce(",
+    "btrim(",
+    "t.quantity *",
+)
+
+
 def _is_guaranteed(sql: ColumnSql, table: str, nullable: Nullable) -> bool:
     """Tell whether the database rules null out: a NOT NULL column, or an expression that is never null."""
     if not isinstance(sql, str):
         return True  # amounts that depend on the caller: sums with a coalesce, or NOT NULL columns
     if sql.startswith("t.") and sql[2:].isidentifier():
         return not nullable(table, sql[2:])
-    return sql.startswith(
-        ("coalesce(", "extract(", "ARRAY(", "(SELECT count(*)", "btrim(", "t.quantity *")
-    ) or sql.endswith("IS NOT NULL")
+    return sql.startswith(_NEVER_NULL) or sql.endswith("IS NOT NULL")
 
 
 def _checked_limit(limit: int) -> int:
