@@ -15,7 +15,8 @@ class Access:
     Administrators need any one of `privileges` (none named and `admin`: every administrator). An app needs `app_scope` (any one of
     several), a storefront key `storefront`; without a name they are refused. `vendor` and `customer` let these users pass: which rows they see
     is the reader's business. `anonymous` lets everybody pass. `user_only` marks what takes user tokens alone (account and app
-    administration) and refuses to stand beside a scope. The system always passes.
+    administration) and refuses to stand beside a scope. `module` names a store setting that switches the whole off, asked last. The
+    system always passes.
     """
 
     privileges: tuple[str, ...] = ()
@@ -26,6 +27,7 @@ class Access:
     anonymous: bool = False
     admin: bool = True
     user_only: bool = False
+    module: str = ""
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -69,11 +71,22 @@ class Access:
             if self.storefront:
                 callers.append(f"storefront keys with `{self.storefront}`")
         text = "; ".join(callers) or "the system only"
+        if self.module:
+            text += f", while the module `{self.module}` is on"
         if self.user_only:
             text += " (user tokens only)"
         return f"{text}. {self.note}" if self.note else text
 
     def _refusal(self, scope: Scope) -> Refusal | None:
+        refusal = self._refusal_of_caller(scope)
+        if refusal is not None or not self.module or scope.actor.kind is ActorKind.SYSTEM:
+            return refusal
+        # Modules are on until a store switches them off, and settings keep only what differs (domain/store_settings.py).
+        if scope.store.settings.get(self.module) is False:
+            return Forbidden("module_disabled", details={"module": self.module})
+        return None
+
+    def _refusal_of_caller(self, scope: Scope) -> Refusal | None:
         actor = scope.actor
         kind = actor.kind
         if self.anonymous or kind is ActorKind.SYSTEM:

@@ -1,7 +1,7 @@
 """Prove one credential: from its text to the caller it stands for, remembered until something it rests on changes.
 
 Everything here works in the scope of the store that the request is for. A credential of another store is told apart by what it
-says of itself (an access token's `tid`, the store in a legacy token) and then proved there, for only a good one is told that it
+says of itself (an access token's `tid`, the store in a legacy token or an app's) and then proved there, for only a good one is told that it
 is at the wrong door: a forged one is merely invalid (contract, Order of checks).
 """
 
@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 from uuid import UUID
 
-from auth import api_keys, legacy_tokens, privileges
+from auth import api_keys, app_tokens, legacy_tokens, privileges
 from auth.keys import process_ring
 from auth.memory import Remembered, process_memory
 from auth.tokens import INVALID, AccessClaims, read_access_token
@@ -45,6 +45,11 @@ async def prove_legacy_token(scope: Scope, token: str) -> Actor:
     return await _remembered(scope, b"legacy:" + token_hash(token), lambda at: _legacy_token(at, token))
 
 
+async def prove_app_token(scope: Scope, token: str) -> Actor:
+    """Give the app of an access token; raises `Unauthenticated`, `TokenRevoked` and `TenantMismatch`, in this order."""
+    return await _remembered(scope, b"app:" + token_hash(token), lambda at: _app_token(at, token))
+
+
 async def prove_api_key(scope: Scope, email: str, secret: str) -> Actor:
     """Give the user of an e-mail (normalised) and API key; raises `Unauthenticated`. That it was used is recorded."""
     fingerprint = b"basic:" + token_hash(f"{email}:{secret}")
@@ -57,7 +62,7 @@ async def prove_with(
     find: Callable[[Scope], Awaitable[Remembered | None]],
     refusal: Unauthenticated,
 ) -> Actor:
-    """Give the caller that `find` knows; raises `refusal` when it knows none. For the credentials of apps and storefronts."""
+    """Give the caller that `find` knows; raises `refusal` when it knows none. For the keys of storefronts."""
 
     async def prover(at: Scope) -> Remembered:
         found = await find(at)
@@ -120,6 +125,23 @@ async def _holder_of_legacy_token(scope: Scope, token: str) -> Remembered:
     if holder is None:
         raise Unauthenticated(INVALID)
     return await _user(scope, holder.user_id, holder.expires_at)
+
+
+async def _app_token(scope: Scope, token: str) -> Remembered:
+    named = app_tokens.store_of(token)
+    if named is None:
+        raise Unauthenticated(INVALID)
+    if named != scope.store.public_id:
+        await _prove_elsewhere(scope, named, lambda at: _installation_of(at, token))
+        raise TenantMismatch()
+    return await _installation_of(scope, token)
+
+
+async def _installation_of(scope: Scope, token: str) -> Remembered:
+    found = await app_tokens.find_app_token(scope, token)
+    if found is None:
+        raise Unauthenticated(INVALID)
+    return found
 
 
 async def _api_key(scope: Scope, email: str, secret: str) -> Remembered:

@@ -6,7 +6,7 @@ who guesses: the same time, the same text and the same lockout whether the accou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -36,7 +36,7 @@ _SHARED = {
     Kind.PHONE: ("multiple_accounts_phone", "Há mais de uma conta com este telefone. Entre com o e-mail."),
 }
 
-_WRONG = "invalid credentials"
+WRONG = "invalid credentials"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,9 @@ async def prove_among(
         elif single is None:
             await _refuse_unknown(platform_hash, password)
         elif await verify_password(single["password_hash"], password):
-            return _entrant(single, subject)
+            return entrant_of(single, subject)
         await attempts.record_wrong(scope, subject)
-    raise Unauthenticated(_WRONG)
+    raise Unauthenticated(WRONG)
 
 
 def check_may_enter(user: Entrant) -> None:
@@ -104,15 +104,28 @@ def check_may_enter(user: Entrant) -> None:
         raise AccountBarred("account_pending_approval", "Esta conta aguarda a aprovação da loja.")
 
 
+def entrant_of(user: Record, subject: str) -> Entrant:
+    """Describe a user from its row."""
+    return Entrant(
+        id=user["id"],
+        public_id=user["public_id"],
+        password_hash=user["password_hash"],
+        user_type=user["user_type"],
+        status=user["status"],
+        email=user["email"],
+        email_verified_at=user["email_verified_at"],
+        vendor_id=user["vendor_id"],
+        subject=subject,
+    )
+
+
 async def complete(scope: Scope, user: Entrant, password: str | None = None) -> None:
     """Record that a user has signed in, in the transaction that gives the tokens: this alone clears the wrong attempts.
 
     The password, where it is at hand, is hashed anew when the parameters have changed since. Raises `Unauthenticated` when the
     account was changed while its password was verified, so that a token never outlives the change that should end it.
     """
-    new_hash = None
-    if password is not None and needs_rehash(user.password_hash):
-        new_hash = await hash_password(password)
+    new_hash = await _new_hash(user, password)
     await attempts.check_not_locked(scope, user.subject)
     touched = await database.execute(
         """
@@ -126,8 +139,29 @@ async def complete(scope: Scope, user: Entrant, password: str | None = None) -> 
         user.password_hash,
     )
     if not touched:
-        raise Unauthenticated(_WRONG)
+        raise Unauthenticated(WRONG)
     await attempts.clear(scope, user.subject)
+
+
+async def renew_hash(scope: Scope, user: Entrant, password: str) -> Entrant:
+    """Hash a right password anew when the parameters have changed, where the sign-in will be completed without it."""
+    new_hash = await _new_hash(user, password)
+    if new_hash is None:
+        return user
+    touched = await database.execute(
+        "update users set password_hash = $4 where tenant_id = $1 and id = $2 and password_hash = $3",
+        scope.store.id,
+        user.id,
+        user.password_hash,
+        new_hash,
+    )
+    return replace(user, password_hash=new_hash) if touched else user
+
+
+async def _new_hash(user: Entrant, password: str | None) -> str | None:
+    if password is None or not needs_rehash(user.password_hash):
+        return None
+    return await hash_password(password)
 
 
 async def _accounts_named(scope: Scope, readings: list[tuple[Kind, str]], identifier: str) -> _Named:
@@ -164,17 +198,3 @@ async def _refuse_unknown(platform_hash: str | None, password: str) -> None:
     """Tell a platform account, whose password is right, that this is the wrong panel; verify a dummy for everybody else."""
     if await verify_password(platform_hash, password):
         raise AccountBarred("wrong_panel", "Esta conta é da plataforma e não entra em lojas.")
-
-
-def _entrant(user: Record, subject: str) -> Entrant:
-    return Entrant(
-        id=user["id"],
-        public_id=user["public_id"],
-        password_hash=user["password_hash"],
-        user_type=user["user_type"],
-        status=user["status"],
-        email=user["email"],
-        email_verified_at=user["email_verified_at"],
-        vendor_id=user["vendor_id"],
-        subject=subject,
-    )

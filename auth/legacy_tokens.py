@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from auth import attempts
+from auth import attempts, second_factor
 from auth.configuration import configured
 from auth.identify import Entrant, check_may_enter, complete, prove_among
 from kernel.documents import Kind, has_cnpj_form, is_email, normalise_document, normalise_email
-from kernel.errors import ValidationFailed
+from kernel.errors import Unauthenticated, ValidationFailed
 from kernel.ids import random_token, uuid7
 from kernel.scope import Scope
 from kernel.signatures import token_hash
 from models import database
+
+CODE_REQUIRED = "two-factor code required"
 
 _TOKEN = re.compile(r"vlt_([0-9a-f]{32})_[A-Za-z0-9_-]{43}")
 
@@ -41,11 +43,12 @@ class TokenHolder:
 
 
 async def issue_legacy_token(
-    scope: Scope, email: str | None, cnpj: str | None, password: str | None
+    scope: Scope, email: str | None, cnpj: str | None, password: str | None, code: str | None = None
 ) -> LegacyToken:
-    """Exchange an e-mail or CNPJ and a password for a token; any user of the store may.
+    """Exchange an e-mail or CNPJ and a password for a token; any user of the store may, with a second factor by a `code` too.
 
-    Raises what `sessions.login` raises; a missing name is 400 `Required field: email`, a missing password `Required field: password`.
+    Raises what `sessions.login` raises; a missing name is 400 `Required field: email`, a missing password `Required field: password`,
+    a missing code 401 `two-factor code required`, a wrong one 401 `invalid code`.
     """
     await attempts.count_attempt(scope, "auth_tokens")
     name = (email or "").strip() or (cnpj or "").strip()
@@ -56,7 +59,13 @@ async def issue_legacy_token(
     readings = _as_email(name) if (email or "").strip() else _as_cnpj(name)
     user = await prove_among(scope, readings, name, password)
     check_may_enter(user)
-    return await give_legacy_token(scope, user, password)
+    if not await second_factor.is_on(scope, user.id):
+        return await give_legacy_token(scope, user, password)
+    if not code or not code.strip():
+        raise Unauthenticated(CODE_REQUIRED)
+    async with second_factor.guarded(scope, user.id):
+        await second_factor.use(scope, user.id, code)
+        return await give_legacy_token(scope, user, password)
 
 
 async def give_legacy_token(scope: Scope, user: Entrant, password: str | None = None) -> LegacyToken:

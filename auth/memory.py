@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 from kernel.scope import Actor, Scope
 from models import database
@@ -17,13 +18,17 @@ from models import database
 CHANNEL = "vitrine_credentials"
 
 
+# Whose credential it is: a user by number, `app:12` an app's installation, `key:7` a storefront key.
+Holder: TypeAlias = int | str
+
+
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """Say what a credential proved, in which store and until when."""
+    """Say what a credential proved, in which store, whose it is and until when."""
 
     actor: Actor
     store_id: int
-    user_id: int
+    holder: Holder
     expires_at: datetime
 
 
@@ -33,7 +38,7 @@ class CredentialMemory:
     def __init__(self, size: int = 20_000) -> None:
         self._size = size
         self._entries: OrderedDict[bytes, Remembered] = OrderedDict()
-        self._of_user: defaultdict[tuple[int, int], set[bytes]] = defaultdict(set)
+        self._of_holder: defaultdict[tuple[int, Holder], set[bytes]] = defaultdict(set)
         self.generation = 0
         """Grows with every `forget`. What was read from the database before it grew may be stale and isn't put in."""
 
@@ -54,34 +59,34 @@ class CredentialMemory:
             return
         self._drop(fingerprint)
         self._entries[fingerprint] = entry
-        self._of_user[entry.store_id, entry.user_id].add(fingerprint)
+        self._of_holder[entry.store_id, entry.holder].add(fingerprint)
         if len(self._entries) > self._size:
             self._drop(next(iter(self._entries)))
 
-    def forget(self, store_id: int, user_id: int | None = None) -> None:
-        """Forget every credential of the user, or of the whole store."""
+    def forget(self, store_id: int, holder: Holder | None = None) -> None:
+        """Forget every credential of the holder, or of the whole store."""
         self.generation += 1
-        users = (
-            [key for key in self._of_user if key[0] == store_id] if user_id is None else [(store_id, user_id)]
+        holders = (
+            [key for key in self._of_holder if key[0] == store_id] if holder is None else [(store_id, holder)]
         )
-        for key in users:
-            for fingerprint in self._of_user.pop(key, ()):
+        for key in holders:
+            for fingerprint in self._of_holder.pop(key, ()):
                 self._entries.pop(fingerprint, None)
 
     def forget_all(self) -> None:
         """Forget everything, as when notices may have been missed."""
         self.generation += 1
         self._entries.clear()
-        self._of_user.clear()
+        self._of_holder.clear()
 
     def _drop(self, fingerprint: bytes) -> None:
         entry = self._entries.pop(fingerprint, None)
         if entry is None:
             return
-        key = (entry.store_id, entry.user_id)
-        self._of_user[key].discard(fingerprint)
-        if not self._of_user[key]:
-            del self._of_user[key]
+        key = (entry.store_id, entry.holder)
+        self._of_holder[key].discard(fingerprint)
+        if not self._of_holder[key]:
+            del self._of_holder[key]
 
 
 _process_memory = CredentialMemory()
@@ -97,17 +102,17 @@ async def listen(memory: CredentialMemory | None = None) -> None:
     remembering = memory or _process_memory
 
     def on_notice(payload: str) -> None:
-        store, _, user = payload.partition(":")
-        remembering.forget(int(store), int(user) if user else None)
+        store, _, holder = payload.partition(":")
+        remembering.forget(int(store), int(holder) if holder.isdigit() else holder or None)
 
     await database.listen(CHANNEL, on_notice, after_gap=remembering.forget_all)
 
 
-async def changed(scope: Scope, user_id: int | None = None) -> None:
-    """Say that a user's account, privileges, sessions or keys change (None: those of many users of the store).
+async def changed(scope: Scope, holder: Holder | None = None) -> None:
+    """Say that what a user, app or key may do, or its credentials, change (None: those of many of the store).
 
     Called in the transaction of the change: here it takes effect at its commit, elsewhere within 1 s.
     """
     store_id = scope.store.id
-    await database.notify(CHANNEL, f"{store_id}:{'' if user_id is None else user_id}")
-    await database.after_commit(lambda: _process_memory.forget(store_id, user_id))
+    await database.notify(CHANNEL, f"{store_id}:{'' if holder is None else holder}")
+    await database.after_commit(lambda: _process_memory.forget(store_id, holder))

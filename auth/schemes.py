@@ -12,7 +12,13 @@ from datetime import datetime
 from typing import TypeAlias
 
 from auth import app_tokens, storefront_keys
-from auth.credentials import prove_access_token, prove_api_key, prove_legacy_token, prove_with
+from auth.credentials import (
+    prove_access_token,
+    prove_api_key,
+    prove_app_token,
+    prove_legacy_token,
+    prove_with,
+)
 from auth.legacy_tokens import store_of
 from auth.tokens import INVALID
 from kernel.documents import normalise_email
@@ -118,12 +124,7 @@ async def _person(scope: Scope, token: str) -> Actor:
 async def _app_with(scope: Scope, token: str) -> Actor:
     if not token.startswith(app_tokens.PREFIX):
         raise Unauthenticated(INVALID)
-    return await prove_with(
-        scope,
-        b"app:" + token_hash(token),
-        lambda at: app_tokens.find_app_token(at, token),
-        Unauthenticated(INVALID),
-    )
+    return await prove_app_token(scope, token)
 
 
 async def _storefront_with(scope: Scope, key: str) -> Actor:
@@ -218,6 +219,7 @@ def _split(header: str) -> tuple[str, str]:
 SCHEMES: Mapping[str, Scheme] = {
     "nothing": _nobody,
     "store": _nobody,
+    "signature": _nobody,
     "user": _user,
     "admin": _admin,
     "app": _app,

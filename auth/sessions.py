@@ -11,9 +11,10 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from auth import attempts
+from auth import attempts, challenges, second_factor
+from auth.challenges import Challenge
 from auth.configuration import configured
-from auth.identify import Entrant, check_may_enter, complete, prove
+from auth.identify import Entrant, check_may_enter, complete, prove, renew_hash
 from auth.keys import process_ring
 from auth.memory import changed
 from auth.tokens import AccessClaims, issue_access_token
@@ -63,8 +64,8 @@ class SessionInfo:
     current: bool
 
 
-async def login(scope: Scope, identifier: str | None, password: str | None) -> SignedIn:
-    """Sign a user in with an e-mail, CPF, CNPJ or telephone and a password.
+async def login(scope: Scope, identifier: str | None, password: str | None) -> SignedIn | Challenge:
+    """Sign a user in with an e-mail, CPF, CNPJ or telephone and a password, or ask for a code where the user has a second factor.
 
     Raises `RateLimited`, `ValidationFailed` when one is missing, `Unauthenticated` (`invalid credentials`), `AccountLocked`, `Conflict`
     (`multiple_accounts_…`) and `AccountBarred` with the contract's codes. Attempts count before anything else is looked at.
@@ -76,7 +77,28 @@ async def login(scope: Scope, identifier: str | None, password: str | None) -> S
         raise ValidationFailed("password is required")
     user = await prove(scope, identifier, password)
     check_may_enter(user)
+    if await second_factor.is_on(scope, user.id):
+        return await challenges.give(scope, await renew_hash(scope, user, password))
     return await complete_sign_in(scope, user, password)
+
+
+async def verify_two_factor(scope: Scope, temp_token: str | None, code: str | None) -> SignedIn:
+    """Complete a challenge with a code of the authenticator app or a recovery code.
+
+    Raises `ValidationFailed` when one is missing, `Unauthenticated` (`invalid or expired token`, `invalid code`) and `AccountLocked`.
+    """
+    if not temp_token:
+        raise ValidationFailed("temp_token is required")
+    if not code or not code.strip():
+        raise ValidationFailed("code is required")
+    user = await challenges.waiting(scope, temp_token)
+    check_may_enter(user)
+    await attempts.check_not_locked(scope, user.subject)
+    await challenges.count_try(scope, temp_token)
+    async with second_factor.guarded(scope, user.id):
+        await challenges.finish(scope, temp_token)
+        await second_factor.use(scope, user.id, code)
+        return await complete_sign_in(scope, user)
 
 
 async def complete_sign_in(scope: Scope, user: Entrant, password: str | None = None) -> SignedIn:
@@ -194,6 +216,13 @@ async def end_all_sessions(scope: Scope, user_id: int, reason: str) -> None:
             scope.store.id,
             user_id,
             scope.now,
+        )
+        # What could still become a session: a password that waits for its code, a mail that lets its reader set one.
+        await challenges.forget_all(scope, user_id)
+        await database.execute(
+            "delete from mailed_tokens where tenant_id = $1 and user_id = $2 and purpose = 'password_reset'",
+            scope.store.id,
+            user_id,
         )
         await changed(scope, user_id)
 

@@ -31,6 +31,11 @@ async def forget_expired(scope: Scope) -> None:
         await database.execute(
             "delete from legacy_tokens where tenant_id = $1 and expires_at <= $2", store, now
         )
+        for statement in (
+            "delete from sign_in_challenges where tenant_id = $1 and expires_at <= $2",
+            "delete from mailed_tokens where tenant_id = $1 and expires_at <= $2",
+        ):
+            await database.execute(statement, store, now)
         # Their refresh tokens go with them.
         await database.execute(
             "delete from sessions where tenant_id = $1 and (expires_at <= $2 or ended_at <= $2)",
@@ -41,4 +46,16 @@ async def forget_expired(scope: Scope) -> None:
             "delete from refresh_tokens where tenant_id = $1 and used_at is not null and expires_at <= $2",
             store,
             now - _KEEP_USED_TOKENS,
+        )
+        # A spent token that has expired could not be used if it had not been spent; an approval goes with its last token.
+        await database.execute(
+            "delete from app_tokens where tenant_id = $1 and expires_at <= $2", store, now - _KEEP_SESSIONS
+        )
+        await database.execute(
+            """
+            delete from app_grants g where g.tenant_id = $1 and g.code_expires_at <= $2
+              and not exists (select from app_tokens t where t.tenant_id = g.tenant_id and t.grant_id = g.id)
+            """,
+            store,
+            now - _KEEP_SESSIONS,
         )

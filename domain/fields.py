@@ -6,6 +6,7 @@ Wrong values are collected, so that one refusal names every field (contract, Err
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,6 +25,9 @@ MAX_NAME = 255
 MAX_TEXT = 1_000_000
 MAX_INTEGER = 2**31 - 1
 MAX_QUANTITY = 10**12
+
+
+_WEB_PAGE = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+(/[^\s#<>\"]*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +162,14 @@ def one_of(*words: str) -> Reader:
         return value
 
     return read
+
+
+def web_page(value: object) -> str:
+    """Read the address of a page, `https` (or `http` while somebody develops), without a fragment; blank for none."""
+    page = str(short_text(value)).strip()
+    if page and not _WEB_PAGE.fullmatch(page):
+        raise Malformed(f"is {shown(value)}; expected an https address without a fragment")
+    return page
 
 
 def moment(value: object) -> datetime:

@@ -13,6 +13,8 @@ from datetime import datetime, timedelta
 
 from auth import upkeep
 from auth.tenancy import store_from
+from domain.mails import sending
+from domain.gateway import notifications
 from domain.orders import expiry
 from kernel import logging
 from kernel.clock import now
@@ -27,6 +29,9 @@ TRY_AGAIN_AFTER = timedelta(seconds=30)
 
 # What was delivered is kept this long; what was not has by then been tried for as long as anything is (decisions section 7).
 KEEP_EVENTS = timedelta(days=30)
+KEEP_MAILS = timedelta(days=30)
+# For nobody: kept for nothing but that making one looks like making any other.
+KEEP_MAILS_FOR_NOBODY = timedelta(hours=1)
 
 Goes = Callable[[], bool]
 """Say whether to go on: no when the worker stops."""
@@ -181,7 +186,18 @@ _STORES_WITH_HOLDS = """
         where hold_until <= $1 and status = 'O' and payment_status = 'unpaid' and deleted_at is null
     ) order by id
 """
+_STORES_WITH_MAILS = """
+    select * from tenants where id in (select tenant_id from mails where status = 'Q' and due_at <= $1) order by id
+"""
+_STORES_WITH_NOTIFICATIONS = """
+    select * from tenants where id in (
+        select tenant_id from gateway_notifications where not processed and due_at <= $1
+    ) order by id
+"""
 _EVERY_STORE = "select * from tenants where created_at <= $1 order by id"
+_FORGET_MAILS = """
+    delete from mails where tenant_id = $1 and (created_at < $2 or status = 'N' and created_at < $3)
+"""
 _FORGET_EVENTS = """
     delete from outbox_events where tenant_id = $1 and id in (
         select id from outbox_events
@@ -190,6 +206,7 @@ _FORGET_EVENTS = """
 """
 _HOLDS_AT_ONCE = 500
 _EVENTS_AT_ONCE = 5_000
+_NOTIFICATIONS_AT_ONCE = 200
 
 
 async def expire_holds(scope: Scope) -> int:
@@ -203,10 +220,19 @@ async def expire_holds(scope: Scope) -> int:
             return expired
 
 
+async def apply_notifications(scope: Scope) -> None:
+    """Apply the gateway's notifications that were stored and not processed: their process died, or applying them failed."""
+    while await notifications.apply_pending(scope, limit=_NOTIFICATIONS_AT_ONCE) == _NOTIFICATIONS_AT_ONCE:
+        pass
+
+
 async def forget_spent(scope: Scope) -> None:
     """Delete the store's spent sessions, tokens, attempts and counts, and events that nobody will be told of any more."""
     await upkeep.forget_expired(scope)
     with entered(scope):
+        await database.execute(
+            _FORGET_MAILS, scope.store.id, scope.now - KEEP_MAILS, scope.now - KEEP_MAILS_FOR_NOBODY
+        )
         while await database.execute(
             _FORGET_EVENTS, scope.store.id, scope.now - KEEP_EVENTS, _EVENTS_AT_ONCE
         ):
@@ -215,5 +241,21 @@ async def forget_spent(scope: Scope) -> None:
 
 JOBS: tuple[Job, ...] = (
     Job("expire_holds", timedelta(minutes=1), in_stores(_STORES_WITH_HOLDS, expire_holds)),
+    Job(
+        "apply_notifications",
+        timedelta(seconds=30),
+        in_stores(_STORES_WITH_NOTIFICATIONS, apply_notifications),
+    ),
     Job("forget_spent", timedelta(hours=1), in_stores(_EVERY_STORE, forget_spent)),
 )
+
+SEND_MAILS = "send_mails"
+
+
+def mail_job(transport: sending.Transport) -> Job:
+    """Describe the job that sends queued mails, for workers that were told of a mail server."""
+
+    async def send(scope: Scope) -> int:
+        return await sending.send_due(scope, transport)
+
+    return Job(SEND_MAILS, timedelta(seconds=5), in_stores(_STORES_WITH_MAILS, send))

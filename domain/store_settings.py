@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from domain.fields import Reader, flag, one_of, short_text
+from domain.fields import Reader, flag, one_of, short_text, web_page
 from kernel.scope import Scope
 
 
@@ -56,6 +56,18 @@ STORE_SETTINGS: Mapping[str, Setting] = {
         "N",
         one_of("Y", "N"),
         "Opens the legacy layer's entity routes to vendors, for their own records.",
+    ),
+    "customers_need_approval": Setting(
+        "people",
+        False,
+        flag,
+        "A shopper who registers starts as P and can't enter until somebody approves the account.",
+    ),
+    "account_url": Setting(
+        "people",
+        "",
+        web_page,
+        "The storefront's page that takes what mails prove: #email_verification=<token>, #password_reset=<token>.",
     ),
     "logo_url": Setting("general", "", short_text, "The address of the store's logo."),
     "support_email": Setting("general", "", short_text, "Where vendors and shoppers write to for help."),

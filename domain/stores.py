@@ -51,6 +51,7 @@ STORE_FIELDS: Mapping[str, Field] = {
 _STATUS: Mapping[str, Field] = {
     "status": Field("status", one_of(ACTIVE, SUSPENDED, MAINTENANCE), code="status_invalid")
 }
+_GATEWAY_SECRET_FIELD: Mapping[str, Field] = {"secret": Field("secret", text(1_000), code="secret_invalid")}
 
 _INSERT = """
 INSERT INTO tenants (public_id, name, currency, status, maintenance_message, settings, gateway_secret)
@@ -241,10 +242,11 @@ async def update_settings(scope: Scope, given: Mapping[str, Any]) -> None:
 async def set_gateway_secret(scope: Scope, secret: str) -> None:
     """Set the key that signs the gateway's notifications; an empty one lets them in unsigned, which is audited.
 
-    The mask leaves the stored one as it is.
+    The mask leaves the stored one as it is. Raises ValidationFailed for a longer one than any gateway has.
     """
     if secret == MASK:
         return
+    read_fields(_GATEWAY_SECRET_FIELD, {"secret": secret})
     async with transaction(scope):
         sealed = encrypt(GATEWAY_PURPOSE, secret.encode()) if secret else None
         await execute(_SAVE_SECRET, scope.store.id, sealed)

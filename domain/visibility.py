@@ -21,7 +21,8 @@ class Rows:
     """Decide which rows a caller sees; an instance is an `Entity.visible`.
 
     `admin` are the privileges of which an administrator needs any. `app` and `storefront` name the scope needed (of several for `app`, any);
-    `storefront_rows` narrows what a key sees.
+    `storefront_rows` narrows what a key sees. `user_only` marks what takes user tokens alone. `module` is
+    the setting that switches it off.
     """
 
     admin: tuple[str, ...] = ()
@@ -30,6 +31,8 @@ class Rows:
     customer: str | None = None
     storefront: str | None = None
     storefront_rows: str = ""
+    user_only: bool = False
+    module: str = ""
 
     @property
     def access(self) -> Access:
@@ -40,6 +43,8 @@ class Rows:
             storefront=self.storefront,
             vendor=self.vendor is not None,
             customer=self.customer is not None,
+            user_only=self.user_only,
+            module=self.module,
         )
 
     def __call__(self, scope: Scope) -> Where | None:

@@ -2,7 +2,8 @@
 
     Refusal
     ├── Unauthenticated            401   no or bad credential
-    │   └── TokenRevoked           401   a credential that was good and is not any more
+    │   ├── TokenRevoked           401   a credential that was good and is not any more
+    │   └── InvalidClient          401   an app that can't prove who it is at the token route
     ├── Forbidden                  403   a good credential without the right
     │   ├── InsufficientPrivileges 403   the user lacks a privilege
     │   ├── MissingScope           403   the app or key lacks a scope
@@ -11,7 +12,8 @@
     ├── NotFound                   404   absent, hidden, or another store's
     │   └── TenantNotFound         404
     ├── ValidationFailed           400   the request is wrong in itself
-    │   └── MalformedRequest       400   the body or a parameter can't be read
+    │   ├── MalformedRequest       400   the body or a parameter can't be read
+    │   └── GrantRefused           400   OAuth refuses a code, a token or the request for one
     ├── Conflict                   409   the request contradicts the present state
     ├── RuleViolation              422   a well-formed request that a rule of the shop refuses
     ├── TooLarge                   413   the body is over the limit
@@ -66,6 +68,15 @@ class TokenRevoked(Unauthenticated):
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"token revoked: {reason}")
+
+
+class InvalidClient(Unauthenticated):
+    """Refuse an app whose client credentials are missing or wrong (RFC 6749, section 5.2)."""
+
+    code = "INVALID_CLIENT"
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("invalid_client", details={"detail": detail})
 
 
 class Forbidden(Refusal):
@@ -167,6 +178,15 @@ class MalformedRequest(ValidationFailed):
 
     def __init__(self, message: str = "invalid request body", *, detail: str | None = None) -> None:
         super().__init__(message, details={"detail": detail} if detail else None)
+
+
+class GrantRefused(ValidationFailed):
+    """Refuse in OAuth's words: `invalid_grant`, `invalid_request` or `unsupported_grant_type` (RFC 6749, section 5.2)."""
+
+    code = "GRANT_REFUSED"
+
+    def __init__(self, error: str, detail: str) -> None:
+        super().__init__(error, details={"detail": detail})
 
 
 class Conflict(Refusal):

@@ -63,6 +63,10 @@ class Actor:
     app_id: int | None = None
     installation_id: int | None = None
     storefront_key_id: int | None = None
+    rate_limit: int | None = None
+    """The requests a minute that an app's installation or a storefront key may make; None for the default."""
+    server_side: bool = False
+    """Say that a storefront key is kept on a server, where it may name customers without their own token."""
     credential: str = ""
     """Name the credential for limits and idempotency: `user:12`, `app:3`, `key:7`, `ip:…`; never a secret."""
 

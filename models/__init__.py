@@ -4,6 +4,8 @@ MODEL_MODULES = [
     "models.stores",
     "models.people",
     "models.access",
+    "models.apps",
+    "models.mails",
     "models.marketplace",
     "models.catalog",
     "models.orders",

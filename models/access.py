@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tortoise import fields
+from tortoise.contrib.postgres.fields import ArrayField
 
 from kernel.clock import now
 from models.base import StoreManager, StoreModel
@@ -88,6 +89,46 @@ class Lockout(StoreModel):
 
     class Meta:
         table = "lockouts"
+        manager = StoreManager()
+
+
+class TwoFactor(StoreModel):
+    """A user's authenticator app; without `confirmed_at` it was shown and not proved yet. `secret` is encrypted."""
+
+    user = fields.ForeignKeyField("models.User", related_name="two_factors")
+    secret = fields.BinaryField()
+    used_steps = ArrayField(element_type="bigint", default=list)
+    created_at = fields.DatetimeField(default=now)
+    confirmed_at = fields.DatetimeField(null=True)
+
+    class Meta:
+        table = "two_factors"
+        manager = StoreManager()
+
+
+class RecoveryCode(StoreModel):
+    """A code that stands for the authenticator app once; kept as a keyed hash."""
+
+    user = fields.ForeignKeyField("models.User", related_name="recovery_codes")
+    code_hash = fields.BinaryField()
+    used_at = fields.DatetimeField(null=True)
+
+    class Meta:
+        table = "recovery_codes"
+        manager = StoreManager()
+
+
+class SignInChallenge(StoreModel):
+    """A right password that waits for a code."""
+
+    user = fields.ForeignKeyField("models.User", related_name="sign_in_challenges")
+    token_hash = fields.BinaryField()
+    tries = fields.IntField(default=0)
+    created_at = fields.DatetimeField(default=now)
+    expires_at = fields.DatetimeField()
+
+    class Meta:
+        table = "sign_in_challenges"
         manager = StoreManager()
 
 

@@ -1,4 +1,4 @@
-"""Keep how orders are paid and what was received."""
+"""Keep how orders are paid, what was received, and what the payment gateway told."""
 
 from __future__ import annotations
 
@@ -45,4 +45,53 @@ class Payment(StoreModel):
 
     class Meta:
         table = "payments"
+        manager = StoreManager()
+
+
+class Charge(StoreModel):
+    """A demand for payment at the gateway, by the gateway's own id. Amounts in cents of its currency.
+
+    `paid_cents` and `refunded_cents` are what the gateway told in all; `counted` says that the order's own sums hold them. `order`
+    is null while the order that the charge names is not there. `status` is the gateway's word.
+    """
+
+    charge_id = fields.TextField()
+    order = fields.ForeignKeyField("models.Order", null=True, related_name="charges")
+    status = fields.TextField(default="")
+    last_event = fields.TextField(default="")
+    payment_method = fields.TextField(default="")
+    currency = fields.TextField(default="")
+    amount_cents = fields.BigIntField(default=0)
+    paid_cents = fields.BigIntField(default=0)
+    refunded_cents = fields.BigIntField(default=0)
+    counted = fields.BooleanField(default=False)
+    created_at = fields.DatetimeField(default=now)
+    updated_at = fields.DatetimeField(default=now)
+
+    class Meta:
+        table = "charges"
+        manager = StoreManager()
+
+
+class GatewayNotification(StoreModel):
+    """A notification of the payment gateway with the bytes that were sent. `unsigned`: the store had emptied its secret.
+
+    `fingerprint` is a SHA-256 that equal notifications share. One that is not `processed` is applied by the sweep after `due_at`.
+    """
+
+    event_id = fields.TextField(default="")
+    event_type = fields.TextField(default="")
+    charge_id = fields.TextField(null=True)
+    fingerprint = fields.BinaryField()
+    body = fields.BinaryField()
+    unsigned = fields.BooleanField(default=False)
+    processed = fields.BooleanField(default=False)
+    error_message = fields.TextField(default="")
+    attempts = fields.IntField(default=0)
+    due_at = fields.DatetimeField(default=now)
+    processed_at = fields.DatetimeField(null=True)
+    created_at = fields.DatetimeField(default=now)
+
+    class Meta:
+        table = "gateway_notifications"
         manager = StoreManager()

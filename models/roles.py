@@ -43,18 +43,27 @@ _PLATFORM_GRANTS: tuple[tuple[str, str, str], ...] = (
     (APP, "SELECT", "tenants, store_hosts, platform_users, signing_keys, tortoise_migrations"),
     (APP, f"UPDATE ({_OWN_TENANT_COLUMNS})", "tenants"),
     (APP, _EVERYTHING, "signin_counts, job_runs"),
-    (WORKER, _EVERYTHING, "tenants, store_hosts, platform_users, signing_keys, signin_counts, job_runs"),
+    (APP, "SELECT, INSERT", "apps"),
+    (
+        WORKER,
+        _EVERYTHING,
+        "tenants, store_hosts, platform_users, signing_keys, signin_counts, job_runs, apps",
+    ),
     (WORKER, "SELECT", "tortoise_migrations"),
 )
+# The platform's own tables that are under row-level security too.
+_PLATFORM_UNDER_POLICY = ("tenants", "apps")
 # Where the worker looks over all stores, and what it may do there; the work on a row is done in the row's own scope.
 _ACROSS: dict[str, str] = {
     "outbox_events": "SELECT, UPDATE (dispatched_at), DELETE",
     "orders": "SELECT (tenant_id, id, status, payment_status, hold_until, deleted_at)",
+    "gateway_notifications": "SELECT (tenant_id, id, processed, due_at)",
     "sessions": "SELECT (tenant_id, id, expires_at, ended_at), DELETE",
     "refresh_tokens": "SELECT (tenant_id, id, expires_at, used_at), DELETE",
     "legacy_tokens": "SELECT (tenant_id, id, expires_at, ended_at), DELETE",
     "wrong_attempts": "SELECT (tenant_id, id, at), DELETE",
     "lockouts": "SELECT (tenant_id, id, until), DELETE",
+    "mails": "SELECT (tenant_id, id, status, created_at, due_at)",
 }
 _SEARCHED = {"search_products": "products", "search_users": "users"}
 
@@ -102,7 +111,17 @@ async def _ensure_role(connection: asyncpg.Connection, role: str) -> bool:
 
 def rights_version(with_roles: bool) -> str:
     """Name the present rules, to be kept in the database: they are set anew when it differs."""
-    rules = repr((with_roles, _PLATFORM_GRANTS, _ACROSS, _APPEND_ONLY, _SEARCHED, _search_function("", "")))
+    rules = repr(
+        (
+            with_roles,
+            _PLATFORM_GRANTS,
+            _PLATFORM_UNDER_POLICY,
+            _ACROSS,
+            _APPEND_ONLY,
+            _SEARCHED,
+            _search_function("", ""),
+        )
+    )
     return hashlib.sha256(rules.encode()).hexdigest()[:16]
 
 
@@ -123,7 +142,9 @@ async def set_rights(connection: asyncpg.Connection, *, with_roles: bool) -> Non
 
 def _statements(schema: str, stores: list[str], with_roles: bool) -> list[str]:
     across = {table: rights for table, rights in _ACROSS.items() if table in stores}
-    drops = [f"DROP POLICY IF EXISTS across_stores ON {table}" for table in (*stores, "tenants")]
+    drops = [
+        f"DROP POLICY IF EXISTS across_stores ON {table}" for table in (*stores, *_PLATFORM_UNDER_POLICY)
+    ]
     drops += [f"DROP POLICY IF EXISTS searched ON {table}" for table in _SEARCHED.values()]
     if not with_roles:
         # The OR with own_store costs the index on tenant_id unless a statement names the store itself, as all of ours do.
@@ -145,7 +166,7 @@ def _statements(schema: str, stores: list[str], with_roles: bool) -> list[str]:
         *(f"GRANT {rights} ON {table} TO {WORKER}" for table, rights in across.items()),
         *(
             f"CREATE POLICY across_stores ON {table} TO {WORKER} USING (true)"
-            for table in (*across, "tenants")
+            for table in (*across, *_PLATFORM_UNDER_POLICY)
         ),
         *(
             f"CREATE POLICY searched ON {table} FOR SELECT TO {SEARCH} USING (true)"

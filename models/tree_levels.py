@@ -10,7 +10,7 @@ from kernel.scope import Scope
 from models import database
 from models.reading import ColumnSql, Guard, ToOne, Where, window
 from models.shapes import Branch, Constant, Item, Leaf, NotCompiled, Part, Shape
-from models.tree_texts import ROLES, Binder, Texts, loaded, required, written
+from models.tree_texts import MOST_TEXTS, ROLES, Binder, Texts, loaded, required, written
 
 
 class Level:
@@ -122,7 +122,7 @@ class Level:
         sql = self._kept.get(key)
         if sql is None:
             sql = self._text(list(texts.texts), tail, bool(offset), extra)
-            if len(self._kept) < 200:
+            if len(self._kept) < MOST_TEXTS:
                 self._kept[key] = sql
         params = [scope.store.id, *texts.params]
         if offset:
@@ -173,7 +173,9 @@ class _Below:
         key = tuple(texts.texts)
         sql = self._kept.get(key)
         if sql is None:
-            sql = self._kept[key] = self._text(list(texts.texts))
+            sql = self._text(list(texts.texts))
+            if len(self._kept) < MOST_TEXTS:
+                self._kept[key] = sql
         records = await database.rows(sql, scope.store.id, *texts.params, list(keys))
         objects = await level.finish(scope, records)
         if isinstance(self.link, ToOne):

@@ -10,6 +10,8 @@ from kernel.clock import rfc3339
 from models.reading import Where
 from models.shapes import NotCompiled
 
+# How many SQL texts one level of a compiled document keeps. Filters and kinds of callers make a dozen; the rest is written anew.
+MOST_TEXTS = 200
 ROLES = {"A": "admin", "V": "vendor", "C": "customer"}
 
 

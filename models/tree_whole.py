@@ -11,7 +11,7 @@ from kernel.scope import Scope
 from models import database
 from models.reading import ToOne, Where
 from models.shapes import Branch, Constant, Item, Leaf, NotCompiled, Part, Shape
-from models.tree_texts import ROLES, Binder, Texts, fragment, loaded, required, written
+from models.tree_texts import MOST_TEXTS, ROLES, Binder, Texts, fragment, loaded, required, written
 
 # How times and roles are written where PostgreSQL writes the answer.
 _ROLE_SQL = "CASE {0} WHEN 'A' THEN 'admin' WHEN 'V' THEN 'vendor' WHEN 'C' THEN 'customer' ELSE {0} END"
@@ -50,7 +50,7 @@ class Whole:
         found = self._kept.get(key)
         if found is None:
             found = self._compile(list(texts.texts))
-            if len(self._kept) < 200:
+            if len(self._kept) < MOST_TEXTS:
                 self._kept[key] = found
         sql, make = found
         record = await database.row(sql, scope.store.id, *texts.params)

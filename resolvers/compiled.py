@@ -10,21 +10,27 @@ from __future__ import annotations
 
 import base64
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import orjson
 from graphql import (
+    SKIP,
     FieldNode,
     FragmentDefinitionNode,
+    GraphQLError,
+    GraphQLField,
     GraphQLObjectType,
     GraphQLSchema,
     NameNode,
     OperationDefinitionNode,
     OperationType,
+    VariableNode,
+    Visitor,
     get_named_type,
+    visit,
 )
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 
@@ -42,8 +48,10 @@ from schema.filters import conditions_given
 from schema.scalars import reference
 from schema.selection import fields_below, shape_below
 
-# How many variants (by variables) of a document are kept, and how large variables may be to be kept by.
-VARIANTS = 50
+# How many operations are kept, how many tokens their documents may have together (half a kilobyte each), and how large variables
+# may be to be kept by.
+MOST_KEPT = 2000
+MOST_TOKENS = 100_000
 LONGEST_VARIABLES = 4096
 
 
@@ -65,21 +73,19 @@ class Window:
     page: int = 1
 
 
-class Call:
-    """One root field."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the arguments of a root field say: which rows, and which part of them."""
 
-    __slots__ = (
-        "_after",
-        "_conditions",
-        "_edges",
-        "_items",
-        "_layout",
-        "_lists",
-        "_read",
-        "_reader",
-        "_window",
-        "key",
-    )
+    window: Window
+    conditions: Sequence[Where]
+    is_after: bool
+
+
+class Call:
+    """One root field, without its arguments."""
+
+    __slots__ = ("_edges", "_field", "_items", "_layout", "_lists", "_node", "_read", "_reader", "key")
 
     def __init__(
         self,
@@ -87,15 +93,15 @@ class Call:
         read: ReadRoot,
         source: _Source,
         type_: GraphQLObjectType,
+        field: GraphQLField,
         nodes: list[FieldNode],
-        arguments: Mapping[str, Any],
         *,
         native: bool,
     ) -> None:
         self.key = key
         self._read = read
-        self._window, self._after = _window_of(read, arguments)
-        self._conditions = _conditions_of(read, arguments)
+        self._field = field
+        self._node = nodes[0]
         self._reader: Reader | None = None
         self._layout: list[tuple[str, str]] = []
         self._items: list[tuple[str, str, Any]] = []
@@ -137,36 +143,41 @@ class Call:
             raise NotCompiled
         self._reader = reader
 
-    async def run(self, scope: Scope) -> Any:
+    async def run(self, scope: Scope, variables: VariableValues) -> Any:
         """Read what the field asks for."""
-        try:
-            self._read.access.check(scope)
-        except Refusal as refusal:
-            raise NotCompiled from refusal
+        asked = self._asked(scope, variables)
         kind = self._read.kind
         if kind == "one":
-            if not self._conditions:
-                return None
             assert self._reader is not None
-            return await self._reader.one(scope, self._conditions[0])
+            return await self._reader.one(scope, asked.conditions[0]) if asked.conditions else None
         if kind == "list":
             assert self._reader is not None
-            window = self._window
+            window = asked.window
             return await self._reader.many(
-                scope, self._conditions, sort=window.sort, limit=window.limit, offset=window.offset
+                scope, asked.conditions, sort=window.sort, limit=window.limit, offset=window.offset
             )
-        return await (self._page(scope) if kind == "page" else self._connection(scope))
+        return await (self._page(scope, asked) if kind == "page" else self._connection(scope, asked))
 
-    async def _page(self, scope: Scope) -> dict[str, Any]:
-        window = self._window
+    def _asked(self, scope: Scope, variables: VariableValues) -> Asked:
+        """Read the arguments; what the executor would refuse is left to it."""
+        try:
+            self._read.access.check(scope)
+            arguments = get_argument_values(self._field, self._node, variables)
+            window, is_after = _window_of(self._read, arguments)
+            return Asked(window, _conditions_of(self._read, arguments), is_after)
+        except (Refusal, GraphQLError) as refusal:
+            raise NotCompiled from refusal
+
+    async def _page(self, scope: Scope, asked: Asked) -> dict[str, Any]:
+        window = asked.window
         shown: dict[str, Any] = {}
         for key, name in self._layout:
             if name == "items":
                 shown[key] = await self._lists[key].many(
-                    scope, self._conditions, sort=window.sort, limit=window.limit, offset=window.offset
+                    scope, asked.conditions, sort=window.sort, limit=window.limit, offset=window.offset
                 )
             elif name == "total":
-                shown[key] = await self._count(scope)
+                shown[key] = await self._count(scope, asked)
             elif name == "page":
                 shown[key] = window.page
             elif name == "per_page":
@@ -175,24 +186,24 @@ class Call:
                 shown[key] = name[1:]
         return shown
 
-    async def _count(self, scope: Scope) -> int:
+    async def _count(self, scope: Scope, asked: Asked) -> int:
         try:
-            return await reading.count(scope, self._read.entity, self._conditions)
+            return await reading.count(scope, self._read.entity, asked.conditions)
         except Refusal as refusal:
             raise NotCompiled from refusal
 
-    async def _connection(self, scope: Scope) -> dict[str, Any]:
-        window, entity = self._window, self._read.entity
+    async def _connection(self, scope: Scope, asked: Asked) -> dict[str, Any]:
+        window, entity = asked.window, self._read.entity
         if self._reader is None:
             raise NotCompiled
         found, keys = await self._reader.keyed(
-            scope, self._conditions, sort=window.sort, limit=window.limit + 1
+            scope, asked.conditions, sort=window.sort, limit=window.limit + 1
         )
         order = window.sort or entity.default_sort
         cursors = [_cursor(order, *key) for key in keys[: window.limit]]
         info = {
             "has_next_page": len(found) > window.limit,
-            "has_previous_page": self._after,
+            "has_previous_page": asked.is_after,
             "start_cursor": cursors[0] if cursors else None,
             "end_cursor": cursors[-1] if cursors else None,
             "__typename": "PageInfo",
@@ -268,22 +279,60 @@ class TypeName:
     key: str
     name: str
 
-    async def run(self, _scope: Scope) -> str:
+    async def run(self, _scope: Scope, _variables: VariableValues) -> str:
         """Give the name of the root type."""
         return self.name
 
 
-class Compiled:
-    """An operation with its variables, ready to run in any scope."""
+class Structure:
+    """An operation without its root fields' arguments: what is the same for all who send the document."""
 
     __slots__ = ("_calls",)
 
     def __init__(self, calls: list[Call | TypeName]) -> None:
         self._calls = calls
 
+    async def run(self, scope: Scope, variables: VariableValues) -> dict[str, Any]:
+        """Give the data. Raises `NotCompiled`; nothing was changed then."""
+        return {call.key: await call.run(scope, variables) for call in self._calls}
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """An operation with its variables, ready to run in any scope."""
+
+    structure: Structure
+    variables: VariableValues
+
     async def run(self, scope: Scope) -> dict[str, Any]:
         """Give the data. Raises `NotCompiled`; nothing was changed then."""
-        return {call.key: await call.run(scope) for call in self._calls}
+        return await self.structure.run(scope, self.variables)
+
+
+def _structural(prepared: Prepared, operation: OperationDefinitionNode) -> tuple[str, ...]:
+    """Name the variables on which the structure depends: all but those that stand only in the arguments of root fields."""
+    names: set[str] = set()
+
+    class Variables(Visitor):
+        def enter_variable(self, node: VariableNode, *_: Any) -> None:
+            names.add(node.name.value)
+
+        def enter_variable_definition(self, *_: Any) -> Any:
+            return SKIP
+
+    for selection in operation.selection_set.selections:
+        if isinstance(selection, FieldNode):
+            for directive in selection.directives or ():
+                visit(directive, Variables())
+            if selection.selection_set is not None:
+                visit(selection.selection_set, Variables())
+        else:
+            visit(selection, Variables())
+    assert prepared.document is not None
+    for definition in prepared.document.definitions:
+        if isinstance(definition, FragmentDefinitionNode):
+            visit(definition, Variables())
+    return tuple(sorted(names))
 
 
 _is_on = True
@@ -296,12 +345,14 @@ def switch(on: bool) -> None:
 
 
 class Compiler:
-    """Compile operations of one schema and keep them beside the document, by their variables."""
+    """Compile operations of one schema and keep their structures beside the document."""
 
     def __init__(self, schema: GraphQLSchema, *, native: bool) -> None:
         self._schema = schema
         self._native = native
-        self._kept: OrderedDict[tuple[int, str, bytes], tuple[Prepared, Compiled | None]] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, str, bytes], tuple[Prepared, Structure | None]] = OrderedDict()
+        self._structurals: dict[str, tuple[Prepared, tuple[str, ...]]] = {}
+        self._tokens = 0
 
     def get(
         self, prepared: Prepared, operation: OperationDefinitionNode, variables: Mapping[str, Any] | None
@@ -309,33 +360,62 @@ class Compiler:
         """Give the compiled operation, or None for one that is left to the executor."""
         if not _is_on or operation.operation is not OperationType.QUERY:
             return None
+        values = get_variable_values(
+            self._schema, operation.variable_definitions or (), dict(variables) if variables else {}
+        )
+        if not isinstance(values, VariableValues):
+            return None
+        structure = self._structure(prepared, operation, values)
+        return None if structure is None else Compiled(structure, values)
+
+    def _structure(
+        self, prepared: Prepared, operation: OperationDefinitionNode, values: VariableValues
+    ) -> Structure | None:
+        """Give the structure, kept or made; None where the executor is asked every time."""
+        name = operation.name.value if operation.name else ""
+        depends = self._depends(prepared, operation, name)
         try:
-            given = orjson.dumps(variables) if variables else b""
+            given = orjson.dumps([values.coerced.get(each) for each in depends]) if depends else b""
         except TypeError:
             return None
-        name = operation.name.value if operation.name else ""
         key = (id(prepared), name, given)
         found = self._kept.get(key)
         # The document is kept beside what was made of it, so its id can't be another's.
         if found is not None and found[0] is prepared:
             self._kept.move_to_end(key)
             return found[1]
-        compiled = self._compile(prepared, operation, variables or {})
+        structure = self._compile(prepared, operation, values)
         if len(given) <= LONGEST_VARIABLES:
-            self._kept[key] = (prepared, compiled)
-            if len(self._kept) > 2000:
-                self._kept.popitem(last=False)
-        return compiled
+            self._keep(key, prepared, structure)
+        return structure
+
+    def _depends(self, prepared: Prepared, operation: OperationDefinitionNode, name: str) -> tuple[str, ...]:
+        if not operation.variable_definitions:
+            return ()
+        known = self._structurals.get(name + str(id(prepared)))
+        if known is None or known[0] is not prepared:
+            if len(self._structurals) > MOST_KEPT:
+                self._structurals.clear()
+            known = self._structurals[name + str(id(prepared))] = prepared, _structural(prepared, operation)
+        return known[1]
+
+    def _keep(self, key: tuple[int, str, bytes], prepared: Prepared, structure: Structure | None) -> None:
+        self._kept[key] = (prepared, structure)
+        self._tokens += prepared.size
+        while len(self._kept) > MOST_KEPT or (self._tokens > MOST_TOKENS and len(self._kept) > 1):
+            _, (left, _) = self._kept.popitem(last=False)
+            self._tokens -= left.size
+
+    def __len__(self) -> int:
+        """Give how many operations are kept."""
+        return len(self._kept)
 
     def _compile(
-        self, prepared: Prepared, operation: OperationDefinitionNode, variables: Mapping[str, Any]
-    ) -> Compiled | None:
+        self, prepared: Prepared, operation: OperationDefinitionNode, values: VariableValues
+    ) -> Structure | None:
         assert prepared.document is not None
         root = self._schema.query_type
         assert root is not None
-        values = get_variable_values(self._schema, operation.variable_definitions or (), dict(variables))
-        if not isinstance(values, VariableValues):
-            return None
         fragments = {
             node.name.value: node
             for node in prepared.document.definitions
@@ -343,7 +423,7 @@ class Compiler:
         }
         source = _Source(fragments, values)
         try:
-            return Compiled(self._calls(source, root, operation))
+            return Structure(self._calls(source, root, operation))
         except (NotCompiled, Refusal):
             return None
 
@@ -363,6 +443,5 @@ class Compiler:
                 raise NotCompiled
             target = get_named_type(field.type)
             assert isinstance(target, GraphQLObjectType)
-            arguments = get_argument_values(field, nodes[0], source.variable_values)
-            calls.append(Call(key, read, source, target, nodes, arguments, native=self._native))
+            calls.append(Call(key, read, source, target, field, nodes, native=self._native))
         return calls

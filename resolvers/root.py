@@ -23,6 +23,7 @@ MODULES = (
     "people",
     "marketplace",
     "payments",
+    "gateway",
     "shipping",
     "sessions",
     "imports",

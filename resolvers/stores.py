@@ -21,6 +21,7 @@ from schema.types.stores import Store
 
 _ANYBODY = Access(anonymous=True, note="What it shows is public; settings need `view_settings`.")
 _WRITE = Access(privileges=("manage_settings",))
+_GATEWAY = Access(privileges=("manage_payments",))
 
 
 @strawberry.type
@@ -52,6 +53,17 @@ class StoreMutations:
             raise ValidationFailed("settings must be an object", field="settings")
         await stores.update_settings(scope, settings)
         return _shown(replace(scope, store=await stores.find_store(scope.store.public_id)))
+
+    @root(
+        _GATEWAY,
+        "Set the secret that the payment gateway signs its notifications with. An empty one lets them in unsigned, which is audited;"
+        " `****` leaves it as it is.",
+    )
+    async def store_gateway_secret_set(self, info: Info, secret: str) -> Store:
+        """Set the gateway's secret."""
+        scope = info.context.scope
+        await stores.set_gateway_secret(scope, secret)
+        return _shown(scope)
 
 
 def _shown(scope: Scope) -> Any:

@@ -19,10 +19,12 @@ class Needs(StrEnum):
     """Say which credential a route asks for; `auth.schemes` knows what each word takes and refuses.
 
     `NOTHING` needs no store either, and its handlers have no scope. `STORE` needs a store and no credential.
+    `SIGNATURE` too: the handler's operation proves the body, and what it refuses counts as a wrong credential, a missing one too.
     """
 
     NOTHING = "nothing"
     STORE = "store"
+    SIGNATURE = "signature"
     USER = "user"
     ADMIN = "admin"
     APP = "app"

@@ -27,6 +27,7 @@ BigInt = NewType("BigInt", int)
 Cents = NewType("Cents", int)
 Time = NewType("Time", datetime)
 Json = NewType("Json", object)
+Bytes = NewType("Bytes", bytes)
 
 ProductStatus = NewType("ProductStatus", str)
 CategoryStatus = NewType("CategoryStatus", str)
@@ -94,6 +95,12 @@ def _parse_json(value: Any) -> Any:
     if _has_forbidden(value):
         raise _refuse("a string must not hold NUL or lone surrogates")
     return value
+
+
+def _parse_bytes(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    raise _refuse("expected bytes, which only this program itself can give")
 
 
 def _has_forbidden(value: Any) -> bool:
@@ -173,6 +180,12 @@ SCALARS: dict[object, ScalarDefinition] = {
         "A moment in RFC 3339, UTC, whole seconds: `2026-11-20T18:00:00Z`.",
         _serialize_time,
         _parse_time,
+    ),
+    Bytes: _scalar(
+        "Bytes",
+        "A body as it was sent, handed on within the program.",
+        lambda value: value.hex(),
+        _parse_bytes,
     ),
     Json: _scalar("JSON", "Any JSON value.", _serialize_json, _parse_json),
     ProductStatus: _letters("ProductStatus", letters.PRODUCT_LETTERS, "The status of a product"),

@@ -11,7 +11,7 @@ import orjson
 from aiohttp import hdrs, web
 from graphql import OperationDefinitionNode
 
-from kernel.errors import MalformedRequest, Refusal, TooComplex, Unauthenticated
+from kernel.errors import MalformedRequest, Refusal, Unauthenticated
 from kernel.json_bodies import MalformedBody, load_value
 from kernel.scope import Actor, ActorKind, Scope, Store
 from models.shapes import NotCompiled
@@ -20,7 +20,7 @@ from resolvers.compiled import Compiler
 from resolvers.persisted import find_document, keep_document
 from rest_facade.bodies import read_raw
 from rest_facade.routing import Needs, scope_of
-from schema.documents import MAX_COST, Documents, Prepared, cost_of
+from schema.documents import Documents, Prepared, check_cost, cost_of
 from schema.execution import Call, formatted, graphql_code, run
 from server.middleware.entry import Authenticate
 from server.playground import add_asset_routes, playground
@@ -118,12 +118,12 @@ async def _answer(request: web.Request, body: dict[str, Any], *, mutations: bool
     documents = request.app[DOCUMENTS]
     variables: dict[str, Any] = body.get("variables") or {}
     try:
-        prepared = documents.get(text)
+        name = body.get("operationName") or None
+        prepared = documents.get(text, variables, name)
         if prepared.errors:
             return _respond(
                 request, 200, {"errors": [formatted(error, scope) for error in prepared.errors]}, 400
             )
-        name = body.get("operationName") or None
         operation = prepared.operation(name)
         if scope.actor.kind is ActorKind.ANONYMOUS and not _only_introspects(operation):
             raise Unauthenticated("missing authorization header")
@@ -132,10 +132,7 @@ async def _answer(request: web.Request, body: dict[str, Any], *, mutations: bool
         if operation.operation.value == "mutation" and not mutations:
             return web.Response(status=405, headers={"Allow": "POST"})
         cost = cost_of(documents.schema, prepared, operation, variables)
-        if cost > MAX_COST:
-            raise TooComplex(
-                f"the cost of the document is {cost}; at most {MAX_COST} is allowed", details={"cost": cost}
-            )
+        check_cost(cost)
     except Unauthenticated:
         raise
     except Refusal as refusal:

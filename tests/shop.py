@@ -29,7 +29,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from auth.configuration import configure
 from auth.passwords import hash_password
 from auth.schemes import authenticate
-from auth.sessions import login
+from auth.sessions import SignedIn, login
 from auth.tenancy import StoreDirectory
 from domain.orders.place import place_order
 from kernel.ids import uuid7
@@ -175,6 +175,7 @@ class Shop:
             scope = self.scope(anonymous=True, family="current")
             with entered(scope):
                 signed_in = await login(scope, person.email, person.password)
+            assert isinstance(signed_in, SignedIn)  # nobody here has a second factor
             self.tokens[person.number] = signed_in.access_token
         return self.tokens[person.number]
 

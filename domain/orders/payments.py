@@ -82,17 +82,10 @@ async def record_payment(
     read_fields(_PAYMENT_FIELDS, {"kind": kind, "installments": installments})
     async with transaction(scope):
         held = await lock_order(scope, order)
-        payment_id: int = await value(
-            _INSERT,
-            scope.store.id,
-            uuid7(),
-            held.id,
-            kind,
-            installments,
-            amount_cents,
-            received_at or scope.now,
+        payment_id = await add_payment(
+            scope, held, amount_cents, kind=kind, installments=installments, received_at=received_at
         )
-        return await _settle(scope, held, held.paid_cents + amount_cents, held.refunded_cents, payment_id)
+        return await settle(scope, held, held.paid_cents + amount_cents, held.refunded_cents, payment_id)
 
 
 async def record_refund(scope: Scope, order: object, refunded_cents: int) -> Settled:
@@ -101,17 +94,40 @@ async def record_refund(scope: Scope, order: object, refunded_cents: int) -> Set
     async with transaction(scope):
         held = await lock_order(scope, order)
         # Notifications may arrive out of order: what was given back never shrinks.
-        return await _settle(scope, held, held.paid_cents, max(refunded_cents, held.refunded_cents))
+        return await settle(scope, held, held.paid_cents, max(refunded_cents, held.refunded_cents))
 
 
 async def record_chargeback(scope: Scope, order: object) -> Settled:
     """Record that the payer's bank took the money back; the amounts and the order's letter stay (decisions section 5)."""
     async with transaction(scope):
         held = await lock_order(scope, order)
-        return await _settle(scope, held, held.paid_cents, held.refunded_cents, charged_back=True)
+        return await settle(scope, held, held.paid_cents, held.refunded_cents, charged_back=True)
 
 
-async def _settle(
+async def add_payment(
+    scope: Scope,
+    held: LockedOrder,
+    amount_cents: int,
+    *,
+    kind: str,
+    installments: int,
+    received_at: datetime | None = None,
+) -> int:
+    """Write money received for a locked order and give the row's number; `settle` makes it count."""
+    payment_id: int = await value(
+        _INSERT,
+        scope.store.id,
+        uuid7(),
+        held.id,
+        kind,
+        installments,
+        amount_cents,
+        received_at or scope.now,
+    )
+    return payment_id
+
+
+async def settle(
     scope: Scope,
     held: LockedOrder,
     paid_cents: int,
@@ -119,7 +135,12 @@ async def _settle(
     payment_id: int | None = None,
     *,
     charged_back: bool = False,
+    told: bool = True,
 ) -> Settled:
+    """Set what a locked order's payment has come to in all, in cents; a chargeback stays.
+
+    `told=False` leaves the event to the caller, who changes more of the order.
+    """
     _check_amount(paid_cents)
     status = payment_status(
         held.total_cents,
@@ -128,7 +149,7 @@ async def _settle(
         charged_back=charged_back or held.payment_status == CHARGEBACK,
     )
     await execute(_SETTLE, scope.store.id, held.id, paid_cents, refunded_cents, status, scope.now)
-    await events.order_changed(scope, held.id)
+    await events.order_changed(scope, held.id, told=told)
     return Settled(held.id, status, paid_cents, refunded_cents, payment_id)
 
 

@@ -18,6 +18,8 @@ from auth.memory import changed
 from auth.passwords import hash_password
 from domain import audit, events, references
 from domain.fields import Given, read_fields
+from domain.mails import outbox
+from domain.mails.texts import Kind
 from domain.people.account_fields import FIELDS, GUARDED, OWN_FIELDS, with_name_split
 from kernel.errors import InsufficientPrivileges, NotFound, RuleViolation, ValidationFailed
 from kernel.ids import Reference, uuid7
@@ -68,13 +70,23 @@ async def create_user(scope: Scope, given: Given, *, verified: bool = True) -> U
     `ValidationFailed` (`email_taken` for an e-mail that another user has).
     """
     privileges.check_may_edit_users(scope)
-    columns = read_fields(FIELDS, with_name_split(given), creating=True)
-    user: dict[str, Any] = {**dict.fromkeys(_COLUMNS), **_NEW, **await _hashed(scope, columns)}
+    draft = await drafted(scope, read_fields(FIELDS, with_name_split(given), creating=True))
+    async with database.transaction(scope):
+        draft["vendor_id"] = await _vendor_of(scope, given, None)
+        return await add_user(scope, draft, verified=verified)
+
+
+async def drafted(scope: Scope, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the whole row of a new user from the columns that were read; hashes the password, so not in a transaction."""
+    return {**dict.fromkeys(_COLUMNS), **_NEW, **await _hashed(scope, columns)}
+
+
+async def add_user(scope: Scope, user: Mapping[str, Any], *, verified: bool) -> UserRef:
+    """Write a drafted user and tell of it; joins the open transaction. Raises `ValidationFailed` (`email_taken`)."""
     _check_may_make(scope, user["user_type"])
+    _check_vendor(user)
     public_id = uuid7()
     async with database.transaction(scope):
-        user["vendor_id"] = await _vendor_of(scope, given, None)
-        _check_vendor(user)
         user_id = await _insert(scope, public_id, user, verified=verified)
         name = f"{user['firstname']} {user['lastname']}".strip()
         await events.user_registered(scope, public_id, name, user["email"], user["user_type"], scope.now)
@@ -209,6 +221,8 @@ async def _change(scope: Scope, row: Record, differing: Mapping[str, Any]) -> No
     if "user_type" in values:
         await _leave_groups_of_administrators(scope, account.id)
     await audit.record(scope, "user.updated", "user", account.public_id, {"changed": sorted(differing)})
+    if row["status"] == "P" and values.get("status") == "A" and values.get("email", row["email"]):
+        await outbox.queue(scope, Kind.ACCOUNT_APPROVED, outbox.recipient_of({**dict(row), **values}))
     reason = _end_reason(values)
     if reason is not None:
         await sessions.end_all_sessions(scope, account.id, reason)

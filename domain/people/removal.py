@@ -72,6 +72,11 @@ async def anonymize_user(scope: Scope, user: Reference | str) -> None:
             "delete from sessions where tenant_id = $1 and user_id = $2",
             "delete from legacy_tokens where tenant_id = $1 and user_id = $2",
             "delete from api_keys where tenant_id = $1 and user_id = $2",
+            "delete from two_factors where tenant_id = $1 and user_id = $2",
+            "delete from recovery_codes where tenant_id = $1 and user_id = $2",
+            "delete from sign_in_challenges where tenant_id = $1 and user_id = $2",
+            "delete from mailed_tokens where tenant_id = $1 and user_id = $2",
+            "delete from mails where tenant_id = $1 and user_id = $2",
             "delete from usergroup_memberships where tenant_id = $1 and user_id = $2",
             "update discussion_posts set name = '', ip_address = '' where tenant_id = $1 and user_id = $2",
         ):

@@ -51,6 +51,7 @@ _KINDS: dict[str, Callable[..., Field[Any]]] = {
     "json": fields.JSONField,
     "bytes": fields.BinaryField,
     "text[]": partial(ArrayField, element_type="text"),
+    "bigint[]": partial(ArrayField, element_type="bigint"),
     "timestamptz[]": partial(ArrayField, element_type="timestamptz"),
 }
 _COLUMN = re.compile(

@@ -16,6 +16,7 @@ from aiohttp import web
 from kernel.errors import (
     AccountBarred,
     Conflict,
+    InvalidClient,
     MissingScope,
     NotFound,
     Refusal,
@@ -34,6 +35,8 @@ from rest_facade.responses import (
 from rest_facade.routing import ErrorForm
 
 CHALLENGE = 'Bearer realm="vitrine"'
+# An app proves who it is at the token route with its client credentials (RFC 6749, section 2.3.1).
+CLIENT_CHALLENGE = 'Basic realm="vitrine"'
 UNKNOWN_ROUTE = "route not found"
 
 
@@ -51,7 +54,8 @@ def render_object(refusal: Refusal) -> web.Response:
 
 def headers_of(refusal: Refusal) -> dict[str, str]:
     """Give the headers that the refusal carries in this family."""
-    return refusal_headers(refusal, challenge=CHALLENGE)
+    challenge = CLIENT_CHALLENGE if isinstance(refusal, InvalidClient) else CHALLENGE
+    return refusal_headers(refusal, challenge=challenge)
 
 
 def body_of(refusal: Refusal) -> dict[str, Any]:

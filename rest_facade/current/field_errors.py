@@ -16,6 +16,8 @@ Codes: TypeAlias = Mapping[str, str]
 
 NO_CODE = "invalid"
 REQUIRED = "required"
+
+
 def translated(refusal: ValidationFailed, codes: Codes) -> ValidationFailed:
     """Give the refusal in the contract's words; one that names no field stays as it is."""
     if isinstance(refusal, MalformedRequest) or not refusal.fields:

@@ -10,6 +10,7 @@ from models.reading import ToMany, ToOne
 from schema.fields import column, embedded, entity, part, relation
 from schema.scalars import BigInt, Ident, Json, OrderStatus, ShipmentStatus, SwitchStatus, Time
 from schema.types.catalog import Product
+from schema.types.gateway import Charge
 from schema.types.marketplace import Vendor
 from schema.types.people import User
 
@@ -277,6 +278,9 @@ class Order:
     shipping_method: ShippingMethod | None = relation(ToOne("shipping_method_id"), "How it travels.")
     history: list[OrderStatusChange] = relation(ToMany("t.order_id", "t.at, t.id"), "Its life, oldest first.")
     payments: list[Payment] = relation(ToMany("t.order_id", "t.sequence, t.id"), "Money received.")
+    charges: list[Charge] = relation(
+        ToMany("t.order_id", "t.id"), "Its charges at the payment gateway, oldest first."
+    )
     shipments: list[Shipment] = relation(ToMany("t.order_id", "t.id"), "Its parcels.")
     created_at: Time = column(description="When it was placed.")
     updated_at: Time = column(description="When it was last changed.")

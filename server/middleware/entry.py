@@ -18,6 +18,8 @@ from server.mounting import Terms
 TENANT_HEADER = "X-Tenant-ID"
 _CREDENTIALS = (hdrs.AUTHORIZATION, "X-API-Key")
 _LONGEST_USER_AGENT = 300
+# Whoever asks is nobody yet: the handler says who may go on.
+_OPEN = (Needs.STORE, Needs.SIGNATURE)
 
 
 class Directory(Protocol):
@@ -66,11 +68,11 @@ async def enter(
     store = await directory.resolve(
         host,
         headers.get(TENANT_HEADER),
-        public=terms.needs is Needs.STORE,
+        public=terms.needs in _OPEN,
         allow_maintenance=terms.allow_maintenance,
     )
     now = clock.now()
-    if terms.needs is Needs.STORE:
+    if terms.needs in _OPEN:
         actor = Actor(ActorKind.ANONYMOUS, credential=f"ip:{client_ip}")
     else:
         actor = await authenticate(

@@ -72,7 +72,7 @@ def pipeline(
         if terms is None:
             return await handler(request)  # aiohttp's own, which raises 404 or 405
         _refuse_unstorable(request)
-        shows_credential = terms.needs is not Needs.NOTHING and rates.bears_credential(request.headers)
+        shows_credential = _shows_credential(request, terms)
         try:
             with deadlines.limit():
                 if terms.needs is Needs.NOTHING:
@@ -92,6 +92,13 @@ def pipeline(
             raise Unavailable() from error
 
     return serve
+
+
+def _shows_credential(request: web.Request, terms: Terms) -> bool:
+    """Say whether something can be wrong that is worth guessing; a notification without its signature is a guess too."""
+    if terms.needs is Needs.NOTHING:
+        return False
+    return terms.needs is Needs.SIGNATURE or rates.bears_credential(request.headers)
 
 
 def _refuse_unstorable(request: web.Request) -> None:

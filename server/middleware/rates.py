@@ -28,7 +28,9 @@ _CREDENTIALS = (hdrs.AUTHORIZATION, "X-API-Key", "X-Hub-Signature-256", "X-Hub-S
 
 
 def default_rate_of(actor: Actor) -> int:
-    """Give the requests a minute of an app or a storefront key that has no limit of its own (decisions section 2)."""
+    """Give the requests a minute of an app or a storefront key: its own, or the usual ones (decisions section 2)."""
+    if actor.rate_limit is not None:
+        return actor.rate_limit
     return APP_RATE if actor.kind is ActorKind.APP else STOREFRONT_KEY_RATE
 
 

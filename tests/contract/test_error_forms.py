@@ -12,7 +12,9 @@ from kernel.errors import (
     AccountLocked,
     Conflict,
     Forbidden,
+    GrantRefused,
     InsufficientPrivileges,
+    InvalidClient,
     MalformedRequest,
     MissingScope,
     NotFound,
@@ -60,6 +62,7 @@ def refusals() -> dict[str, Refusal]:
         "bad token": Unauthenticated("invalid or expired token"),
         "bad key": Unauthenticated("invalid_api_key"),
         "revoked": TokenRevoked("logout-all"),
+        "client": InvalidClient("the client is unknown"),
         "wrong user type": Forbidden("insufficient permissions"),
         "module off": Forbidden("module_disabled", details={"module": "payment_gateway"}),
         "one privilege": InsufficientPrivileges("manage_products"),
@@ -77,6 +80,7 @@ def refusals() -> dict[str, Refusal]:
         "rows": ValidationFailed("1 row is wrong", details={"errors": [{"index": 0}]}),
         "unreadable": MalformedRequest(detail="the body is not JSON"),
         "parameter": MalformedRequest("invalid page", detail="page is 'x'"),
+        "grant": GrantRefused("invalid_grant", "the code has expired"),
         "conflict": Conflict("the code is taken"),
         "in progress": Conflict("in_progress", reason="in_progress", details={"retry_after_ms": 500}),
         "accounts": Conflict("sign in with the e-mail", reason="multiple_accounts_cnpj"),
@@ -99,6 +103,7 @@ CURRENT = {
     "bad token": (401, {"error": "invalid or expired token"}),
     "bad key": (401, {"error": "invalid_api_key"}),
     "revoked": (401, {"error": "token revoked: logout-all"}),
+    "client": (401, {"error": "invalid_client", "detail": "the client is unknown"}),
     "wrong user type": (403, {"error": "insufficient permissions"}),
     "module off": (403, {"error": "module_disabled", "module": "payment_gateway"}),
     "one privilege": (403, {"error": "insufficient privileges", "required": "manage_products"}),
@@ -123,6 +128,7 @@ CURRENT = {
     "rows": (400, {"error": "1 row is wrong", "errors": [{"index": 0}]}),
     "unreadable": (400, {"error": "invalid request body", "detail": "the body is not JSON"}),
     "parameter": (400, {"error": "invalid page", "detail": "page is 'x'"}),
+    "grant": (400, {"error": "invalid_grant", "detail": "the code has expired"}),
     "conflict": (409, {"error": "the code is taken"}),
     "in progress": (409, {"error": "in_progress", "retry_after_ms": 500}),
     "accounts": (409, {"error": "multiple_accounts_cnpj", "message": "sign in with the e-mail"}),
@@ -145,6 +151,7 @@ APPS = {
     "bad token": "invalid_token",
     "bad key": "invalid_token",
     "revoked": "invalid_token",
+    "client": "invalid_token",
     "wrong user type": "insufficient_privileges",
     "module off": "insufficient_privileges",
     "one privilege": "insufficient_privileges",
@@ -162,6 +169,7 @@ APPS = {
     "rows": "invalid_parameter",
     "unreadable": "invalid_request_body",
     "parameter": "invalid_parameter",
+    "grant": "invalid_parameter",
     "conflict": "rule_violation",
     "in progress": "in_progress",
     "accounts": "multiple_accounts_cnpj",
@@ -184,6 +192,7 @@ LEGACY: dict[str, tuple[str, dict]] = {
     "bad token": ("invalid or expired token", {}),
     "bad key": ("invalid_api_key", {}),
     "revoked": ("token revoked: logout-all", {}),
+    "client": ("invalid_client", {"detail": "the client is unknown"}),
     "wrong user type": ("Forbidden: admin scope required", {}),
     "module off": ("module_disabled", {"module": "payment_gateway"}),
     "one privilege": ("Forbidden: privilege manage_products required", {}),
@@ -201,6 +210,7 @@ LEGACY: dict[str, tuple[str, dict]] = {
     "rows": ("1 row is wrong", {"errors": [{"index": 0}]}),
     "unreadable": ("invalid request body", {"detail": "the body is not JSON"}),
     "parameter": ("invalid page", {"detail": "page is 'x'"}),
+    "grant": ("invalid_grant", {"detail": "the code has expired"}),
     "conflict": ("the code is taken", {}),
     "in progress": ("in_progress", {"retry_after_ms": 500}),
     "accounts": ("sign in with the e-mail", {}),
@@ -287,7 +297,8 @@ def test_a_429_says_how_long_to_wait_and_a_401_how_to_sign_in(family, name):
     response, _ = rendered(FAMILIES[family], name)
     wait = {"rate": "60", "key rate": "60", "locked": "840"}
     assert response.headers.get("Retry-After") == wait.get(name)
-    scheme = "Basic" if family in ("legacy", "auth_tokens") else "Bearer"
+    is_basic = family in ("legacy", "auth_tokens") or (name == "client" and family in ("current", "graphql"))
+    scheme = "Basic" if is_basic else "Bearer"
     challenge = f'{scheme} realm="vitrine"' if response.status == 401 else None
     assert response.headers.get("WWW-Authenticate") == challenge
 

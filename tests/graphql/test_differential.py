@@ -119,7 +119,27 @@ async def test_what_is_refused_or_no_plain_read_is_left_to_the_executor(text: st
     prepared = prepare(schema, text, limited=True)
     operation = prepared.operation(None)
     assert operation is not None
-    assert Compiler(schema, native=True).get(prepared, operation, None) is None
+    compiled = Compiler(schema, native=True).get(prepared, operation, None)
+    if compiled is not None:
+        scope = filled.callers["admin"]
+        with entered(scope), pytest.raises(NotCompiled):
+            await compiled.run(scope)
+
+
+async def test_ids_in_variables_share_what_was_compiled(filled: Filled) -> None:
+    schema = root.public_schema()
+    prepared = prepare(schema, "query($id: ID!) { product(id: $id) { name } }", limited=True)
+    operation = prepared.operation(None)
+    assert operation is not None
+    compiler, scope = Compiler(schema, native=True), filled.callers["admin"]
+    shown = []
+    for name in ("product", "draft", "vendor"):
+        compiled = compiler.get(prepared, operation, {"id": filled.ids[name]})
+        assert compiled is not None
+        with entered(scope):
+            shown.append((await compiled.run(scope))["product"])
+    assert shown == [{"name": "Caneca de Ágata"}, {"name": "Prato"}, None]
+    assert len(compiler._kept) == 1
 
 
 async def test_a_list_takes_one_statement_a_level_and_a_record_one_in_all(filled: Filled) -> None:
@@ -146,14 +166,17 @@ async def test_a_list_takes_one_statement_a_level_and_a_record_one_in_all(filled
 
 
 def test_kept_variants_are_bounded() -> None:
+    """A document has as many structures as its nested sizes and directives have values."""
     schema = root.public_schema()
     compiler = Compiler(schema, native=True)
-    prepared = prepare(schema, "query($n: Int!) { products(limit: $n) { id } }", limited=True)
+    text = "query($s: Boolean!, $n: Int!) { categories { name @skip(if: $s) products(limit: $n) { id } } }"
+    prepared = prepare(schema, text, limited=True)
     operation = prepared.operation(None)
     assert operation is not None
-    for size in range(3000):
-        compiler.get(prepared, operation, {"n": size})
-    assert len(compiler._kept) <= 2000
+    for size in range(1, 100):
+        for skipped in (True, False):
+            compiler.get(prepared, operation, {"n": size, "s": skipped})
+    assert 100 < len(compiler._kept) <= 2000
 
 
 def test_too_complex_documents_never_reach_the_compiler() -> None:

@@ -16,6 +16,7 @@ DATABASE_ONLY = {("products", "search"), ("users", "search")}
 # Platform tables: they exist before any store is in scope.
 PLATFORM_TABLES = {
     "tenants", "store_hosts", "platform_users", "signing_keys", "signin_counts", "job_runs", "tortoise_migrations",
+    "apps",
 }  # fmt: skip
 STORE_EXPRESSION = "(tenant_id = (NULLIF(current_setting('vitrine.tenant'::text, true), ''::text))::bigint)"
 TYPES = {
@@ -77,13 +78,15 @@ async def test_other_policies_are_only_those_of_the_worker_and_of_search():
     assert {(r["tablename"], r["policyname"], *r["roles"], r["cmd"]) for r in found} == {
         ("tenants", "tenants_readable", "public", "SELECT"),
         ("tenants", "tenants_own_row", "public", "UPDATE"),
+        ("apps", "apps_readable", "public", "SELECT"),
+        ("apps", "apps_registered_here", "public", "INSERT"),
         ("products", "searched", "vitrine_search", "SELECT"),
         ("users", "searched", "vitrine_search", "SELECT"),
         *(
             (table, "across_stores", "vitrine_worker", "ALL")
             for table in (
-                "tenants", "outbox_events", "orders", "sessions", "refresh_tokens", "legacy_tokens",
-                "wrong_attempts", "lockouts",
+                "tenants", "apps", "outbox_events", "orders", "gateway_notifications", "sessions", "refresh_tokens", "legacy_tokens",
+                "wrong_attempts", "lockouts", "mails",
             )
         ),
     }  # fmt: skip
@@ -137,6 +140,9 @@ async def test_foreign_keys_between_store_tables_hold_the_store():
     for key in keys:
         if key["target"] == "tenants":
             assert key["columns"] == ["tenant_id"], key["conname"]
+        elif key["target"] == "apps":
+            # A platform table: an app is installed in many stores.
+            assert key["columns"] == ["app_id"], key["conname"]
         else:
             assert key["columns"][0] == "tenant_id", key["conname"]
             assert key["target_columns"] == ["tenant_id", "id"], key["conname"]
@@ -188,7 +194,11 @@ async def columns_by_table() -> dict[str, dict[str, tuple[str, bool, bool]]]:
 
 def column_of(field: fields.Field) -> tuple[str, bool, bool]:
     if isinstance(field, ArrayField):
-        kind = {"TEXT[]": "text[]", "TIMESTAMPTZ[]": "timestamp with time zone[]"}[field.SQL_TYPE]
+        kind = {
+            "TEXT[]": "text[]",
+            "BIGINT[]": "bigint[]",
+            "TIMESTAMPTZ[]": "timestamp with time zone[]",
+        }[field.SQL_TYPE]
     elif isinstance(field, fields.CharField):
         kind = f"character varying({field.max_length})"
     else:

@@ -1,0 +1,196 @@
+"""Register apps, and know them by their client credentials (decisions section 4). Apps belong to the platform, not to a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from asyncpg import Record
+
+from auth.app_scopes import read_app_scopes
+from auth.redirects import read_redirect_uris
+from auth.secrets import decrypt, encrypt
+from domain import audit
+from domain.fields import Field, read_fields, text
+from kernel.clock import now
+from kernel.errors import NotFound
+from kernel.ids import checksummed_token, uuid7
+from kernel.scope import Scope
+from kernel.signatures import constant_time_equal, token_hash
+from kernel.text import Malformed, has_forbidden_characters, shown
+from models import database
+
+MODES = ("live", "test")
+MAX_NAME = 100
+MAX_CLIENT_ID = 200
+
+_PURPOSE = "app-secret"
+
+
+def _mode(value: object) -> str:
+    if value not in MODES:
+        raise Malformed(f"is {shown(value)}; expected live or test")
+    return str(value)
+
+
+FIELDS: Mapping[str, Field] = {
+    "name": Field("name", text(MAX_NAME, blank=False), "name_invalid", required="name_required"),
+    "redirect_uris": Field("redirect_uris", read_redirect_uris, "redirect_uri_invalid", required="required"),
+    "scopes": Field("scopes", read_app_scopes, "scope_unknown", required="required"),
+    "mode": Field("mode", _mode, "mode_invalid"),
+}
+
+_INSERT = """
+    insert into apps
+        (public_id, client_id, name, mode, redirect_uris, scopes, secret_hash, secret_sealed, registered_in, created_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """An app as everybody may see it, except `number`, which is the table's own."""
+
+    number: int
+    id: UUID
+    client_id: str
+    name: str
+    mode: str
+    redirect_uris: list[str]
+    scopes: list[str]
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewApp:
+    """An app that was just registered: the one time its secret is shown."""
+
+    id: UUID
+    client_id: str
+    client_secret: str
+    name: str
+    mode: str
+    redirect_uris: list[str]
+    scopes: list[str]
+    created_at: datetime
+
+
+async def register_app(scope: Scope, given: Mapping[str, Any]) -> NewApp:
+    """Register an app from a store: `name`*, `redirect_uris`*, `scopes`* and `mode` (`live` unless said).
+
+    Any store may install it. Raises `InsufficientPrivileges` without `manage_apps`, `ValidationFailed` naming wrong fields.
+    """
+    scope.require("manage_apps")
+    made = _draft(given, scope.now)
+    async with database.transaction(scope):
+        await database.execute(_INSERT, *_columns(made, scope.store.id))
+        await audit.record(
+            scope, "app.registered", "app", made.id, {"name": made.name, "scopes": made.scopes}
+        )
+    return made
+
+
+async def register_app_of_platform(given: Mapping[str, Any]) -> NewApp:
+    """Register an app for the platform's operator; needs no store. Raises `ValidationFailed` naming wrong fields."""
+    made = _draft(given, now())
+    async with database.across_stores() as platform:
+        await platform.execute(_INSERT, *_columns(made, None))
+    return made
+
+
+async def find_app(client_id: str) -> App | None:
+    """Give the app of a client id, in whatever store the caller works."""
+    if len(client_id) > MAX_CLIENT_ID or has_forbidden_characters(client_id):
+        return None
+    found = await database.row("select * from apps where client_id = $1", client_id)
+    return None if found is None else _app(found)
+
+
+async def list_registered(scope: Scope) -> list[App]:
+    """List the apps that were registered in the scope's store, the oldest first."""
+    found = await database.rows("select * from apps where registered_in = $1 order by id", scope.store.id)
+    return [_app(record) for record in found]
+
+
+async def verify_client(client_id: str, client_secret: str) -> App | None:
+    """Give the app whose credentials these are, None when the id is unknown or the secret wrong."""
+    app = await find_app(client_id)
+    # An unknown client costs the same comparison; what is compared are hashes of random secrets.
+    stored = (
+        b"" if app is None else await database.value("select secret_hash from apps where id = $1", app.number)
+    )
+    return app if constant_time_equal(token_hash(client_secret), stored) else None
+
+
+async def signing_secret(app_number: int) -> str:
+    """Give an app's client secret, with which outbound events are signed; raises `Unreadable` under another VITRINE_SECRET_KEY."""
+    sealed = await database.value("select secret_sealed from apps where id = $1", app_number)
+    if sealed is None:
+        raise NotFound("app")
+    return decrypt(_PURPOSE, sealed).decode()
+
+
+async def renew_secret(client_id: str) -> str:
+    """Give an app a new secret, as the operator; the old one ends at once. Raises `NotFound`."""
+    secret = _new_secret()
+    async with database.across_stores() as platform:
+        known = await platform.execute(
+            "update apps set secret_hash = $2, secret_sealed = $3 where client_id = $1",
+            client_id,
+            token_hash(secret),
+            encrypt(_PURPOSE, secret.encode()),
+        )
+    if not known:
+        raise NotFound("app")
+    return secret
+
+
+def _draft(given: Mapping[str, Any], at: datetime) -> NewApp:
+    columns = read_fields(
+        FIELDS, {name: value for name, value in given.items() if value is not None}, creating=True
+    )
+    return NewApp(
+        id=uuid7(),
+        client_id=checksummed_token("vci_", 128),
+        client_secret=_new_secret(),
+        name=columns["name"],
+        mode=columns.get("mode", MODES[0]),
+        redirect_uris=columns["redirect_uris"],
+        scopes=columns["scopes"],
+        created_at=at,
+    )
+
+
+def _new_secret() -> str:
+    return checksummed_token("vcs_")
+
+
+def _columns(app: NewApp, registered_in: int | None) -> tuple[Any, ...]:
+    return (
+        app.id,
+        app.client_id,
+        app.name,
+        app.mode,
+        app.redirect_uris,
+        app.scopes,
+        token_hash(app.client_secret),
+        encrypt(_PURPOSE, app.client_secret.encode()),
+        registered_in,
+        app.created_at,
+    )
+
+
+def _app(found: Record) -> App:
+    return App(
+        number=found["id"],
+        id=found["public_id"],
+        client_id=found["client_id"],
+        name=found["name"],
+        mode=found["mode"],
+        redirect_uris=found["redirect_uris"],
+        scopes=found["scopes"],
+        created_at=found["created_at"],
+    )

@@ -1,0 +1,412 @@
+"""The statements of the hand-written limit: each builds the whole answer. `$1` is the store, `$2` which record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bench.contestants.json_sql import (
+    Style,
+    Value,
+    array,
+    constant,
+    keyed,
+    moment,
+    money,
+    number,
+    optional,
+    optional_plain,
+    optional_text,
+    plain,
+    record,
+    rows,
+    text,
+    unix,
+    yes_or_no,
+)
+
+_ALIVE = "t.tenant_id = $1 AND t.deleted_at IS NULL"
+_NEWEST = "ORDER BY t.created_at DESC, t.id DESC LIMIT"
+
+# --- GraphQL's work ----------------------------------------------------------------------------------------------------------
+
+_CATEGORY = optional(
+    record({"id": plain("c.public_id"), "name": text("c.name")}),
+    "FROM categories c WHERE c.tenant_id = $1 AND c.id = t.category_id",
+)
+_IMAGES = array(
+    record({"url": text("i.url"), "alt": text("i.alt")}),
+    "FROM product_images i WHERE i.tenant_id = $1 AND i.product_id = t.id",
+    "i.position, i.id",
+)
+_PRODUCT = record(
+    {
+        "id": plain("t.public_id"),
+        "name": text("t.name"),
+        "price_cents": number("t.price_cents"),
+        "category": _CATEGORY,
+        "images": _IMAGES,
+    }
+)
+_LINES = array(
+    record({"name": text("l.product_name"), "quantity": number("l.quantity"), "price_cents": number("l.price_cents")}),
+    "FROM order_lines l WHERE l.tenant_id = $1 AND l.order_id = t.id",
+    "l.position",
+)
+_BUYER = record(
+    {
+        "id": optional_plain("(SELECT u.public_id FROM users u WHERE u.tenant_id = $1 AND u.id = t.user_id)"),
+        "name": text("btrim(t.firstname || ' ' || t.lastname)"),
+        "email": text("t.email"),
+    }
+)
+_ORDER = {
+    "id": plain("t.public_id"),
+    "number": number("t.id"),
+    "status": plain("t.status"),
+    "total_cents": number("t.total_cents"),
+}
+
+
+def _data(key: str, value: Value) -> Value:
+    return record({"data": record({key: value})})
+
+
+def _one(key: str, value: Value, table: str) -> Value:
+    return _data(key, optional(value, f"FROM {table} t WHERE {_ALIVE} AND t.public_id = $2::uuid"))
+
+
+# --- The administration's records --------------------------------------------------------------------------------------------
+
+_CURRENCY = plain("(SELECT s.currency FROM tenants s WHERE s.id = $1)")
+_ADMIN_PRODUCT = record(
+    {
+        "id": plain("t.public_id"),
+        "name": text("t.name"),
+        "sku": text("t.sku"),
+        "slug": text("t.slug"),
+        "description": text("t.description"),
+        "short_description": text("t.short_description"),
+        "status": plain("t.status"),
+        "price_cents": number("t.price_cents"),
+        "compare_at_cents": number("t.compare_at_cents"),
+        "currency": _CURRENCY,
+        "stock": number("t.stock"),
+        "category_id": optional_plain(
+            "(SELECT c.public_id FROM categories c WHERE c.tenant_id = $1 AND c.id = t.category_id)"
+        ),
+        "category": _CATEGORY,
+        "images": _IMAGES,
+        "created_at": moment("t.created_at"),
+        "updated_at": moment("t.updated_at"),
+    }
+)
+_ADMIN_ORDER = record(
+    {
+        **_ORDER,
+        "subtotal_cents": number("t.subtotal_cents"),
+        "shipping_cents": number("t.shipping_cents"),
+        "discount_cents": number("t.discount_cents"),
+        "currency": plain("t.currency"),
+        "payment_status": plain("t.payment_status"),
+        "tracking_code": optional_text("t.tracking_code"),
+        "customer": _BUYER,
+        "items": array(
+            record(
+                {
+                    "product_id": optional_plain(
+                        "(SELECT p.public_id FROM products p WHERE p.tenant_id = $1 AND p.id = l.product_id)"
+                    ),
+                    "name": text("l.product_name"),
+                    "quantity": number("l.quantity"),
+                    "price_cents": number("l.price_cents"),
+                }
+            ),
+            "FROM order_lines l WHERE l.tenant_id = $1 AND l.order_id = t.id",
+            "l.position",
+        ),
+        "created_at": moment("t.created_at"),
+        "updated_at": moment("t.updated_at"),
+    }
+)
+
+
+def _page(key: str, value: Value, table: str, size: int) -> Value:
+    return record(
+        {
+            key: rows(value, f"FROM {table} t WHERE {_ALIVE} {_NEWEST} {size}"),
+            "total": number(f"(SELECT count(*) FROM {table} t WHERE {_ALIVE})"),
+            "page": constant("1"),
+            "per_page": constant(str(size)),
+        }
+    )
+
+
+def _bare(value: Value, table: str, key: str = "t.public_id = $2::uuid") -> Value:
+    return optional(value, f"FROM {table} t WHERE {_ALIVE} AND {key}")
+
+
+# --- The legacy layer's records ----------------------------------------------------------------------------------------------
+
+_PAIR = optional(
+    record(
+        {
+            "pair_id": plain("i.id"),
+            "image_id": constant('"0"'),
+            "detailed_id": plain("i.id"),
+            "position": plain("i.position"),
+            "detailed": record(
+                {
+                    "object_id": plain("i.product_id"),
+                    "object_type": constant('"product"'),
+                    "image_path": text("i.url"),
+                    "http_image_path": text("'http://' || split_part(i.url, '://', 2)"),
+                    "https_image_path": text("'https://' || split_part(i.url, '://', 2)"),
+                    "alt": text("i.alt"),
+                    "image_x": plain("i.width"),
+                    "image_y": plain("i.height"),
+                }
+            ),
+        }
+    ),
+    "FROM product_images i WHERE i.tenant_id = $1 AND i.product_id = t.id AND i.position = 0 ORDER BY i.id LIMIT 1",
+)
+_LEGACY_PRODUCT = record(
+    {
+        "product_id": plain("t.id"),
+        "product": text("t.name"),
+        "product_code": text("t.sku"),
+        "price": money("t.price_cents"),
+        "list_price": money("coalesce(t.compare_at_cents, 0)"),
+        "amount": plain("t.stock"),
+        "status": plain("t.status"),
+        "company_id": plain("coalesce(t.vendor_id, 0)"),
+        "company_name": text(
+            "coalesce((SELECT v.name FROM vendors v WHERE v.tenant_id = $1 AND v.id = t.vendor_id), '')"
+        ),
+        "category_ids": array(
+            Value("pc.category_id::text", "'\"' || pc.category_id::text || '\"'"),
+            "FROM product_categories pc WHERE pc.tenant_id = $1 AND pc.product_id = t.id",
+            "(pc.category_id = t.category_id) DESC, pc.category_id",
+        ),
+        "main_category": plain("coalesce(t.category_id, 0)"),
+        "main_pair": _PAIR,
+        "timestamp": unix("t.created_at"),
+        "updated_timestamp": unix("t.updated_at"),
+        "weight": plain("((t.weight_grams / 1000)::text || '.' || lpad((t.weight_grams % 1000)::text, 3, '0'))"),
+        "short_description": text("t.short_description"),
+        "full_description": text("t.description"),
+        "is_edp": yes_or_no("t.is_edp"),
+        "free_shipping": yes_or_no("t.free_shipping"),
+        "tracking": plain("t.tracking"),
+        "min_qty": plain("t.min_quantity"),
+        "max_qty": plain("t.max_quantity"),
+        "tax_ids": constant("[]"),
+        "usergroup_ids": constant('"0"'),
+        "seo_name": text("t.slug"),
+    }
+)
+_LEGACY_PRODUCTS = record(
+    {
+        "products": rows(_LEGACY_PRODUCT, f"FROM products t WHERE {_ALIVE} {_NEWEST} 250"),
+        "params": record(
+            {
+                "page": constant("1"),
+                "items_per_page": constant("250"),
+                "total_items": number(f"(SELECT count(*) FROM products t WHERE {_ALIVE})"),
+                "sort_by": constant('"timestamp"'),
+                "sort_order": constant('"desc"'),
+            }
+        ),
+    }
+)
+
+_LEGACY_LINE = record(
+    {
+        "item_id": plain("l.id"),
+        "product_id": plain("coalesce(l.product_id, 0)"),
+        "product": text("l.product_name"),
+        "product_code": text("l.product_code"),
+        "amount": plain("l.quantity"),
+        "price": money("l.price_cents"),
+        "base_price": money("l.base_price_cents"),
+        "subtotal": money("(l.quantity * l.price_cents)"),
+        "company_id": plain("coalesce(l.vendor_id, 0)"),
+        "extra": Value("l.extra", "l.extra"),
+    }
+)
+_SHIPPING = array(
+    record(
+        {
+            "shipping_id": plain("m.id"),
+            "shipping": text("m.name"),
+            "delivery_time": text("m.delivery_time"),
+            "rate": money("t.shipping_cents"),
+            "group_key": constant('"0"'),
+        }
+    ),
+    "FROM shipping_methods m WHERE m.tenant_id = $1 AND m.id = t.shipping_method_id",
+)
+_PAYMENT = optional(
+    record(
+        {
+            "payment_id": plain("m.id"),
+            "payment": text("m.name"),
+            "description": text("m.description"),
+            "instructions": text("m.instructions"),
+            "status": plain("m.status"),
+            "position": plain("m.position"),
+            "a_surcharge": money("m.surcharge_cents"),
+            "p_surcharge": money("m.surcharge_percent"),
+            "processor_type": text("m.processor"),
+        }
+    ),
+    "FROM payment_methods m WHERE m.tenant_id = $1 AND m.id = t.payment_method_id",
+)
+_HISTORY = array(
+    record(
+        {
+            "timestamp": unix("h.at"),
+            "status_from": plain("h.from_status"),
+            "status": plain("h.to_status"),
+            "forced": yes_or_no("h.forced"),
+            "reason": text("h.reason"),
+            "actor": plain("h.actor_kind"),
+            "user_id": plain("coalesce(h.user_id, 0)"),
+        }
+    ),
+    "FROM order_status_changes h WHERE h.tenant_id = $1 AND h.order_id = t.id",
+    "h.at, h.id",
+)
+
+
+def _address(letter: str) -> dict[str, Value]:
+    members = ("firstname", "lastname", "city", "state", "country", "zipcode", "phone")
+    found = {f"{letter}_{name}": text(f"coalesce({letter}.{name}, '')") for name in members}
+    for key, first, second in (("address", "street", "number"), ("address_2", "complement", "district")):
+        found[f"{letter}_{key}"] = text(
+            f"concat_ws(', ', nullif({letter}.{first}, ''), nullif({letter}.{second}, ''))"
+        )
+    return found
+
+
+def _groups() -> Value:
+    lines = "FROM order_lines l WHERE l.tenant_id = $1 AND l.order_id = t.id AND l.vendor_id IS NOT DISTINCT FROM g.vendor_id"
+    group = record(
+        {
+            "company_id": plain("coalesce(g.vendor_id, 0)"),
+            "products": keyed("l.position", _LEGACY_LINE, lines, "l.position"),
+            "chosen_shippings": _SHIPPING,
+        }
+    )
+    grouped = (
+        "FROM (SELECT vendor_id, min(position) AS place FROM order_lines"
+        " WHERE tenant_id = $1 AND order_id = t.id GROUP BY vendor_id) g"
+    )
+    return array(group, grouped, "g.place")
+
+
+_LEGACY_ORDER = record(
+    {
+        "order_id": plain("t.id"),
+        "user_id": plain("coalesce(t.user_id, 0)"),
+        "company_id": plain("coalesce(t.vendor_id, 0)"),
+        "status": plain("t.status"),
+        "total": money("t.total_cents"),
+        "subtotal": money("t.subtotal_cents"),
+        "shipping_cost": money("t.shipping_cents"),
+        "timestamp": unix("t.created_at"),
+        "firstname": text("t.firstname"),
+        "lastname": text("t.lastname"),
+        "email": text("t.email"),
+        "phone": text("t.phone"),
+        "products": keyed(
+            "l.position",
+            _LEGACY_LINE,
+            "FROM order_lines l WHERE l.tenant_id = $1 AND l.order_id = t.id",
+            "l.position",
+        ),
+        "payment_id": plain("coalesce(t.payment_method_id, 0)"),
+        "payment_method": _PAYMENT,
+        "shipping_ids": plain("coalesce(t.shipping_method_id::text, '')"),
+        "shipping": _SHIPPING,
+        "discount": money("t.discount_cents"),
+        "tax_subtotal": money("t.tax_cents"),
+        "fields": Value("t.fields_data", "t.fields_data"),
+        "notes": text("t.notes"),
+        "details": text("t.details"),
+        "ip_address": text("t.ip_address"),
+        "shipment_ids": array(
+            Value("s.id::text", "'\"' || s.id::text || '\"'"),
+            "FROM shipments s WHERE s.tenant_id = $1 AND s.order_id = t.id",
+            "s.id",
+        ),
+        "status_history": _HISTORY,
+        **_address("b"),
+        **_address("s"),
+        "product_groups": _groups(),
+    }
+)
+_LEGACY_ORDER_SOURCE = (
+    "FROM orders t"
+    " LEFT JOIN order_addresses b ON b.tenant_id = $1 AND b.order_id = t.id AND b.kind = 'B'"
+    " LEFT JOIN order_addresses s ON s.tenant_id = $1 AND s.order_id = t.id AND s.kind = 'S'"
+    f" WHERE {_ALIVE} AND t.id = $2::bigint"
+)
+
+# --- All of it ---------------------------------------------------------------------------------------------------------------
+
+READS: Mapping[str, Value] = {
+    "Q1": _data("products", rows(_PRODUCT, f"FROM products t WHERE {_ALIVE} {_NEWEST} 50")),
+    "Q2": _data("products", rows(_PRODUCT, f"FROM products t WHERE {_ALIVE} {_NEWEST} 10")),
+    "Q3": _one("product", _PRODUCT, "products"),
+    "Q4": _one("order", record({**_ORDER, "customer": _BUYER, "items": _LINES}), "orders"),
+    "Q5": _data("orders", rows(record({**_ORDER, "items": _LINES}), f"FROM orders t WHERE {_ALIVE} {_NEWEST} 50")),
+    "R1": _page("products", _ADMIN_PRODUCT, "products", 50),
+    "R3": _bare(_ADMIN_PRODUCT, "products"),
+    "R4": _bare(_ADMIN_ORDER, "orders"),
+    "R5": _page("orders", _ADMIN_ORDER, "orders", 50),
+    "L1": _LEGACY_PRODUCTS,
+    "L2": optional(_LEGACY_ORDER, _LEGACY_ORDER_SOURCE),
+}
+
+PLACE_ORDER = (
+    "SELECT "
+    + record(
+        {
+            "data": record(
+                {
+                    "order_create": record(
+                        {
+                            "id": plain("o.public_id"),
+                            "number": number("o.id"),
+                            "total_cents": number("o.total_cents"),
+                        }
+                    )
+                }
+            )
+        }
+    ).texts
+    + " FROM place_order($1::uuid, $2::uuid, $3::uuid, $4::text::jsonb) o"
+)
+
+SIGN_IN_USER = "SELECT id, public_id, password_hash FROM users WHERE tenant_id = $1 AND email = $2 AND deleted_at IS NULL"
+
+SIGN_IN = """
+WITH touched AS (
+    UPDATE users SET last_login_at = now() WHERE tenant_id = $1 AND id = $2 RETURNING id
+), session AS (
+    INSERT INTO sessions (tenant_id, public_id, user_id, expires_at)
+    SELECT $1, $3, id, now() + interval '30 days' FROM touched RETURNING id
+)
+INSERT INTO refresh_tokens (tenant_id, public_id, session_id, token_hash, expires_at)
+SELECT $1, $4, id, $5, now() + interval '30 days' FROM session
+"""
+
+
+def statement(item: str, style: Style) -> str:
+    """Write the statement of a reading item."""
+    return f"SELECT {_whole(READS[item], style)}"
+
+
+def _whole(value: Value, style: Style) -> str:
+    return value.of(style)

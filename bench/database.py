@@ -1,0 +1,142 @@
+"""Start a PostgreSQL of the run's own and fill databases in it, always with the same rows."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+
+from auth.passwords import hash_password
+from kernel.ids import uuid7
+from kernel.signatures import token_hash
+from models.migrate import migrate
+from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
+from server.embedded_postgres.data_folder import OWNER
+
+SQL = Path(__file__).parent / "sql"
+PASSWORD = "correct horse battery"
+API_KEY = "the key of the bench's administrator"
+# As a shop of some size would set it on this machine. fsync and synchronous_commit stay on: W1 and A1 wait for the disk, as in production.
+OPTIONS: Mapping[str, str] = {"max_connections": "200", "shared_buffers": "512MB", "max_wal_size": "2GB"}
+_SEQUENCES = ("tenants", "vendors", "users", "categories", "products", "payment_methods", "shipping_methods", "orders")
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much a database holds; products, users and orders are each store's."""
+
+    stores: int = 1
+    products: int = 10_000
+    users: int = 5_000
+    orders: int = 20_000
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A database with rows in it; `log` is the server's, for counting statements."""
+
+    server: EmbeddedServer
+    name: str
+    size: Size
+    log: Path
+
+    @property
+    def owner_url(self) -> str:
+        return self.server.url(self.name)
+
+    @property
+    def superuser_url(self) -> str:
+        return self.server.superuser_url(self.name)
+
+
+@contextmanager
+def running_postgres() -> Iterator[tuple[EmbeddedServer, Path]]:
+    """Run a PostgreSQL in a temporary folder, and leave nothing of it; gives its log too."""
+    with tempfile.TemporaryDirectory(prefix="vitrine-bench-") as folder:
+        place = Path(folder) / "postgres"
+        postgres = EmbeddedPostgres(place, options=OPTIONS)
+        try:
+            yield postgres.start(), place / "log"
+        finally:
+            postgres.stop()
+
+
+async def make_database(server: EmbeddedServer, log: Path, name: str, size: Size) -> Filled:
+    """Make, migrate and fill a database."""
+    begun = time.monotonic()
+    connection = await asyncpg.connect(server.superuser_url())
+    try:
+        await connection.execute(f"create database {name} owner {OWNER}")
+    finally:
+        await connection.close()
+    filled = Filled(server, name, size, log)
+    await migrate(filled.owner_url)
+    connection = await asyncpg.connect(filled.superuser_url)
+    try:
+        await _fill(connection, size)
+        await connection.execute((SQL / "place_order.sql").read_text(encoding="utf-8"))
+    finally:
+        await connection.close()
+    print(f"  {name}: {size} in {time.monotonic() - begun:.0f} s", flush=True)
+    return filled
+
+
+async def _fill(connection: asyncpg.Connection, size: Size) -> None:
+    numbers = (1, size.stores, size.products, size.users, size.orders)
+    for statement in _statements():
+        # A statement takes as many of the parameters as it names.
+        taken = [f"{value}::bigint" for value in numbers]
+        await connection.execute(re.sub(r"\$(\d)(::bigint)?", lambda found: taken[int(found[1]) - 1], statement))
+    for table in _SEQUENCES:
+        await connection.execute(
+            f"select setval(pg_get_serial_sequence('{table}', 'id'), (select max(id) from {table}))"
+        )
+    await connection.execute("update users set password_hash = $1", await hash_password(PASSWORD))
+    await connection.execute(
+        "insert into api_keys (tenant_id, public_id, user_id, key_hash, hint, name)"
+        " select id, $1, owner_id, $2, 'ator', 'bench' from tenants",
+        uuid7(),
+        token_hash(API_KEY),
+    )
+    await connection.execute("vacuum analyze")
+    await connection.execute("checkpoint")
+
+
+def _statements() -> list[str]:
+    return re.split(r"^-- name: .*$", (SQL / "fill.sql").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+
+
+class StatementLog:
+    """Count the statements that reach the server: what it logs when told to log all of them. Holds for every contestant alike."""
+
+    _LOGGED = re.compile(r"LOG:  (?:execute [^:]*|statement): ([^\n]*)")
+
+    def __init__(self, filled: Filled) -> None:
+        self._filled = filled
+
+    async def on(self, wanted: bool) -> None:
+        connection = await asyncpg.connect(self._filled.superuser_url)
+        try:
+            if wanted:
+                await connection.execute("alter system set log_statement = 'all'")
+            else:
+                await connection.execute("alter system reset log_statement")
+            await connection.execute("select pg_reload_conf()")
+        finally:
+            await connection.close()
+        await asyncio.sleep(0.3)  # every backend reads its settings anew before its next statement
+
+    def position(self) -> int:
+        return self._filled.log.stat().st_size
+
+    def since(self, position: int) -> list[str]:
+        with self._filled.log.open("rb") as file:
+            file.seek(position)
+            return self._LOGGED.findall(file.read().decode("utf-8", errors="replace"))

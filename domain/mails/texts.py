@@ -1,0 +1,110 @@
+"""Say what each mail says, in Portuguese, for the people who shop and work in a store (decisions section 1, Language)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """Tell the mails apart."""
+
+    EMAIL_VERIFICATION = "email_verification"
+    PASSWORD_RESET = "password_reset"
+    REGISTRATION_TAKEN = "registration_taken"
+    PASSWORD_CHANGED = "password_changed"
+    ACCOUNT_APPROVED = "account_approved"
+    TWO_FACTOR_ON = "two_factor_on"
+    TWO_FACTOR_OFF = "two_factor_off"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Hold what a mail says. `{store}` and `{name}` are filled in, `{token}` where there is one.
+
+    A mail that was not sent within `life` is not worth sending any more.
+    """
+
+    subject: str
+    body: str
+    life: timedelta = timedelta(days=3)
+
+
+TEXTS: Mapping[Kind, Text] = {
+    Kind.EMAIL_VERIFICATION: Text(
+        "Confirme o seu e-mail em {store}",
+        """Olá, {name}!
+
+Falta só um passo para a sua conta em {store}: confirmar que este e-mail é seu.
+
+{token}
+
+O código vale por 24 horas e só uma vez. Se você não criou esta conta, ignore esta mensagem.
+""",
+        timedelta(hours=24),
+    ),
+    Kind.PASSWORD_RESET: Text(
+        "Nova senha para a sua conta em {store}",
+        """Olá, {name}!
+
+Alguém pediu uma nova senha para a sua conta em {store}. Se foi você, use:
+
+{token}
+
+O código vale por uma hora e só uma vez. Se não foi você, não precisa fazer nada: a sua senha continua a mesma.
+""",
+        timedelta(hours=1),
+    ),
+    Kind.REGISTRATION_TAKEN: Text(
+        "Você já tem uma conta em {store}",
+        """Olá, {name}!
+
+Alguém tentou criar uma conta em {store} com este e-mail, mas ele já pertence à sua. Nada mudou.
+
+Se foi você e a senha ficou para trás, peça uma nova na página de entrada. Se não foi você, ignore esta mensagem.
+""",
+    ),
+    Kind.PASSWORD_CHANGED: Text(
+        "A sua senha em {store} foi trocada",
+        """Olá, {name}!
+
+A senha da sua conta em {store} acaba de ser trocada, e todos os aparelhos foram desconectados.
+
+Se não foi você, peça já uma nova senha na página de entrada e fale com a loja.
+""",
+    ),
+    Kind.ACCOUNT_APPROVED: Text(
+        "A sua conta em {store} foi aprovada",
+        """Olá, {name}!
+
+A sua conta em {store} foi aprovada. Você já pode entrar com o seu e-mail e a sua senha.
+""",
+    ),
+    Kind.TWO_FACTOR_ON: Text(
+        "Verificação em duas etapas ativada em {store}",
+        """Olá, {name}!
+
+A partir de agora, entrar na sua conta em {store} pede também um código do seu aplicativo autenticador.
+
+Guarde os códigos de recuperação em lugar seguro. Se não foi você, fale com a loja.
+""",
+    ),
+    Kind.TWO_FACTOR_OFF: Text(
+        "Verificação em duas etapas desativada em {store}",
+        """Olá, {name}!
+
+Entrar na sua conta em {store} já não pede um código do aplicativo autenticador.
+
+Se não foi você, troque a sua senha agora e fale com a loja.
+""",
+    ),
+}
+
+
+def written(kind: Kind, values: Mapping[str, str]) -> tuple[str, str]:
+    """Give the subject, which is one line, and the body of a mail."""
+    text = TEXTS[kind]
+    subject = " ".join(text.subject.format_map(values).split())
+    return subject, text.body.format_map(values)

@@ -1,0 +1,99 @@
+"""Keep third parties' apps, what stores let them do, their tokens, and the keys of storefronts."""
+
+from __future__ import annotations
+
+from tortoise import fields
+from tortoise.contrib.postgres.fields import ArrayField
+from tortoise.models import Model
+
+from kernel.clock import now
+from kernel.ids import uuid7
+from models.base import StoreManager, StoreModel
+
+
+class App(Model):
+    """An app of the platform, which any store may install. `registered_in` is null for the operator's."""
+
+    id = fields.BigIntField(primary_key=True)
+    public_id = fields.UUIDField(default=uuid7)
+    client_id = fields.TextField()
+    name = fields.TextField()
+    mode = fields.TextField()
+    redirect_uris = ArrayField(element_type="text")
+    scopes = ArrayField(element_type="text")
+    secret_hash = fields.BinaryField()
+    secret_sealed = fields.BinaryField()
+    registered_in = fields.BigIntField(null=True)
+    created_at = fields.DatetimeField(default=now)
+
+    class Meta:
+        table = "apps"
+
+
+class AppInstallation(StoreModel):
+    """What a store lets an app do; removed installations stay, so that their tokens can be told why."""
+
+    app_id = fields.BigIntField()
+    scopes = ArrayField(element_type="text")
+    rate_limit = fields.IntField(default=120)
+    installed_at = fields.DatetimeField(default=now)
+    updated_at = fields.DatetimeField(default=now)
+    removed_at = fields.DatetimeField(null=True)
+
+    class Meta:
+        table = "app_installations"
+        manager = StoreManager()
+
+
+class AppGrant(StoreModel):
+    """One approval: first an authorization code, then the tokens that came of it."""
+
+    installation = fields.ForeignKeyField("models.AppInstallation", related_name="grants")
+    code_hash = fields.BinaryField()
+    redirect_uri = fields.TextField()
+    code_challenge = fields.TextField(null=True)
+    scopes = ArrayField(element_type="text")
+    created_at = fields.DatetimeField(default=now)
+    code_expires_at = fields.DatetimeField()
+    exchanged_at = fields.DatetimeField(null=True)
+    revoked_at = fields.DatetimeField(null=True)
+    revoke_reason = fields.TextField(default="")
+
+    class Meta:
+        table = "app_grants"
+        manager = StoreManager()
+
+
+class AppToken(StoreModel):
+    """A token of an app: `kind` is `A` access or `R` refresh. A refresh token is spent once it has `used_at`."""
+
+    grant = fields.ForeignKeyField("models.AppGrant", related_name="tokens")
+    kind = fields.TextField()
+    token_hash = fields.BinaryField()
+    scopes = ArrayField(element_type="text")
+    created_at = fields.DatetimeField(default=now)
+    expires_at = fields.DatetimeField()
+    used_at = fields.DatetimeField(null=True)
+    revoked_at = fields.DatetimeField(null=True)
+
+    class Meta:
+        table = "app_tokens"
+        manager = StoreManager()
+
+
+class StorefrontKey(StoreModel):
+    """A key of a headless storefront; one marked `server_side` never reaches a browser and may name customers."""
+
+    key_hash = fields.BinaryField()
+    hint = fields.TextField(default="")
+    name = fields.TextField(default="")
+    scopes = ArrayField(element_type="text")
+    rate_limit = fields.IntField(default=600)
+    server_side = fields.BooleanField(default=False)
+    created_at = fields.DatetimeField(default=now)
+    last_used_at = fields.DatetimeField(null=True)
+    revoked_at = fields.DatetimeField(null=True)
+
+    class Meta:
+        table = "storefront_keys"
+        manager = StoreManager()

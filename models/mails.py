@@ -1,0 +1,44 @@
+"""Keep the mails that are to be sent, and the tokens that were sent by mail."""
+
+from __future__ import annotations
+
+from tortoise import fields
+
+from kernel.clock import now
+from models.base import StoreManager, StoreModel
+
+
+class MailedToken(StoreModel):
+    """A token that proves who reads the mails of an address: `purpose` is `password_reset` or `email_verification`."""
+
+    user = fields.ForeignKeyField("models.User", null=True, related_name="mailed_tokens")
+    purpose = fields.TextField()
+    email = fields.TextField()
+    token_hash = fields.BinaryField()
+    created_at = fields.DatetimeField(default=now)
+    expires_at = fields.DatetimeField()
+
+    class Meta:
+        table = "mailed_tokens"
+        manager = StoreManager()
+
+
+class Mail(StoreModel):
+    """A mail. `status` is `Q` queued, `S` sent, `F` given up, `N` for nobody; `body` is encrypted and goes when it was sent."""
+
+    user = fields.ForeignKeyField("models.User", null=True, related_name="mails")
+    kind = fields.TextField()
+    recipient = fields.TextField()
+    subject = fields.TextField()
+    body = fields.BinaryField(null=True)
+    status = fields.TextField(default="Q")
+    tries = fields.IntField(default=0)
+    error = fields.TextField(default="")
+    created_at = fields.DatetimeField(default=now)
+    due_at = fields.DatetimeField()
+    expires_at = fields.DatetimeField()
+    sent_at = fields.DatetimeField(null=True)
+
+    class Meta:
+        table = "mails"
+        manager = StoreManager()
