@@ -13,8 +13,8 @@ class Access:
     """Say which callers may pass; what isn't named may not.
 
     Administrators need any one of `privileges` (none named and `admin`: every administrator). An app needs `app_scope` (any one of
-    several), a storefront key `storefront`; without a name they are refused. `vendor` and `customer` let these users pass: which rows they see
-    is the reader's business. `anonymous` lets everybody pass. `user_only` marks what takes user tokens alone (account and app
+    several), a storefront key `storefront`; without a name they are refused. `vendor` and `customer` let these users pass: which
+    rows they see is the reader's business. `anonymous` lets everybody pass. `user_only` marks what takes user tokens alone (account and app
     administration) and refuses to stand beside a scope. `module` names a store setting that switches the whole off, asked last. The
     system always passes.
     """

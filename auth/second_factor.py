@@ -85,7 +85,7 @@ async def lock_user(scope: Scope, user_id: int) -> None:
 async def use(scope: Scope, user_id: int, code: str) -> None:
     """Use up a code of the user's app or one of its recovery codes; raises `WrongCode`. Needs `guarded`."""
     given = _SEPARATORS.sub("", code[:_LONGEST])
-    if _CODE.fullmatch(given):
+    if is_app_code(given):
         factor = await _factor(scope, user_id)
         if factor is not None and await use_step(scope, user_id, bytes(factor["secret"]), given):
             return
@@ -100,7 +100,7 @@ async def use_step(scope: Scope, user_id: int, sealed: bytes, code: str) -> bool
     One conditional UPDATE decides, so that of two who use one code at once one fails. Steps too old to be asked for are forgotten.
     """
     secret = open_secret(sealed)
-    if secret is None:
+    if secret is None or not is_app_code(code):
         return False
     present = int(scope.now.timestamp()) // STEP_SECONDS
     for step in (present + drift for drift in _DRIFT):
@@ -120,6 +120,11 @@ async def use_step(scope: Scope, user_id: int, sealed: bytes, code: str) -> bool
         if used:
             return True
     return False
+
+
+def is_app_code(code: str) -> bool:
+    """Say whether this has the form of an app's code."""
+    return _CODE.fullmatch(code) is not None
 
 
 def code_at(secret: str, step: int) -> str:

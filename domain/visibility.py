@@ -20,8 +20,8 @@ _PLACE = re.compile(r"\{(company|user)\}")
 class Rows:
     """Decide which rows a caller sees; an instance is an `Entity.visible`.
 
-    `admin` are the privileges of which an administrator needs any. `app` and `storefront` name the scope needed (of several for `app`, any);
-    `storefront_rows` narrows what a key sees. `user_only` marks what takes user tokens alone. `module` is
+    `admin` are the privileges of which an administrator needs any. `app` and `storefront` name the scope needed (of several for
+    `app`, any); `storefront_rows` narrows what a key sees. `user_only` marks what takes user tokens alone. `module` is
     the setting that switches it off.
     """
 

@@ -26,6 +26,8 @@ MODULES = (
     "gateway",
     "shipping",
     "sessions",
+    "apps",
+    "account",
     "imports",
 )
 

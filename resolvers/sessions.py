@@ -9,6 +9,7 @@ import strawberry
 from strawberry import Info
 
 from auth import api_keys, legacy_tokens, sessions
+from auth.challenges import Challenge
 from auth.keys import process_ring
 from domain.people.read import USERS
 from kernel.errors import Forbidden, NotFound
@@ -30,6 +31,7 @@ from schema.types.sessions import (
     NewApiKey,
     Session,
     SignedOut,
+    SignInAnswer,
     TokenPair,
 )
 
@@ -98,9 +100,16 @@ class SignInMutations:
     @root(ANYBODY, "Sign in; every attempt counts, whatever becomes of it.", internal=True)
     async def sign_in(
         self, info: Info, identifier: str | None = None, password: str | None = None
-    ) -> TokenPair:
+    ) -> SignInAnswer:
         """Sign in."""
-        return await sessions.login(info.context.scope, identifier, password)  # type: ignore[return-value]
+        return _answer(await sessions.login(info.context.scope, identifier, password))
+
+    @root(ANYBODY, "Answer a two-factor challenge with a code; the fifth wrong one ends it.", internal=True)
+    async def sign_in_verify(
+        self, info: Info, temp_token: str | None = None, code: str | None = None
+    ) -> TokenPair:
+        """Complete a sign-in with a code."""
+        return await sessions.verify_two_factor(info.context.scope, temp_token, code)  # type: ignore[return-value]
 
     @root(ANYBODY, "Exchange a refresh token for the next pair.", internal=True)
     async def session_refresh(self, info: Info, refresh_token: str | None = None) -> TokenPair:
@@ -115,11 +124,16 @@ class SignInMutations:
 
     @root(ANYBODY, "Exchange an e-mail or CNPJ and a password for a legacy token.", internal=True)
     async def legacy_token_create(
-        self, info: Info, email: str | None = None, cnpj: str | None = None, password: str | None = None
+        self,
+        info: Info,
+        email: str | None = None,
+        cnpj: str | None = None,
+        password: str | None = None,
+        code: str | None = None,
     ) -> LegacyToken:
         """Make a legacy token."""
         scope = info.context.scope
-        return await legacy_tokens.issue_legacy_token(scope, email, cnpj, password)  # type: ignore[return-value]
+        return await legacy_tokens.issue_legacy_token(scope, email, cnpj, password, code)  # type: ignore[return-value]
 
 
 @strawberry.type
@@ -163,6 +177,21 @@ def _whose(scope: Scope, user_id: str | None) -> Any:
     if scope.actor.user_public_id is None:
         raise Forbidden("insufficient permissions")
     return scope.actor.user_public_id
+
+
+def _answer(result: sessions.SignedIn | Challenge) -> SignInAnswer:
+    """Show a pair or a challenge in one form, of which the other half is empty."""
+    empty = dict.fromkeys(("access_token", "refresh_token", "expires_at", "temp_token"))
+    if isinstance(result, Challenge):
+        shown = empty | {"requires_2fa": True, "temp_token": result.temp_token}
+    else:
+        shown = empty | {
+            "requires_2fa": False,
+            "access_token": result.access_token,
+            "refresh_token": result.refresh_token,
+            "expires_at": result.expires_at,
+        }
+    return Row(**shown)  # type: ignore[return-value]
 
 
 def _signed_out(message: str) -> SignedOut:

@@ -118,9 +118,7 @@ async def confirm(scope: Scope, code: str) -> list[str]:
     return codes
 
 
-async def disable(
-    scope: Scope, password: str, code: str | None, user: Reference | str | None = None
-) -> None:
+async def disable(scope: Scope, password: str, code: str | None, user: Reference | str | None = None) -> None:
     """Take the second factor from the caller, or from a user whose account the caller may administer.
 
     The password and code are the caller's own; who has no second factor and helps somebody else needs no code. Wrong ones count

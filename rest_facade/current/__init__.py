@@ -7,6 +7,7 @@ from pathlib import Path
 from resolvers.execute import load
 from rest_facade.current import admin
 from rest_facade.current.auth import SignIn
+from rest_facade.current.registration import Registration
 from rest_facade.current.gateway import Gateway
 from rest_facade.routing import Route
 
@@ -16,4 +17,9 @@ OPERATIONS = Path(__file__).parent / "operations"
 def routes() -> list[Route]:
     """List the routes that the server mounts, after loading the operations they execute."""
     operations = load(OPERATIONS)
-    return [*SignIn(operations).routes(), *admin.routes(operations), *Gateway(operations).routes()]
+    return [
+        *SignIn(operations).routes(),
+        *Registration(operations).routes(),
+        *admin.routes(operations),
+        *Gateway(operations).routes(),
+    ]

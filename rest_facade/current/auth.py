@@ -23,12 +23,15 @@ _NOT_STORED = {"Cache-Control": "no-store"}
 # As long as our own processes go on with the keys they know.
 _KEPT_A_MINUTE = {"Cache-Control": "public, max-age=60"}
 
+_PAIR = ("access_token", "refresh_token", "expires_at")
+
 
 class SignIn:
     """Serve the sign-in routes with the operations of this facade."""
 
     def __init__(self, operations: Mapping[str, Operation]) -> None:
         self._sign_in = operations["SignIn"]
+        self._verify = operations["SignInVerify"]
         self._refresh = operations["SessionRefresh"]
         self._sign_out = operations["SignOut"]
         self._sign_out_everywhere = operations["SignOutEverywhere"]
@@ -41,6 +44,7 @@ class SignIn:
         """List the routes."""
         return [
             Route("POST", "/api/v1/auth/login", self.login, Needs.STORE),
+            Route("POST", "/api/v1/auth/verify-2fa", self.verify_two_factor, Needs.STORE),
             Route("POST", "/api/v1/auth/refresh", self.refresh, Needs.STORE),
             Route("POST", "/api/v1/auth/logout", self.logout, Needs.STORE),
             Route("POST", "/api/v1/auth/logout-all", self.logout_all, Needs.USER),
@@ -59,7 +63,14 @@ class SignIn:
             await self._count(scope)
             raise
         data = await execute(scope, self._sign_in, given)
-        return json_response(data["sign_in"], headers=_NOT_STORED)
+        return json_response(_pair_or_challenge(data["sign_in"]), headers=_NOT_STORED)
+
+    async def verify_two_factor(self, request: web.Request) -> web.Response:
+        """Answer a challenge with `{temp_token, code}`."""
+        body = await read_json_object(request, empty=True)
+        given = {"temp_token": text(body, "temp_token"), "code": text(body, "code")}
+        data = await execute(scope_of(request), self._verify, given)
+        return json_response(data["sign_in_verify"], headers=_NOT_STORED)
 
     async def refresh(self, request: web.Request) -> web.Response:
         """Exchange a refresh token for the next pair."""
@@ -110,6 +121,12 @@ class SignIn:
             await execute(scope, self._sign_in)
         except ValidationFailed:
             pass  # of course: it held nothing. What is wrong with the body is the better answer.
+
+
+def _pair_or_challenge(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Show the half that was filled (contract, Token pair and Two-factor challenge)."""
+    shown = ("requires_2fa", "temp_token") if answer["requires_2fa"] else _PAIR
+    return {name: answer[name] for name in shown}
 
 
 def credentials(body: Mapping[str, Any]) -> dict[str, str | None]:

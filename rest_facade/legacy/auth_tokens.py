@@ -22,6 +22,7 @@ _TAKES = (
     ("email", "email", text_from),
     ("CNPJ", "cnpj", _CNPJ.read),
     ("password", "password", text_from),
+    ("code", "code", text_from),
 )
 
 

@@ -37,6 +37,18 @@ class UserInput:
     company_name: str | None = given_field("The company the person buys for.")
 
 
+@strawberry.input(description="A new shopper. `email`, `password` and `name` are needed.")
+class RegistrationInput:
+    """Fields of a registration."""
+
+    email: str | None = given_field("The e-mail address.")
+    password: str | None = given_field("8 to 128 characters.")
+    name: str | None = given_field("First and last name.")
+    cpf: str | None = given_field("The CPF.")
+    cnpj: str | None = given_field("The CNPJ.")
+    phone: str | None = given_field("The phone number.")
+
+
 @strawberry.input(description="A group of users. Creation needs `name`.")
 class UsergroupInput:
     """Fields of a usergroup."""

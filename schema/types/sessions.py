@@ -24,6 +24,17 @@ class TokenPair:
     expires_at: Time = strawberry.field(description="When the access token expires.")
 
 
+@part("SignInAnswer", "What a right password gives: a pair of tokens, or a challenge.", access=ANYBODY)
+class SignInAnswer:
+    """The pair, or, where the user has a second factor, what asks for a code."""
+
+    access_token: str | None = strawberry.field(description="The JWT, unless a code is asked for.")
+    refresh_token: str | None = strawberry.field(description="The secret that gives the next pair.")
+    expires_at: Time | None = strawberry.field(description="When the access token expires.")
+    requires_2fa: bool = strawberry.field(description="Whether a code is asked for.")
+    temp_token: str | None = strawberry.field(description="What to send along with the code.")
+
+
 @part("LegacyToken", "A Bearer token of the legacy layer.", access=ANYBODY)
 class LegacyToken:
     """A token and its life."""

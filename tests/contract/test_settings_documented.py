@@ -11,7 +11,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
 def test_every_setting_has_its_line() -> None:
     rows = [
-        f"| `{setting.name}` | {setting.type} | {setting.default or '–'} | {setting.line} |".replace("||", "|")
+        f"| `{setting.name}` | {setting.type} | {setting.default or '–'} | {setting.line} |".replace(
+            "||", "|"
+        )
         for setting in SETTINGS
     ]
     text = PAGE.read_text(encoding="utf-8")

@@ -10,8 +10,11 @@ from uuid import UUID
 import pytest
 
 from auth.privileges import ALL
+from kernel.ids import uuid7
 from kernel.scope import Actor, ActorKind, Scope, Store, entered
+from models import database
 from models.access import Session
+from models.apps import AppInstallation, StorefrontKey
 from models.catalog import (
     Category,
     Feature,
@@ -118,6 +121,21 @@ def ask() -> Ask:
     return execute
 
 
+async def add_installed_app(scope: Scope) -> AppInstallation:
+    """Register an app in the store and install it there."""
+    app_id = await database.value(
+        """
+        insert into apps (public_id, client_id, name, mode, redirect_uris, scopes, secret_hash, secret_sealed, registered_in)
+        values ($1, $2, 'Etiquetas', 'live', '{https://app.example/}', '{read_orders}', $3, $3, $4) returning id
+        """,
+        uuid7(),
+        uuid7().hex,
+        uuid7().bytes * 2,
+        scope.store.id,
+    )
+    return await AppInstallation.create(app_id=app_id, scopes=["read_orders"])
+
+
 async def fill(scope: Scope) -> Filled:
     """Make one of everything through the models."""
     with entered(scope):
@@ -198,6 +216,10 @@ async def fill(scope: Scope) -> Filled:
             thread_id=thread.id, user_id=customer.id, message="Linda", rating=5
         )
         await Session.create(user_id=admin.id, expires_at=scope.now)
+        installed_app = await add_installed_app(scope)
+        storefront_key = await StorefrontKey.create(
+            key_hash=uuid7().bytes * 2, name="Vitrine", scopes=["storefront:read"]
+        )
     made = {
         "admin": admin,
         "vendor_user": clerk,
@@ -219,6 +241,8 @@ async def fill(scope: Scope) -> Filled:
         "mixed_order": orders[1],
         "shipment": shipment,
         "review": review,
+        "installed_app": installed_app,
+        "storefront_key": storefront_key,
     }
     ids = {name: str(record.public_id) for name, record in made.items()}
     with entered(scope):

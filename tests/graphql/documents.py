@@ -45,7 +45,7 @@ class Writer:
         roots = [
             name
             for name, declared in self.schema.query_type.fields.items()
-            if READ in (declared_field(declared).metadata if declared_field(declared) else {})
+            if (found := declared_field(declared)) is not None and READ in found.metadata
         ]
         fields = " ".join(self._root(self.chance.choice(roots)) for _ in range(self.chance.randint(1, 3)))
         introspection = " __typename" if self.chance.random() < 0.2 else ""

@@ -227,7 +227,8 @@ async def test_a_mutation_is_seen_at_once_and_its_refusal_leaves_nothing(shop: S
 
 
 async def test_a_bulk_upsert_tells_of_each_row(shop: Shop) -> None:
-    text = "mutation($rows: [ProductUpsertInput!]!, $p: ErrorPolicy!) { product_bulk_upsert(rows: $rows, error_policy: $p) { index id created error { code fields { field code } } } }"
+    text = """mutation($rows: [ProductUpsertInput!]!, $p: ErrorPolicy!) {
+        product_bulk_upsert(rows: $rows, error_policy: $p) { index id created error { code fields { field code } } } }"""
     rows = [
         {"id": shop.mug.id, "price_cents": 5555},
         {"name": "Novo", "price_cents": 100},
@@ -289,7 +290,7 @@ async def test_no_mutation_reaches_another_stores_record(shop: Shop, other_shop:
 
     schema = root.public_schema()
     assert schema.mutation_type is not None
-    foreign = {name: made for name, made in other_shop.made.items()}
+    foreign = dict(other_shop.made)
     before = await _everything(other_shop)
     tried = 0
     for name, field in schema.mutation_type.fields.items():

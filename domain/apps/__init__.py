@@ -1,0 +1,1 @@
+"""Show which apps a store has installed and which keys its storefronts have; `auth` gives and takes them."""
