@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 
 from auth import upkeep
 from auth.tenancy import store_from
-from domain.mails import sending
 from domain.gateway import notifications
+from domain.mails import sending
 from domain.orders import expiry
 from kernel import logging
 from kernel.clock import now

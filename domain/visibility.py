@@ -21,8 +21,8 @@ class Rows:
     """Decide which rows a caller sees; an instance is an `Entity.visible`.
 
     `admin` are the privileges of which an administrator needs any. `app` and `storefront` name the scope needed (of several for
-    `app`, any); `storefront_rows` narrows what a key sees. `user_only` marks what takes user tokens alone. `module` is
-    the setting that switches it off.
+    `app`, any); `storefront_rows` narrows what a key sees. `user_only` marks what takes user tokens alone. `module` is the store's
+    setting that switches it off.
     """
 
     admin: tuple[str, ...] = ()

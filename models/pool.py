@@ -16,7 +16,7 @@ import asyncio
 import logging
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -82,11 +82,15 @@ class DatabaseSettings:
 
 @dataclass(slots=True)
 class StatementCount:
-    """Count what was sent: the work in `count` and `statements`, BEGIN, COMMIT and the binding to a store in `overhead`."""
+    """Count what was sent: the work in `count` and `statements`, BEGIN, COMMIT and the binding to a store in `overhead`.
+
+    `arguments` holds the parameters of each of the `statements`.
+    """
 
     count: int = 0
     overhead: int = 0
     statements: list[str] = field(default_factory=list)
+    arguments: list[Sequence[Any]] = field(default_factory=list)
 
 
 _counting: ContextVar[StatementCount | None] = ContextVar("vitrine_counting", default=None)
@@ -106,9 +110,10 @@ def counting() -> Iterator[StatementCount]:
             outer.count += counted.count
             outer.overhead += counted.overhead
             outer.statements += counted.statements
+            outer.arguments += counted.arguments
 
 
-def _count(sql: str) -> None:
+def _count(sql: str, args: Sequence[Any] = ()) -> None:
     counted = _counting.get()
     if counted is None:
         return
@@ -117,6 +122,7 @@ def _count(sql: str) -> None:
     else:
         counted.count += 1
         counted.statements.append(sql)
+        counted.arguments.append(args)
 
 
 class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
@@ -146,10 +152,10 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
             raise
         return tag
 
-    async def _execute(self, query: str, *args: Any, **kwargs: Any) -> Any:
-        _count(query)
+    async def _execute(self, query: str, args: Sequence[Any], *others: Any, **kwargs: Any) -> Any:
+        _count(query, args)
         try:
-            return await super()._execute(query, *args, **kwargs)
+            return await super()._execute(query, args, *others, **kwargs)
         except asyncpg.InternalClientError:
             # The protocol has lost its place, as when the server ends the session between two answers. Nobody may use it again,
             # though for a moment it looks idle.

@@ -28,6 +28,7 @@ MODULES = (
     "sessions",
     "apps",
     "account",
+    "audit",
     "imports",
 )
 

@@ -12,7 +12,7 @@ import rest_facade.legacy
 from kernel.settings import Settings
 from rest_facade.bodies import MAX_BYTES
 from rest_facade.routing import Route
-from server import graphql_view, mounting
+from server import graphql_view, mail_page, mounting
 from server.cross_origin import allow_cross_origin
 from server.health import Checks, Health
 from server.limits import Counters, ProcessCounters
@@ -54,6 +54,8 @@ def create_app(
     app[HEALTH].add_routes(app)
     mounting.mount(app, facade_routes() if routes is None else routes)
     graphql_view.add_routes(app)
+    if settings.is_private_development:
+        mail_page.add_routes(app)
     allow_cross_origin(app, settings.cors_origins)
 
     terms_of = mounting.settle(app)

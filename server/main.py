@@ -26,7 +26,7 @@ from kernel import logging
 from kernel.settings import Settings
 from models import migrate
 from resolvers import compiled
-from server import running
+from server import mail_page, running
 from server.app import HEALTH, create_app
 from server.connections import Runner
 from server.database import Place, connected, reached, readiness, warn_of_pending
@@ -137,7 +137,9 @@ def _announce(settings: Settings, addresses: list[str]) -> None:
         )
     # Until the Redis implementation of `server.limits.Counters` is there, each process counts whatever REDIS_URL says.
     logging.event("request limits are counted per process")
-    if settings.is_production and settings.smtp_url is None:
+    if settings.smtp_url is None and settings.is_private_development:
+        logging.event(f"SMTP_URL is not set: mails are not sent but shown at {mail_page.PATH}")
+    elif settings.smtp_url is None:
         logging.event("SMTP_URL is not set: mails stay queued", level="warning")
 
 

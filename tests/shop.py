@@ -176,6 +176,7 @@ class Shop:
             with entered(scope):
                 signed_in = await login(scope, person.email, person.password)
             assert isinstance(signed_in, SignedIn)  # nobody here has a second factor
+            assert isinstance(signed_in, SignedIn)
             self.tokens[person.number] = signed_in.access_token
         return self.tokens[person.number]
 

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
+# A function takes at most 100 arguments, and a member is up to four of them.
+_MEMBERS = 20
+
+
 class Style(StrEnum):
     """`functions` is json_build_object and json_agg, `texts` is concat and string_agg."""
 
@@ -76,8 +80,10 @@ def yes_or_no(sql: str) -> Value:
 def record(members: Mapping[str, Value]) -> Value:
     """An object."""
     functions = ", ".join(f"'{key}', {value.functions}" for key, value in members.items())
-    texts = ", ',".join(f"\"{key}\":', {value.texts}" for key, value in members.items())
-    return Value(f"json_build_object({functions})", f"concat('{{{texts}, '}}')")
+    texts = [f"'{'{' if not place else ','}\"{key}\":', {value.texts}" for place, (key, value) in enumerate(members.items())]
+    parts = [", ".join(texts[at : at + _MEMBERS]) for at in range(0, len(texts), _MEMBERS)]
+    whole = parts[0] if len(parts) == 1 else ", ".join(f"concat({part})" for part in parts)
+    return Value(f"json_build_object({functions})", f"concat({whole}, '}}')")
 
 
 def optional(value: Value, source: str) -> Value:

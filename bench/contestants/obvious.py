@@ -175,7 +175,7 @@ class SequenceRow(Model):
     public_id = fields.UUIDField()
     subject_type = fields.TextField()
     subject_id = fields.UUIDField()
-    latest = fields.BigIntField()
+    newest = fields.BigIntField(source_field="latest")
 
     class Meta:
         table = "event_sequences"
@@ -412,13 +412,13 @@ class Mutation:
                 ).update(reserved=F("reserved") + quantity)
                 if not changed:
                     raise ValueError("out of stock")
-            await self_events(order, buyer, bought)
+            await _tell(order, buyer, bought)
         return _order(order)
 
 
-async def self_events(order: OrderRow, buyer: UserRow, bought: list[tuple[ProductRow, int]]) -> None:
+async def _tell(order: OrderRow, buyer: UserRow, bought: list[tuple[ProductRow, int]]) -> None:
     await SequenceRow.create(
-        tenant_id=STORE, public_id=uuid4(), subject_type="order", subject_id=order.public_id, latest=1
+        tenant_id=STORE, public_id=uuid4(), subject_type="order", subject_id=order.public_id, newest=1
     )
     await EventRow.create(
         tenant_id=STORE,

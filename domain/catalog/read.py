@@ -194,6 +194,8 @@ CATEGORIES = Entity(
     filters={
         "id": Filter("id", named, "any of these categories", many=True),
         "status": Filter("category_status", any_of("t.status"), "any of these statuses", many=True),
+        "created_from": Filter("time", compares("t.created_at", ">="), "created then or later"),
+        "created_before": Filter("time", compares("t.created_at", "<"), "created before"),
         "parent_id": Filter(
             "id",
             refers_to_or_none("t.parent_id", "categories"),

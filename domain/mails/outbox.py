@@ -14,7 +14,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from auth.secrets import decrypt, encrypt
+from auth.secrets import Unreadable, decrypt, encrypt
 from domain.mails.texts import TEXTS, Kind, written
 from domain.store_settings import setting
 from kernel.ids import uuid7
@@ -118,7 +118,7 @@ async def latest(scope: Scope, *, limit: int = 100) -> list[KeptMail]:
             record["kind"],
             record["recipient"],
             record["subject"],
-            body_of(record),
+            _readable_body(record),
             record["status"],
             record["created_at"],
         )
@@ -129,6 +129,13 @@ async def latest(scope: Scope, *, limit: int = 100) -> list[KeptMail]:
 def body_of(record: Record) -> str:
     """Give the text of a mail, empty once it was sent; raises `Unreadable` with another VITRINE_SECRET_KEY."""
     return "" if record["body"] is None else decrypt(BODY_PURPOSE, bytes(record["body"])).decode()
+
+
+def _readable_body(record: Record) -> str:
+    try:
+        return body_of(record)
+    except Unreadable:
+        return "(written with another VITRINE_SECRET_KEY)"
 
 
 def _shown_token(scope: Scope, kind: Kind, token: str) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from resolvers.execute import load
-from rest_facade.current import admin
+from rest_facade.current import admin, credentials
 from rest_facade.current.auth import SignIn
-from rest_facade.current.registration import Registration
+from rest_facade.current.consent import ConsentPage
 from rest_facade.current.gateway import Gateway
+from rest_facade.current.oauth import OAuth
+from rest_facade.current.registration import Registration
 from rest_facade.routing import Route
 
 OPERATIONS = Path(__file__).parent / "operations"
@@ -20,6 +22,9 @@ def routes() -> list[Route]:
     return [
         *SignIn(operations).routes(),
         *Registration(operations).routes(),
+        *OAuth(operations).routes(),
+        *ConsentPage(operations).routes(),
         *admin.routes(operations),
+        *credentials.routes(operations),
         *Gateway(operations).routes(),
     ]

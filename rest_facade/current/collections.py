@@ -127,6 +127,7 @@ CATEGORIES = Collection(
             **_SEARCH,
             **_status(letters.CATEGORY_LETTERS),
             "parent_id": Parameter("parent_id", str),
+            **_CREATED,
         },
         sorts={"position": "POSITION", "name": "NAME", "created_at": "CREATED_AT", "id": "ID"},
     ),
@@ -188,4 +189,21 @@ CUSTOMERS = Collection(
     listing=Listing(filters=_PEOPLE_FILTERS, sorts=_PEOPLE_SORTS, always={"role": "customer"}),
 )
 
-COLLECTIONS = (PRODUCTS, CATEGORIES, ORDERS, USERS, CUSTOMERS)
+AUDIT_LOG = Collection(
+    name="audit-log",
+    thing="audit entry",
+    plural="AuditLog",
+    singular="AuditEntry",
+    listing=Listing(
+        filters={
+            "action": Parameter("action", str),
+            "subject_type": Parameter("subject_type", str),
+            "subject_id": Parameter("subject_id", str),
+            "user_id": Parameter("user_id", str),
+            **_CREATED,
+        },
+        sorts={"at": "AT", "id": "ID"},
+    ),
+)
+
+COLLECTIONS = (PRODUCTS, CATEGORIES, ORDERS, USERS, CUSTOMERS, AUDIT_LOG)

@@ -103,11 +103,18 @@ def _of_settings(settings: Settings) -> list[Finding]:
         found.append(
             warn("bind", "development can be reached from other machines; VITRINE_ENV=production is for that")
         )
-    if settings.is_production and settings.smtp_url is None:
-        found.append(warn("mail", "SMTP_URL is not set: mails stay queued"))
+    found.append(_mail(settings))
     if not ASSETS.is_file():
         found.append(warn("playground", "its files are not built: make assets"))
     return found
+
+
+def _mail(settings: Settings) -> Finding:
+    if settings.smtp_url is not None:
+        return ok("mail", "SMTP_URL is set: vitrine worker sends mails")
+    if settings.is_private_development:
+        return ok("mail", "SMTP_URL is not set: mails are not sent but shown at /dev/mails")
+    return warn("mail", "SMTP_URL is not set: mails stay queued")
 
 
 async def _redis(settings: Settings) -> Finding:

@@ -14,6 +14,7 @@ from server.commands.opened import opened, read_settings
 from server.commands.output import say
 
 if TYPE_CHECKING:
+    from domain.jobs import Job
     from server.database import Place
     from server.demo.making import Demo
     from server.worker import Worker
@@ -56,6 +57,7 @@ class _Around:
 
     def __init__(self) -> None:
         self._is_embedded = False
+        self._shows_mails = False
         self._demo: Demo | None = None
         self._demo_exists = False
 
@@ -63,6 +65,7 @@ class _Around:
     async def beside(self, settings: Settings, place: Place) -> AsyncIterator[None]:
         """Make the demo stores where there are none, and work in the background meanwhile; with DATABASE_URL do neither."""
         self._is_embedded = place.is_embedded
+        self._shows_mails = settings.is_private_development and settings.smtp_url is None
         if not place.is_embedded:
             yield
             return
@@ -70,7 +73,7 @@ class _Around:
             await self._look_for_stores(settings, place)
         from server.worker import Worker
 
-        async with _working(Worker()):
+        async with _working(Worker(_jobs(settings))):
             yield
 
     async def _look_for_stores(self, settings: Settings, place: Place) -> None:
@@ -91,6 +94,10 @@ class _Around:
         say(f"Vitrine serves at {', '.join(addresses)}")
         say(f"  GraphQL playground   http://localhost:{port}/graphql/playground")
         say(f"  GraphQL schema       http://localhost:{port}/graphql/schema")
+        if self._shows_mails:
+            say(
+                f"  Mails                http://localhost:{port}/dev/mails   (SMTP_URL is not set: none is sent)"
+            )
         if self._demo is not None:
             self._show_demo(self._demo, port)
         elif self._demo_exists:
@@ -121,6 +128,16 @@ async def _working(worker: Worker) -> AsyncIterator[None]:
         await task
 
 
+def _jobs(settings: Settings) -> list[Job]:
+    """List the jobs of a worker: mails are sent where there is a mail server."""
+    from domain.jobs import JOBS, mail_job
+    from server.smtp import MailServer
+
+    if settings.smtp_url is None:
+        return list(JOBS)
+    return [*JOBS, mail_job(MailServer.at(settings.smtp_url).send)]
+
+
 # --- worker ----------------------------------------------------------------------------------------------------------------
 
 
@@ -140,7 +157,7 @@ async def _work(settings: Settings) -> None:
     from kernel import logging
     from server.worker import Worker
 
-    worker = Worker()
+    worker = Worker(_jobs(settings))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, worker.stop)

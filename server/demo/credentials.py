@@ -12,7 +12,7 @@ from auth.attempts import subject_of_user
 from auth.identify import Entrant
 from auth.passwords import hash_password
 from auth.sessions import complete_sign_in
-from domain.people import accounts
+from domain.people import accounts, two_factor
 from domain.people.accounts import UserRef
 from kernel.clock import rfc3339
 from kernel.ids import random_token, uuid7
@@ -44,6 +44,7 @@ class Credentials:
     password: str
     company_id: str | None = None
     api_key: str | None = None
+    totp_secret: str | None = None
     tokens: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -56,6 +57,8 @@ class Credentials:
         }
         if self.api_key is not None:
             shown["api_key"] = self.api_key
+        if self.totp_secret is not None:
+            shown["totp_secret"] = self.totp_secret
         shown |= self.tokens
         if persona.privileges:
             shown["privileges"] = list(persona.privileges)
@@ -117,6 +120,9 @@ async def _renew(owner: Owner, persona: Persona, password: str) -> Credentials:
         credentials.company_id = str(found["company_id"])
     if persona.has_api_key:
         credentials.api_key = await _renew_api_key(owner, user)
+    if persona.has_two_factor:
+        with entered(scope):
+            credentials.totp_secret = await two_factor.install(scope, user.id)
     if user.id == owner.user.id:
         credentials.tokens = await _sign_in(owner, found)
     return credentials

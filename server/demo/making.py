@@ -151,7 +151,7 @@ async def _mark(store: Store, demo: DemoStore) -> None:
 
 
 async def _demo_json(store: Store, people: Mapping[str, Credentials]) -> dict[str, Any]:
-    named = {key: people[key].as_json() for key in ("admin", "staff", "vendor", "customer")}
+    named = {key: people[key].as_json() for key in ("admin", "staff", "vendor", "customer", "two_factor")}
     barred = {key: _sign_in_only(people[key]) for key in ("unverified", "disabled", "pending")}
     first, second = people["shared_a"], people["shared_b"]
     shared = {

@@ -24,6 +24,7 @@ class Persona:
     cpf: str | None = None
     privileges: tuple[str, ...] = ()
     has_api_key: bool = False
+    has_two_factor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ DEMO = DemoStore(
         ),
         Persona("vendor", "vendor@demo.example", "Rita Mandacaru", "V", has_api_key=True),
         Persona("customer", "customer@demo.example", "Marta Cordeiro", "C", cpf=cpf(301_456_782)),
+        Persona("two_factor", "two-factor@demo.example", "Bento Arruda", "A", has_two_factor=True),
         Persona("unverified", "unverified@demo.example", "Nilo Pacheco", "C", verified=False),
         Persona("disabled", "disabled@demo.example", "Dora Siqueira", "C", status="D"),
         Persona("pending", "pending@demo.example", "Raul Monteiro", "C", status="P"),

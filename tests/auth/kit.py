@@ -155,7 +155,9 @@ async def email_of(store: Store, user_id: int) -> str:
 async def sign_in(store: Store, user_id: int, *, now: datetime | None = None) -> SignedIn:
     scope = visitor(store, now=now)
     with entered(scope):
-        return await login(scope, await email_of(store, user_id), PASSWORD)
+        pair = await login(scope, await email_of(store, user_id), PASSWORD)
+    assert isinstance(pair, SignedIn)
+    return pair
 
 
 async def ask(

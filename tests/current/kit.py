@@ -171,7 +171,9 @@ async def add_order(
 async def signed_in(store: Store, user: Person) -> SignedIn:
     scope = replace(system(store), actor=ANONYMOUS, family="current", client_ip=some_address())
     with entered(scope):
-        return await login(scope, user.email, user.password)
+        pair = await login(scope, user.email, user.password)
+    assert isinstance(pair, SignedIn)
+    return pair
 
 
 def is_token_pair(body: dict) -> bool:

@@ -1,0 +1,9 @@
+"""Assemble what can be asked of the audit log."""
+
+from __future__ import annotations
+
+from domain.audit_read import AUDIT_ENTRIES
+from resolvers.reads import reads
+from schema.types.audit import AuditEntry
+
+QUERIES = (reads(AuditEntry, AUDIT_ENTRIES, "audit_entry", "audit_entries", connection=True),)

@@ -1,0 +1,125 @@
+"""Show the mails that were not sent, on a development server that only this machine can reach (decisions section 9, VITRINE_BIND).
+
+Mails hold tokens that open accounts: the page is not mounted anywhere else, answers only to the names of this machine (a page of
+another origin can make its own name lead here, DNS rebinding), and is nobody's frame, script or cache.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from html import escape
+
+from aiohttp import hdrs, web
+
+from auth.tenancy import host_name, store_from
+from domain.mails import outbox
+from domain.mails.outbox import KeptMail
+from kernel.clock import rfc3339
+from kernel.errors import NotFound
+from kernel.scope import Store, entered
+from models import database
+from server.operating import system_scope
+
+PATH = "/dev/mails"
+MOST_STORES = 20
+MOST_MAILS = 50
+
+_LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_STATES = {"Q": "not sent", "S": "sent", "F": "given up"}
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff; }
+h2 { margin-top: 2.5rem; } article { border: 1px solid #ccc; border-radius: 6px; padding: .8rem 1rem; margin: 1rem 0; }
+h3 { margin: 0; } p { margin: .2rem 0; color: #555; } pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .8rem 0 0; }
+"""
+_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+HEADERS = {
+    "Content-Security-Policy": "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src 'sha256-{_STYLE_HASH}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+        )
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Vitrine · Mails</title>
+<link rel="icon" href="data:,">
+<style>{style}</style>
+</head>
+<body>
+<h1>Mails</h1>
+<p>What this development server would have sent, the newest first.</p>
+{stores}
+</body>
+</html>
+"""
+_STORE = "<section>\n<h2>{name}</h2>\n{mails}\n</section>"
+_MAIL = """<article>
+<h3>{subject}</h3>
+<p>to {recipient} · {created_at} · {state}</p>
+<pre>{body}</pre>
+</article>"""
+
+_STORES = """
+    select t.* from tenants t join (select tenant_id, max(created_at) as latest from mails where status <> 'N' group by tenant_id) m
+        on m.tenant_id = t.id
+    order by m.latest desc limit $1
+"""
+
+
+async def mail_page(request: web.Request) -> web.Response:
+    """Answer `GET /dev/mails`; `?store=<UUID>` shows one store's alone."""
+    name = host_name(request.headers.get(hdrs.HOST))
+    if name is None or not (name in _LOCAL or name.endswith(".localhost")):
+        raise NotFound("page")
+    wanted = request.query.get("store", "")
+    shown = [
+        _STORE.format(
+            name=escape(store.name), mails="\n".join(_article(mail) for mail in await _mails_of(store))
+        )
+        for store in await _stores_with_mails()
+        if wanted in ("", str(store.public_id))
+    ]
+    page = _PAGE.format(style=_STYLE, stores="\n".join(shown) or "<p>None yet.</p>")
+    return web.Response(text=page, content_type="text/html", charset="utf-8", headers=HEADERS)
+
+
+def add_routes(app: web.Application) -> None:
+    """Serve the page; only for a private development server."""
+    app.router.add_get(PATH, mail_page)
+
+
+async def _stores_with_mails() -> list[Store]:
+    async with database.across_stores() as everywhere:
+        return [store_from(record) for record in await everywhere.rows(_STORES, MOST_STORES)]
+
+
+async def _mails_of(store: Store) -> list[KeptMail]:
+    scope = system_scope(store)
+    with entered(scope):
+        return await outbox.latest(scope, limit=MOST_MAILS)
+
+
+def _article(mail: KeptMail) -> str:
+    return _MAIL.format(
+        subject=escape(mail.subject),
+        recipient=escape(mail.recipient),
+        created_at=rfc3339(mail.created_at),
+        state=_STATES[mail.status],
+        body=escape(mail.body),
+    )

@@ -1,0 +1,400 @@
+"""Administrators look at the gateway's notifications and have them processed again, to the letter of the contract."""
+
+import re
+
+import pytest
+
+from domain import stores
+from tests.current import kit
+from tests.gateway import SECRET, charge, event, raw, signature
+
+INBOUND = "/api/v1/webhooks/gateway"
+LIST = "/api/v1/admin/gateway/webhooks"
+BOTH = ["manage_payments", "view_payments"]
+
+
+@pytest.fixture(autouse=True)
+async def gateway_secret(store):
+    await stores.set_gateway_secret(kit.system(store), SECRET)
+
+
+async def send(caller, kind, data, **more):
+    body = event(kind, data, **more)
+    headers = {"X-Hub-Signature-256": signature(body)}
+    answer = await caller.with_token(None).ask("POST", INBOUND, data=raw(body), headers=headers)
+    assert answer.body == {"message": "received"}
+    return await kit.value(caller.store, "select max(id) from gateway_notifications")
+
+
+async def status(store, order):
+    return await kit.value(store, "select status from orders where id = $1", order.number)
+
+
+async def switch_off(store):
+    await stores.update_settings(kit.system(store), {"payment_gateway": False})
+
+
+# --- Listing -----------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_record_has_what_the_contract_says(admin, store):
+    order = await kit.add_order(store)
+    paid = charge(order.number, 3_980)
+    number = await send(admin, "charge.paid", paid, id="hook_of_this_test")
+    answer = await admin.get(LIST)
+    assert answer.status == 200
+    assert list(answer.body) == ["webhooks", "total", "page", "per_page"]
+    [record] = answer.body["webhooks"]
+    created_at = record.pop("created_at")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", created_at)
+    assert record == {
+        "id": number,
+        "event_id": "hook_of_this_test",
+        "event_type": "charge.paid",
+        "charge_id": paid["id"],
+        "processed": True,
+        "error_message": "",
+    }
+    assert (answer.body["total"], answer.body["page"], answer.body["per_page"]) == (1, 1, 20)
+
+
+async def test_what_the_gateway_left_out_is_empty_or_absent(admin):
+    await send(admin, "recipient.created", {}, id=None)
+    [record] = (await admin.get(LIST)).body["webhooks"]
+    assert record["event_id"] == ""
+    assert "charge_id" not in record
+
+
+async def test_a_failed_update_is_processed_and_says_why(admin):
+    await send(admin, "charge.paid", charge("nobody's"))
+    [record] = (await admin.get(LIST, processed="true")).body["webhooks"]
+    assert record["processed"] is True
+    assert record["error_message"] == 'order not found: "nobody\'s"'
+
+
+async def test_the_newest_come_first_in_pages(admin):
+    numbers = [await send(admin, "charge.created", charge(1)) for _ in range(5)]
+    shown = []
+    for page in (1, 2, 3, 4):
+        answer = await admin.get(LIST, page=str(page), per_page="2")
+        assert (answer.body["total"], answer.body["page"], answer.body["per_page"]) == (5, page, 2)
+        shown += [record["id"] for record in answer.body["webhooks"]]
+    assert shown == sorted(numbers, reverse=True)
+
+
+async def test_the_applied_page_size_is_told(admin):
+    sizes = {
+        given: (await admin.get(LIST, per_page=given)).body["per_page"]
+        for given in ("1", "100", "101", "99999")
+    }
+    assert sizes == {"1": 1, "100": 100, "101": 100, "99999": 100}
+
+
+@pytest.mark.parametrize(
+    "given, ids",
+    [("true", 1), ("1", 1), ("t", 1), ("TRUE", 1), ("false", 2), ("0", 2), ("f", 2), ("", 3), (None, 3)],
+)
+async def test_processed_filters(admin, store, given, ids):
+    numbers = [await send(admin, "charge.created", charge(1)) for _ in range(3)]
+    await kit.execute(store, "update gateway_notifications set processed = false where id <> $1", numbers[0])
+    query = {} if given is None else {"processed": given}
+    answer = await admin.get(LIST, **query)
+    expected = {1: numbers[:1], 2: numbers[1:], 3: numbers}[ids]
+    assert [record["id"] for record in answer.body["webhooks"]] == expected[::-1]
+    assert answer.body["total"] == len(expected)
+
+
+@pytest.mark.parametrize("given", ["yes", "2", "truee", "null", "-1", "é", "t f"])
+async def test_a_processed_that_is_no_boolean_is_refused(admin, given):
+    answer = await admin.get(LIST, processed=given)
+    assert (answer.status, answer.body["error"]) == (400, "invalid processed filter")
+    assert set(answer.body) == {"error", "detail"}
+
+
+@pytest.mark.parametrize("name", ["page", "per_page"])
+@pytest.mark.parametrize("given", ["0", "-1", "x", "1.5", "", " ", "1e3", "٣"])
+async def test_a_page_that_is_no_number_from_one_is_refused(admin, name, given):
+    answer = await admin.get(LIST, **{name: given})
+    assert (answer.status, answer.body["error"]) == (400, f"invalid {name}")
+
+
+async def test_other_stores_notifications_are_not_listed(admin, other_admin, other_store):
+    await stores.set_gateway_secret(kit.system(other_store), SECRET)
+    await send(other_admin, "charge.created", charge(1))
+    assert (await admin.get(LIST)).body["total"] == 0
+    assert (await other_admin.get(LIST)).body["total"] == 1
+
+
+async def test_the_statements_of_a_list_do_not_grow(admin):
+    counts = []
+    for _ in range(2):
+        for _ in range(5):
+            await send(admin, "charge.created", charge(1))
+        counts.append((await admin.get(LIST)).statements)
+    assert counts[0] == counts[1] <= 2
+
+
+async def test_a_list_that_fails_says_so(admin, monkeypatch):
+    async def fails(*_):
+        raise LookupError("a bug")
+
+    monkeypatch.setattr("rest_facade.current.gateway.execute", fails)
+    response = await admin.client.get(
+        LIST,
+        headers={"Authorization": f"Bearer {admin.token}", "X-Tenant-ID": str(admin.store.public_id)},
+    )
+    assert response.status == 500
+    assert await response.json() == {
+        "error": "failed to list webhooks",
+        "detail": "an unexpected error occurred",
+    }
+
+
+# --- Who may -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method, path", [("GET", LIST), ("POST", f"{LIST}/1/reprocess")])
+class TestRights:
+    """Both routes ask the same in the same order."""
+
+    async def test_either_privilege_is_enough(self, caller, method, path):
+        for privilege in BOTH:
+            somebody = await caller(privilege)
+            assert (await somebody.ask(method, path)).status in (200, 422)
+
+    async def test_without_either_both_are_named(self, caller, method, path):
+        somebody = await caller("manage_orders", "view_settings")
+        answer = await somebody.ask(method, path)
+        assert (answer.status, answer.body) == (
+            403,
+            {"error": "insufficient privileges", "privilege_required_any": BOTH},
+        )
+
+    @pytest.mark.parametrize("user_type", ["C", "V"])
+    async def test_others_than_administrators_are_refused(self, caller, method, path, user_type):
+        somebody = await caller(user_type=user_type)
+        answer = await somebody.ask(method, path)
+        assert (answer.status, answer.body) == (403, {"error": "insufficient permissions"})
+
+    async def test_a_module_that_is_off_is_said_last(self, admin, caller, store, method, path):
+        clerk = await caller("view_orders")
+        await switch_off(store)
+        answer = await admin.ask(method, path)
+        assert (answer.status, answer.body) == (
+            403,
+            {"error": "module_disabled", "module": "payment_gateway"},
+        )
+        assert (await clerk.ask(method, path)).body["error"] == "insufficient privileges"
+        for wrong in (f"{LIST}?page=0", f"{LIST}?processed=x"):
+            assert (await admin.get(wrong)).body["error"] == "module_disabled"
+        assert (await admin.post(f"{LIST}/x/reprocess")).body["error"] == "module_disabled"
+
+    async def test_the_checks_come_in_the_contracts_order(self, admin, store, method, path):
+        await switch_off(store)
+        unknown = {"X-Tenant-ID": "018f0000-0000-7000-8000-000000000000"}
+        nobody = admin.with_token(None)
+        for sent, code, text in (
+            (unknown, 404, "tenant not found"),
+            ({}, 401, "missing authorization header"),
+            ({"Authorization": "Basic x"}, 401, "invalid authorization format"),
+            ({"Authorization": "Bearer x"}, 401, "invalid or expired token"),
+        ):
+            answer = await nobody.from_elsewhere().ask(method, path, headers=sent)
+            assert (answer.status, answer.body["error"]) == (code, text)
+
+    async def test_another_stores_token_is_refused(self, other_admin, store, method, path):
+        answer = await other_admin.at(store).ask(method, path)
+        assert (answer.status, answer.body["error"]) == (403, "token not valid for this storefront")
+
+
+async def test_a_module_that_is_off_still_takes_notifications(admin, store):
+    order = await kit.add_order(store)
+    await switch_off(store)
+    await send(admin, "charge.paid", charge(order.number, 3_980))
+    assert await status(store, order) == "P"
+
+
+# --- Again -------------------------------------------------------------------------------------------------------------------
+
+
+async def test_reprocessing_sets_the_mapped_letter_whatever_came_since(admin, store):
+    order = await kit.add_order(store)
+    number = await send(admin, "charge.paid", charge(order.number, 3_980))
+    for letter in ("C", "I"):
+        assert (await admin.put(f"/api/v1/admin/orders/{order.id}/status", {"status": letter})).status == 200
+    answer = await admin.post(f"{LIST}/{number}/reprocess")
+    assert (answer.status, answer.body) == (200, {"message": "webhook reprocessed"})
+    assert await status(store, order) == "P"
+
+
+async def test_reprocessing_clears_the_error(admin, store):
+    order = await kit.add_order(store, status="C")
+    number = await send(admin, "charge.paid", charge(order.number, 3_980))
+    [record] = (await admin.get(LIST)).body["webhooks"]
+    assert (record["processed"], record["error_message"]) == (
+        True,
+        "an order can't go from C to P; allowed: I",
+    )
+    assert (await admin.post(f"{LIST}/{number}/reprocess")).status == 200
+    [record] = (await admin.get(LIST)).body["webhooks"]
+    assert (record["processed"], record["error_message"]) == (True, "")
+
+
+@pytest.mark.parametrize(
+    "given", ["x", "1.5", "1e3", "018f0000-0000-7000-8000-000000000000", "é", "+", "1%20"]
+)
+async def test_an_id_that_is_no_integer_is_refused(admin, given):
+    answer = await admin.post(f"{LIST}/{given}/reprocess")
+    assert (answer.status, answer.body["error"]) == (400, "invalid webhook id")
+    assert set(answer.body) == {"error", "detail"}
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "999999999", str(2**63), "9" * 5_000])
+async def test_an_id_that_nothing_has_is_422(admin, given):
+    answer = await admin.post(f"{LIST}/{given}/reprocess")
+    assert (answer.status, answer.body) == (
+        422,
+        {"error": "failed to reprocess webhook", "detail": "webhook not found"},
+    )
+
+
+async def test_another_stores_notification_is_422(admin, other_admin, other_store):
+    await stores.set_gateway_secret(kit.system(other_store), SECRET)
+    number = await send(other_admin, "charge.created", charge(1))
+    assert (await admin.post(f"{LIST}/{number}/reprocess")).status == 422
+
+
+@pytest.mark.parametrize(
+    "kind, more, detail",
+    [
+        ("charge.paid", {"order": None, "metadata": {"order_id": 2**40}}, f"order not found: {2**40}"),
+        ("charge.paid", {"amount": 100}, "underpaid: 100 of 3980 cents"),
+        ("charge.underpaid", {"paid_amount": 100}, "underpaid: 100 of 3980 cents"),
+        (
+            "charge.paid",
+            {"currency": "USD", "id": "ch_x"},
+            "currency: the charge ch_x is in USD, the store's is BRL",
+        ),
+    ],
+)
+async def test_what_can_not_be_processed_is_422_and_changes_nothing(admin, store, kind, more, detail):
+    order = await kit.add_order(store)
+    number = await send(admin, kind, {**charge(order.number, 3_980), **more})
+    before = (await admin.get(LIST)).body
+    answer = await admin.post(f"{LIST}/{number}/reprocess")
+    assert (answer.status, answer.body) == (422, {"error": "failed to reprocess webhook", "detail": detail})
+    assert (await admin.get(LIST)).body == before
+    assert await status(store, order) == "O"
+
+
+async def test_stock_that_is_gone_is_422(admin, store):
+    product = await kit.add_product(store, on_hand=2)
+    order = await kit.add_order(store, product=product, status="I")
+    await kit.add_order(store, product=product)
+    number = await send(admin, "charge.paid", charge(order.number, 3_980))
+    answer = await admin.post(f"{LIST}/{number}/reprocess")
+    assert answer.status == 422
+    assert answer.body["detail"].startswith("out_of_stock:")
+    assert await status(store, order) == "I"
+
+
+# --- GraphQL -----------------------------------------------------------------------------------------------------------------
+
+
+async def ask(caller, query, **variables):
+    answer = await caller.post("/graphql", {"query": query, "variables": variables})
+    assert answer.status == 200
+    return answer.body
+
+
+@pytest.fixture
+def graphql(monkeypatch):
+    """Let answers of GraphQL pass the form that the kit looks for."""
+    return ask
+
+
+async def test_graphql_lists_and_reprocesses(admin, store, graphql):
+    order = await kit.add_order(store)
+    paid = charge(order.number, 3_980, payment_method="pix")
+    number = await send(admin, "charge.paid", paid)
+    found = await graphql(
+        admin,
+        "query($id: ID!) { gateway_notification(id: $id) { id event_type unsigned processed_at }"
+        " gateway_notifications(filter: {processed: true}) { id charge_id }"
+        " gateway_notification_page { total items { error_message } } }",
+        id=str(number),
+    )
+    data = found["data"]
+    assert data["gateway_notification"]["id"] == number
+    assert data["gateway_notification"]["unsigned"] is False
+    assert data["gateway_notifications"] == [{"id": number, "charge_id": paid["id"]}]
+    assert data["gateway_notification_page"] == {"total": 1, "items": [{"error_message": ""}]}
+    await admin.put(f"/api/v1/admin/orders/{order.id}/status", {"status": "C"})
+    again = "mutation($id: ID!) { gateway_notification_reprocess(id: $id) { id processed } }"
+    done = await graphql(admin, again, id=str(number))
+    assert done["data"] == {"gateway_notification_reprocess": {"id": number, "processed": True}}
+    assert await status(store, order) == "P"
+    [error] = (await graphql(admin, again, id="0"))["errors"]
+    assert error["extensions"]["code"] == "NOT_FOUND"
+
+
+async def test_an_order_shows_its_charges(admin, caller, store, graphql):
+    order = await kit.add_order(store)
+    paid = charge(order.number, 3_980, payment_method="pix")
+    await send(admin, "charge.paid", paid)
+    query = (
+        "query($id: ID!) { order(id: $id) { charges"
+        " { charge_id status payment_method currency amount_cents paid_cents refunded_cents last_event } } }"
+    )
+    expected = {
+        "charge_id": paid["id"],
+        "status": "paid",
+        "payment_method": "pix",
+        "currency": "BRL",
+        "amount_cents": 3_980,
+        "paid_cents": 3_980,
+        "refunded_cents": 0,
+        "last_event": "charge.paid",
+    }
+    for somebody in (admin, await caller("view_orders")):
+        assert (await graphql(somebody, query, id=order.id))["data"]["order"] == {"charges": [expected]}
+
+
+async def test_graphql_asks_the_same_rights(admin, caller, store, graphql):
+    clerk = await caller("view_orders")
+    query = "{ gateway_notifications { id } }"
+    again = 'mutation { gateway_notification_reprocess(id: "1") { id } }'
+    for document in (query, again):
+        [error] = (await graphql(clerk, document))["errors"]
+        assert error["extensions"]["code"] == "FORBIDDEN"
+        assert error["extensions"]["details"]["privilege_required_any"] == BOTH
+    await switch_off(store)
+    for document in (query, again):
+        [error] = (await graphql(admin, document))["errors"]
+        assert (error["message"], error["extensions"]["details"]) == (
+            "module_disabled",
+            {"module": "payment_gateway"},
+        )
+
+
+async def test_the_secret_is_set_and_emptied_by_who_may_manage_payments(admin, caller, store, graphql):
+    document = "mutation($secret: String!) { store_gateway_secret_set(secret: $secret) { id } }"
+    for privilege in ("view_payments", "manage_settings"):
+        somebody = await caller(privilege)
+        [error] = (await graphql(somebody, document, secret=""))["errors"]
+        assert error["extensions"]["details"] == {"required": "manage_payments"}
+    assert await stores.gateway_secret(kit.system(store)) == SECRET
+    treasurer = await caller("manage_payments")
+    for given, kept in (("new", "new"), ("****", "new"), ("", None)):
+        found = await graphql(treasurer, document, secret=given)
+        assert found["data"]["store_gateway_secret_set"]["id"] == str(store.public_id)
+        assert await stores.gateway_secret(kit.system(store)) == kept
+    [error] = (await graphql(treasurer, document, secret="x" * 1_001))["errors"]
+    assert error["extensions"]["details"]["fields"] == {"secret": "secret_invalid"}
+
+
+async def test_receiving_is_no_business_of_graphqls_clients(admin, graphql):
+    document = 'mutation { gateway_notification_receive(body: "x", signatures: []) { message } }'
+    answer = await admin.post("/graphql", {"query": document})
+    assert "errors" in answer.body
+    assert "data" not in answer.body or answer.body["data"] is None
