@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -20,11 +21,16 @@ from bench.work import ITEMS, Facts, Item, http
 
 KEPT = Path(__file__).parent / "results"
 NOT_KEPT = ROOT / ".vitrine" / "build" / "bench" / "results"
+LONGEST_SECONDS = 2 * 3_600
 FULL, QUICK = Pace(5, 4.0), Pace(2, 1.0)
 
 
 def main() -> int:
     asked = _arguments()
+    # Ended from outside or by its own alarm, it still stops what it started.
+    for number in (signal.SIGTERM, signal.SIGALRM):
+        signal.signal(number, _stop)
+    signal.alarm(LONGEST_SECONDS)
     machine.stay_on_load_core()
     pace = QUICK if asked.quick else FULL
     pace = Pace(asked.rounds or pace.rounds, asked.seconds or pace.seconds)
@@ -40,6 +46,12 @@ def main() -> int:
     return 0
 
 
+def _stop(number: int, _frame: Any) -> None:
+    for other in (signal.SIGTERM, signal.SIGALRM):
+        signal.signal(other, signal.SIG_IGN)
+    sys.exit(f"bench: stopped by {signal.Signals(number).name}")
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     names = [item.name for item in ITEMS]
@@ -53,15 +65,23 @@ def _arguments() -> argparse.Namespace:
 
         return read
 
-    parser.add_argument("--quick", action="store_true", help="short rounds; the results are not kept in bench/results")
+    parser.add_argument(
+        "--quick", action="store_true", help="short rounds; the results are not kept in bench/results"
+    )
     parser.add_argument("--only", type=of(names), help=f"some of {','.join(names)}")
-    parser.add_argument("--contestants", type=of(list(CONTESTANTS)), default=list(CONTESTANTS), help="some of them")
+    parser.add_argument(
+        "--contestants", type=of(list(CONTESTANTS)), default=list(CONTESTANTS), help="some of them"
+    )
     parser.add_argument("--rounds", type=int, help="how often each is measured")
     parser.add_argument("--seconds", type=float, help="how long each time")
-    parser.add_argument("--growth", action="store_true", help="also measure over growing numbers of products and stores")
+    parser.add_argument(
+        "--growth", action="store_true", help="also measure over growing numbers of products and stores"
+    )
     parser.add_argument("--growth-only", action="store_true", help="measure that alone")
     parser.add_argument("--products", type=int, help="how many products the store has (10,000)")
-    parser.add_argument("--profile", nargs=2, metavar=("CONTESTANT", "ITEM"), help="say where its time goes instead")
+    parser.add_argument(
+        "--profile", nargs=2, metavar=("CONTESTANT", "ITEM"), help="say where its time goes instead"
+    )
     return parser.parse_args()
 
 

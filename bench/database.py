@@ -25,7 +25,16 @@ PASSWORD = "correct horse battery"
 API_KEY = "the key of the bench's administrator"
 # As a shop of some size would set it on this machine. fsync and synchronous_commit stay on: W1 and A1 wait for the disk, as in production.
 OPTIONS: Mapping[str, str] = {"max_connections": "200", "shared_buffers": "512MB", "max_wal_size": "2GB"}
-_SEQUENCES = ("tenants", "vendors", "users", "categories", "products", "payment_methods", "shipping_methods", "orders")
+_SEQUENCES = (
+    "tenants",
+    "vendors",
+    "users",
+    "categories",
+    "products",
+    "payment_methods",
+    "shipping_methods",
+    "orders",
+)
 
 
 @dataclass(frozen=True)
@@ -91,9 +100,7 @@ async def make_database(server: EmbeddedServer, log: Path, name: str, size: Size
 async def _fill(connection: asyncpg.Connection, size: Size) -> None:
     numbers = (1, size.stores, size.products, size.users, size.orders)
     for statement in _statements():
-        # A statement takes as many of the parameters as it names.
-        taken = [f"{value}::bigint" for value in numbers]
-        await connection.execute(re.sub(r"\$(\d)(::bigint)?", lambda found: taken[int(found[1]) - 1], statement))
+        await connection.execute(_with_numbers(statement, numbers))
     for table in _SEQUENCES:
         await connection.execute(
             f"select setval(pg_get_serial_sequence('{table}', 'id'), (select max(id) from {table}))"
@@ -107,6 +114,11 @@ async def _fill(connection: asyncpg.Connection, size: Size) -> None:
     )
     await connection.execute("vacuum analyze")
     await connection.execute("checkpoint")
+
+
+def _with_numbers(statement: str, numbers: tuple[int, ...]) -> str:
+    """Write the parameters out: each statement names only some of them, which PostgreSQL would not accept as parameters."""
+    return re.sub(r"\$(\d)(?:::bigint)?", lambda found: f"{numbers[int(found[1]) - 1]}::bigint", statement)
 
 
 def _statements() -> list[str]:

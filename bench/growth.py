@@ -43,19 +43,27 @@ class Run:
     item: str
     server: Server
     requests: Sequence[bytes]
-    samples: list[load.Sample] = field(default_factory=list)
+    rates: list[float] = field(default_factory=list)
+    cpu_us: list[float] = field(default_factory=list)
     done: int = 0
 
-    def measure(self, seconds: float) -> load.Sample:
+    def measure(self, seconds: float) -> None:
+        before = self.server.cpu_seconds
         sample = load.run(
             self.server.address, self.requests, connections=CONNECTIONS, seconds=seconds, first=self.done
         )
-        self.done += int(sample.rate * seconds)
-        return sample
+        requests = sample.rate * seconds
+        self.done += int(requests)
+        self.rates.append(sample.rate)
+        self.cpu_us.append((self.server.cpu_seconds - before) / requests * 1e6)
 
     @property
     def rate(self) -> float:
-        return statistics.median(sample.rate for sample in self.samples)
+        return statistics.median(self.rates)
+
+    @property
+    def cpu(self) -> float:
+        return statistics.median(self.cpu_us)
 
 
 def measured(server: EmbeddedServer, log: Path, pace: Pace, *, quick: bool) -> str:
@@ -77,9 +85,11 @@ def _series(server: EmbeddedServer, log: Path, pace: Pace, sizes: list[Size], wh
             runs += _started(stack, filled, what)
         for run in runs:
             run.measure(max(0.5, pace.seconds / 2))
+            run.rates.clear()
+            run.cpu_us.clear()
         for number in range(pace.rounds):
             for run in runs[:: 1 if number % 2 else -1]:
-                run.samples.append(run.measure(pace.seconds))
+                run.measure(pace.seconds)
     return _table(runs, [getattr(size, what) for size in sizes], what)
 
 
@@ -96,7 +106,13 @@ def _started(stack: ExitStack, filled: Filled, what: str) -> list[Run]:
         runs.append(Run(label, size, item.name, ours, item.asks["vitrine"](stores[0])))
     theirs = stack.enter_context(starting.limit(filled))
     runs += [
-        Run("limit, one store" if what == "stores" else "limit", size, item.name, theirs, item.asks["limit"](stores[0]))
+        Run(
+            "limit, one store" if what == "stores" else "limit",
+            size,
+            item.name,
+            theirs,
+            item.asks["limit"](stores[0]),
+        )
         for item in _ITEMS
     ]
     return runs
@@ -122,11 +138,12 @@ def _table(runs: list[Run], sizes: list[int], what: str) -> str:
     rows = []
     for item in dict.fromkeys(run.item for run in runs):
         for label in dict.fromkeys(run.label for run in runs):
-            rates = {run.size: run.rate for run in runs if (run.item, run.label) == (item, label)}
-            change = min(rates.values()) / rates[sizes[0]] - 1
-            rows.append([f"{item}, {label}", *(f"{rates[size]:,.0f}" for size in sizes), f"{change:+.0%}"])
+            found = {run.size: run for run in runs if (run.item, run.label) == (item, label)}
+            lowest = min(found[size].rate for size in sizes) / found[sizes[0]].rate - 1
+            shown = [f"{found[size].rate:,.0f} ({found[size].cpu:,.0f} µs)" for size in sizes]
+            rows.append([f"{item}, {label}", *shown, f"{lowest:+.0%}"])
     heads = [
-        "requests a second",
+        "requests a second (server's CPU a request)",
         *(f"{size:,} {what}" for size in sizes),
         f"lowest against {sizes[0]:,} (at most -{_MOST_CHANGE:.0%})",
     ]

@@ -35,16 +35,21 @@ class Pace:
 
 @dataclass
 class Result:
-    """What one contestant did at one item; `statements` are those of a request, BEGIN and COMMIT included."""
+    """What one contestant did at one item.
+
+    `cpu_us` is the server's processor time for a request, by round: it says more than the rate where others use the machine too.
+    `statements` are those of a request, BEGIN and COMMIT included.
+    """
 
     item: str
     contestant: str
     samples: list[Sample] = field(default_factory=list)
+    cpu_us: list[float] = field(default_factory=list)
     statements: float | None = None
     memory_mb: float = 0.0
 
     def median(self, of: str) -> float:
-        return statistics.median(getattr(sample, of) for sample in self.samples)
+        return float(statistics.median(getattr(sample, of) for sample in self.samples))
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -54,10 +59,13 @@ class Result:
             "rate": round(self.median("rate"), 1),
             "p50_ms": round(self.median("p50"), 3),
             "p99_ms": round(self.median("p99"), 3),
+            "cpu_us": round(statistics.median(self.cpu_us), 1),
             "bytes": self.samples[-1].size,
             "statements": self.statements,
             "memory_mb": round(self.memory_mb, 1),
-            "rounds": [{name: round(value, 3) for name, value in asdict(each).items()} for each in self.samples],
+            "rounds": [
+                {name: round(value, 3) for name, value in asdict(each).items()} for each in self.samples
+            ],
         }
 
 
@@ -144,7 +152,11 @@ class Measuring:
         for number in range(self._pace.rounds):
             turned = names[number % len(names) :] + names[: number % len(names)]
             for name in turned:
-                results[name].samples.append(self._run(name, asked[name], self._pace.seconds, done))
+                before = self._servers[name].cpu_seconds
+                sample = self._run(name, asked[name], self._pace.seconds, done)
+                cpu = self._servers[name].cpu_seconds - before
+                results[name].samples.append(sample)
+                results[name].cpu_us.append(cpu / (sample.rate * self._pace.seconds) * 1e6)
 
     def _run(self, name: str, requests: Sequence[bytes], seconds: float, done: dict[str, int]) -> Sample:
         """Measure for one slot, going on in the requests where the last slot ended."""

@@ -36,6 +36,13 @@ class Server:
     process: subprocess.Popen[bytes]
 
     @property
+    def cpu_seconds(self) -> float:
+        """Give user and system time of the process so far, all its threads together (proc(5), /proc/pid/stat)."""
+        text = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
+        fields = text.rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    @property
     def memory_mb(self) -> float:
         """Give the resident memory of the process, in MB."""
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")

@@ -41,6 +41,7 @@ def vitrine(filled: Filled, *, profiled: bool = False) -> AbstractContextManager
     }
     if profiled:
         command = [sys.executable, "-m", "bench.profiled", "serve"]
+        environment["BENCH_PROFILE"] = os.environ["BENCH_PROFILE"]
     else:
         command = [sys.executable, "-m", "server.cli", "serve"]
     return started("vitrine", command, environment, port=port)
@@ -65,7 +66,9 @@ def postgraphile(filled: Filled) -> AbstractContextManager[Server]:
     node = _installed()
     port = free_port()
     environment = {**_environment(filled, port), "NODE_ENV": "production", "GRAPHILE_ENV": "production"}
-    return started("postgraphile", [node, "server.mjs"], environment, port=port, folder=_WORK, path="/graphql")
+    return started(
+        "postgraphile", [node, "server.mjs"], environment, port=port, folder=_WORK, path="/graphql"
+    )
 
 
 def _environment(filled: Filled, port: int) -> dict[str, str]:
@@ -84,7 +87,9 @@ def _installed() -> Path:
     npm = shutil.which("npm")
     if npm is None:
         raise NotStarted("postgraphile is left out: there is no npm to install it with")
-    digest = hashlib.sha256(b"".join((_POSTGRAPHILE / name).read_bytes() for name in _INSTALL_FILES)).hexdigest()
+    digest = hashlib.sha256(
+        b"".join((_POSTGRAPHILE / name).read_bytes() for name in _INSTALL_FILES)
+    ).hexdigest()
     marker = _WORK / "installed"
     if not marker.is_file() or marker.read_text(encoding="ascii") != digest:
         _install(npm)

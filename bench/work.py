@@ -112,12 +112,12 @@ _TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "Q3": (
         f"query Product($id: ID!) {{ product(id: $id) {_PRODUCT} }}",
-        "query Product($id: UUID!) { product: productByTenantIdAndPublicId(tenantId: \"1\", publicId: $id)"
+        'query Product($id: UUID!) { product: productByTenantIdAndPublicId(tenantId: "1", publicId: $id)'
         f" {_PGL_PRODUCT} }}",
     ),
     "Q4": (
         f"query Order($id: ID!) {{ order(id: $id) {_ORDER_WITH_CUSTOMER} }}",
-        "query Order($id: UUID!) { order: orderByTenantIdAndPublicId(tenantId: \"1\", publicId: $id)"
+        'query Order($id: UUID!) { order: orderByTenantIdAndPublicId(tenantId: "1", publicId: $id)'
         f" {{ {_PGL_ORDER} {_PGL_CUSTOMER} }} }}",
     ),
     "Q5": (
@@ -289,7 +289,12 @@ ITEMS: tuple[Item, ...] = (
     Item("Q1", "50 products with category and images", _lists("Q1"), _numbers),
     Item("Q2", "10 of them", _lists("Q2"), _numbers),
     Item("Q3", "one product by id, always another", _singles("Q3", _products), _numbers),
-    Item("Q3h", "the same product again and again", _singles("Q3", lambda facts: _products(facts)[:1]), _numbers),
+    Item(
+        "Q3h",
+        "the same product again and again",
+        _singles("Q3", lambda facts: _products(facts)[:1]),
+        _numbers,
+    ),
     Item("Q4", "one order with lines and customer, always another", _singles("Q4", _orders), _numbers),
     Item("Q5", "50 orders with lines", _lists("Q5"), _numbers),
     Item("R1", "/api/v1/admin: 50 products", _rest("/r1", "/api/v1/admin/products?per_page=50", "bearer")),

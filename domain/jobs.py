@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from auth import upkeep
 from auth.tenancy import store_from
+from domain import idempotency
 from domain.gateway import notifications
 from domain.mails import sending
 from domain.orders import expiry
@@ -230,6 +231,7 @@ async def forget_spent(scope: Scope) -> None:
     """Delete the store's spent sessions, tokens, attempts and counts, and events that nobody will be told of any more."""
     await upkeep.forget_expired(scope)
     with entered(scope):
+        await idempotency.forget_old(scope)
         await database.execute(
             _FORGET_MAILS, scope.store.id, scope.now - KEEP_MAILS, scope.now - KEEP_MAILS_FOR_NOBODY
         )

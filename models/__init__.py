@@ -13,4 +13,5 @@ MODEL_MODULES = [
     "models.shipping",
     "models.events",
     "models.documents",
+    "models.idempotency",
 ]

@@ -37,6 +37,7 @@ class Order(Erasable):
     email = fields.TextField(default="")
     firstname = fields.TextField(default="")
     lastname = fields.TextField(default="")
+    customer_folded = fields.TextField(generated=True)
     phone = fields.TextField(default="")
     notes = fields.TextField(default="")
     details = fields.TextField(default="")

@@ -72,6 +72,8 @@ class DatabaseSettings:
             "idle_in_transaction_session_timeout": str(self.idle_in_transaction_ms),
             # Compiling costs more than it saves on statements of a few rows.
             "jit": "off",
+            # What is read often is in memory, and disks have no arms any more: the default of 4 makes whole tables look cheap.
+            "random_page_cost": "1.1",
             "timezone": "UTC",
         }
         if role is not None:

@@ -17,8 +17,10 @@ from graphql import FieldNode, GraphQLError, OperationType, parse, validate
 from graphql.language import FragmentDefinitionNode, OperationDefinitionNode
 
 from auth.access import Access
+from domain.idempotency import Claim, current_claim, finish
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
+from models.database import transaction
 from models.shapes import NotCompiled
 from resolvers.compiled import Compiler
 from schema.documents import Prepared
@@ -138,6 +140,27 @@ async def execute(
             return await compiled.run(scope)
         except NotCompiled:
             pass  # the executor answers, errors and all
+    claim = current_claim() if operation.is_mutation else None
+    if claim is None:
+        return await _executed(scope, operation, variables)
+    return await _executed_once(scope, operation, variables, claim)
+
+
+async def _executed_once(
+    scope: Scope, operation: Operation, variables: Mapping[str, Any] | None, claim: Claim
+) -> dict[str, Any]:
+    """Execute a mutation that bears an Idempotency-Key: effect and key are done in one transaction, or neither."""
+    if claim.result is not None:
+        return dict(claim.result)
+    async with transaction(scope):
+        data = await _executed(scope, operation, variables)
+        await finish(scope, claim, data)
+    return data
+
+
+async def _executed(
+    scope: Scope, operation: Operation, variables: Mapping[str, Any] | None
+) -> dict[str, Any]:
     call = Call(scope, public=False)
     result = await run(_schema(), operation.prepared, call, variables)
     if result.errors:

@@ -40,7 +40,8 @@ class Route:
     """Describe one method of one address.
 
     `path` is an aiohttp pattern (`/api/v1/admin/orders/{id}`). It begins with fixed segments, for the router searches by them.
-    A store in maintenance refuses every route but those that allow it (gateway notifications, decisions section 5).
+    A store in maintenance refuses every route but those that allow it (gateway notifications, decisions section 5). One that
+    `creates` and answers no secret takes an Idempotency-Key.
     """
 
     method: str
@@ -48,6 +49,7 @@ class Route:
     handler: Handler
     needs: Needs
     allow_maintenance: bool = False
+    creates: bool = False
 
 
 @dataclass(frozen=True, slots=True)

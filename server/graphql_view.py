@@ -11,9 +11,11 @@ import orjson
 from aiohttp import hdrs, web
 from graphql import OperationDefinitionNode
 
+from domain.idempotency import current_claim, finish, release
 from kernel.errors import MalformedRequest, Refusal, Unauthenticated
 from kernel.json_bodies import MalformedBody, load_value
 from kernel.scope import Actor, ActorKind, Scope, Store
+from models.database import transaction
 from models.shapes import NotCompiled
 from resolvers import root
 from resolvers.compiled import Compiler
@@ -22,7 +24,9 @@ from rest_facade.bodies import read_raw
 from rest_facade.routing import Needs, scope_of
 from schema.documents import Documents, Prepared, check_cost, cost_of
 from schema.execution import Call, formatted, graphql_code, run
+from server.graphql_errors import FORM
 from server.middleware.entry import Authenticate
+from server.middleware.idempotency import HEADER, once
 from server.playground import add_asset_routes, playground
 
 DOCUMENTS = web.AppKey("documents", Documents)
@@ -49,7 +53,7 @@ def add_routes(app: web.Application, *, compiled: bool = True) -> None:
     add_asset_routes(app)
 
 
-async def post(request: web.Request) -> web.Response:
+async def post(request: web.Request) -> web.StreamResponse:
     """Answer a document sent by POST."""
     if request.content_type not in (
         _JSON,
@@ -73,7 +77,7 @@ async def post(request: web.Request) -> web.Response:
     return await _answer(request, body, mutations=True)
 
 
-async def get(request: web.Request) -> web.Response:
+async def get(request: web.Request) -> web.StreamResponse:
     """Answer a query sent by GET; a mutation is 405."""
     given: dict[str, Any] = dict(parse_qsl(request.rel_url.raw_query_string, keep_blank_values=True))
     for name in ("variables", "extensions"):
@@ -92,7 +96,7 @@ async def schema_text(_request: web.Request) -> web.Response:
     return web.Response(text=root.public().as_str(), content_type="text/plain")
 
 
-async def _answer(request: web.Request, body: dict[str, Any], *, mutations: bool) -> web.Response:
+async def _answer(request: web.Request, body: dict[str, Any], *, mutations: bool) -> web.StreamResponse:
     scope = scope_of(request)
     problem = _malformed(body)
     if problem:
@@ -145,6 +149,10 @@ async def _answer(request: web.Request, body: dict[str, Any], *, mutations: bool
             pass  # the executor answers, errors and all
         else:
             return _respond(request, 200, {"data": data, "extensions": {"cost": cost}}, 200)
+    if operation.operation.value == "mutation" and HEADER in request.headers:
+        return await once(
+            request, scope, FORM, lambda: _mutate_once(request, prepared, operation, variables, name, cost)
+        )
     result = await run(documents.schema, prepared, Call(scope), variables, name)
     shown: dict[str, Any] = {}
     if result.errors:
@@ -168,6 +176,49 @@ def open_introspection(authenticate: Authenticate) -> Authenticate:
         return await authenticate(store, needs, headers, **asked)
 
     return admit
+
+
+class _Undone(Exception):
+    """Roll back a mutation that was refused."""
+
+
+# Refusals that the next try may not meet, and which are therefore not kept for the key.
+_PASSING = {"UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED", "UNAVAILABLE", "INTERNAL"}
+
+
+async def _mutate_once(
+    request: web.Request,
+    prepared: Prepared,
+    operation: OperationDefinitionNode,
+    variables: dict[str, Any],
+    name: str | None,
+    cost: int,
+) -> web.Response:
+    """Execute one mutation that bears an Idempotency-Key, effect and key in one transaction."""
+    scope, claim = scope_of(request), current_claim()
+    assert claim is not None
+    if len(operation.selection_set.selections) != 1:
+        return _refused(request, 400, "with an Idempotency-Key a document holds one mutation")
+    if claim.result is not None:
+        return _respond(request, 200, {"data": dict(claim.result), "extensions": {"cost": cost}}, 200)
+    result = None
+    try:
+        async with transaction(scope):
+            result = await run(request.app[DOCUMENTS].schema, prepared, Call(scope), variables, name)
+            if result.errors or result.data is None:
+                raise _Undone
+            await finish(scope, claim, result.data)
+    except _Undone:
+        assert result is not None
+        shown = [formatted(error, scope) for error in result.errors or ()]
+        answer = _respond(
+            request, 200, {"errors": shown, "data": result.data, "extensions": {"cost": cost}}, 200
+        )
+        if any(error["extensions"]["code"] in _PASSING for error in shown):
+            await release(scope, claim)
+            claim.is_released = True
+        return answer
+    return _respond(request, 200, {"data": result.data, "extensions": {"cost": cost}}, 200)
 
 
 def _only_introspects(operation: OperationDefinitionNode | None) -> bool:

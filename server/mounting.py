@@ -23,6 +23,7 @@ class Terms:
     family: Family
     needs: Needs
     allow_maintenance: bool = False
+    creates: bool = False
 
 
 TERMS = web.AppKey("terms", dict[web.AbstractRoute, Terms])
@@ -43,7 +44,9 @@ def mount(app: web.Application, routes: Iterable[Route]) -> None:
         if resource is None:
             resource = resources[route.path] = app.router.add_resource(route.path)
         added = resource.add_route(route.method, route.handler)
-        terms[added] = Terms(family_of(route.path), route.needs, route.allow_maintenance)
+        terms[added] = Terms(
+            family_of(route.path), route.needs, route.allow_maintenance, route.creates
+        )
 
 
 def settle(app: web.Application) -> dict[web.AbstractRoute, Terms]:

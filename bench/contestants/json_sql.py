@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-
 # A function takes at most 100 arguments, and a member is up to four of them.
 _MEMBERS = 20
 
@@ -33,7 +32,7 @@ class Value:
 
 
 def text(sql: str) -> Value:
-    """A text of any characters, not null."""
+    """Write a text of any characters, not null."""
     return Value(sql, f"to_json({sql})")
 
 
@@ -42,7 +41,7 @@ def optional_text(sql: str) -> Value:
 
 
 def plain(sql: str) -> Value:
-    """Something that is written as a text and needs no escapes: a UUID, a letter, digits, a time."""
+    """Write as a text what needs no escapes: a UUID, a letter, digits, a time."""
     return Value(f"({sql})::text", f"'\"', {sql}, '\"'")
 
 
@@ -59,7 +58,7 @@ def constant(json: str) -> Value:
 
 
 def money(sql: str) -> Value:
-    """Cents as `12.34`."""
+    """Write cents as `12.34`."""
     written = f"({sql} / 100)::text || '.' || lpad(({sql} % 100)::text, 2, '0')"
     return plain(f"({written})")
 
@@ -69,7 +68,7 @@ def unix(sql: str) -> Value:
 
 
 def moment(sql: str) -> Value:
-    """RFC 3339 in UTC and whole seconds."""
+    """Write RFC 3339 in UTC and whole seconds."""
     return plain(f"to_char({sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')")
 
 
@@ -78,21 +77,24 @@ def yes_or_no(sql: str) -> Value:
 
 
 def record(members: Mapping[str, Value]) -> Value:
-    """An object."""
+    """Write an object."""
     functions = ", ".join(f"'{key}', {value.functions}" for key, value in members.items())
-    texts = [f"'{'{' if not place else ','}\"{key}\":', {value.texts}" for place, (key, value) in enumerate(members.items())]
+    texts = [
+        f"'{'{' if not place else ','}\"{key}\":', {value.texts}"
+        for place, (key, value) in enumerate(members.items())
+    ]
     parts = [", ".join(texts[at : at + _MEMBERS]) for at in range(0, len(texts), _MEMBERS)]
     whole = parts[0] if len(parts) == 1 else ", ".join(f"concat({part})" for part in parts)
     return Value(f"json_build_object({functions})", f"concat({whole}, '}}')")
 
 
 def optional(value: Value, source: str) -> Value:
-    """The object that a query gives, null where it gives none."""
+    """Write the object that a query gives, null where it gives none."""
     return Value(f"(SELECT {value.functions} {source})", f"coalesce((SELECT {value.texts} {source}), 'null')")
 
 
 def array(value: Value, source: str, order: str = "") -> Value:
-    """What a query gives, as an array."""
+    """Write what a query gives as an array."""
     by = f" ORDER BY {order}" if order else ""
     return Value(
         f"(SELECT coalesce(json_agg({value.functions}{by}), '[]') {source})",
@@ -101,7 +103,7 @@ def array(value: Value, source: str, order: str = "") -> Value:
 
 
 def keyed(key: str, value: Value, source: str, order: str) -> Value:
-    """What a query gives, as an object with a member for each row."""
+    """Write what a query gives as an object with a member for each row."""
     return Value(
         f"(SELECT coalesce(json_object_agg({key}, {value.functions} ORDER BY {order}), '{{}}') {source})",
         f"'{{', (SELECT string_agg(concat('\"', {key}, '\":', {value.texts}), ',' ORDER BY {order}) {source}), '}}'",
@@ -109,7 +111,7 @@ def keyed(key: str, value: Value, source: str, order: str) -> Value:
 
 
 def rows(value: Value, source: str) -> Value:
-    """An array of the rows of a query that orders and limits them itself: made below the order, put together above it."""
+    """Write the rows of a query that orders and limits them itself as an array: made below the order, put together above it."""
     return Value(
         f"(SELECT coalesce(json_agg(x.j), '[]') FROM (SELECT {value.functions} AS j {source}) x)",
         f"'[', (SELECT string_agg(x.j, ',') FROM (SELECT {value.texts} AS j {source}) x), ']'",

@@ -98,7 +98,9 @@ async def _seconds(connection: asyncpg.Connection, item: str, style: Style) -> f
         arguments.append(1)
     elif item in ("Q3", "R3", "Q4", "R4"):
         table = "products" if item.endswith("3") else "orders"
-        arguments.append(await connection.fetchval(f"SELECT public_id FROM {table} WHERE tenant_id = $1 LIMIT 1", STORE))
+        arguments.append(
+            await connection.fetchval(f"SELECT public_id FROM {table} WHERE tenant_id = $1 LIMIT 1", STORE)
+        )
     taken = []
     for _ in range(_TRIES):
         begun = time.perf_counter()

@@ -48,7 +48,13 @@ _PRODUCT = record(
     }
 )
 _LINES = array(
-    record({"name": text("l.product_name"), "quantity": number("l.quantity"), "price_cents": number("l.price_cents")}),
+    record(
+        {
+            "name": text("l.product_name"),
+            "quantity": number("l.quantity"),
+            "price_cents": number("l.price_cents"),
+        }
+    ),
     "FROM order_lines l WHERE l.tenant_id = $1 AND l.order_id = t.id",
     "l.position",
 )
@@ -192,7 +198,9 @@ _LEGACY_PRODUCT = record(
         "main_pair": _PAIR,
         "timestamp": unix("t.created_at"),
         "updated_timestamp": unix("t.updated_at"),
-        "weight": plain("((t.weight_grams / 1000)::text || '.' || lpad((t.weight_grams % 1000)::text, 3, '0'))"),
+        "weight": plain(
+            "((t.weight_grams / 1000)::text || '.' || lpad((t.weight_grams % 1000)::text, 3, '0'))"
+        ),
         "short_description": text("t.short_description"),
         "full_description": text("t.description"),
         "is_edp": yes_or_no("t.is_edp"),
@@ -360,7 +368,9 @@ READS: Mapping[str, Value] = {
     "Q2": _data("products", rows(_PRODUCT, f"FROM products t WHERE {_ALIVE} {_NEWEST} 10")),
     "Q3": _one("product", _PRODUCT, "products"),
     "Q4": _one("order", record({**_ORDER, "customer": _BUYER, "items": _LINES}), "orders"),
-    "Q5": _data("orders", rows(record({**_ORDER, "items": _LINES}), f"FROM orders t WHERE {_ALIVE} {_NEWEST} 50")),
+    "Q5": _data(
+        "orders", rows(record({**_ORDER, "items": _LINES}), f"FROM orders t WHERE {_ALIVE} {_NEWEST} 50")
+    ),
     "R1": _page("products", _ADMIN_PRODUCT, "products", 50),
     "R3": _bare(_ADMIN_PRODUCT, "products"),
     "R4": _bare(_ADMIN_ORDER, "orders"),

@@ -319,9 +319,7 @@ class Order:
 
 
 def _product(row: ProductRow) -> Product:
-    return Product(
-        row=row, id=strawberry.ID(str(row.public_id)), name=row.name, price_cents=row.price_cents
-    )
+    return Product(row=row, id=strawberry.ID(str(row.public_id)), name=row.name, price_cents=row.price_cents)
 
 
 def _order(row: OrderRow) -> Order:
@@ -389,7 +387,7 @@ class Mutation:
                 lastname=buyer.lastname,
             )
             for position, (product, quantity) in enumerate(bought, start=1):
-                await LineRow.create(
+                _ = await LineRow.create(
                     tenant_id=STORE,
                     public_id=uuid4(),
                     order_id=order.id,
@@ -403,7 +401,7 @@ class Mutation:
                     base_price_cents=product.price_cents,
                     weight_grams=product.weight_grams,
                 )
-            await ChangeRow.create(
+            _ = await ChangeRow.create(
                 tenant_id=STORE, public_id=uuid4(), order_id=order.id, to_status="O", actor_kind="admin"
             )
             for product, quantity in sorted(bought, key=lambda pair: pair[0].id):
@@ -417,10 +415,10 @@ class Mutation:
 
 
 async def _tell(order: OrderRow, buyer: UserRow, bought: list[tuple[ProductRow, int]]) -> None:
-    await SequenceRow.create(
+    _ = await SequenceRow.create(
         tenant_id=STORE, public_id=uuid4(), subject_type="order", subject_id=order.public_id, newest=1
     )
-    await EventRow.create(
+    _ = await EventRow.create(
         tenant_id=STORE,
         public_id=uuid4(),
         name="order.created",
@@ -467,7 +465,7 @@ class SignIn:
             session = await SessionRow.create(
                 tenant_id=STORE, public_id=uuid4(), user_id=user.id, expires_at=now + timedelta(days=30)
             )
-            await RefreshRow.create(
+            _ = await RefreshRow.create(
                 tenant_id=STORE,
                 public_id=uuid4(),
                 session_id=session.id,

@@ -101,7 +101,7 @@ ORDERS = Entity(
             "text",
             lambda text: Where(
                 "t.email = lower({}) OR t.id::text = {} OR t.tracking_code = {} OR"
-                " strpos(vitrine_fold(t.firstname || ' ' || t.lastname), vitrine_fold({}::text)) > 0",
+                " strpos(t.customer_folded, vitrine_fold({}::text)) > 0",
                 (text.strip(), text.strip(), text.strip(), text.strip()),
             ),
             "number, e-mail, tracking code, or part of the customer's name",

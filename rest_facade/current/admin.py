@@ -52,7 +52,7 @@ class Records:
             return reads
         return [
             *reads,
-            Route("POST", all_, self._create, Needs.ADMIN),
+            Route("POST", all_, self._create, Needs.ADMIN, creates=True),
             # Both partial (decisions section 6).
             Route("PUT", single, self._update, Needs.ADMIN),
             Route("PATCH", single, self._update, Needs.ADMIN),

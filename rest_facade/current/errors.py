@@ -16,6 +16,7 @@ from aiohttp import web
 from kernel.errors import (
     AccountBarred,
     Conflict,
+    GrantRefused,
     InvalidClient,
     MissingScope,
     NotFound,
@@ -54,8 +55,10 @@ def render_object(refusal: Refusal) -> web.Response:
 
 def headers_of(refusal: Refusal) -> dict[str, str]:
     """Give the headers that the refusal carries in this family."""
-    challenge = CLIENT_CHALLENGE if isinstance(refusal, InvalidClient) else CHALLENGE
-    return refusal_headers(refusal, challenge=challenge)
+    if isinstance(refusal, InvalidClient | GrantRefused):
+        # RFC 6749, section 5.2: like the tokens, what is said of them stays in no cache.
+        return {**refusal_headers(refusal, challenge=CLIENT_CHALLENGE), "Cache-Control": "no-store"}
+    return refusal_headers(refusal, challenge=CHALLENGE)
 
 
 def body_of(refusal: Refusal) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def _routes_of(resource: Resource, operations: Operations) -> Iterator[Route]:
     for word in resource.does:
         method, tail, make = _DOES[word]
         handler = make(resource, operations[f"{resource.operations}{word.capitalize()}"])
-        yield Route(method, f"{path}{tail}", handler, Needs.LEGACY_ADMIN)
+        yield Route(method, f"{path}{tail}", handler, Needs.LEGACY_ADMIN, creates=word == "create")
     for below in resource.below:
         operation = operations[below.operation]
         if isinstance(below, Nested):

@@ -1,20 +1,20 @@
 """Fill a demo store with its shop: sellers, catalogue, ways to pay and deliver, customers, orders, reviews.
 
-Everything goes through the public operations; only money received and given back has no mutation yet, for the gateway tells of it.
+Everything goes through the operations that people and apps use, and what concerns money through the gateway's notifications.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 from urllib.parse import quote_plus
 
-from domain.orders import payments
-from kernel.scope import entered
 from server.demo import sales
 from server.demo.acting import Owner
 from server.demo.assortment import Product, Shop
+from server.demo.gateway import Gateway, secret_of
 from server.demo.population import OPINIONS, Customer, cnpj, customers
 from server.demo.sales import Sale, Step
 from server.demo.stores import DemoStore
@@ -49,7 +49,8 @@ async def fill(owner: Owner, demo: DemoStore, now: datetime) -> None:
     people = _people(demo, shop)
     await _welcome(owner, people, made, now)
     stories = sales.plan(shop, people, now)
-    await _sell(owner, shop, people, stories, made)
+    gateway = Gateway(owner, await secret_of(owner.store))
+    await _sell(owner, gateway, people, stories, made)
     await _hear(owner, shop, people, stories, made, now)
 
 
@@ -190,9 +191,9 @@ async def _welcome(owner: Owner, people: Sequence[Customer], made: Filled, now: 
 
 
 async def _sell(
-    owner: Owner, shop: Shop, people: Sequence[Customer], stories: Sequence[Sale], made: Filled
+    owner: Owner, gateway: Gateway, people: Sequence[Customer], stories: Sequence[Sale], made: Filled
 ) -> None:
-    """Play everything that happened to all orders in the order in which it happened."""
+    """Play everything that happened to all orders in the order in which it happened, and two things the gateway got wrong."""
     happenings: list[tuple[datetime, int, Step | None]] = []
     for place, sale in enumerate(stories):
         happenings.append((sale.placed_at, place, None))
@@ -202,7 +203,21 @@ async def _sell(
         if step is None:
             orders[place] = await _place(owner, people, stories[place], made)
         else:
-            await _happen(owner, stories[place], orders[place], step, at)
+            await _happen(owner, gateway, stories[place], orders[place], step, at)
+    await _go_wrong(gateway, stories, orders)
+
+
+async def _go_wrong(
+    gateway: Gateway, stories: Sequence[Sale], orders: Mapping[int, Mapping[str, Any]]
+) -> None:
+    """Let the gateway tell of an order that is not there, and too late of a payment that failed."""
+    delivered = [place for place, sale in enumerate(stories) if sale.steps and sale.steps[-1].kind == "C"]
+    for place in delivered[-1:]:
+        sale, order = stories[place], orders[place]
+        at = sale.placed_at + sale.steps[-1].after
+        await gateway.tell("charge.payment_failed", at, order, sale.payment.processor)
+        unknown = {**order, "id": "PDV-0042", "number": "PDV-0042"}
+        await gateway.tell("charge.paid", at, unknown, sale.payment.processor)
 
 
 async def _place(owner: Owner, people: Sequence[Customer], sale: Sale, made: Filled) -> dict[str, object]:
@@ -222,16 +237,16 @@ async def _place(owner: Owner, people: Sequence[Customer], sale: Sale, made: Fil
     return order
 
 
-async def _happen(owner: Owner, sale: Sale, order: dict[str, object], step: Step, at: datetime) -> None:
-    if step.kind in ("pay", "refund"):
-        scope = owner.scope(at)
+async def _happen(
+    owner: Owner, gateway: Gateway, sale: Sale, order: dict[str, object], step: Step, at: datetime
+) -> None:
+    if step.kind == "pay":
+        await gateway.tell("charge.paid", at, order, sale.payment.processor)
+    elif step.kind == "refund":
         total = order["total_cents"]
-        assert isinstance(total, int)
-        with entered(scope):
-            if step.kind == "pay":
-                await payments.record_payment(scope, order["id"], total, kind=sale.payment.processor)
-            else:
-                await payments.record_refund(scope, order["id"], total)
+        await gateway.tell("charge.refunded", at, order, sale.payment.processor, canceled_amount=total)
+    elif step.kind == "D":
+        await gateway.tell("charge.payment_failed", at, order, sale.payment.processor)
     elif step.kind == "ship":
         items = order["items"]
         assert isinstance(items, list)

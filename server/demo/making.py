@@ -13,11 +13,10 @@ from typing import Any
 
 import asyncpg
 
-from auth.secrets import Unreadable
 from domain import stores
 from kernel.clock import now
 from kernel.errors import RuleViolation
-from kernel.ids import random_token, uuid7
+from kernel.ids import uuid7
 from kernel.scope import Store, entered
 from kernel.settings import Settings
 from models import database
@@ -28,6 +27,7 @@ from server.demo.acting import Owner
 from server.demo.clearing import clear
 from server.demo.credentials import Credentials
 from server.demo.filling import fill
+from server.demo.gateway import secret_of
 from server.demo.stores import DEMO, MAINTENANCE, OTHER, STORES, SUSPENDED, DemoStore
 from server.running import public_url
 
@@ -164,25 +164,12 @@ async def _demo_json(store: Store, people: Mapping[str, Credentials]) -> dict[st
         **named,
         **barred,
         "shared_cpf": shared,
-        "gateway": {"secret_key": await _gateway_secret(store)},
+        "gateway": {"secret_key": await secret_of(store)},
     }
 
 
 async def _other_json(store: Store, people: Mapping[str, Credentials]) -> dict[str, Any]:
     return {**_address(OTHER), "admin": people["admin"].as_json()}
-
-
-async def _gateway_secret(store: Store) -> str:
-    """Give the secret that signs the gateway's notifications, made anew where it was emptied or can't be read any more."""
-    scope = operating.system_scope(store)
-    try:
-        secret = await stores.gateway_secret(scope)
-    except Unreadable:
-        secret = None
-    if secret is None:
-        secret = random_token(256)
-        await stores.set_gateway_secret(scope, secret)
-    return secret
 
 
 def _sign_in_only(who: Credentials) -> dict[str, str]:

@@ -22,7 +22,7 @@ from kernel.settings import Settings
 from kernel.text import has_forbidden_characters
 from rest_facade.routing import CLIENT_IP, SCOPE, Needs
 from server.families import Family, family_of
-from server.middleware import access_log, rates, request_id
+from server.middleware import access_log, idempotency, rates, request_id
 from server.middleware.entry import Authenticate, Directory, enter
 from server.middleware.errors import answer_to
 from server.middleware.timeout import Deadlines
@@ -83,6 +83,8 @@ def pipeline(
                 request[SCOPE] = scope
                 await limits.count_caller(request, family, scope)
                 with entered(scope):
+                    if terms.creates and idempotency.HEADER in request.headers:
+                        return await idempotency.once(request, scope, family.form, lambda: handler(request))
                     return await handler(request)
         except Unauthenticated:
             if shows_credential:

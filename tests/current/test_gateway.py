@@ -1,4 +1,4 @@
-"""The gateway's notifications over HTTP: proven on the bytes that were sent, stored once, answered 200; whatever is wrong leaves nothing."""
+"""The gateway's notifications over HTTP: proven on the bytes that were sent, stored once, answered 200; what is wrong leaves nothing."""
 
 import asyncio
 import json
@@ -195,7 +195,7 @@ async def test_a_body_that_is_too_large_is_413(visitor, store):
     assert await stored(store) == []
 
 
-ODD = [
+ODD: list[object] = [
     None,
     True,
     0,

@@ -307,17 +307,11 @@ async def ask(caller, query, **variables):
     return answer.body
 
 
-@pytest.fixture
-def graphql(monkeypatch):
-    """Let answers of GraphQL pass the form that the kit looks for."""
-    return ask
-
-
-async def test_graphql_lists_and_reprocesses(admin, store, graphql):
+async def test_graphql_lists_and_reprocesses(admin, store):
     order = await kit.add_order(store)
     paid = charge(order.number, 3_980, payment_method="pix")
     number = await send(admin, "charge.paid", paid)
-    found = await graphql(
+    found = await ask(
         admin,
         "query($id: ID!) { gateway_notification(id: $id) { id event_type unsigned processed_at }"
         " gateway_notifications(filter: {processed: true}) { id charge_id }"
@@ -331,14 +325,14 @@ async def test_graphql_lists_and_reprocesses(admin, store, graphql):
     assert data["gateway_notification_page"] == {"total": 1, "items": [{"error_message": ""}]}
     await admin.put(f"/api/v1/admin/orders/{order.id}/status", {"status": "C"})
     again = "mutation($id: ID!) { gateway_notification_reprocess(id: $id) { id processed } }"
-    done = await graphql(admin, again, id=str(number))
+    done = await ask(admin, again, id=str(number))
     assert done["data"] == {"gateway_notification_reprocess": {"id": number, "processed": True}}
     assert await status(store, order) == "P"
-    [error] = (await graphql(admin, again, id="0"))["errors"]
+    [error] = (await ask(admin, again, id="0"))["errors"]
     assert error["extensions"]["code"] == "NOT_FOUND"
 
 
-async def test_an_order_shows_its_charges(admin, caller, store, graphql):
+async def test_an_order_shows_its_charges(admin, caller, store):
     order = await kit.add_order(store)
     paid = charge(order.number, 3_980, payment_method="pix")
     await send(admin, "charge.paid", paid)
@@ -357,43 +351,43 @@ async def test_an_order_shows_its_charges(admin, caller, store, graphql):
         "last_event": "charge.paid",
     }
     for somebody in (admin, await caller("view_orders")):
-        assert (await graphql(somebody, query, id=order.id))["data"]["order"] == {"charges": [expected]}
+        assert (await ask(somebody, query, id=order.id))["data"]["order"] == {"charges": [expected]}
 
 
-async def test_graphql_asks_the_same_rights(admin, caller, store, graphql):
+async def test_graphql_asks_the_same_rights(admin, caller, store):
     clerk = await caller("view_orders")
     query = "{ gateway_notifications { id } }"
     again = 'mutation { gateway_notification_reprocess(id: "1") { id } }'
     for document in (query, again):
-        [error] = (await graphql(clerk, document))["errors"]
+        [error] = (await ask(clerk, document))["errors"]
         assert error["extensions"]["code"] == "FORBIDDEN"
         assert error["extensions"]["details"]["privilege_required_any"] == BOTH
     await switch_off(store)
     for document in (query, again):
-        [error] = (await graphql(admin, document))["errors"]
+        [error] = (await ask(admin, document))["errors"]
         assert (error["message"], error["extensions"]["details"]) == (
             "module_disabled",
             {"module": "payment_gateway"},
         )
 
 
-async def test_the_secret_is_set_and_emptied_by_who_may_manage_payments(admin, caller, store, graphql):
+async def test_the_secret_is_set_and_emptied_by_who_may_manage_payments(admin, caller, store):
     document = "mutation($secret: String!) { store_gateway_secret_set(secret: $secret) { id } }"
     for privilege in ("view_payments", "manage_settings"):
         somebody = await caller(privilege)
-        [error] = (await graphql(somebody, document, secret=""))["errors"]
+        [error] = (await ask(somebody, document, secret=""))["errors"]
         assert error["extensions"]["details"] == {"required": "manage_payments"}
     assert await stores.gateway_secret(kit.system(store)) == SECRET
     treasurer = await caller("manage_payments")
     for given, kept in (("new", "new"), ("****", "new"), ("", None)):
-        found = await graphql(treasurer, document, secret=given)
+        found = await ask(treasurer, document, secret=given)
         assert found["data"]["store_gateway_secret_set"]["id"] == str(store.public_id)
         assert await stores.gateway_secret(kit.system(store)) == kept
-    [error] = (await graphql(treasurer, document, secret="x" * 1_001))["errors"]
+    [error] = (await ask(treasurer, document, secret="x" * 1_001))["errors"]
     assert error["extensions"]["details"]["fields"] == {"secret": "secret_invalid"}
 
 
-async def test_receiving_is_no_business_of_graphqls_clients(admin, graphql):
+async def test_receiving_is_no_business_of_graphqls_clients(admin):
     document = 'mutation { gateway_notification_receive(body: "x", signatures: []) { message } }'
     answer = await admin.post("/graphql", {"query": document})
     assert "errors" in answer.body

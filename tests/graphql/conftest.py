@@ -26,7 +26,7 @@ from models.catalog import (
 )
 from models.marketplace import DiscussionPost, DiscussionThread, Vendor
 from models.orders import Order, OrderAddress, OrderLine, OrderStatusChange
-from models.payments import Payment, PaymentMethod
+from models.payments import Charge, GatewayNotification, Payment, PaymentMethod
 from models.people import User, Usergroup, UsergroupMembership
 from models.shipping import Shipment, ShipmentLine, ShippingMethod
 from resolvers import root
@@ -209,6 +209,7 @@ async def fill(scope: Scope) -> Filled:
             await OrderAddress.create(order_id=order.id, kind="S", city="Recife")
             await OrderStatusChange.create(order_id=order.id, to_status="O")
             await Payment.create(order_id=order.id, amount_cents=11480, kind="pix")
+            await Charge.create(order_id=order.id, charge_id=f"ch_{order.id}", amount_cents=11480)
             shipment = await Shipment.create(order_id=order.id, carrier="Correios")
             await ShipmentLine.create(shipment_id=shipment.id, order_line_id=line.id, quantity=1)
         thread = await DiscussionThread.create(object_type="P", object_id=product.id)
@@ -246,6 +247,10 @@ async def fill(scope: Scope) -> Filled:
     }
     ids = {name: str(record.public_id) for name, record in made.items()}
     with entered(scope):
+        notification = await GatewayNotification.create(
+            event_type="charge.paid", fingerprint=uuid7().bytes * 2, body=b"{}"
+        )
+        ids["gateway_notification"] = str(notification.id)  # its one id is the number
         ids["payment"] = str((await Payment.all().order_by("id"))[0].public_id)
     return Filled(scope, ids, {name: record.id for name, record in made.items()})
 

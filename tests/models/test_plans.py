@@ -46,7 +46,7 @@ select gen_random_uuid(), 'Loja ' || n, 'loja' || n || '@exemplo.com.br' from ge
 
 insert into products (public_id, name, slug, sku, description, status, price_cents, on_hand, vendor_id, category_id,
                       created_at, updated_at)
-select gen_random_uuid(), 'Produto ' || md5(n::text), 'produto-' || n, 'SKU' || n, repeat('bom e barato ', 20),
+select gen_random_uuid(), 'Produto ' || md5(n::text), 'produto-' || n, 'SKU' || n, 'bom e barato',
        case when n % 11 = 0 then 'H' else 'A' end, 500 + n * 7919 % 90000, n % 90,
        (select array_agg(id) from vendors)[1 + n % 300], (select array_agg(id) from categories)[1 + n % 70],
        t.at, t.at + n % 400 * interval '1 hour'
@@ -102,6 +102,8 @@ async def big_shop(client: TestClient, database_url: str) -> AsyncIterator[Shop]
     """Give a store with as much in it as Olist's, beside a smaller one."""
     shops = [await _shop(client) for _ in range(2)]
     connection = await asyncpg.connect(database_url)
+    # Of rows whose commit may not be on disk yet VACUUM makes no visibility map.
+    await connection.execute("set synchronous_commit = on")
     for shop, share in zip(shops, (1, 10), strict=True):
         await connection.execute("select set_config('vitrine.tenant', $1, false)", str(shop.store.id))
         sizes = {"users": USERS // share, "products": PRODUCTS // share, "orders": ORDERS // share}
@@ -163,7 +165,7 @@ LEGACY = [
         "sort_by=user_id", "sort_by=email", "sort_by=name", "sort_by=status", "sort_by=timestamp",
     )),
     "/api/products/{product}", "/api/orders/{order}", "/api/users/{user}",
-    "/api/categories/{category}/products", "/api/vendors/{vendor}/products", "/api/categories",
+    "/api/categories/{category}/products", "/api/categories",
 ]  # fmt: skip
 
 CURRENT = [

@@ -9,12 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
+import pyotp
 import pytest
 
 from auth.api_keys import verify_api_key
 from auth.configuration import configure
 from auth.schemes import authenticate
-from auth.sessions import login, refresh
+from auth.sessions import login, refresh, verify_two_factor
 from auth.tenancy import StoreDirectory
 from domain import stores as store_business
 from kernel.clock import now
@@ -79,7 +80,7 @@ async def value(sql: str, store: str = str(DEMO.public_id)) -> Any:
 def test_the_json_has_the_keys_of_the_decisions(made):
     shown = made.json
     assert set(shown) == {
-        "base_url", "tenant_id", "host", "admin", "staff", "vendor", "customer", "unverified", "disabled", "pending",
+        "base_url", "tenant_id", "host", "admin", "staff", "vendor", "customer", "two_factor", "unverified", "disabled", "pending",
         "shared_cpf", "gateway", "other_store", "suspended_store", "maintenance_store", "platform_user",
     }  # fmt: skip
     account = {"user_id", "email", "password"}
@@ -87,6 +88,7 @@ def test_the_json_has_the_keys_of_the_decisions(made):
     assert set(shown["staff"]) == {*account, "api_key", "privileges"}
     assert set(shown["vendor"]) == {*account, "api_key", "company_id"}
     assert set(shown["customer"]) == account
+    assert set(shown["two_factor"]) == {*account, "totp_secret"}
     for barred in ("unverified", "disabled", "pending", "platform_user"):
         assert set(shown[barred]) == {"email", "password"}
     assert set(shown["shared_cpf"]) == {"identifier", "password", "emails"}
@@ -156,6 +158,25 @@ async def test_sixty_orders_stand_in_every_status_and_tell_a_likely_story(made):
     assert numbered == sorted(numbered)
 
 
+async def test_the_gateway_told_of_payments_and_got_two_things_wrong(made):
+    told = await rows(
+        "select event_type, error_message, processed, unsigned from gateway_notifications where tenant_id = $1 order by id"
+    )
+    assert len(told) >= 20
+    assert {each["event_type"] for each in told} == {
+        "charge.paid",
+        "charge.payment_failed",
+        "charge.refunded",
+    }
+    assert {(each["processed"], each["unsigned"]) for each in told} == {(True, False)}
+    wrong = [each["error_message"] for each in told if each["error_message"]]
+    assert wrong == ["an order can't go from C to D; allowed: I", "order not found: 'PDV-0042'"]
+    unlike = """
+        select count(*) from orders o where tenant_id = $1 and paid_cents <> (
+            select coalesce(sum(p.amount_cents), 0) from payments p where p.tenant_id = $1 and p.order_id = o.id)"""
+    assert await value(unlike) == 0
+
+
 async def test_stock_agrees_with_the_orders(made):
     reserved = """
         select count(*) from products p where tenant_id = $1 and tracking = 'B' and reserved <> (
@@ -179,6 +200,14 @@ async def test_those_who_may_enter_can_sign_in(made):
     for key in ("admin", "staff", "vendor", "customer"):
         signed_in = await sign_in(shown["tenant_id"], shown[key]["email"], shown[key]["password"])
         assert str(signed_in.user_id) == shown[key]["user_id"]
+    challenge = await sign_in(
+        shown["tenant_id"], shown["two_factor"]["email"], shown["two_factor"]["password"]
+    )
+    scope = await visitor(shown["tenant_id"])
+    with entered(scope):
+        code = pyotp.TOTP(shown["two_factor"]["totp_secret"]).at(scope.now)
+        signed_in = await verify_two_factor(scope, challenge.temp_token, code)
+    assert str(signed_in.user_id) == shown["two_factor"]["user_id"]
     other = shown["other_store"]
     assert await sign_in(other["tenant_id"], other["admin"]["email"], other["admin"]["password"])
 
@@ -246,14 +275,15 @@ async def test_the_stores_answer_at_their_addresses_in_their_state(made):
 def ids(shown: Any) -> Any:
     """What must not change from one time to the next."""
     if isinstance(shown, dict):
-        changing = {"password", "api_key", "access_token", "refresh_token", "expires_at"}
+        changing = {"password", "api_key", "access_token", "refresh_token", "expires_at", "totp_secret"}
         return {key: ids(each) for key, each in shown.items() if key not in changing}
     return shown
 
 
 def secrets(shown: Any) -> list[str]:
     if isinstance(shown, dict):
-        own = [shown[key] for key in ("password", "api_key", "access_token", "refresh_token") if key in shown]
+        names = ("password", "api_key", "access_token", "refresh_token", "totp_secret")
+        own = [shown[key] for key in names if key in shown]
         return own + [secret for each in shown.values() for secret in secrets(each)]
     return []
 

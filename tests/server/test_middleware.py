@@ -57,7 +57,7 @@ APPS = Route("GET", "/api/admin/things/{id}", shown, Needs.APP)
 LEGACY = Route("GET", "/api/things/{id}", shown, Needs.LEGACY_ADMIN)
 PUBLIC = Route("POST", "/api/v1/auth/login", shown, Needs.STORE)
 FREE = Route("GET", "/api/v1/free", free, Needs.NOTHING)
-GATEWAY = Route("POST", "/api/v1/webhooks/gateway", shown, Needs.STORE, allow_maintenance=True)
+GATEWAY = Route("POST", "/api/v1/webhooks/gateway", shown, Needs.SIGNATURE, allow_maintenance=True)
 WRITE = Route("POST", "/api/v1/admin/things", echoed, Needs.ADMIN)
 ROUTES = (CURRENT, APPS, LEGACY, PUBLIC, FREE, GATEWAY, WRITE)
 

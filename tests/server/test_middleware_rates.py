@@ -30,7 +30,7 @@ ROUTES = (
     Route("GET", "/api/things", fine, Needs.LEGACY_ADMIN),
     Route("GET", "/api/v1/storefront/things", fine, Needs.STOREFRONT_KEY),
     Route("POST", "/api/v1/auth/login", fine, Needs.STORE),
-    Route("POST", "/api/v1/webhooks/gateway", wrong_signature, Needs.STORE),
+    Route("POST", "/api/v1/webhooks/gateway", wrong_signature, Needs.SIGNATURE),
 )
 PROXIED = {"trusted_proxies": (parse_network("127.0.0.0/8"),)}
 IP = "more than 3 requests a minute from this address"
@@ -118,6 +118,12 @@ async def test_a_wrong_signature_of_the_gateway_is_counted():
         statuses = [
             (await server.call("POST", "/api/v1/webhooks/gateway", headers=signed)).status for _ in range(3)
         ]
+        assert statuses == [401, 401, 429]
+
+
+async def test_a_missing_signature_of_the_gateway_is_counted_too():
+    async with serving(*ROUTES, settings=Settings(failed_auth_rate=2)) as server:
+        statuses = [(await server.call("POST", "/api/v1/webhooks/gateway")).status for _ in range(3)]
         assert statuses == [401, 401, 429]
 
 

@@ -3,6 +3,7 @@
 DROP FUNCTION IF EXISTS search_products(tsquery), search_users(tsquery);
 ALTER TABLE tenants DROP CONSTRAINT tenants_owner_fkey;
 DROP TABLE
+    idempotency_claims,
     persisted_documents,
     event_sequences,
     outbox_events,

@@ -63,6 +63,9 @@ CREATE TABLE users (
 );
 CREATE UNIQUE INDEX users_email_key ON users (tenant_id, email) WHERE deleted_at IS NULL;
 CREATE INDEX users_created_idx ON users (tenant_id, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX users_name_idx ON users (tenant_id, name, id) WHERE deleted_at IS NULL;
+CREATE INDEX users_email_idx ON users (tenant_id, coalesce(email, ''), id) WHERE deleted_at IS NULL;
+CREATE INDEX users_status_idx ON users (tenant_id, status, id) WHERE deleted_at IS NULL;
 CREATE INDEX users_type_idx ON users (tenant_id, user_type, id) WHERE deleted_at IS NULL;
 CREATE INDEX users_vendor_idx ON users (tenant_id, vendor_id, id);
 CREATE INDEX users_cpf_idx ON users (tenant_id, cpf) WHERE cpf IS NOT NULL;

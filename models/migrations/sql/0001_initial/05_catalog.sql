@@ -71,8 +71,9 @@ CREATE TABLE products (
         REFERENCES categories (tenant_id, id) ON DELETE RESTRICT
 );
 CREATE UNIQUE INDEX products_slug_key ON products (tenant_id, slug) WHERE deleted_at IS NULL;
-CREATE INDEX products_sku_idx ON products (tenant_id, sku) WHERE sku <> '';
+CREATE INDEX products_sku_idx ON products (tenant_id, sku, id) WHERE deleted_at IS NULL;
 CREATE INDEX products_created_idx ON products (tenant_id, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX products_updated_idx ON products (tenant_id, updated_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX products_price_idx ON products (tenant_id, price_cents, id) WHERE deleted_at IS NULL;
 CREATE INDEX products_name_idx ON products (tenant_id, name_folded, id) WHERE deleted_at IS NULL;
 CREATE INDEX products_stock_idx ON products (tenant_id, stock, id) WHERE deleted_at IS NULL;

@@ -96,6 +96,9 @@ CREATE TABLE orders (
     email text NOT NULL DEFAULT '' CONSTRAINT orders_email_length CHECK (char_length(email) <= 320),
     firstname text NOT NULL DEFAULT '',
     lastname text NOT NULL DEFAULT '',
+    -- Cut, because an index holds at most 2,700 bytes a row.
+    customer_folded text COLLATE "C" NOT NULL
+        GENERATED ALWAYS AS ("left"(vitrine_fold("left"(firstname || ' ' || lastname, 200)), 200)) STORED,
     phone text NOT NULL DEFAULT '',
     notes text NOT NULL DEFAULT '',
     details text NOT NULL DEFAULT '',
@@ -121,6 +124,8 @@ CREATE INDEX orders_updated_idx ON orders (tenant_id, updated_at, id) WHERE dele
 CREATE INDEX orders_status_idx ON orders (tenant_id, status, id) WHERE deleted_at IS NULL;
 CREATE INDEX orders_total_idx ON orders (tenant_id, total_cents, id) WHERE deleted_at IS NULL;
 CREATE INDEX orders_email_idx ON orders (tenant_id, email, id) WHERE deleted_at IS NULL;
+-- Search looks for a part of the name, which no order helps with: it reads this from end to end, a tenth of what the rows are.
+CREATE INDEX orders_search_idx ON orders (tenant_id, customer_folded, id) INCLUDE (email, tracking_code) WHERE deleted_at IS NULL;
 CREATE INDEX orders_user_idx ON orders (tenant_id, user_id, id);
 CREATE INDEX orders_vendor_idx ON orders (tenant_id, vendor_id, id);
 CREATE INDEX orders_payment_method_idx ON orders (tenant_id, payment_method_id);

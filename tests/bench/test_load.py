@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+
+import pytest
+
+from bench import load
+from bench.load import WrongAnswer, ask
+from bench.work import http
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers whole at /whole, in chunks at /chunks, 404 elsewhere; both answers are the same JSON."""
+
+    protocol_version = "HTTP/1.1"
+    body: ClassVar[bytes] = json.dumps({"name": "Prato " * 50}).encode()
+
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path in ("/whole", "/chunks") else 404)
+        if self.path == "/chunks":
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            for part in (self.body[:100], self.body[100:], b""):
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+        else:
+            self.send_header("content-length", str(len(self.body)))
+            self.end_headers()
+            self.wfile.write(self.body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def address() -> Iterator[tuple[str, int]]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server.server_address[0], server.server_address[1]  # type: ignore[misc]
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.parametrize("path", ["/whole", "/chunks"])
+def test_an_answer_is_read_whole_however_it_is_sent(address, path):
+    answer = ask(address, http("GET", path, {}))
+
+    assert (answer.status, answer.body) == (200, _Handler.body)
+
+
+def test_a_slot_measures_rate_and_latencies(address):
+    sample = load.run(address, [http("GET", "/whole", {})], connections=2, seconds=0.3)
+
+    assert sample.rate > 1
+    assert 0 < sample.p50 <= sample.p99
+    assert sample.size > len(_Handler.body)
+
+
+def test_an_answer_that_is_no_success_ends_the_run(address):
+    with pytest.raises(WrongAnswer):
+        load.run(address, [http("GET", "/nowhere", {})], connections=2, seconds=0.3)

@@ -1,0 +1,116 @@
+"""What the tests of apps share: to register one, approve it, and exchange what that gives, all over HTTP."""
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from tests.current.kit import Caller
+from tests.shop import Answer
+
+TOKEN, REVOKE = "/api/v1/oauth/token", "/api/v1/oauth/revoke"
+REDIRECT = "https://app.example/callback"
+SCOPES = ["read_orders", "write_products"]
+VERIFIER = "a-verifier-of-at-least-43-characters-abcdefghijk"
+
+REGISTER = (
+    "mutation ($input: AppInput!) { app_register(input: $input)"
+    " { id client_id client_secret name mode redirect_uris scopes created_at } }"
+)
+INSTALL = """
+mutation ($client_id: String!, $scopes: [String!]!, $redirect_uri: String, $state: String, $code_challenge: String) {
+  app_install(client_id: $client_id, scopes: $scopes, redirect_uri: $redirect_uri, state: $state, code_challenge: $code_challenge)
+  { code redirect_to }
+}"""
+INSTALLED = "{ installed_apps { id client_id name mode scopes rate_limit installed_at updated_at } }"
+UNINSTALL = "mutation ($id: ID!) { app_uninstall(id: $id) { id } }"
+UPDATE = "mutation ($id: ID!, $input: InstalledAppInput!) { installed_app_update(id: $id, input: $input) { id scopes rate_limit } }"
+
+
+@dataclass(frozen=True)
+class App:
+    client_id: str
+    client_secret: str
+
+    @property
+    def credentials(self) -> dict[str, str]:
+        return {"client_id": self.client_id, "client_secret": self.client_secret}
+
+    @property
+    def basic(self) -> str:
+        pair = f"{self.client_id}:{self.client_secret}".encode()
+        return "Basic " + base64.b64encode(pair).decode()
+
+
+def challenge(verifier: str = VERIFIER) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+
+
+async def graphql(caller: Caller, query: str, **variables: Any) -> dict[str, Any]:
+    """Ask GraphQL and give the whole answer."""
+    answer = await caller.client.post(
+        "/graphql",
+        json={"query": query, "variables": variables},
+        headers={
+            "X-Tenant-ID": str(caller.store.public_id),
+            "X-Forwarded-For": caller.address,
+            **({"Authorization": f"Bearer {caller.token}"} if caller.token else {}),
+        },
+    )
+    assert answer.status == 200, await answer.text()
+    return await answer.json()
+
+
+async def done(caller: Caller, query: str, **variables: Any) -> Any:
+    """Ask GraphQL and give what the one root field shows."""
+    body = await graphql(caller, query, **variables)
+    assert "errors" not in body, body
+    return next(iter(body["data"].values()))
+
+
+async def refused(caller: Caller, query: str, **variables: Any) -> dict[str, Any]:
+    """Ask GraphQL and give the one error."""
+    body = await graphql(caller, query, **variables)
+    assert len(body["errors"]) == 1, body
+    return body["errors"][0]
+
+
+async def register(admin: Caller, **given: Any) -> App:
+    standard = {"name": "Etiquetas", "redirect_uris": [REDIRECT], "scopes": SCOPES}
+    made = await done(admin, REGISTER, input=standard | given)
+    return App(made["client_id"], made["client_secret"])
+
+
+async def approve(admin: Caller, app: App, scopes: list[str] | None = None, **more: Any) -> dict[str, str]:
+    return await done(admin, INSTALL, client_id=app.client_id, scopes=scopes or SCOPES, **more)
+
+
+async def exchange(caller: Caller, app: App, code: str, **more: Any) -> Answer:
+    body = {"grant_type": "authorization_code", **app.credentials, "code": code} | more
+    return await caller.with_token(None).post(TOKEN, body)
+
+
+async def renew(caller: Caller, refresh_token: str, **more: Any) -> Answer:
+    body = {"grant_type": "refresh_token", "refresh_token": refresh_token} | more
+    return await caller.with_token(None).post(TOKEN, body)
+
+
+async def form(caller: Caller, path: str, *, basic: str | None = None, **fields: str) -> Answer:
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Authorization": basic}
+    return await caller.with_token(None).ask("POST", path, data=urlencode(fields), headers=headers)
+
+
+async def tokens_of(admin: Caller, app: App, scopes: list[str] | None = None) -> dict[str, Any]:
+    """Install the app and give its first pair."""
+    answer = await exchange(admin, app, (await approve(admin, app, scopes))["code"])
+    assert answer.status == 200, answer
+    return answer.body
+
+
+async def installation(admin: Caller, app: App) -> dict[str, Any]:
+    return next(each for each in await done(admin, INSTALLED) if each["client_id"] == app.client_id)
+
+
+def query_of(address: str) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(address).query, keep_blank_values=True)

@@ -1,0 +1,158 @@
+"""What the OAuth routes refuse, in which words; and how an app revokes its tokens."""
+
+import pytest
+
+from tests.current.oauth import (
+    REVOKE,
+    TOKEN,
+    App,
+    approve,
+    exchange,
+    form,
+    register,
+    renew,
+    tokens_of,
+)
+from tests.current.test_oauth_tokens import PRODUCTS, works
+
+
+@pytest.fixture
+async def app(admin) -> App:
+    return await register(admin)
+
+
+# --- Wrong requests ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body,error",
+    [
+        ({}, "invalid_request"),
+        ({"grant_type": ""}, "invalid_request"),
+        ({"grant_type": 5}, "invalid_request"),
+        ({"grant_type": "password"}, "unsupported_grant_type"),
+        ({"grant_type": "client_credentials"}, "unsupported_grant_type"),
+        ({"grant_type": "authorization_code"}, "invalid_request"),
+        ({"grant_type": "authorization_code", "code": ["x"]}, "invalid_request"),
+        ({"grant_type": "authorization_code", "code": {}}, "invalid_request"),
+        ({"grant_type": "refresh_token"}, "invalid_request"),
+        ({"grant_type": "refresh_token", "refresh_token": 7}, "invalid_request"),
+        ({"grant_type": "refresh_token", "refresh_token": "é" * 5_000}, "invalid_grant"),
+    ],
+)
+async def test_a_wrong_request_is_400_in_oauths_words(visitor, body, error):
+    answer = await visitor.post(TOKEN, body)
+    assert (answer.status, answer.body["error"]) == (400, error)
+    assert set(answer.body) == {"error", "detail"}
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "data,kind",
+    [
+        (b"{", "application/json"),
+        (b"[]", "application/json"),
+        (b'{"grant_type": "\\u0000"}', "application/json"),
+        (b'{"grant_type": "\\ud800"}', "application/json"),
+        (b"grant_type=%00", "application/x-www-form-urlencoded"),
+        (b"grant_type=%ff", "application/x-www-form-urlencoded"),
+        (b"grant_type[x]=1", "application/x-www-form-urlencoded"),
+        (b"<grant/>", "application/xml"),
+        (b"", None),
+    ],
+)
+@pytest.mark.parametrize("path", [TOKEN, REVOKE])
+async def test_a_body_that_cant_be_read_is_an_invalid_request(visitor, path, data, kind):
+    answer = await visitor.ask("POST", path, data=data, headers={"Content-Type": kind})
+    error = "invalid_client" if path == REVOKE and data.startswith(b"grant_type[") else "invalid_request"
+    assert answer.body["error"] == error
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"client_secret": "vcs_wrong"},
+        {"client_secret": None},
+        {"client_secret": ""},
+        {"client_id": None},
+        {"client_id": "vci_unknown"},
+        {"client_id": "x" * 100_000},
+        {"client_secret": "é\u2028"},
+    ],
+)
+async def test_wrong_client_credentials_are_401(admin, app, change):
+    code = (await approve(admin, app))["code"]
+    answer = await exchange(admin, app, code, **change)
+    assert (answer.status, answer.body["error"]) == (401, "invalid_client")
+    assert answer.headers["WWW-Authenticate"] == 'Basic realm="vitrine"'
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert (await exchange(admin, app, code)).status == 200
+
+
+@pytest.mark.parametrize("change", [{"client_secret": "wrong"}, {"client_secret": None}, {"client_id": None}])
+async def test_a_renewal_may_leave_credentials_out_but_not_be_wrong(admin, app, change):
+    first = await tokens_of(admin, app)
+    answer = await renew(admin, first["refresh_token"], **app.credentials | change)
+    assert (answer.status, answer.body["error"]) == (401, "invalid_client")
+    assert (await renew(admin, first["refresh_token"])).status == 200
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["Bearer abc", "Basic", "Basic %%%", "Basic YWJj", "Basic /w==", "Digest x", "Basic JTAwOiUwMA=="],
+)
+async def test_an_authorization_header_that_is_no_client_is_401(visitor, header):
+    answer = await form(visitor, TOKEN, basic=header, grant_type="refresh_token", refresh_token="x")
+    assert (answer.status, answer.body["error"]) == (401, "invalid_client")
+
+
+async def test_credentials_in_two_places_are_refused(admin, app):
+    answer = await form(
+        admin, TOKEN, basic=app.basic, grant_type="refresh_token", refresh_token="x", **app.credentials
+    )
+    assert (answer.status, answer.body["error"]) == (400, "invalid_request")
+
+
+async def test_the_store_comes_first(admin, app):
+    answer = await admin.ask("POST", TOKEN, {}, headers={"X-Tenant-ID": None, "Host": "localhost"})
+    assert (answer.status, answer.body) == (404, {"error": "tenant not found"})
+
+
+# --- Revoking ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("basic", [False, True])
+async def test_revoking_a_refresh_token_ends_all_of_its_approval(admin, app, basic):
+    first, beside = await tokens_of(admin, app), await tokens_of(admin, app)
+    sent = {"token": first["refresh_token"], "token_type_hint": "refresh_token"}
+    if basic:
+        answer = await form(admin, REVOKE, basic=app.basic, **sent)
+    else:
+        answer = await admin.with_token(None).post(REVOKE, {**sent, **app.credentials})
+    assert (answer.status, answer.body) == (200, {})
+    refused = await admin.with_token(first["access_token"]).get(PRODUCTS)
+    assert (refused.status, refused.body["error"]) == (401, "token revoked: revoked by the app")
+    assert (await renew(admin, first["refresh_token"])).body["error"] == "invalid_grant"
+    assert await works(admin, beside)
+
+
+async def test_revoking_an_access_token_leaves_the_refresh_token(admin, app):
+    first = await tokens_of(admin, app)
+    answer = await form(admin, REVOKE, token=first["access_token"], **app.credentials)
+    assert answer.status == 200
+    assert not await works(admin, first)
+    assert await works(admin, (await renew(admin, first["refresh_token"])).body)
+
+
+async def test_revoking_an_unknown_token_is_fine(admin, app):
+    for token in ("unknown", "vat_live_x", "é"):
+        assert (await form(admin, REVOKE, token=token, **app.credentials)).status == 200
+
+
+async def test_only_the_client_revokes_its_tokens(admin, app):
+    first, other = await tokens_of(admin, app), await register(admin, name="Outro")
+    assert (await form(admin, REVOKE, token=first["refresh_token"])).body["error"] == "invalid_client"
+    theirs = await form(admin, REVOKE, token=first["refresh_token"], **other.credentials)
+    assert (theirs.status, theirs.body["error"]) == (400, "invalid_grant")
+    assert (await form(admin, REVOKE, **app.credentials)).body["error"] == "invalid_request"
+    assert await works(admin, first)
