@@ -242,6 +242,7 @@ MODELS: list[CreateModel] = [
         email="text",
         firstname="text",
         lastname="text",
+        customer_folded="text!",
         phone="text",
         notes="text",
         details="text",

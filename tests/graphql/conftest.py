@@ -13,7 +13,7 @@ from auth.privileges import ALL
 from kernel.ids import uuid7
 from kernel.scope import Actor, ActorKind, Scope, Store, entered
 from models import database
-from models.access import Session
+from models.access import AuditEntry, Session
 from models.apps import AppInstallation, StorefrontKey
 from models.catalog import (
     Category,
@@ -221,7 +221,9 @@ async def fill(scope: Scope) -> Filled:
         storefront_key = await StorefrontKey.create(
             key_hash=uuid7().bytes * 2, name="Vitrine", scopes=["storefront:read"]
         )
+        audited = await AuditEntry.create(action="product.deleted", subject_type="product", subject_id="1")
     made = {
+        "audit_entry": audited,
         "admin": admin,
         "vendor_user": clerk,
         "customer": customer,
