@@ -37,7 +37,7 @@ def main() -> int:
     items = [item for item in ITEMS if asked.only is None or item.name in asked.only]
     try:
         if asked.profile:
-            print(profiling.profiled(asked.profile[0], _item(asked.profile[1]), asked.seconds or 5.0))
+            profiling.profile(asked.profile[0], _items(asked.profile[1]), asked.seconds or 5.0)
         else:
             _measure(asked, items, pace)
     except (WrongAnswer, Different, NotStarted) as error:
@@ -80,13 +80,16 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--growth-only", action="store_true", help="measure that alone")
     parser.add_argument("--products", type=int, help="how many products the store has (10,000)")
     parser.add_argument(
-        "--profile", nargs=2, metavar=("CONTESTANT", "ITEM"), help="say where its time goes instead"
+        "--profile", nargs=2, metavar=("CONTESTANT", "ITEMS"), help="say where its time goes instead"
     )
     return parser.parse_args()
 
 
-def _item(name: str) -> Item:
-    return next((item for item in ITEMS if item.name == name), ITEMS[0])
+def _items(names: str) -> list[Item]:
+    found = [item for item in ITEMS if item.name in names.split(",")]
+    if not found:
+        raise WrongAnswer(f"no item is named {names}; known: {','.join(item.name for item in ITEMS)}")
+    return found
 
 
 def _measure(asked: argparse.Namespace, items: list[Item], pace: Pace) -> None:

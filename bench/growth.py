@@ -121,10 +121,7 @@ def _started(stack: ExitStack, filled: Filled, what: str) -> list[Run]:
 def _signed_in_stores(server: Server, size: Size) -> list[Facts]:
     stores = [Facts(size, store) for store in range(1, size.stores + 1)]
     with ThreadPoolExecutor(4) as pool:
-        addresses = [f"10.250.{facts.store >> 8}.{facts.store & 255}" for facts in stores]
-        for facts, token in zip(
-            stores, pool.map(signed_in, [server] * len(stores), stores, addresses), strict=True
-        ):
+        for facts, token in zip(stores, pool.map(signed_in, [server] * len(stores), stores), strict=True):
             facts.token = token
     return stores
 

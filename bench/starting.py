@@ -24,7 +24,7 @@ _INSTALL_FILES = (".npmrc", "package.json", "package-lock.json")
 _INSTALL_SECONDS = 600
 
 
-def vitrine(filled: Filled, *, profiled: bool = False) -> AbstractContextManager[Server]:
+def vitrine(filled: Filled, *, profile: Path | None = None) -> AbstractContextManager[Server]:
     """Run `vitrine serve` in production: every check and count is on, the rates are high enough to let the load through."""
     port = free_port()
     environment = {
@@ -39,9 +39,9 @@ def vitrine(filled: Filled, *, profiled: bool = False) -> AbstractContextManager
         # Sign-in counts by address: each of A1's requests comes through a proxy from another one.
         "VITRINE_TRUSTED_PROXIES": "127.0.0.0/8",
     }
-    if profiled:
+    if profile is not None:
         command = [sys.executable, "-m", "bench.profiled", "serve"]
-        environment["BENCH_PROFILE"] = os.environ["BENCH_PROFILE"]
+        environment["BENCH_PROFILE"] = str(profile)
     else:
         command = [sys.executable, "-m", "server.cli", "serve"]
     return started("vitrine", command, environment, port=port)

@@ -71,6 +71,11 @@ def configure(*, development: bool, human: bool | None = None, level: int = logg
     logging.getLogger("aiohttp.access").disabled = True
 
 
+def form() -> tuple[bool, bool]:
+    """Say for another process how lines are written here: its `development` and `human`."""
+    return _output.is_development, _output.is_human
+
+
 def send_to(sink: Sink | None) -> Sink:
     """Send lines to `sink` (None: stderr) from now on, and give back where they went before."""
     before = _output.sink

@@ -37,12 +37,20 @@ class SecondFactorQueries:
 class SecondFactorMutations:
     """What people do with their second factor."""
 
-    @root(PEOPLE, "Make a secret for an authenticator app, to be confirmed with a code within the hour.")
+    @root(
+        PEOPLE,
+        "Make a secret for an authenticator app, to be confirmed with a code within the hour.",
+        secret=True,
+    )
     async def two_factor_begin(self, info: Info) -> TwoFactorEnrolment:
         """Begin the enrolment."""
         return await two_factor.begin(info.context.scope)  # type: ignore[return-value]
 
-    @root(PEOPLE, "Turn the second factor on with a code of the app. The recovery codes are shown this once.")
+    @root(
+        PEOPLE,
+        "Turn the second factor on with a code of the app. The recovery codes are shown this once.",
+        secret=True,
+    )
     async def two_factor_confirm(self, info: Info, code: str) -> RecoveryCodes:
         """Confirm the enrolment."""
         return Row(recovery_codes=await two_factor.confirm(info.context.scope, code))  # type: ignore[return-value]

@@ -69,7 +69,11 @@ class AppQueries:
 class AppMutations:
     """What administrators do with apps."""
 
-    @root(MANAGE_APPS, "Register an app, which any store may install. The secret is shown this once.")
+    @root(
+        MANAGE_APPS,
+        "Register an app, which any store may install. The secret is shown this once.",
+        secret=True,
+    )
     async def app_register(self, info: Info, input: AppInput) -> NewApp:
         """Register an app."""
         return await apps.register_app(info.context.scope, renamed(input, {}))  # type: ignore[return-value]
@@ -78,6 +82,7 @@ class AppMutations:
         MANAGE_APPS,
         "Install an app with these scopes, or approve it anew. They must lie within the app's, and each be covered by a privilege of"
         " the caller. `redirect_uri` may be left out where the app has one; `code_challenge` is PKCE's, method S256.",
+        secret=True,
     )
     async def app_install(
         self,
@@ -161,7 +166,7 @@ class AppTokenMutations:
 class StorefrontKeyMutations:
     """What administrators do with storefront keys."""
 
-    @root(MANAGE_APPS, "Make a storefront key. It is shown this once.")
+    @root(MANAGE_APPS, "Make a storefront key. It is shown this once.", secret=True)
     async def storefront_key_create(self, info: Info, input: StorefrontKeyInput) -> NewStorefrontKey:
         """Make a storefront key."""
         scope = info.context.scope

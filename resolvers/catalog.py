@@ -18,6 +18,7 @@ from models import reading
 from models.reading import Column, Row, Selection, named
 from resolvers.changes import DeletedRecord, deleted, renamed, shown, words
 from resolvers.reads import reads
+from resolvers.writes import Writer, writes
 from schema.fields import INHERITED, part, root
 from schema.inputs.catalog import CategoryInput, FeatureInput, ProductInput, ProductUpsertInput
 from schema.scalars import Ident
@@ -49,9 +50,7 @@ _WRITE_FEATURES = Access(privileges=("manage_catalog",), app_scope="write_produc
 _PRODUCT_WORDS = {"vendor_id": "vendor", "category_id": "category", "category_ids": "categories"}
 _AS_GIVEN = {domain: given for given, domain in _PRODUCT_WORDS.items()}
 _FEATURE_VALUE_WORDS = {"feature_id": "feature", "variant_id": "variant"}
-_CATEGORY_WORDS = {"parent_id": "parent", "vendor_id": "vendor"}
 _IDS = Selection(PRODUCTS, (Column("number", "t.id"), Column("id", "t.public_id")))
-_FEATURE_WORDS = {"group_id": "group", "category_ids": "categories"}
 
 
 @strawberry.enum(description="What a bulk change does when some of its rows are wrong.")
@@ -101,15 +100,13 @@ def _product(input: Any) -> dict[str, Any]:
     return given
 
 
-def _category(input: CategoryInput) -> dict[str, Any]:
-    given = renamed(input, _CATEGORY_WORDS)
+def _category(given: dict[str, Any]) -> dict[str, Any]:
     if given.get("parent") == "0":
         given["parent"] = None
     return given
 
 
-def _feature(input: FeatureInput) -> dict[str, Any]:
-    given = renamed(input, _FEATURE_WORDS)
+def _feature(given: dict[str, Any]) -> dict[str, Any]:
     if given.get("variants") is not None:
         given["variants"] = [{"name": name} for name in given["variants"]]
     return given
@@ -117,7 +114,7 @@ def _feature(input: FeatureInput) -> dict[str, Any]:
 
 @strawberry.type
 class CatalogMutations:
-    """What can be done with the catalogue."""
+    """What can be done with products."""
 
     @root(_WRITE_PRODUCTS, "Make a product. Fires `product.created`.")
     async def product_create(self, info: Info, input: ProductInput) -> Product | None:
@@ -163,46 +160,6 @@ class CatalogMutations:
         public_ids = {row["number"]: row["id"] for row in found}
         return [_bulk_result(result, public_ids) for result in results]  # type: ignore[misc]
 
-    @root(_WRITE_CATEGORIES, "Make a category.")
-    async def category_create(self, info: Info, input: CategoryInput) -> Category | None:
-        """Make a category."""
-        with words(_CATEGORY_WORDS):
-            made = await categories.create_category(info.context.scope, _category(input))
-        return await shown(info, CATEGORIES, made)
-
-    @root(_WRITE_CATEGORIES, "Change a category; it can't be moved below itself.")
-    async def category_update(self, info: Info, id: Ident, input: CategoryInput) -> Category | None:
-        """Change a category."""
-        with words(_CATEGORY_WORDS):
-            changed = await categories.update_category(info.context.scope, id, _category(input))
-        return await shown(info, CATEGORIES, changed)
-
-    @root(_WRITE_CATEGORIES, "Delete a category that holds neither products nor categories.")
-    async def category_delete(self, info: Info, id: Ident) -> DeletedRecord:
-        """Delete a category."""
-        await categories.delete_category(info.context.scope, id)
-        return deleted(id)
-
-    @root(_WRITE_FEATURES, "Make a feature.")
-    async def feature_create(self, info: Info, input: FeatureInput) -> Feature | None:
-        """Make a feature."""
-        with words(_FEATURE_WORDS):
-            made = await features.create_feature(info.context.scope, _feature(input))
-        return await shown(info, FEATURES, made)
-
-    @root(_WRITE_FEATURES, "Change a feature.")
-    async def feature_update(self, info: Info, id: Ident, input: FeatureInput) -> Feature | None:
-        """Change a feature."""
-        with words(_FEATURE_WORDS):
-            changed = await features.update_feature(info.context.scope, id, _feature(input))
-        return await shown(info, FEATURES, changed)
-
-    @root(_WRITE_FEATURES, "Delete a feature and what products have for it.")
-    async def feature_delete(self, info: Info, id: Ident) -> DeletedRecord:
-        """Delete a feature."""
-        await features.delete_feature(info.context.scope, id)
-        return deleted(id)
-
 
 def _bulk_result(result: products.RowResult, public_ids: Mapping[int, UUID]) -> Row:
     refusal = result.error
@@ -225,4 +182,30 @@ QUERIES = (
     reads(Category, CATEGORIES, "category", "categories", access=_READ_CATEGORIES),
     reads(Feature, FEATURES, "feature", "features", access=_READ_FEATURES),
 )
-MUTATIONS = (CatalogMutations,)
+CATEGORY_WRITER = Writer(
+    create=categories.create_category,
+    update=categories.update_category,
+    delete=categories.delete_category,
+    access=_WRITE_CATEGORIES,
+    words={"parent_id": "parent", "vendor_id": "vendor"},
+    adjust=_category,
+    texts=(
+        "Make a category.",
+        "Change a category; it can't be moved below itself.",
+        "Delete a category that holds neither products nor categories.",
+    ),
+)
+FEATURE_WRITER = Writer(
+    create=features.create_feature,
+    update=features.update_feature,
+    delete=features.delete_feature,
+    access=_WRITE_FEATURES,
+    words={"group_id": "group", "category_ids": "categories"},
+    adjust=_feature,
+    texts=("Make a feature.", "Change a feature.", "Delete a feature and what products have for it."),
+)
+MUTATIONS = (
+    CatalogMutations,
+    writes(Category, CATEGORIES, "category", CategoryInput, CATEGORY_WRITER),
+    writes(Feature, FEATURES, "feature", FeatureInput, FEATURE_WRITER),
+)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import strawberry
-from strawberry import Info
-
 from auth.access import Access
 from domain.marketplace import reviews, vendors
 from domain.marketplace.read import REVIEWS, VENDORS
-from resolvers.changes import DeletedRecord, deleted, renamed, shown, words
 from resolvers.reads import reads
-from schema.fields import root
+from resolvers.writes import Writer, writes
 from schema.inputs.people import ReviewInput, VendorInput
-from schema.scalars import Ident
 from schema.types.marketplace import Review, Vendor
 
 _READ_VENDORS = Access(
@@ -34,57 +29,32 @@ _WRITE_REVIEWS = Access(
     note="A customer writes, changes and deletes only its own.",
 )
 
-_VENDOR_WORDS: dict[str, str] = {}
-_REVIEW_WORDS = {"product_id": "product", "customer_id": "user"}
-
-
-@strawberry.type
-class MarketplaceMutations:
-    """What can be done with vendors and reviews."""
-
-    @root(_WRITE_VENDORS, "Make a vendor.")
-    async def vendor_create(self, info: Info, input: VendorInput) -> Vendor | None:
-        """Make a vendor."""
-        with words(_VENDOR_WORDS):
-            made = await vendors.create_vendor(info.context.scope, renamed(input, _VENDOR_WORDS))
-        return await shown(info, VENDORS, made)
-
-    @root(_WRITE_OWN_VENDOR, "Change a vendor.")
-    async def vendor_update(self, info: Info, id: Ident, input: VendorInput) -> Vendor | None:
-        """Change a vendor."""
-        with words(_VENDOR_WORDS):
-            changed = await vendors.update_vendor(info.context.scope, id, renamed(input, _VENDOR_WORDS))
-        return await shown(info, VENDORS, changed)
-
-    @root(_WRITE_VENDORS, "Delete a vendor without open orders; its products are hidden, its users barred.")
-    async def vendor_delete(self, info: Info, id: Ident) -> DeletedRecord:
-        """Delete a vendor."""
-        await vendors.delete_vendor(info.context.scope, id)
-        return deleted(id)
-
-    @root(_WRITE_REVIEWS, "Write a review of a product.")
-    async def review_create(self, info: Info, input: ReviewInput) -> Review | None:
-        """Make a review."""
-        with words(_REVIEW_WORDS):
-            made = await reviews.create_review(info.context.scope, renamed(input, _REVIEW_WORDS))
-        return await shown(info, REVIEWS, made)
-
-    @root(_WRITE_REVIEWS, "Change a review.")
-    async def review_update(self, info: Info, id: Ident, input: ReviewInput) -> Review | None:
-        """Change a review."""
-        with words(_REVIEW_WORDS):
-            changed = await reviews.update_review(info.context.scope, id, renamed(input, _REVIEW_WORDS))
-        return await shown(info, REVIEWS, changed)
-
-    @root(_WRITE_REVIEWS, "Delete a review.")
-    async def review_delete(self, info: Info, id: Ident) -> DeletedRecord:
-        """Delete a review."""
-        await reviews.delete_review(info.context.scope, id)
-        return deleted(id)
-
+VENDOR_WRITER = Writer(
+    create=vendors.create_vendor,
+    update=vendors.update_vendor,
+    delete=vendors.delete_vendor,
+    access=_WRITE_VENDORS,
+    update_access=_WRITE_OWN_VENDOR,
+    texts=(
+        "Make a vendor.",
+        "Change a vendor.",
+        "Delete a vendor without open orders; its products are hidden, its users barred.",
+    ),
+)
+REVIEW_WRITER = Writer(
+    create=reviews.create_review,
+    update=reviews.update_review,
+    delete=reviews.delete_review,
+    access=_WRITE_REVIEWS,
+    words={"product_id": "product", "customer_id": "user"},
+    texts=("Write a review of a product.", "Change a review.", "Delete a review."),
+)
 
 QUERIES = (
     reads(Vendor, VENDORS, "vendor", "vendors", access=_READ_VENDORS),
     reads(Review, REVIEWS, "review", "reviews"),
 )
-MUTATIONS = (MarketplaceMutations,)
+MUTATIONS = (
+    writes(Vendor, VENDORS, "vendor", VendorInput, VENDOR_WRITER),
+    writes(Review, REVIEWS, "review", ReviewInput, REVIEW_WRITER),
+)

@@ -156,6 +156,7 @@ class AccountMutations:
         STAFF,
         "Make an API key for the caller, or for a user whose account the caller may administer and whose privileges they hold. The"
         " secret is shown this once.",
+        secret=True,
     )
     async def api_key_create(self, info: Info, name: str = "", user_id: Ident | None = None) -> NewApiKey:
         """Make an API key."""

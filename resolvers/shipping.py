@@ -14,6 +14,7 @@ from domain.shipping.read import SHIPMENTS, SHIPPING_METHODS
 from kernel.errors import ValidationFailed
 from resolvers.changes import DeletedRecord, deleted, renamed, shown, words
 from resolvers.reads import reads
+from resolvers.writes import Writer, writes
 from schema.fields import root
 from schema.inputs.orders import ShipmentInput, ShippingMethodInput
 from schema.scalars import Ident
@@ -34,7 +35,18 @@ _WRITE_SHIPMENTS = Access(
     note="A vendor ships its own lines only.",
 )
 
-_METHOD_WORDS = {"vendor_id": "vendor"}
+METHOD_WRITER = Writer(
+    create=methods.create_shipping_method,
+    update=methods.update_shipping_method,
+    delete=methods.delete_shipping_method,
+    access=_WRITE_METHODS,
+    words={"vendor_id": "vendor"},
+    texts=(
+        "Make a way to deliver.",
+        "Change a way to deliver.",
+        "Delete a way to deliver; orders that travelled with it go on showing it.",
+    ),
+)
 _SHIPMENT_WORDS = {"shipping_method_id": "shipping_method", "order_id": "order"}
 
 
@@ -47,31 +59,7 @@ def _shipment(input: ShipmentInput) -> tuple[Any, dict[Any, int] | None, dict[st
 
 @strawberry.type
 class ShippingMutations:
-    """What can be done with shipping methods and shipments."""
-
-    @root(_WRITE_METHODS, "Make a way to deliver.")
-    async def shipping_method_create(self, info: Info, input: ShippingMethodInput) -> ShippingMethod | None:
-        """Make a shipping method."""
-        with words(_METHOD_WORDS):
-            made = await methods.create_shipping_method(info.context.scope, renamed(input, _METHOD_WORDS))
-        return await shown(info, SHIPPING_METHODS, made)
-
-    @root(_WRITE_METHODS, "Change a way to deliver.")
-    async def shipping_method_update(
-        self, info: Info, id: Ident, input: ShippingMethodInput
-    ) -> ShippingMethod | None:
-        """Change a shipping method."""
-        with words(_METHOD_WORDS):
-            changed = await methods.update_shipping_method(
-                info.context.scope, id, renamed(input, _METHOD_WORDS)
-            )
-        return await shown(info, SHIPPING_METHODS, changed)
-
-    @root(_WRITE_METHODS, "Delete a way to deliver; orders that travelled with it go on showing it.")
-    async def shipping_method_delete(self, info: Info, id: Ident) -> DeletedRecord:
-        """Delete a shipping method."""
-        await methods.delete_shipping_method(info.context.scope, id)
-        return deleted(id)
+    """What can be done with shipments."""
 
     @root(
         _WRITE_SHIPMENTS, "Record a parcel of an order; without `lines` it holds everything not yet shipped."
@@ -104,4 +92,7 @@ QUERIES = (
     reads(ShippingMethod, SHIPPING_METHODS, "shipping_method", "shipping_methods", access=_READ_METHODS),
     reads(Shipment, SHIPMENTS, "shipment", "shipments"),
 )
-MUTATIONS = (ShippingMutations,)
+MUTATIONS = (
+    ShippingMutations,
+    writes(ShippingMethod, SHIPPING_METHODS, "shipping_method", ShippingMethodInput, METHOD_WRITER),
+)

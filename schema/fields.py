@@ -30,6 +30,7 @@ from models.reading import ColumnSql, Entity, ToMany, ToOne
 SOURCE = "vitrine.source"
 ACCESS = "vitrine.access"
 INTERNAL = "vitrine.internal"
+SECRET = "vitrine.secret"
 
 T = TypeVar("T")
 
@@ -144,10 +145,14 @@ def root(
     description: str,
     *,
     internal: bool = False,
+    secret: bool = False,
     name: str | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Declare a root field: who may call it, checked before anything else, and what it does."""
+    """Declare a root field: who may call it, checked before anything else, and what it does.
+
+    What answers a `secret` ignores the Idempotency-Key: its answer must not be kept (decisions section 2).
+    """
 
     def decorate(resolver: Callable[..., Any]) -> Any:
         @wraps(resolver)
@@ -160,7 +165,7 @@ def root(
             resolver=checked,
             name=name,
             description=f"{description} Open to {_described(access)}.",
-            metadata={ACCESS: access, INTERNAL: internal, **(metadata or {})},
+            metadata={ACCESS: access, INTERNAL: internal, SECRET: secret, **(metadata or {})},
         )
 
     return decorate

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from server.commands import (
+    apps,
     database,
     demo,
     doctor,
@@ -56,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--version", action=_Version, help="say which version this is and stop")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (serving, database, demo, importing, tenants, users, keys, schema, doctor):
+    for module in (serving, database, demo, importing, tenants, users, apps, keys, schema, doctor):
         module.add(commands)
     return made
 

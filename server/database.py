@@ -7,19 +7,24 @@ async with reached(settings) as place:         DATABASE_URL, or a PostgreSQL sta
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from kernel import logging
 from kernel.errors import Refusal
-from kernel.settings import Settings
+from kernel.settings import SettingError, Settings
 from models import database, migrate
+from models.capacity import connections_allowed
 from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
 from server.health import Checks
 
 FOLDER = "postgres"
 _LOCK_SECONDS = 10.0
+# A process has at most so many connections beside its pool: the second ones of transactions, the work across stores, the listener.
+_BESIDE_POOL = 5
+_LEAST_POOL = 2
 _ACQUIRE_SECONDS = 10.0
 
 
@@ -78,6 +83,43 @@ def database_settings(settings: Settings, url: str) -> database.DatabaseSettings
         idle_in_transaction_ms=int(settings.request_timeout * 1_000),
         acquire_seconds=min(_ACQUIRE_SECONDS, settings.request_timeout),
     )
+
+
+async def shared_out(settings: Settings, place: Place, processes: int) -> Settings:
+    """Make the pools of so many processes small enough for all to be served at once, and say so.
+
+    Raises SettingError where not even the smallest pools fit, Unavailable when the database can't be asked.
+    """
+    allowed = await connections_allowed(place.serving_url)
+    size = fitting_pool(settings.pool_size, processes, allowed)
+    if size is None:
+        most = _left_for_us(allowed) // (_LEAST_POOL + _BESIDE_POOL)
+        raise SettingError(
+            f"WEB_CONCURRENCY is {settings.processes}; the database allows {allowed} connections,"
+            f" which is enough for {most} of {processes} processes"
+        )
+    if size == settings.pool_size:
+        return settings
+    logging.event(
+        "the pools are smaller than VITRINE_POOL_SIZE: the database allows no more connections",
+        level="warning",
+        asked=settings.pool_size,
+        pool=size,
+        processes=processes,
+        allowed=allowed,
+    )
+    return dataclasses.replace(settings, pool_size=size)
+
+
+def fitting_pool(wanted: int, processes: int, allowed: int) -> int | None:
+    """Give the size of pool that each process may have, at most the one wanted; None where none fits."""
+    fits = _left_for_us(allowed) // processes - _BESIDE_POOL
+    return min(wanted, fits) if fits >= _LEAST_POOL else None
+
+
+def _left_for_us(allowed: int) -> int:
+    """Leave a tenth to others: commands, backups, whoever looks after the database."""
+    return allowed - max(3, allowed // 10)
 
 
 def readiness(place: Place) -> Checks:

@@ -24,6 +24,7 @@ from rest_facade.bodies import read_raw
 from rest_facade.routing import Needs, scope_of
 from schema.documents import Documents, Prepared, check_cost, cost_of
 from schema.execution import Call, formatted, graphql_code, run
+from schema.secrecy import answers_secret
 from server.graphql_errors import FORM
 from server.middleware.entry import Authenticate
 from server.middleware.idempotency import HEADER, once
@@ -149,7 +150,11 @@ async def _answer(request: web.Request, body: dict[str, Any], *, mutations: bool
             pass  # the executor answers, errors and all
         else:
             return _respond(request, 200, {"data": data, "extensions": {"cost": cost}}, 200)
-    if operation.operation.value == "mutation" and HEADER in request.headers:
+    if (
+        operation.operation.value == "mutation"
+        and HEADER in request.headers
+        and not answers_secret(documents.schema, prepared, operation)
+    ):
         return await once(
             request, scope, FORM, lambda: _mutate_once(request, prepared, operation, variables, name, cost)
         )

@@ -44,9 +44,7 @@ def mount(app: web.Application, routes: Iterable[Route]) -> None:
         if resource is None:
             resource = resources[route.path] = app.router.add_resource(route.path)
         added = resource.add_route(route.method, route.handler)
-        terms[added] = Terms(
-            family_of(route.path), route.needs, route.allow_maintenance, route.creates
-        )
+        terms[added] = Terms(family_of(route.path), route.needs, route.allow_maintenance, route.creates)
 
 
 def settle(app: web.Application) -> dict[web.AbstractRoute, Terms]:

@@ -12,6 +12,10 @@ from kernel.settings import Settings
 _FILE = "serving"
 
 
+class NotStarted(RuntimeError):
+    """Say that no process could begin to serve; why, each has written itself."""
+
+
 @contextmanager
 def announced(settings: Settings, url: str) -> Iterator[None]:
     """Leave the address in the data folder for as long as the server runs; in production nothing is left anywhere."""

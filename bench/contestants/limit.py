@@ -2,7 +2,7 @@
 
 Nobody is asked who they are and nothing is counted or logged. Every statement is prepared on every connection, connections are lent
 without any reset, plans are generic, and JSON comes from PostgreSQL as bytes that nothing decodes. Each item's statement is written
-in two styles; the one that is faster on this machine is kept (`GET /` tells which).
+in two styles; the one that is faster on this machine is kept (`GET /` tells which). L1 alone is made in Python (`limit_rows`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from aiohttp import web
 from argon2 import PasswordHasher, Type
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from bench.contestants import limit_rows
 from bench.contestants.json_sql import Style
 from bench.contestants.limit_sql import PLACE_ORDER, READS, SIGN_IN, SIGN_IN_USER, statement
 
@@ -52,13 +53,20 @@ class Lent:
         for _ in range(CONNECTIONS):
             connection = await _connect()
             texts = {item: statement(item, style) for item, style in self.styles.items()}
-            texts |= {"W1": PLACE_ORDER, "user": SIGN_IN_USER, "A1": SIGN_IN}
+            texts |= {"L1": limit_rows.STATEMENT, "W1": PLACE_ORDER, "user": SIGN_IN_USER, "A1": SIGN_IN}
             self._free.put_nowait({item: await connection.prepare(text) for item, text in texts.items()})
 
     async def value(self, item: str, *arguments: Any) -> Any:
         prepared = await self._free.get()
         try:
             return await prepared[item].fetchval(*arguments)
+        finally:
+            self._free.put_nowait(prepared)
+
+    async def rows(self, item: str, *arguments: Any) -> Any:
+        prepared = await self._free.get()
+        try:
+            return await prepared[item].fetch(*arguments)
         finally:
             self._free.put_nowait(prepared)
 
@@ -120,6 +128,14 @@ def _read(lent: Lent, item: str, convert: Callable[[str], Any] = str) -> Handler
     return single if item in ("Q3", "Q4", "R3", "R4", "L2") else listed
 
 
+def _legacy_products(lent: Lent) -> Handler:
+    async def listed(_request: web.Request) -> web.Response:
+        found = await lent.rows("L1", STORE)
+        return web.Response(body=limit_rows.legacy_products(found), content_type="application/json")
+
+    return listed
+
+
 def _place_order(lent: Lent) -> Handler:
     async def place(request: web.Request) -> web.Response:
         given = orjson.loads(await request.read())
@@ -167,6 +183,7 @@ async def application() -> web.Application:
         app.router.add_get(
             f"/{item.lower()}" + ("/{id}" if single else ""), _read(lent, item, int if item == "L2" else str)
         )
+    app.router.add_get("/l1", _legacy_products(lent))
     app.router.add_post("/w1", _place_order(lent))
     app.router.add_post("/a1", _sign_in(lent))
     return app

@@ -153,81 +153,6 @@ def _bare(value: Value, table: str, key: str = "t.public_id = $2::uuid") -> Valu
 
 # --- The legacy layer's records ----------------------------------------------------------------------------------------------
 
-_PAIR = optional(
-    record(
-        {
-            "pair_id": plain("i.id"),
-            "image_id": constant('"0"'),
-            "detailed_id": plain("i.id"),
-            "position": plain("i.position"),
-            "detailed": record(
-                {
-                    "object_id": plain("i.product_id"),
-                    "object_type": constant('"product"'),
-                    "image_path": text("i.url"),
-                    "http_image_path": text("'http://' || split_part(i.url, '://', 2)"),
-                    "https_image_path": text("'https://' || split_part(i.url, '://', 2)"),
-                    "alt": text("i.alt"),
-                    "image_x": plain("i.width"),
-                    "image_y": plain("i.height"),
-                }
-            ),
-        }
-    ),
-    "FROM product_images i WHERE i.tenant_id = $1 AND i.product_id = t.id AND i.position = 0 ORDER BY i.id LIMIT 1",
-)
-_LEGACY_PRODUCT = record(
-    {
-        "product_id": plain("t.id"),
-        "product": text("t.name"),
-        "product_code": text("t.sku"),
-        "price": money("t.price_cents"),
-        "list_price": money("coalesce(t.compare_at_cents, 0)"),
-        "amount": plain("t.stock"),
-        "status": plain("t.status"),
-        "company_id": plain("coalesce(t.vendor_id, 0)"),
-        "company_name": text(
-            "coalesce((SELECT v.name FROM vendors v WHERE v.tenant_id = $1 AND v.id = t.vendor_id), '')"
-        ),
-        "category_ids": array(
-            Value("pc.category_id::text", "'\"' || pc.category_id::text || '\"'"),
-            "FROM product_categories pc WHERE pc.tenant_id = $1 AND pc.product_id = t.id",
-            "(pc.category_id = t.category_id) DESC, pc.category_id",
-        ),
-        "main_category": plain("coalesce(t.category_id, 0)"),
-        "main_pair": _PAIR,
-        "timestamp": unix("t.created_at"),
-        "updated_timestamp": unix("t.updated_at"),
-        "weight": plain(
-            "((t.weight_grams / 1000)::text || '.' || lpad((t.weight_grams % 1000)::text, 3, '0'))"
-        ),
-        "short_description": text("t.short_description"),
-        "full_description": text("t.description"),
-        "is_edp": yes_or_no("t.is_edp"),
-        "free_shipping": yes_or_no("t.free_shipping"),
-        "tracking": plain("t.tracking"),
-        "min_qty": plain("t.min_quantity"),
-        "max_qty": plain("t.max_quantity"),
-        "tax_ids": constant("[]"),
-        "usergroup_ids": constant('"0"'),
-        "seo_name": text("t.slug"),
-    }
-)
-_LEGACY_PRODUCTS = record(
-    {
-        "products": rows(_LEGACY_PRODUCT, f"FROM products t WHERE {_ALIVE} {_NEWEST} 250"),
-        "params": record(
-            {
-                "page": constant("1"),
-                "items_per_page": constant("250"),
-                "total_items": number(f"(SELECT count(*) FROM products t WHERE {_ALIVE})"),
-                "sort_by": constant('"timestamp"'),
-                "sort_order": constant('"desc"'),
-            }
-        ),
-    }
-)
-
 _LEGACY_LINE = record(
     {
         "item_id": plain("l.id"),
@@ -375,7 +300,6 @@ READS: Mapping[str, Value] = {
     "R3": _bare(_ADMIN_PRODUCT, "products"),
     "R4": _bare(_ADMIN_ORDER, "orders"),
     "R5": _page("orders", _ADMIN_ORDER, "orders", 50),
-    "L1": _LEGACY_PRODUCTS,
     "L2": optional(_LEGACY_ORDER, _LEGACY_ORDER_SOURCE),
 }
 
@@ -415,8 +339,4 @@ SELECT $1, $4, id, $5, now() + interval '30 days' FROM session
 
 def statement(item: str, style: Style) -> str:
     """Write the statement of a reading item."""
-    return f"SELECT {_whole(READS[item], style)}"
-
-
-def _whole(value: Value, style: Style) -> str:
-    return value.of(style)
+    return f"SELECT {READS[item].of(style)}"

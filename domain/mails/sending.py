@@ -85,7 +85,7 @@ async def send_due(scope: Scope, transport: Transport, *, limit: int = AT_ONCE) 
 async def _claim(scope: Scope, limit: int) -> list[Record]:
     claimed = await database.rows(
         """
-        update mails set tries = tries + 1, due_at = $2 + $3::interval, error = 'claimed'
+        update mails set tries = tries + 1, due_at = $2::timestamptz + $3::interval, error = 'claimed'
         where tenant_id = $1 and id in (
             select id from mails where tenant_id = $1 and status = 'Q' and due_at <= $2
             order by id limit $4 for update skip locked
@@ -104,8 +104,8 @@ async def _give_back(scope: Scope) -> None:
     """Let the mails that were claimed and not tried be tried in the next round."""
     await database.execute(
         """
-        update mails set tries = tries - 1, due_at = $2, error = ''
-        where tenant_id = $1 and status = 'Q' and error = 'claimed' and due_at = $2 + $3::interval
+        update mails set tries = tries - 1, due_at = $2::timestamptz, error = ''
+        where tenant_id = $1 and status = 'Q' and error = 'claimed' and due_at = $2::timestamptz + $3::interval
         """,
         scope.store.id,
         scope.now,

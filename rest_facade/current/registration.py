@@ -31,7 +31,7 @@ class Registration:
     def routes(self) -> list[Route]:
         """List the routes."""
         return [
-            Route("POST", "/api/v1/auth/register", self.register, Needs.STORE),
+            Route("POST", "/api/v1/auth/register", self.register, Needs.STORE, creates=True),
             Route("POST", "/api/v1/auth/email/verify", self.verify, Needs.STORE),
             Route("POST", "/api/v1/auth/email/resend", self.resend, Needs.STORE),
             Route("POST", "/api/v1/auth/password/forgot", self.forgot, Needs.STORE),

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from server.commands.opened import opened, read_settings, run
-from server.commands.output import say, say_json, say_table
+from server.commands.output import say, say_fields, say_json, say_table
 
 if TYPE_CHECKING:
     from server.demo.making import Demo
@@ -75,6 +75,17 @@ def _show(demo: Demo) -> None:
     say()
     say(f"access token of the admin, until {shown['admin']['expires_at']}:")
     say(shown["admin"]["access_token"])
+    say()
+    say(f"storefront key: {shown['storefront_key']}")
+    app = shown["app"]
+    say_fields(
+        {
+            "app's client_id": app["client_id"],
+            "app's client_secret": app["client_secret"],
+            "app's access token": app["access_token"],
+            "app's refresh token": app["refresh_token"],
+        }
+    )
     say()
     say(f"other store: {other['tenant_id']} at {other['host']}")
     for key, state in (("suspended_store", "suspended"), ("maintenance_store", "in maintenance")):

@@ -22,8 +22,9 @@ def explained(error: BaseException) -> str | None:
     from models.database import UnsafeRole
     from models.migrate import CannotMigrate
     from server.embedded_postgres import EmbeddedPostgresError
+    from server.running import NotStarted
 
-    if isinstance(error, UnsafeRole | CannotMigrate | EmbeddedPostgresError):
+    if isinstance(error, UnsafeRole | CannotMigrate | EmbeddedPostgresError | NotStarted):
         return str(error)
     return _of_the_database(error)
 

@@ -22,7 +22,7 @@ from kernel.settings import Settings
 from models import database
 from server import operating
 from server.database import Place
-from server.demo import credentials
+from server.demo import credentials, programs
 from server.demo.acting import Owner
 from server.demo.clearing import clear
 from server.demo.credentials import Credentials
@@ -164,12 +164,14 @@ async def _demo_json(store: Store, people: Mapping[str, Credentials]) -> dict[st
         **named,
         **barred,
         "shared_cpf": shared,
+        **await programs.renew(Owner(store, people["admin"].user)),
         "gateway": {"secret_key": await secret_of(store)},
     }
 
 
 async def _other_json(store: Store, people: Mapping[str, Credentials]) -> dict[str, Any]:
-    return {**_address(OTHER), "admin": people["admin"].as_json()}
+    admin = people["admin"]
+    return {**_address(OTHER), "admin": admin.as_json(), **await programs.renew(Owner(store, admin.user))}
 
 
 def _sign_in_only(who: Credentials) -> dict[str, str]:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 import orjson
 from aiohttp import web
 
+from auth.secrets import keyed_hash
 from domain import idempotency
 from kernel.errors import MalformedRequest, Refusal
 from kernel.scope import Scope
@@ -70,10 +71,14 @@ async def _settle(scope: Scope, claim: idempotency.Claim, response: web.StreamRe
 
 
 async def _fingerprint(request: web.Request) -> bytes:
-    """Name what is asked: method, path and body; two ways to write one JSON value are the same."""
+    """Name what is asked: method, path and body; two ways to write one JSON value are the same.
+
+    Keyed, for a body may hold a password, and the fingerprint is kept for a day.
+    """
     raw = await read_raw(request)
     try:
         raw = orjson.dumps(orjson.loads(raw), option=orjson.OPT_SORT_KEYS)
     except orjson.JSONDecodeError:
         pass
-    return hashlib.sha256(b"\n".join([request.method.encode(), request.path.encode(), raw])).digest()
+    asked = hashlib.sha256(b"\n".join([request.method.encode(), request.path.encode(), raw]))
+    return bytes.fromhex(keyed_hash("idempotency", asked.hexdigest()))

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -117,3 +118,20 @@ def test_a_rule_is_described_in_one_line():
         == "administrators (user tokens only). Their own."
     )
     assert Access(admin=False).describe() == "the system only"
+
+
+def test_a_module_that_is_off_is_asked_last_and_binds_all_but_the_system():
+    rule = Access(privileges=("view_payments",), module="payment_gateway")
+    off = replace(STORE, settings={"payment_gateway": False})
+    treasurer = actor(ActorKind.ADMIN, privileges=["view_payments"])
+    rule.check(asked_by(treasurer))
+    with pytest.raises(Forbidden) as refusal:
+        rule.check(replace(asked_by(treasurer), store=off))
+    assert (refusal.value.message, refusal.value.details) == (
+        "module_disabled",
+        {"module": "payment_gateway"},
+    )
+    with pytest.raises(InsufficientPrivileges):
+        rule.check(replace(asked_by(actor(ActorKind.ADMIN)), store=off))
+    rule.check(replace(asked_by(SYSTEM), store=off))
+    assert "while the module `payment_gateway` is on" in rule.describe()

@@ -43,22 +43,23 @@ async def test_an_administrator_makes_a_key_and_sees_it_once(admin):
     )
     assert answer.status == 201
     assert answer.headers["Cache-Control"] == "no-store"
-    key = answer.body.pop("key")
+    made = answer.body
+    key = made.pop("key")
     assert key.startswith("sfk_")
     assert has_valid_checksum(key)
-    assert answer.body == {
-        "id": answer.body["id"],
+    assert made == {
+        "id": made["id"],
         "name": "Site",
         "hint": key[-4:],
         "scopes": ["storefront:read", "storefront:cart"],
         "rate_limit": 50,
         "server_side": True,
-        "created_at": answer.body["created_at"],
+        "created_at": made["created_at"],
         "last_used_at": None,
     }
     listed = await admin.get(KEYS)
-    assert listed.body == {"storefront_keys": [answer.body], "total": 1, "page": 1, "per_page": 20}
-    assert (await admin.get(f"{KEYS}/{answer.body['id']}")).body == answer.body
+    assert listed.body == {"storefront_keys": [made], "total": 1, "page": 1, "per_page": 20}
+    assert (await admin.get(f"{KEYS}/{answer.body['id']}")).body == made
     assert key not in str(await kit.rows(admin.store, "select * from storefront_keys"))
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from auth.secrets import keyed_hash
 from domain import idempotency
 from domain.jobs import forget_spent
 from kernel.errors import Conflict
@@ -85,7 +87,8 @@ async def test_a_key_out_of_its_form_is_400(key: str, shop: Shop) -> None:
 
 
 def fingerprint(path: str, body: bytes) -> bytes:
-    return hashlib.sha256(b"\n".join([b"POST", path.encode(), body])).digest()
+    asked = hashlib.sha256(b"\n".join([b"POST", path.encode(), body]))
+    return bytes.fromhex(keyed_hash("idempotency", asked.hexdigest()))
 
 
 async def _running(shop: Shop, key: str, seconds: int) -> None:
@@ -209,3 +212,28 @@ async def test_keys_are_forgotten_after_a_day(shop: Shop) -> None:
     )
     await forget_spent(shop.scope())
     assert [row["key"] for row in await shop.rows("SELECT key FROM idempotency_claims")] == ["new"]
+
+
+async def test_what_answers_a_secret_takes_no_key(shop: Shop) -> None:
+    begin = "two_factor_begin { secret }"
+    for document in (
+        f"mutation {{ {begin} }}",
+        f"mutation {{ ... on Mutation {{ {begin} }} }}",
+        f"mutation {{ ...hidden }} fragment hidden on Mutation {{ {begin} }}",
+        "mutation { api_key_create { key } }",
+    ):
+        answers = [await send(shop, GRAPHQL, "k", {"query": document}) for _ in range(2)]
+        assert answers[0].body["data"] != answers[1].body["data"]
+        assert not any("Idempotent-Replayed" in answer.headers for answer in answers)
+    assert await shop.value("SELECT count(*) FROM idempotency_claims") == 0
+
+
+async def test_a_kept_fingerprint_serves_nobody_who_guesses_passwords(shop: Shop) -> None:
+    path = "/api/v1/auth/register"
+    given = {"email": f"{uuid4().hex}@example.com", "name": "Ana", "password": "correct horse battery"}
+    first, again = [await send(shop, path, "k", given, auth=None) for _ in range(2)]
+    assert (first.status, again.raw, again.headers["Idempotent-Replayed"]) == (201, first.raw, "true")
+    kept = await shop.value("SELECT fingerprint FROM idempotency_claims")
+    raw = json.dumps(given, sort_keys=True, separators=(",", ":")).encode()
+    assert bytes(kept) == fingerprint(path, raw)
+    assert bytes(kept) != hashlib.sha256(b"\n".join([b"POST", path.encode(), raw])).digest()

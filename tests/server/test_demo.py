@@ -13,7 +13,9 @@ import pyotp
 import pytest
 
 from auth.api_keys import verify_api_key
+from auth.apps import verify_client
 from auth.configuration import configure
+from auth.oauth import renew
 from auth.schemes import authenticate
 from auth.sessions import login, refresh, verify_two_factor
 from auth.tenancy import StoreDirectory
@@ -21,7 +23,7 @@ from domain import stores as store_business
 from kernel.clock import now
 from kernel.errors import AccountBarred, Conflict, Refusal, RuleViolation, TenantClosed, Unauthenticated
 from kernel.ids import uuid7
-from kernel.scope import ANONYMOUS, Scope, entered
+from kernel.scope import ANONYMOUS, Actor, Scope, entered
 from kernel.settings import Settings
 from models import database as db
 from rest_facade.routing import Needs
@@ -81,7 +83,7 @@ def test_the_json_has_the_keys_of_the_decisions(made):
     shown = made.json
     assert set(shown) == {
         "base_url", "tenant_id", "host", "admin", "staff", "vendor", "customer", "two_factor", "unverified", "disabled", "pending",
-        "shared_cpf", "gateway", "other_store", "suspended_store", "maintenance_store", "platform_user",
+        "shared_cpf", "storefront_key", "app", "gateway", "other_store", "suspended_store", "maintenance_store", "platform_user",
     }  # fmt: skip
     account = {"user_id", "email", "password"}
     assert set(shown["admin"]) == {*account, "api_key", "access_token", "refresh_token", "expires_at"}
@@ -93,7 +95,9 @@ def test_the_json_has_the_keys_of_the_decisions(made):
         assert set(shown[barred]) == {"email", "password"}
     assert set(shown["shared_cpf"]) == {"identifier", "password", "emails"}
     assert set(shown["gateway"]) == {"secret_key"}
-    assert set(shown["other_store"]) == {"tenant_id", "host", "admin"}
+    app = {"client_id", "client_secret", "redirect_uri", "scopes", "access_token", "refresh_token"}
+    assert set(shown["app"]) == set(shown["other_store"]["app"]) == app
+    assert set(shown["other_store"]) == {"tenant_id", "host", "admin", "storefront_key", "app"}
     assert set(shown["other_store"]["admin"]) == set(shown["admin"])
     for closed in ("suspended_store", "maintenance_store"):
         assert set(shown[closed]) == {"tenant_id", "host"}
@@ -256,6 +260,48 @@ async def test_tokens_keys_and_privileges_are_as_printed(made):
     assert secret == shown["gateway"]["secret_key"]
 
 
+async def test_programs_get_in_with_what_is_printed(made):
+    for shown in (made.json, made.json["other_store"]):
+        at = await visitor(shown["tenant_id"])
+        key = await _asked(at, {"X-API-Key": shown["storefront_key"]})
+        assert key.scopes == {"storefront:read", "storefront:cart", "storefront:checkout"}
+        app = await _asked(at, {"Authorization": f"Bearer {shown['app']['access_token']}"})
+        assert len(app.scopes) == 14
+        assert shown["app"]["scopes"] == sorted(name for name in app.scopes if name.startswith("write_"))
+        with entered(at):
+            client = await verify_client(shown["app"]["client_id"], shown["app"]["client_secret"])
+            assert client is not None
+            assert client.redirect_uris == [shown["app"]["redirect_uri"]]
+            tokens = await renew(at, shown["app"]["refresh_token"])
+            assert tokens.scopes == shown["app"]["scopes"]
+
+
+async def test_made_again_it_ends_what_programs_were_given(made):
+    first = made.json
+    await make_again(made)
+    at = await visitor(first["tenant_id"])
+    assert made.json["app"]["client_id"] == first["app"]["client_id"]
+    with pytest.raises(Unauthenticated, match="invalid_api_key"):
+        await _asked(at, {"X-API-Key": first["storefront_key"]})
+    with pytest.raises(Unauthenticated, match="token revoked: app removed"):
+        await _asked(at, {"Authorization": f"Bearer {first['app']['access_token']}"})
+    with entered(at):
+        assert await verify_client(first["app"]["client_id"], first["app"]["client_secret"]) is None
+    await test_programs_get_in_with_what_is_printed(made)
+
+
+async def _asked(at: Scope, headers: dict[str, str]) -> Actor:
+    return await authenticate(
+        at.store,
+        Needs.GRAPHQL,
+        headers,
+        now=at.now,
+        client_ip=at.client_ip,
+        request_id=at.request_id,
+        family="graphql",
+    )
+
+
 async def test_the_stores_answer_at_their_addresses_in_their_state(made):
     directory = StoreDirectory({"localhost"})
     for key, host in (("tenant_id", made.json["host"]), ("other", made.json["other_store"]["host"])):
@@ -275,14 +321,18 @@ async def test_the_stores_answer_at_their_addresses_in_their_state(made):
 def ids(shown: Any) -> Any:
     """What must not change from one time to the next."""
     if isinstance(shown, dict):
-        changing = {"password", "api_key", "access_token", "refresh_token", "expires_at", "totp_secret"}
+        changing = {
+            "password", "api_key", "access_token", "refresh_token", "expires_at", "totp_secret", "storefront_key", "client_secret",
+        }  # fmt: skip
         return {key: ids(each) for key, each in shown.items() if key not in changing}
     return shown
 
 
 def secrets(shown: Any) -> list[str]:
     if isinstance(shown, dict):
-        names = ("password", "api_key", "access_token", "refresh_token", "totp_secret")
+        names = (
+            "password", "api_key", "access_token", "refresh_token", "totp_secret", "storefront_key", "client_secret",
+        )  # fmt: skip
         own = [shown[key] for key in names if key in shown]
         return own + [secret for each in shown.values() for secret in secrets(each)]
     return []

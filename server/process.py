@@ -1,0 +1,111 @@
+"""Serve in one process: the application with the pools it rests on, on sockets that somebody opened."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+
+from aiohttp import web
+
+import auth
+from auth import memory
+from auth.schemes import authenticate
+from auth.tenancy import StoreDirectory
+from kernel import logging
+from kernel.settings import Settings
+from server.app import HEALTH, create_app
+from server.connections import Runner
+from server.database import Place, connected, readiness
+from server.graphql_view import open_introspection
+
+# Platforms kill after 30 s; what is still under way then has had its chance.
+FINISH_SECONDS = 20.0
+
+OnReady = Callable[[list[str]], None]
+# What runs for as long as it is served, in one process only, begun before the first request is taken.
+Beside = Callable[[Settings, Place], AbstractAsyncContextManager[object]]
+
+
+def nothing_beside(settings: Settings, place: Place) -> AbstractAsyncContextManager[object]:
+    """Run nothing beside the server."""
+    return nullcontext()
+
+
+@asynccontextmanager
+async def joined(settings: Settings, place: Place) -> AsyncIterator[None]:
+    """Open what any process needs that works on stores: pools and the key of credentials."""
+    assert settings.secret_key is not None
+    async with connected(settings, place):
+        auth.configure(settings.secret_key.encode())
+        yield
+
+
+async def application(settings: Settings, place: Place) -> web.Application:
+    """Make the application of a process that is joined to the database."""
+    directory = StoreDirectory(settings.shared_hosts, settings.default_store)
+    await directory.listen()
+    await memory.listen()
+    return create_app(
+        settings,
+        directory=directory,
+        authenticate=open_introspection(authenticate) if settings.is_private_development else authenticate,
+        checks=readiness(place),
+    )
+
+
+async def serve_on(
+    app: web.Application,
+    sockets: list[socket.socket],
+    stop: asyncio.Event,
+    ready: Callable[[], AbstractAsyncContextManager[object]],
+) -> None:
+    """Take requests until told to stop, and finish those under way; `ready` is entered once they are taken."""
+    runner = Runner(app, handle_signals=False, shutdown_timeout=FINISH_SECONDS)
+    await runner.setup()
+    try:
+        for each in sockets:
+            await web.SockSite(runner, each).start()
+        async with ready():
+            await stop.wait()
+        app[HEALTH].stopping = True
+    finally:
+        await runner.cleanup()
+
+
+class signals:  # noqa: N801  # it reads as the function it is used as
+    """Set the event on SIGTERM and SIGINT; a second signal ends the program as it would without us."""
+
+    def __init__(self, stop: asyncio.Event) -> None:
+        self._stop = stop
+
+    def __enter__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._loop.add_signal_handler(number, self._on_signal)
+
+    def __exit__(self, *_: object) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._loop.remove_signal_handler(number)
+
+    def _on_signal(self) -> None:
+        self.__exit__()
+        self._stop.set()
+
+
+def announce(settings: Settings, addresses: list[str]) -> None:
+    """Say what is served where, and what a default leaves out (decisions sections 2, 9 and 10)."""
+    logging.event("serving", env=settings.env, addresses=addresses, processes=settings.processes)
+    if settings.is_private_development:
+        logging.event("development: only this machine can call; set VITRINE_BIND to be reached from others")
+    elif not settings.is_production:
+        logging.event(
+            "development, reachable by others: private event targets, open introspection and the mail page are off",
+            level="warning",
+        )
+    # Until the Redis implementation of `server.limits.Counters` is there, each process counts whatever REDIS_URL says.
+    logging.event("request limits are counted per process")
+    if settings.is_production and settings.smtp_url is None:
+        logging.event("SMTP_URL is not set: mails stay queued", level="warning")

@@ -1,0 +1,171 @@
+"""The consent page: what it shows, where it sends people, and what no browser may do with it."""
+
+import json
+import re
+
+import pytest
+
+from rest_facade.current.consent import CONTENT_SECURITY_POLICY
+from tests.current.oauth import REDIRECT, App, challenge, query_of, register
+from tests.shop import Answer
+
+ADDRESS = "/api/v1/oauth/authorize"
+
+
+@pytest.fixture
+async def app(admin) -> App:
+    return await register(admin, name='Etiquetas <b>&"</script> {{config}} {{detail}}')
+
+
+async def opened(visitor, **query) -> Answer:
+    """Open the page as a browser does, following nothing."""
+    response = await visitor.client.get(
+        ADDRESS,
+        params={name: value for name, value in query.items() if value is not None},
+        headers={"X-Tenant-ID": str(visitor.store.public_id), "X-Forwarded-For": visitor.address},
+        allow_redirects=False,
+    )
+    assert response.status != 500
+    return Answer(response.status, response.headers, await response.read())
+
+
+def config_of(answer: Answer) -> dict:
+    found = re.search(rb'<script type="application/json" id="config">(.*?)</script>', answer.raw, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+async def test_the_page_holds_what_is_asked_and_where_it_leads(visitor, app):
+    answer = await opened(
+        visitor,
+        response_type="code",
+        client_id=app.client_id,
+        redirect_uri=REDIRECT,
+        scope="read_orders read_products",
+        state="a&b</script>",
+        code_challenge=challenge(),
+        code_challenge_method="S256",
+    )
+    assert answer.status == 200
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    config = config_of(answer)
+    assert config["name"] == 'Etiquetas <b>&"</script> {{config}} {{detail}}'
+    assert config["store"] == "Test store"
+    assert config["tenant"] == str(visitor.store.public_id)
+    assert config["scopes"] == [
+        {"name": "read_orders", "privilege": "view_orders"},
+        {"name": "read_products", "privilege": "view_products"},
+    ]
+    assert (config["client_id"], config["redirect_uri"]) == (app.client_id, REDIRECT)
+    assert (config["state"], config["code_challenge"]) == ("a&b</script>", challenge())
+    assert query_of(config["deny_to"]) == {"error": ["access_denied"], "state": ["a&b</script>"]}
+    assert b"<b>" not in answer.raw
+    assert b"{{" not in answer.raw.replace(b"{{config}} {{detail}}", b"")
+    assert app.client_secret.encode() not in answer.raw
+
+
+async def test_without_a_word_all_scopes_and_the_only_address_are_meant(visitor, app):
+    config = config_of(await opened(visitor, client_id=app.client_id))
+    assert [scope["name"] for scope in config["scopes"]] == ["read_orders", "write_products"]
+    assert config["redirect_uri"] == REDIRECT
+    assert config["state"] is None
+
+
+async def test_the_page_may_not_be_framed_kept_or_load_from_elsewhere(visitor, app):
+    for query in ({"client_id": app.client_id}, {"client_id": "unknown"}):
+        answer = await opened(visitor, **query)
+        assert answer.headers["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
+        assert "frame-ancestors 'none'" in CONTENT_SECURITY_POLICY
+        assert "unsafe" not in CONTENT_SECURITY_POLICY
+        assert answer.headers["X-Frame-Options"] == "DENY"
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert "Set-Cookie" not in answer.headers
+        text = answer.raw.decode()
+        assert re.findall(r"(?:src|href)=\"(?!/assets/consent/|data:,)", text) == []
+        assert re.findall(r"<script(?! type=\"application/json\"| src=)", text) == []
+        assert " style=" not in text
+        assert " onclick=" not in text
+
+
+async def test_its_files_are_served_by_us_and_kept(visitor, app):
+    text = (await opened(visitor, client_id=app.client_id)).raw.decode()
+    files = re.findall(r"\"(/assets/consent/[^\"]+)\"", text)
+    assert len(files) == 2
+    for file in files:
+        response = await visitor.client.get(file)
+        assert response.status == 200
+        assert "immutable" in response.headers["Cache-Control"]
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+        kind = "text/css" if file.endswith(".css") else "text/javascript"
+        assert response.headers["Content-Type"] == f"{kind}; charset=utf-8"
+    folder = files[0].rpartition("/")[0]
+    for missing in (f"{folder}/page.html", f"{folder}/..%2fconsent.py", "/assets/consent/0/consent.js"):
+        assert (await visitor.client.get(missing)).status == 404
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"client_id": None},
+        {"client_id": ""},
+        {"client_id": "vci_unknown"},
+        {"client_id": "é" * 500},
+        {"redirect_uri": "https://evil.example/"},
+        {"redirect_uri": REDIRECT + "/"},
+        {"redirect_uri": REDIRECT + "?x=1"},
+        {"redirect_uri": "javascript:alert(1)"},
+        {"redirect_uri": "https://evil.example/", "response_type": "token"},
+        {"redirect_uri": "https://evil.example/", "scope": "unknown"},
+    ],
+)
+async def test_nobody_is_sent_to_an_address_that_is_not_the_apps(visitor, app, query):
+    answer = await opened(visitor, **{"client_id": app.client_id, "response_type": "code"} | query)
+    assert answer.status == 400
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "Location" not in answer.headers
+    assert b"evil.example" not in answer.raw
+    assert b"<script" not in answer.raw
+
+
+@pytest.mark.parametrize(
+    "query,error",
+    [
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"scope": "unknown"}, "invalid_scope"),
+        ({"scope": "read_users"}, "invalid_scope"),
+        ({"scope": "write_orders"}, "invalid_scope"),
+        ({"code_challenge": challenge()}, "invalid_request"),
+        ({"code_challenge": challenge(), "code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge": "short", "code_challenge_method": "S256"}, "invalid_request"),
+        ({"code_challenge_method": "S256"}, "invalid_request"),
+    ],
+)
+async def test_a_wrong_request_goes_back_to_the_app(visitor, app, query, error):
+    answer = await opened(visitor, client_id=app.client_id, redirect_uri=REDIRECT, state="s 1", **query)
+    assert (answer.status, answer.raw) == (302, b"")
+    assert answer.headers["Location"] == f"{REDIRECT}?error={error}&state=s%201"
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+async def test_a_state_past_all_bounds_is_not_carried(visitor, app):
+    answer = await opened(visitor, client_id=app.client_id, state="x" * 2_001)
+    assert answer.headers["Location"] == f"{REDIRECT}?error=invalid_request"
+
+
+async def test_a_parameter_given_twice_is_refused_where_it_stands(visitor, app):
+    response = await visitor.client.get(
+        f"{ADDRESS}?client_id={app.client_id}&client_id={app.client_id}",
+        headers={"X-Tenant-ID": str(visitor.store.public_id)},
+        allow_redirects=False,
+    )
+    assert response.status == 400
+    assert "client_id is given 2 times" in await response.text()
+
+
+async def test_the_page_belongs_to_a_store(visitor, app):
+    answer = await visitor.ask("GET", ADDRESS, headers={"X-Tenant-ID": None, "Host": "localhost"})
+    assert (answer.status, answer.body) == (404, {"error": "tenant not found"})
+    answer = await visitor.ask("POST", ADDRESS)
+    assert (answer.status, answer.raw, answer.headers["Allow"]) == (405, b"", "GET, HEAD")

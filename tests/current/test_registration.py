@@ -1,0 +1,528 @@
+"""Registration, e-mail confirmation and forgotten passwords over HTTP (decisions section 3, More)."""
+
+import asyncio
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from domain.mails import outbox
+from domain.mails.outbox import KeptMail
+from kernel.ids import uuid7
+from kernel.scope import Store, entered
+from models import database
+from tests.current import kit
+from tests.current.kit import Caller, is_token_pair
+from tests.current.test_two_factor import app_of, challenge
+from tests.shop import PASSWORD
+
+REGISTER = "/api/v1/auth/register"
+VERIFY = "/api/v1/auth/email/verify"
+RESEND = "/api/v1/auth/email/resend"
+FORGOT = "/api/v1/auth/password/forgot"
+RESET = "/api/v1/auth/password/reset"
+LOGIN = "/api/v1/auth/login"
+
+NEW = "a brand new password"
+EXPIRED = (401, {"error": "invalid or expired token"})
+
+
+async def mails(store: Store, kind: str | None = None) -> list[KeptMail]:
+    """The mails of the store, the newest first."""
+    scope = kit.system(store)
+    with entered(scope):
+        return [mail for mail in await outbox.latest(scope) if kind in (None, mail.kind)]
+
+
+async def token_in(store: Store, kind: str) -> str:
+    mail = (await mails(store, kind))[0]
+    found = re.search(r"^    ([A-Za-z0-9_-]{43})$", mail.body, re.MULTILINE)
+    assert found is not None, mail.body
+    return found[1]
+
+
+def newcomer(**given) -> dict:
+    return {"email": f"{uuid7().hex}@example.com", "password": PASSWORD, "name": "Ana Souza"} | given
+
+
+async def sign_in(visitor: Caller, email: str, password: str = PASSWORD):
+    return await visitor.from_elsewhere().post(LOGIN, {"email": email, "password": password})
+
+
+# --- Registration ------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_shopper_registers_confirms_and_signs_in(visitor: Caller) -> None:
+    body = newcomer(cpf="529.982.247-25", phone="(11) 98765-4321")
+    answer = await visitor.post(REGISTER, body)
+    assert (answer.status, set(answer.body)) == (201, {"message"})
+    barred = await sign_in(visitor, body["email"])
+    assert (barred.status, barred.body["error"]) == (403, "email_not_verified")
+    token = await token_in(visitor.store, "email_verification")
+    verified = await visitor.post(VERIFY, {"token": token})
+    assert (verified.status, verified.body) == (200, {"message": "email verified"})
+    assert is_token_pair((await sign_in(visitor, body["email"])).body)
+    again = await visitor.post(VERIFY, {"token": token})
+    assert (again.status, again.body) == EXPIRED
+    (user,) = await kit.rows(visitor.store, "select * from users")
+    assert (user["user_type"], user["status"], user["name"]) == ("C", "A", "Ana Souza")
+    assert (user["cpf"], user["phone"]) == ("52998224725", "11987654321")
+
+
+async def test_a_registration_fires_user_registered(visitor: Caller) -> None:
+    body = newcomer()
+    await visitor.post(REGISTER, body)
+    (event,) = await kit.rows(visitor.store, "select name, data::text as data from outbox_events")
+    assert event["name"] == "user.registered"
+    assert body["email"] in event["data"]
+
+
+async def test_nobody_makes_anything_but_a_customer(visitor: Caller) -> None:
+    body = newcomer(
+        user_type="A", role="admin", status="A", privileges=["manage_users"], vendor_id=1, points=5
+    )
+    assert (await visitor.post(REGISTER, body)).status == 201
+    (user,) = await kit.rows(visitor.store, "select * from users")
+    assert (user["user_type"], user["privileges"], user["vendor_id"], user["points"]) == ("C", [], None, 0)
+    assert user["email_verified_at"] is None
+
+
+async def test_a_taken_email_is_answered_alike_and_its_owner_told(visitor: Caller) -> None:
+    owner = await kit.add_user(visitor.store)
+    fresh = await visitor.post(REGISTER, newcomer())
+    taken = await visitor.post(REGISTER, newcomer(email=f" {owner.email.upper()} ", password=NEW))
+    assert (taken.status, taken.body) == (fresh.status, fresh.body)
+    told = await mails(visitor.store, "registration_taken")
+    assert [mail.recipient for mail in told] == [owner.email]
+    assert "já tem uma conta" in told[0].subject
+    assert len(await kit.rows(visitor.store, "select id from users")) == 2
+    assert (await sign_in(visitor, owner.email, NEW)).status == 401
+    assert (await sign_in(visitor, owner.email)).status == 200
+    events = await kit.rows(visitor.store, "select name from outbox_events")
+    assert len(events) == 1  # of the one who is new
+
+
+async def test_the_owner_of_a_taken_email_gets_three_mails_an_hour(visitor: Caller) -> None:
+    owner = await kit.add_user(visitor.store)
+    for _ in range(5):
+        assert (await visitor.post(REGISTER, newcomer(email=owner.email))).status == 201
+    assert len(await mails(visitor.store)) == 3
+
+
+async def test_a_new_and_a_taken_email_cost_the_same_work(visitor: Caller) -> None:
+    from dataclasses import replace
+
+    from domain.people import registration
+
+    owner = await kit.add_user(visitor.store)
+    counts = []
+    for email in (owner.email, f"{uuid7().hex}@example.com"):
+        scope = replace(kit.system(visitor.store), actor=kit.ANONYMOUS, client_ip="10.0.0.1")
+        with entered(scope), database.counting() as counted:
+            await registration.register(scope, newcomer(email=email))
+        counts.append(counted.count)
+    assert counts[0] == counts[1]
+
+
+async def test_of_registrations_at_once_with_one_email_one_makes_a_user(visitor: Caller) -> None:
+    body = newcomer()
+    answers = await asyncio.gather(*(visitor.post(REGISTER, body) for _ in range(6)))
+    assert {(answer.status, answer.raw) for answer in answers} == {(201, answers[0].raw)}
+    assert len(await kit.rows(visitor.store, "select id from users")) == 1
+    assert len(await mails(visitor.store, "email_verification")) == 1
+
+
+@pytest.mark.parametrize(
+    "change, fields",
+    [
+        ({"email": None}, {"email": "required"}),
+        ({"email": "  "}, {"email": "required"}),
+        ({"email": "ana"}, {"email": "email_invalid"}),
+        ({"email": "ana@example.com\r\nBcc: x@example.com"}, {"email": "email_invalid"}),
+        ({"email": "x" * 400 + "@example.com"}, {"email": "email_invalid"}),
+        ({"password": None}, {"password": "required"}),
+        ({"password": "1234567"}, {"password": "password_invalid"}),
+        ({"password": "x" * 129}, {"password": "password_invalid"}),
+        ({"name": None}, {"name": "name_required"}),
+        ({"name": " "}, {"name": "name_required"}),
+        ({"name": "x" * 300}, {"name": "name_invalid"}),
+        ({"cpf": "11111111111"}, {"cpf": "cpf_invalid"}),
+        ({"cnpj": "1"}, {"cnpj": "cnpj_invalid"}),
+        ({"phone": "none"}, {"phone": "phone_invalid"}),
+        (
+            {"email": "x", "password": "x", "name": ""},
+            {"email": "email_invalid", "password": "password_invalid", "name": "name_required"},
+        ),
+    ],
+)
+async def test_wrong_fields_are_named(visitor: Caller, change: dict, fields: dict) -> None:
+    answer = await visitor.post(REGISTER, newcomer(**change))
+    assert (answer.status, answer.body) == (400, {"error": "validation_failed", "fields": fields})
+    assert await mails(visitor.store) == []
+
+
+async def test_an_empty_registration_names_all_that_is_needed(visitor: Caller) -> None:
+    answer = await visitor.post(REGISTER, {})
+    assert answer.body["fields"] == {"email": "required", "password": "required", "name": "name_required"}
+
+
+@pytest.mark.parametrize("path", [REGISTER, VERIFY, RESEND, FORGOT, RESET])
+@pytest.mark.parametrize(
+    "data", [b"{", b"[]", b"5", b'{"email": "\\u0000"}', b"\xff", b'{"email": "\\ud800"}']
+)
+async def test_what_is_no_object_is_refused(visitor: Caller, path: str, data: bytes) -> None:
+    answer = await visitor.post(path, data=data, headers={"Content-Type": "application/json"})
+    assert (answer.status, answer.body["error"]) == (400, "invalid request body")
+
+
+@pytest.mark.parametrize(
+    "path, field",
+    [(REGISTER, "email"), (REGISTER, "cpf"), (VERIFY, "token"), (RESEND, "email"), (FORGOT, "email")],
+)
+@pytest.mark.parametrize("wrong", [5, 1.5, True, [], {}])
+async def test_a_field_of_another_type_is_refused(visitor: Caller, path: str, field: str, wrong) -> None:
+    answer = await visitor.post(path, {field: wrong})
+    assert (answer.status, answer.body) == (
+        400,
+        {"error": "invalid request body", "detail": f"{field} is no text"},
+    )
+
+
+async def test_a_store_may_ask_for_approval(new_shop) -> None:
+    shop = await new_shop(customers_need_approval=True)
+    visitor = Caller(shop.client, shop.store, address=shop.address)
+    body = newcomer()
+    await visitor.post(REGISTER, body)
+    await visitor.post(VERIFY, {"token": await token_in(shop.store, "email_verification")})
+    barred = await sign_in(visitor, body["email"])
+    assert (barred.status, barred.body["error"]) == (403, "account_pending_approval")
+    number = await kit.value(shop.store, "select public_id from users where email = $1", body["email"])
+    document = "mutation ($id: ID!) { user_update(id: $id, input: {status: A}) { status } }"
+    owner = visitor.with_token(await shop.token(shop.owner))
+    approve = {"query": document, "variables": {"id": str(number)}}
+    answer = await owner.post("/graphql", approve)
+    assert answer.body["data"]["user_update"]["status"] == "A", answer.body
+    await owner.post("/graphql", approve)
+    told = await mails(shop.store, "account_approved")
+    assert [mail.recipient for mail in told] == [body["email"]]
+    assert (await sign_in(visitor, body["email"])).status == 200
+
+
+async def test_mails_link_to_the_page_that_the_store_names(new_shop) -> None:
+    shop = await new_shop(account_url="https://loja.example.com/conta")
+    await Caller(shop.client, shop.store, address=shop.address).post(REGISTER, newcomer())
+    (mail,) = await mails(shop.store)
+    assert re.search(r"https://loja\.example\.com/conta#email_verification=[A-Za-z0-9_-]{43}\n", mail.body)
+
+
+# --- Confirmation of the e-mail ----------------------------------------------------------------------------------------------
+
+
+async def test_a_confirmation_can_be_sent_again(visitor: Caller) -> None:
+    user = await kit.add_user(visitor.store, email_verified_at=None)
+    answer = await visitor.post(RESEND, {"email": user.email})
+    assert (answer.status, set(answer.body)) == (200, {"message"})
+    await visitor.post(VERIFY, {"token": await token_in(visitor.store, "email_verification")})
+    assert (await sign_in(visitor, user.email)).status == 200
+
+
+async def test_it_is_sent_again_to_nobody_else_and_answered_alike(visitor: Caller) -> None:
+    verified = await kit.add_user(visitor.store)
+    disabled = await kit.add_user(visitor.store, email_verified_at=None, status="D")
+    waiting = await kit.add_user(visitor.store, email_verified_at=None)
+    answers = [
+        await visitor.post(RESEND, {"email": email})
+        for email in (verified.email, disabled.email, waiting.email, "nobody@example.com", "no e-mail")
+    ]
+    assert {(answer.status, answer.raw) for answer in answers} == {(200, answers[0].raw)}
+    assert [mail.recipient for mail in await mails(visitor.store)] == [waiting.email]
+
+
+async def test_at_most_three_confirmations_an_hour(visitor: Caller) -> None:
+    user = await kit.add_user(visitor.store, email_verified_at=None)
+    for _ in range(5):
+        assert (await visitor.post(RESEND, {"email": user.email})).status == 200
+    assert len(await mails(visitor.store)) == 3
+
+
+@pytest.mark.parametrize(
+    "path, field", [(VERIFY, "token"), (RESEND, "email"), (FORGOT, "email"), (RESET, "token")]
+)
+@pytest.mark.parametrize("body", [{}, {"email": None, "token": None}, {"email": "", "token": ""}])
+async def test_what_is_missing_is_named(visitor: Caller, path: str, field: str, body: dict) -> None:
+    answer = await visitor.post(path, body)
+    assert (answer.status, answer.body) == (400, {"error": f"{field} is required"})
+
+
+@pytest.mark.parametrize("path", [VERIFY, RESET])
+@pytest.mark.parametrize("token", ["x", "x" * 43, "x" * 100_000, "🙈", "' or 1=1"])
+async def test_an_unknown_token_is_refused(visitor: Caller, path: str, token: str) -> None:
+    answer = await visitor.post(path, {"token": token, "password": NEW})
+    assert (answer.status, answer.body) == EXPIRED
+
+
+async def test_a_confirmation_expires_after_a_day_and_with_another_email(visitor: Caller) -> None:
+    user = await kit.add_user(visitor.store, email_verified_at=None)
+    await visitor.post(RESEND, {"email": user.email})
+    token = await token_in(visitor.store, "email_verification")
+    await kit.execute(
+        visitor.store, "update users set email = 'other@example.com' where id = $1", user.number
+    )
+    answer = await visitor.post(VERIFY, {"token": token})
+    assert (answer.status, answer.body) == EXPIRED
+    await kit.execute(visitor.store, "update users set email = $2 where id = $1", user.number, user.email)
+    await kit.execute(visitor.store, "update mailed_tokens set expires_at = $1", datetime.now(UTC))
+    answer = await visitor.post(VERIFY, {"token": token})
+    assert (answer.status, answer.body) == EXPIRED
+
+
+# --- Forgotten passwords -----------------------------------------------------------------------------------------------------
+
+
+async def forgot(visitor: Caller, email: str):
+    return await visitor.from_elsewhere().post(FORGOT, {"email": email})
+
+
+async def reset(visitor: Caller, token: str, password: str = NEW):
+    return await visitor.from_elsewhere().post(RESET, {"token": token, "password": password})
+
+
+async def test_a_forgotten_password_is_set_anew(visitor: Caller) -> None:
+    user = await kit.add_user(visitor.store)
+    answer = await forgot(visitor, user.email.upper())
+    assert (answer.status, set(answer.body)) == (200, {"message"})
+    token = await token_in(visitor.store, "password_reset")
+    answer = await reset(visitor, token)
+    assert (answer.status, answer.body) == (200, {"message": "password changed"})
+    assert (await sign_in(visitor, user.email)).status == 401
+    assert (await sign_in(visitor, user.email, NEW)).status == 200
+    again = await reset(visitor, token, "yet another password")
+    assert (again.status, again.body) == EXPIRED
+    assert [mail.kind for mail in await mails(visitor.store)] == ["password_changed", "password_reset"]
+
+
+async def test_every_forgotten_password_is_answered_alike(visitor: Caller) -> None:
+    known = [
+        (await kit.add_user(visitor.store, **columns)).email
+        for columns in ({}, {"status": "D"}, {"status": "P"}, {"email_verified_at": None})
+    ]
+    answers = [
+        await forgot(visitor, email)
+        for email in (*known, "nobody@example.com", "no e-mail", "🙈", "x" * 10_000)
+    ]
+    assert {(answer.status, answer.raw) for answer in answers} == {(200, answers[0].raw)}
+    told = {mail.recipient for mail in await mails(visitor.store)}
+    assert told == {known[0], known[2], known[3]}  # who is disabled has no use for it
+
+
+async def test_every_forgotten_password_costs_the_same_work(visitor: Caller) -> None:
+    from dataclasses import replace
+
+    from domain.people import registration
+    from tests.shop import some_address
+
+    user = await kit.add_user(visitor.store)
+    disabled = await kit.add_user(visitor.store, status="D")
+    counts = []
+    for email in (user.email, "nobody@example.com", "no e-mail", disabled.email, *[user.email] * 4):
+        scope = replace(kit.system(visitor.store), actor=kit.ANONYMOUS, client_ip=some_address())
+        with entered(scope), database.counting() as counted:
+            await registration.forgot_password(scope, email)
+        counts.append(counted.count)
+    assert len(set(counts)) == 1
+    # As many rows are written, too.
+    assert await kit.value(visitor.store, "select count(*) from mails") == len(counts)
+    assert await kit.value(visitor.store, "select count(*) from mailed_tokens") == len(counts)
+    assert len(await mails(visitor.store)) == 3
+
+
+async def test_at_most_three_mails_an_hour_and_account(visitor: Caller) -> None:
+    user, other = await kit.add_user(visitor.store), await kit.add_user(visitor.store)
+    for _ in range(5):
+        assert (await forgot(visitor, user.email)).status == 200
+    await forgot(visitor, other.email)
+    assert sorted(mail.recipient for mail in await mails(visitor.store)) == sorted(
+        [user.email] * 3 + [other.email]
+    )
+    await kit.execute(
+        visitor.store, "update mails set created_at = created_at - $1::interval", timedelta(hours=1)
+    )
+    await forgot(visitor, user.email)
+    assert len(await mails(visitor.store)) == 5
+
+
+async def test_of_many_who_ask_at_once_three_get_a_mail(visitor: Caller) -> None:
+    user = await kit.add_user(visitor.store)
+    await asyncio.gather(*(forgot(visitor, user.email) for _ in range(8)))
+    assert len(await mails(visitor.store)) == 3
+
+
+async def test_a_token_is_kept_as_a_hash_and_its_mail_encrypted(visitor: Caller) -> None:
+    user = await kit.add_user(visitor.store)
+    await forgot(visitor, user.email)
+    token = await token_in(visitor.store, "password_reset")
+    assert len(token) == 43  # 256 bits
+    stored = str(await kit.rows(visitor.store, "select * from mailed_tokens"))
+    stored += str(await kit.rows(visitor.store, "select m.*, encode(m.body, 'escape') from mails m"))
+    assert token not in stored
+
+
+async def test_a_token_is_good_for_an_hour_and_one_purpose(visitor: Caller) -> None:
+    user = await kit.add_user(visitor.store)
+    await forgot(visitor, user.email)
+    token = await token_in(visitor.store, "password_reset")
+    answer = await visitor.post(VERIFY, {"token": token})
+    assert (answer.status, answer.body) == EXPIRED
+    lives = await kit.value(visitor.store, "select expires_at - created_at from mailed_tokens")
+    assert lives == timedelta(hours=1)
+    await kit.execute(visitor.store, "update mailed_tokens set expires_at = $1", datetime.now(UTC))
+    answer = await reset(visitor, token)
+    assert (answer.status, answer.body) == EXPIRED
+
+
+async def test_a_token_is_good_in_its_store_only(visitor: Caller, other_store: Store) -> None:
+    user = await kit.add_user(visitor.store)
+    await forgot(visitor, user.email)
+    answer = await reset(visitor.at(other_store), await token_in(visitor.store, "password_reset"))
+    assert (answer.status, answer.body) == EXPIRED
+
+
+async def test_of_two_resets_with_one_token_one_succeeds(visitor: Caller) -> None:
+    user = await kit.add_user(visitor.store)
+    await forgot(visitor, user.email)
+    token = await token_in(visitor.store, "password_reset")
+    answers = await asyncio.gather(*(reset(visitor, token, f"{NEW} {number}") for number in range(4)))
+    assert sorted(answer.status for answer in answers) == [200, 401, 401, 401]
+
+
+async def test_a_reset_ends_the_other_tokens(visitor: Caller) -> None:
+    user = await kit.add_user(visitor.store)
+    await forgot(visitor, user.email)
+    first = await token_in(visitor.store, "password_reset")
+    await forgot(visitor, user.email)
+    second = await token_in(visitor.store, "password_reset")
+    assert (await reset(visitor, second)).status == 200
+    assert (await reset(visitor, first)).status == 401
+
+
+@pytest.mark.parametrize("password", ["1234567", "x" * 129])
+async def test_a_bad_password_is_refused_and_the_token_kept(visitor: Caller, password: str) -> None:
+    user = await kit.add_user(visitor.store)
+    await forgot(visitor, user.email)
+    token = await token_in(visitor.store, "password_reset")
+    answer = await reset(visitor, token, password)
+    assert (answer.status, answer.body) == (
+        400,
+        {"error": "validation_failed", "fields": {"password": "password_invalid"}},
+    )
+    missing = await visitor.from_elsewhere().post(RESET, {"token": token})
+    assert (missing.status, missing.body) == (400, {"error": "password is required"})
+    assert (await reset(visitor, token)).status == 200
+
+
+async def test_a_reset_ends_all_sessions(visitor: Caller, caller) -> None:
+    person = await caller()
+    await forgot(visitor, person.user.email)
+    await reset(visitor, await token_in(visitor.store, "password_reset"))
+    answer = await person.get("/api/v1/auth/me")
+    assert (answer.status, answer.body) == (401, {"error": "token revoked: password changed"})
+    answer = await person.post("/api/v1/auth/refresh", {"refresh_token": person.refresh_token})
+    assert answer.status == 401
+
+
+async def test_a_reset_never_lifts_the_second_factor(visitor: Caller) -> None:
+    app = await app_of(visitor)
+    waiting = await challenge(visitor, app)
+    await forgot(visitor, app.user.email)
+    await reset(visitor, await token_in(visitor.store, "password_reset"))
+    answer = await sign_in(visitor, app.user.email, NEW)
+    assert set(answer.body) == {"requires_2fa", "temp_token"}
+    stale = await visitor.post("/api/v1/auth/verify-2fa", {"temp_token": waiting, "code": app.code()})
+    assert (stale.status, stale.body) == EXPIRED
+
+
+async def test_a_reset_does_not_clear_the_lock(visitor: Caller) -> None:
+    user = await kit.add_user(visitor.store)
+    for _ in range(10):
+        await sign_in(visitor, user.email, "wrong password")
+    await forgot(visitor, user.email)
+    assert (await reset(visitor, await token_in(visitor.store, "password_reset"))).status == 200
+    answer = await sign_in(visitor, user.email, NEW)
+    assert (answer.status, answer.body["error"]) == (429, "account_locked")
+
+
+async def test_who_resets_reads_the_mails_so_the_email_is_confirmed(visitor: Caller) -> None:
+    user = await kit.add_user(visitor.store, email_verified_at=None)
+    await forgot(visitor, user.email)
+    await reset(visitor, await token_in(visitor.store, "password_reset"))
+    assert (await sign_in(visitor, user.email, NEW)).status == 200
+
+
+async def test_a_changed_password_or_email_ends_what_was_mailed(visitor: Caller, admin: Caller) -> None:
+    for change in (
+        {"password": "changed by somebody"},
+        {"email": f"{uuid7().hex}@example.com"},
+        {"status": "D"},
+    ):
+        user = await kit.add_user(visitor.store)
+        await forgot(visitor, user.email)
+        token = await token_in(visitor.store, "password_reset")
+        document = "mutation ($id: ID!, $input: UserInput!) { user_update(id: $id, input: $input) { id } }"
+        changed = await admin.post(
+            "/graphql", {"query": document, "variables": {"id": user.id, "input": change}}
+        )
+        assert changed.body["data"]["user_update"], changed.body
+        answer = await reset(visitor, token)
+        assert (answer.status, answer.body) == EXPIRED, change
+
+
+@pytest.mark.parametrize(
+    "path, other, attempt, status",
+    [
+        (FORGOT, RESET, {"email": "nobody@example.com"}, 200),
+        (FORGOT, RESET, {"email": 5}, 400),
+        (RESET, FORGOT, {"token": "x", "password": NEW}, 401),
+        (RESET, LOGIN, {}, 400),
+    ],
+)
+async def test_the_sixth_in_a_minute_waits_and_each_is_counted_apart(
+    visitor: Caller, path: str, other: str, attempt: dict, status: int
+) -> None:
+    for _ in range(5):
+        assert (await visitor.post(path, attempt)).status == status
+    answer = await visitor.post(path, attempt)
+    assert (answer.status, answer.body["error"], set(answer.body)) == (
+        429,
+        "rate limit exceeded",
+        {"error", "detail"},
+    )
+    assert answer.headers["Retry-After"] == "60"
+    assert (await visitor.post(other, {})).status == 400
+
+
+# --- In GraphQL --------------------------------------------------------------------------------------------------------------
+
+
+async def test_graphql_carries_it_too(visitor: Caller, caller) -> None:
+    person = (await caller()).from_elsewhere()
+    body = newcomer()
+
+    async def do(document: str, **variables) -> str:
+        answer = await person.post("/graphql", {"query": document, "variables": variables})
+        (message,) = answer.body["data"].values()
+        return message["message"]
+
+    register = "mutation ($input: RegistrationInput!) { user_register(input: $input) { message } }"
+    assert await do(register, input=body)
+    assert await do(
+        "mutation ($email: String!) { email_resend(email: $email) { message } }", email=body["email"]
+    )
+    token = await token_in(visitor.store, "email_verification")
+    assert await do("mutation ($token: String!) { email_verify(token: $token) { message } }", token=token)
+    assert await do(
+        "mutation ($email: String!) { password_forgot(email: $email) { message } }", email=body["email"]
+    )
+    token = await token_in(visitor.store, "password_reset")
+    document = "mutation ($token: String!, $new: String!) { password_reset(token: $token, password: $new) { message } }"
+    assert await do(document, token=token, new=NEW) == "password changed"
+    assert (await sign_in(visitor, body["email"], NEW)).status == 200

@@ -1,0 +1,229 @@
+"""`POST /api/v1/auth/verify-2fa` and the enrolment in GraphQL, as clients see them (decisions section 3)."""
+
+from datetime import UTC, datetime, timedelta
+
+import pyotp
+import pytest
+
+from auth import second_factor
+from domain.people import two_factor
+from kernel.scope import entered
+from tests.current import kit
+from tests.current.kit import Caller, is_token_pair
+from tests.shop import PASSWORD, Person
+
+LOGIN = "/api/v1/auth/login"
+VERIFY = "/api/v1/auth/verify-2fa"
+
+BEGIN = "mutation { two_factor_begin { secret otpauth_uri qr_svg } }"
+CONFIRM = "mutation ($code: String!) { two_factor_confirm(code: $code) { recovery_codes } }"
+DISABLE = """
+    mutation ($password: String!, $code: String, $user: ID) {
+        two_factor_disable(password: $password, code: $code, user_id: $user) { message }
+    }
+"""
+STATE = "{ two_factor { enabled recovery_codes_left } }"
+
+
+class App:
+    """Somebody's authenticator app."""
+
+    def __init__(self, user: Person, secret: str, recovery_codes: list[str]) -> None:
+        self.user = user
+        self.recovery_codes = recovery_codes
+        self._totp = pyotp.TOTP(secret)
+
+    def code(self, steps: int = 0) -> str:
+        return self._totp.at(datetime.now(UTC) + timedelta(seconds=30 * steps))
+
+    def wrong_code(self) -> str:
+        good = {self.code(step) for step in range(-3, 4)}
+        return next(f"{number:06}" for number in range(10) if f"{number:06}" not in good)
+
+
+async def app_of(visitor: Caller, *privileges: str, **columns) -> App:
+    user = await kit.add_user(visitor.store, *privileges, **columns)
+    scope = kit.system(visitor.store)
+    with entered(scope):
+        secret = await two_factor.install(scope, user.number)
+        codes = await second_factor.replace_recovery_codes(scope, user.number)
+    return App(user, secret, codes)
+
+
+async def challenge(visitor: Caller, app: App) -> str:
+    body = {"email": app.user.email, "password": PASSWORD}
+    answer = await visitor.from_elsewhere().post(LOGIN, body)
+    assert answer.status == 200
+    assert set(answer.body) == {"requires_2fa", "temp_token"}
+    assert answer.body["requires_2fa"] is True
+    assert answer.headers["Cache-Control"] == "no-store"
+    return answer.body["temp_token"]
+
+
+async def ask(caller: Caller, document: str, **variables):
+    answer = await caller.post("/graphql", {"query": document, "variables": variables})
+    assert answer.status == 200, answer.raw
+    return answer.body
+
+
+def refusal(body) -> tuple[str, str]:
+    (error,) = body["errors"]
+    return error["extensions"]["code"], error["message"]
+
+
+# --- verify-2fa --------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_challenge_and_a_code_give_a_token_pair(visitor: Caller) -> None:
+    app = await app_of(visitor)
+    answer = await visitor.post(VERIFY, {"temp_token": await challenge(visitor, app), "code": app.code()})
+    assert answer.status == 200
+    assert is_token_pair(answer.body)
+    assert answer.headers["Cache-Control"] == "no-store"
+    me = await visitor.with_token(answer.body["access_token"]).get("/api/v1/auth/me")
+    assert me.body["id"] == app.user.id
+
+
+async def test_a_recovery_code_stands_for_the_app(visitor: Caller) -> None:
+    app = await app_of(visitor)
+    for code, status in (
+        (app.recovery_codes[0], 200),
+        (app.recovery_codes[0], 401),
+        (app.recovery_codes[1], 200),
+    ):
+        answer = await visitor.post(VERIFY, {"temp_token": await challenge(visitor, app), "code": code})
+        assert answer.status == status
+        assert status == 200 or answer.body == {"error": "invalid code"}
+
+
+@pytest.mark.parametrize(
+    "body, error",
+    [
+        ({}, "temp_token is required"),
+        ({"code": "123456"}, "temp_token is required"),
+        ({"temp_token": "", "code": "123456"}, "temp_token is required"),
+        ({"temp_token": None, "code": "123456"}, "temp_token is required"),
+        ({"temp_token": "x"}, "code is required"),
+        ({"temp_token": "x", "code": ""}, "code is required"),
+        ({"temp_token": "x", "code": None}, "code is required"),
+    ],
+)
+async def test_what_is_missing_is_named(visitor: Caller, body: dict, error: str) -> None:
+    answer = await visitor.post(VERIFY, body)
+    assert (answer.status, answer.body) == (400, {"error": error})
+
+
+async def test_the_fifth_wrong_code_ends_the_challenge(visitor: Caller) -> None:
+    app = await app_of(visitor)
+    body = {"temp_token": await challenge(visitor, app), "code": app.wrong_code()}
+    for _ in range(5):
+        answer = await visitor.post(VERIFY, body)
+        assert (answer.status, answer.body) == (401, {"error": "invalid code"})
+    for code in (app.code(), app.wrong_code()):
+        answer = await visitor.post(VERIFY, body | {"code": code})
+        assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"})
+
+
+async def test_ten_wrong_codes_lock_the_account(visitor: Caller) -> None:
+    app = await app_of(visitor)
+    for _ in range(2):
+        token = await challenge(visitor, app)
+        for _ in range(5):
+            answer = await visitor.post(VERIFY, {"temp_token": token, "code": app.wrong_code()})
+            assert answer.status == 401
+    answer = await visitor.from_elsewhere().post(LOGIN, {"email": app.user.email, "password": PASSWORD})
+    assert (answer.status, answer.body["error"], set(answer.body)) == (
+        429,
+        "account_locked",
+        {"error", "detail"},
+    )
+    assert 890 <= int(answer.headers["Retry-After"]) <= 900
+
+
+async def test_a_temporary_token_is_no_credential(visitor: Caller) -> None:
+    token = await challenge(visitor, await app_of(visitor))
+    for path in ("/api/v1/auth/me", "/api/v1/admin/orders"):
+        answer = await visitor.with_token(token).get(path)
+        assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"})
+    answer = await visitor.with_token(token).post("/graphql", {"query": "{ me { id } }"})
+    assert answer.status == 401
+    answer = await visitor.post("/api/v1/auth/refresh", {"refresh_token": token})
+    assert (answer.status, answer.body["error"]) == (401, "invalid refresh token")
+
+
+@pytest.mark.parametrize("field", ["temp_token", "code"])
+@pytest.mark.parametrize("wrong", [5, 123456, 1.5, True, [], {}, ["a"]])
+async def test_a_field_of_another_type_is_refused(visitor: Caller, field: str, wrong) -> None:
+    answer = await visitor.post(VERIFY, {"temp_token": "x", "code": "123456"} | {field: wrong})
+    assert (answer.status, answer.body) == (
+        400,
+        {"error": "invalid request body", "detail": f"{field} is no text"},
+    )
+
+
+@pytest.mark.parametrize("odd", ["x" * 100_000, "🙈", "'; drop table users", "%00", "\u202e", "\uff19" * 6])
+async def test_odd_texts_are_refused(visitor: Caller, odd: str) -> None:
+    answer = await visitor.post(VERIFY, {"temp_token": odd, "code": odd})
+    assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"})
+    token = await challenge(visitor, await app_of(visitor))
+    answer = await visitor.post(VERIFY, {"temp_token": token, "code": odd})
+    assert (answer.status, answer.body) == (401, {"error": "invalid code"})
+
+
+async def test_other_methods_are_not_allowed(visitor: Caller) -> None:
+    answer = await visitor.get(VERIFY)
+    assert (answer.status, answer.headers["Allow"]) == (405, "POST")
+
+
+# --- Enrolment ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("user_type", ["A", "C"])
+async def test_anybody_enrols_and_gives_up(visitor: Caller, caller, user_type: str) -> None:
+    person = await caller(user_type=user_type)
+    assert (await ask(person, STATE))["data"]["two_factor"] == {"enabled": False, "recovery_codes_left": 0}
+    begun = (await ask(person, BEGIN))["data"]["two_factor_begin"]
+    assert begun["otpauth_uri"].startswith("otpauth://totp/")
+    assert begun["qr_svg"].startswith("<svg")
+    code = pyotp.TOTP(begun["secret"]).now()
+    confirmed = (await ask(person, CONFIRM, code=code))["data"]["two_factor_confirm"]
+    app = App(person.user, begun["secret"], confirmed["recovery_codes"])
+    assert len(set(app.recovery_codes)) == 10
+    assert (await ask(person, STATE))["data"]["two_factor"] == {"enabled": True, "recovery_codes_left": 10}
+    answer = await visitor.post(VERIFY, {"temp_token": await challenge(visitor, app), "code": app.code(1)})
+    assert answer.status == 200
+    given_up = await ask(person, DISABLE, password=PASSWORD, code=app.recovery_codes[0])
+    assert given_up["data"]["two_factor_disable"]["message"]
+    answer = await visitor.post(LOGIN, {"email": person.user.email, "password": PASSWORD})
+    assert is_token_pair(answer.body)
+
+
+async def test_refusals_of_the_enrolment_have_codes(caller) -> None:
+    person = await caller()
+    assert refusal(await ask(person, CONFIRM, code="123456"))[0] == "CONFLICT"
+    begun = (await ask(person, BEGIN))["data"]["two_factor_begin"]
+    wrong = await ask(person, CONFIRM, code="x")
+    assert wrong["errors"][0]["extensions"]["field"] == "code"
+    assert refusal(wrong)[0] == "VALIDATION_FAILED"
+    await ask(person, CONFIRM, code=pyotp.TOTP(begun["secret"]).now())
+    assert refusal(await ask(person, BEGIN))[0] == "CONFLICT"
+    wrong = await ask(person, DISABLE, password="wrong password", code="123456")
+    assert wrong["errors"][0]["extensions"]["field"] == "password"
+
+
+async def test_an_administrator_of_users_helps_and_others_do_not(visitor: Caller, caller) -> None:
+    app = await app_of(visitor)
+    for person, code in ((await caller("view_users"), "FORBIDDEN"), (await caller(), "FORBIDDEN")):
+        assert refusal(await ask(person, DISABLE, password=PASSWORD, user=app.user.id))[0] == code
+    helper = await caller("manage_users")
+    done = await ask(helper, DISABLE, password=PASSWORD, user=app.user.id)
+    assert done["data"]["two_factor_disable"]["message"]
+
+
+async def test_the_secret_and_the_codes_are_shown_once(visitor: Caller, caller) -> None:
+    app = await app_of(visitor)
+    for name in ("secret", "used_steps", "code_hash"):
+        answer = await (await caller()).post("/graphql", {"query": f"{{ two_factor {{ {name} }} }}"})
+        assert "errors" in answer.body
+    text = str(await kit.rows(visitor.store, "select * from recovery_codes"))
+    assert not any(code in text for code in app.recovery_codes)

@@ -1,0 +1,169 @@
+"""Programs walk the public schema over HTTP: an app with its token, a storefront with its key; each gets what fields declare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from graphql import (
+    GraphQLArgument,
+    GraphQLEnumType,
+    GraphQLInputObjectType,
+    GraphQLObjectType,
+    get_named_type,
+    get_nullable_type,
+    is_input_object_type,
+    is_list_type,
+    is_non_null_type,
+    is_object_type,
+)
+
+from auth.access import Access
+from auth.app_tokens import give_tokens
+from auth.storefront_keys import create_storefront_key
+from kernel.scope import Actor, ActorKind
+from models import database
+from models.apps import AppGrant
+from models.catalog import Category
+from resolvers import root
+from schema.fields import ACCESS, declared_field
+from tests.graphql.conftest import SCOPES, add_installed_app
+from tests.shop import Shop
+
+SCHEMA = root.public_schema()
+ROOTS = [
+    (operation, name)
+    for operation, type_ in (("query", SCHEMA.query_type), ("mutation", SCHEMA.mutation_type))
+    if type_ is not None
+    for name in type_.fields
+]
+STOREFRONT = frozenset({"storefront:read", "storefront:cart", "storefront:checkout"})
+# Whose actor the rules are asked about, and the scopes of the credential that is shown.
+PROGRAMS = {
+    "app": (ActorKind.APP, SCOPES),
+    "app that may read orders": (ActorKind.APP, frozenset({"read_orders"})),
+    "key": (ActorKind.STOREFRONT, STOREFRONT),
+    "key for carts": (ActorKind.STOREFRONT, frozenset({"storefront:cart"})),
+}
+
+
+def _type(operation: str) -> GraphQLObjectType:
+    type_ = SCHEMA.query_type if operation == "query" else SCHEMA.mutation_type
+    assert type_ is not None
+    return type_
+
+
+def _access(operation: str, name: str) -> Access:
+    declared = declared_field(_type(operation).fields[name])
+    assert declared is not None
+    access: Access = declared.metadata[ACCESS]
+    return access
+
+
+def _written(type_: Any) -> str:
+    """Write a value of an input type, of no use and well formed."""
+    bare = get_nullable_type(type_)
+    if is_list_type(bare):
+        return "[]"
+    named = get_named_type(bare)
+    if is_input_object_type(named):
+        assert isinstance(named, GraphQLInputObjectType)
+        needed = {name: field.type for name, field in named.fields.items() if is_non_null_type(field.type)}
+        return "{" + ", ".join(f"{name}: {_written(of)}" for name, of in needed.items()) + "}"
+    if isinstance(named, GraphQLEnumType):
+        return next(iter(named.values))
+    return {"Int": "1", "BigInt": "1", "Float": "1", "Boolean": "true", "Json": "{}", "Time": '"2026-01-01T00:00:00Z"'}.get(
+        named.name, '"A"'
+    )  # fmt: skip
+
+
+def _document(operation: str, name: str) -> str:
+    field = _type(operation).fields[name]
+    arguments: dict[str, GraphQLArgument] = {
+        key: argument for key, argument in field.args.items() if is_non_null_type(argument.type)
+    }
+    given = ", ".join(
+        f"{key}: {_written(argument.type)}"
+        for key, argument in arguments.items()
+        if argument.default_value is None or not isinstance(argument.default_value, str | int | bool | list)
+    )
+    below = " { __typename }" if is_object_type(get_named_type(field.type)) else ""
+    return f"{operation} {{ {name}{f'({given})' if given else ''}{below} }}"
+
+
+async def _header(shop: Shop, kind: ActorKind, scopes: frozenset[str]) -> dict[str, str]:
+    scope = shop.scope()
+    async with database.transaction(scope):
+        if kind is ActorKind.STOREFRONT:
+            return {"X-API-Key": (await create_storefront_key(scope, {"scopes": list(scopes)})).key}
+        installed = await add_installed_app(scope)
+        installed.scopes = list(scopes)
+        await installed.save()
+        grant = await AppGrant.create(
+            installation_id=installed.id,
+            code_hash=b"x" * 32,
+            redirect_uri="https://app.example/",
+            scopes=list(scopes),
+            code_expires_at=scope.now,
+            exchanged_at=scope.now,
+        )
+        tokens = await give_tokens(scope, grant.id, "live", scopes, scopes)
+        return {"Authorization": f"Bearer {tokens.access_token}"}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+async def test_a_program_reaches_the_fields_that_declare_it_and_no_other(program: str, shop: Shop) -> None:
+    kind, scopes = PROGRAMS[program]
+    headers = await _header(shop, kind, scopes)
+    await shop.execute("update app_installations set rate_limit = 100000")
+    reached = shop.scope(anonymous=True)
+    as_program = type(reached)(
+        reached.store, Actor(kind, scopes=scopes), reached.request_id, reached.now, family="graphql"
+    )
+    open_fields, wrong = [], []
+    for operation, name in ROOTS:
+        is_open = _access(operation, name).allows(as_program)
+        if is_open and operation == "mutation":
+            continue  # what it does is for the tests of what it does
+        answer = await shop.post(
+            "/graphql", {"query": _document(operation, name)}, auth=None, headers=headers
+        )
+        assert answer.status == 200, (name, answer)
+        codes = {error["extensions"]["code"] for error in answer.body.get("errors", ())}
+        if is_open:
+            open_fields.append(name)
+        if (not is_open and codes != {"FORBIDDEN"}) or (is_open and "FORBIDDEN" in codes):
+            wrong.append((name, is_open, answer.body))
+    assert wrong == []
+    assert open_fields
+
+
+async def test_programs_never_administer_accounts_and_apps() -> None:
+    """The rule of decisions section 8, by name: a field that forgets `user_only` is found here."""
+    for operation, name in ROOTS:
+        if name.startswith(
+            ("two_factor_", "app_", "api_key", "session", "sign_out", "storefront_key", "installed_app")
+        ):
+            access = _access(operation, name)
+            assert access.user_only, name
+            assert access.app_scope is None, name
+            assert access.storefront is None, name
+
+
+async def test_a_key_reads_the_shop_as_a_shopper_does(shop: Shop) -> None:
+    """Through every list a key may read: no row that is switched off."""
+    hidden = {
+        (await shop.new_product(name="Rascunho", status="D")).id,
+        (await shop.add(Category, name="Oculta", status="D")).id,
+    }
+    key = await _header(shop, ActorKind.STOREFRONT, STOREFRONT)
+    query = (
+        "{ products(limit: 100) { id status } categories(limit: 100) { id status } product_page { total } }"
+    )
+    answer = await shop.post("/graphql", {"query": query}, auth=None, headers=key)
+    assert "errors" not in answer.body
+    data = answer.body["data"]
+    shown = [row for name in ("products", "categories") for row in data[name]]
+    assert {row["status"] for row in shown} == {"A"}
+    assert hidden.isdisjoint(row["id"] for row in shown)
+    assert data["product_page"]["total"] == len(data["products"]) > 0

@@ -1,0 +1,113 @@
+"""`/dev/mails`: there on a private development server, and on no other; whatever a mail holds is text."""
+
+from dataclasses import replace
+from ipaddress import ip_network
+
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+
+from auth.configuration import configure
+from auth.schemes import authenticate
+from auth.tenancy import StoreDirectory
+from domain.mails import outbox
+from domain.mails.texts import Kind
+from domain.people import registration
+from kernel.scope import entered
+from kernel.settings import Settings
+from models import database
+from server.app import create_app
+from tests.auth.kit import system
+
+PATH = "/dev/mails"
+PRIVATE = Settings(trusted_proxies=(ip_network("127.0.0.0/8"),), ip_rate=0, failed_auth_rate=0)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def secret(database):
+    configure(b"the secret of the tests, 32 bytes")
+
+
+async def get(
+    settings: Settings = PRIVATE, path: str = PATH, **headers: str
+) -> tuple[int, dict[str, str], str]:
+    app = create_app(settings, directory=StoreDirectory(settings.shared_hosts), authenticate=authenticate)
+    async with TestClient(TestServer(app)) as client:
+        response = await client.get(path, headers=headers)
+        return response.status, dict(response.headers), await response.text()
+
+
+async def write(store, name: str = "Ana") -> None:
+    scope = system(store)
+    with entered(scope):
+        given = {"email": f"a{store.id}@example.com", "password": "long enough", "name": name}
+        await registration.register(scope, given)
+
+
+async def test_the_page_shows_mails_and_their_tokens(store):
+    await write(store)
+    status, headers, page = await get(path=f"{PATH}?store={store.public_id}")
+    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert f"a{store.id}@example.com" in page
+    with entered(system(store)):
+        (mail,) = await outbox.latest(system(store))
+    assert mail.body.splitlines()[4].strip() in page
+
+
+async def test_the_page_may_load_and_do_nothing(store):
+    _, headers, page = await get()
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert "<script" not in page
+
+
+async def test_what_a_mail_holds_is_text(store):
+    await write(store, name="<script>alert('x')</script>&{style}")
+    odd = replace(system(store), store=replace(store, name="<img src=x onerror=alert(1)> {body}"))
+    async with database.transaction(system(store)):
+        to = outbox.Recipient(
+            await database.value("select id from users where tenant_id = $1", store.id), "x", "y"
+        )
+        await outbox.queue(odd, Kind.ACCOUNT_APPROVED, to)
+    _, _, page = await get(path=f"{PATH}?store={store.public_id}")
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "&lt;script&gt;" in page
+    assert "&lt;img src=x" in page
+
+
+async def test_mails_for_nobody_are_not_shown(store):
+    async with database.transaction(system(store)):
+        await outbox.queue(system(store), Kind.PASSWORD_RESET, None, "token")
+    _, _, page = await get(path=f"{PATH}?store={store.public_id}")
+    assert "<article>" not in page
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        replace(PRIVATE, env="production", secret_key="x" * 40),
+        replace(PRIVATE, bind=("0.0.0.0",)),
+        replace(PRIVATE, bind=("127.0.0.1", "192.0.2.7")),
+    ],
+    ids=["production", "reachable by others", "reachable at one address"],
+)
+async def test_there_is_no_page_elsewhere(store, settings):
+    status, headers, page = await get(settings)
+    assert status == 404
+    assert "text/html" not in headers["Content-Type"]
+    assert page == '{"error":"route not found"}'
+
+
+@pytest.mark.parametrize("host", ["evil.example.com", "localhost.evil.example.com", "192.0.2.1", "x"])
+async def test_a_foreign_name_for_this_machine_shows_nothing(store, host):
+    status, _, page = await get(Host=host)
+    assert (status, page) == (404, '{"error":"page not found"}')
+
+
+@pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1:8000", "[::1]:8000", "demo.localhost"])
+async def test_the_names_of_this_machine_do(store, host):
+    assert (await get(Host=host))[0] == 200
