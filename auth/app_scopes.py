@@ -31,24 +31,16 @@ def widen(scopes: Iterable[str]) -> frozenset[str]:
     return given | {"read_" + name.removeprefix("write_") for name in given if name.startswith("write_")}
 
 
-def condense(scopes: Iterable[str]) -> list[str]:
-    """Leave out what another scope includes, and put the rest in a steady order."""
-    given = frozenset(scopes)
-    return sorted(
-        name
-        for name in given
-        if not (name.startswith("read_") and "write_" + name.removeprefix("read_") in given)
-    )
-
-
 def within(scopes: Iterable[str], limit: Iterable[str]) -> list[str]:
-    """Give what of the scopes lies within the limit: `write_orders` within `read_orders` is `read_orders`."""
-    return condense(widen(scopes) & widen(limit))
+    """Give what of the scopes lies within the limit, in a steady order: `write_orders` within `read_orders` is `read_orders`."""
+    allowed = widen(limit)
+    kept = {name if name in allowed else "read_" + name.removeprefix("write_") for name in scopes}
+    return sorted(kept & allowed)
 
 
 def read_app_scopes(value: object) -> list[str]:
-    """Read a list of an app's scopes; raises `Malformed`."""
-    return condense(_named(value, APP_SCOPES))
+    """Read a list of an app's scopes, each once and in a steady order; raises `Malformed`."""
+    return sorted(_named(value, APP_SCOPES))
 
 
 def read_storefront_scopes(value: object) -> list[str]:
@@ -76,6 +68,6 @@ def privilege_for(app_scope: str) -> str:
 
 def check_may_give(scope: Scope, scopes: Iterable[str]) -> None:
     """Refuse to give an app what the caller may not do; raises `InsufficientPrivileges` naming the first privilege."""
-    missing = sorted(name for name in map(privilege_for, condense(scopes)) if not scope.actor.holds(name))
+    missing = sorted(name for name in map(privilege_for, scopes) if not scope.actor.holds(name))
     if missing:
         raise InsufficientPrivileges(missing[0])

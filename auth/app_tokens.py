@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from auth.app_scopes import condense, widen
+from auth.app_scopes import widen
 from auth.installations import REMOVED, holder_of
 from auth.memory import Remembered
 from kernel.errors import TokenRevoked
@@ -64,9 +64,9 @@ async def give_tokens(
     """Make an access token with these scopes, and the refresh token that renews all that was granted; joins the transaction."""
     access = checksummed_token(f"{PREFIX}{mode}_{scope.store.public_id.hex}_")
     refresh = checksummed_token("vrt_")
-    given = condense(scopes)
+    given = sorted(set(scopes))
     await _keep(scope, grant_id, "A", access, given, ACCESS_LIFETIME)
-    await _keep(scope, grant_id, "R", refresh, condense(granted), REFRESH_LIFETIME)
+    await _keep(scope, grant_id, "R", refresh, sorted(set(granted)), REFRESH_LIFETIME)
     return AppTokens(access, refresh, int(ACCESS_LIFETIME.total_seconds()), given)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from auth.app_scopes import condense, privilege_for, read_app_scopes, widen
+from auth.app_scopes import privilege_for, read_app_scopes, widen
 from auth.apps import App, find_app
 from auth.installations import MAX_STATE, is_code_challenge, registered_address
 from auth.redirects import with_parameters
@@ -87,7 +87,7 @@ def _scopes(app: App, named: str | None) -> list[str]:
     """Read scopes with spaces (or commas) between; none named are all that the app was registered with, wrong ones are none."""
     names = (named or "").replace(",", " ").split()
     if not names:
-        return condense(app.scopes)
+        return app.scopes
     try:
         given = read_app_scopes(names)
     except Malformed:

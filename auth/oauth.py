@@ -200,7 +200,7 @@ def _narrowed(granted: list[str], requested: str | None) -> list[str]:
     beyond = sorted(set(wanted) - widen(granted))
     if beyond:
         raise GrantRefused(INVALID_REQUEST, "scope holds what was not approved")
-    return wanted
+    return sorted(set(wanted))
 
 
 def _s256(code_verifier: str) -> str:

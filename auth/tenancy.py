@@ -11,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from uuid import UUID
 from weakref import WeakSet
 
@@ -33,6 +34,8 @@ SUSPENDED = "Esta loja está suspensa."
 # Names that are not in ASCII come as punycode (RFC 5890).
 _HOST = re.compile(r"(\[[0-9a-fA-F:.%]+\]|[A-Za-z0-9._-]+)(?::[0-9]{0,5})?")
 _MAX_HOST = 255
+_UUID_LENGTH = 36
+_uuid_in = lru_cache(maxsize=4_096)(parse_uuid)
 
 _BY_HOST = "select t.* from store_hosts h join tenants t on t.id = h.store_id where h.host = $1"
 _BY_ID = "select * from tenants where public_id = $1"
@@ -105,7 +108,7 @@ class StoreDirectory:
         self._absent.clear()
 
     async def _at_shared_address(self, header: str) -> Store:
-        named = parse_uuid(header)
+        named = _uuid_in(header) if len(header) == _UUID_LENGTH else None
         store = await self._find(named, _BY_ID) if named is not None else None
         if store is None and self._default is not None:
             store = await self._find(self._default, _BY_ID)
@@ -161,7 +164,12 @@ def check_open(store: Store, *, allow_maintenance: bool = False) -> None:
 
 def host_name(host: str | None) -> str | None:
     """Give the name in a `Host` header in lower case, without port and final dot (`[::1]:8000` is `[::1]`); None when malformed."""
-    found = _HOST.fullmatch(host.strip()) if host is not None and len(host) <= _MAX_HOST else None
+    return _name_in(host) if host is not None and len(host) <= _MAX_HOST else None
+
+
+@lru_cache(maxsize=4_096)
+def _name_in(host: str) -> str | None:
+    found = _HOST.fullmatch(host.strip())
     return found[1].lower().rstrip(".") or None if found else None
 
 

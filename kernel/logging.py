@@ -12,6 +12,8 @@ objects are written.
 
 from __future__ import annotations
 
+import asyncio
+import atexit
 import logging
 import os
 import sys
@@ -34,6 +36,10 @@ _LONGEST_CHAIN = 5
 _SAFE_ATTRIBUTES = ("sqlstate", "constraint_name", "table_name", "column_name")
 _COLOURS = {"warning": "\x1b[33m", "error": "\x1b[31m"}
 _PLAIN = "\x1b[0m"
+# What is written into a pipe in one go stays whole up to this many bytes (POSIX's PIPE_BUF on Linux), however many processes write.
+_WHOLE = 4_096
+# How long the line of a finished request may wait for others, in seconds.
+_MOMENT = 0.05
 
 
 def _to_stderr(line: bytes) -> None:
@@ -42,6 +48,47 @@ def _to_stderr(line: bytes) -> None:
         os.write(2, line)
     except OSError:
         pass  # nobody is left to be told
+
+
+class _Together:
+    """Write the lines of finished requests a few at a time: a system call each would cost as much as all else about them.
+
+    They wait for a moment at most, and for the end of the program, and stand before whatever else is written meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] = []
+        self._size = 0
+        self._waiting_in: asyncio.AbstractEventLoop | None = None
+
+    def add(self, line: bytes) -> None:
+        """Take a line; without an event loop to wait in it is written at once."""
+        if self._size + len(line) > _WHOLE:
+            self.flush()
+        self._lines.append(line)
+        self._size += len(line)
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self.flush()
+            return
+        if loop is not self._waiting_in:
+            self._waiting_in = loop
+            loop.call_later(_MOMENT, self._end_wait)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._lines:
+            lines, self._lines, self._size = self._lines, [], 0
+            _to_stderr(b"".join(lines))
+
+    def _end_wait(self) -> None:
+        self._waiting_in = None
+        self.flush()
+
+
+_together = _Together()
+atexit.register(_together.flush)
 
 
 class _Output:
@@ -104,7 +151,11 @@ def failure(name: str, error: BaseException, /, **fields: Any) -> None:
 
 def access(line: dict[str, Any]) -> None:
     """Write the line of a finished request; the caller gives all of it but the time, in the order wanted."""
-    _write({"time": datetime.now(UTC), "level": "info", "event": "request", **line}, None)
+    line = {"time": datetime.now(UTC), "level": "info", "event": "request", **line}
+    if _output.sink is _to_stderr and not _output.is_human:
+        _together.add(_as_json(line))
+    else:
+        _write(line, None)
 
 
 def describe(error: BaseException) -> dict[str, Any]:
@@ -134,17 +185,16 @@ def _name(error: BaseException) -> str:
 
 
 def _write(line: dict[str, Any], error: BaseException | None) -> None:
-    if _output.is_human:
-        _output.sink(_for_people(line, error))
-        return
+    _together.flush()
+    _output.sink(_for_people(line, error) if _output.is_human else _as_json(line))
+
+
+def _as_json(line: Mapping[str, Any]) -> bytes:
     try:
-        written = orjson.dumps(line, default=str, option=_JSON)
-    except (
-        TypeError,
-        ValueError,
-    ):  # lone surrogates, integers past 64 bits: a log line must not end a request
-        written = orjson.dumps({key: _harmless(value) for key, value in line.items()}, option=_JSON)
-    _output.sink(written)
+        return orjson.dumps(line, default=str, option=_JSON)
+    except (TypeError, ValueError):
+        # Lone surrogates, integers past 64 bits: a log line must not end a request.
+        return orjson.dumps({key: _harmless(value) for key, value in line.items()}, option=_JSON)
 
 
 def _harmless(value: Any) -> Any:

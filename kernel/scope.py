@@ -6,8 +6,7 @@ takes a connection (`models/engine.py`); code never reads the store from there w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -130,14 +129,20 @@ def current_scope() -> Scope | None:
     return _current.get()
 
 
-@contextmanager
-def entered(scope: Scope) -> Iterator[Scope]:
+class entered:  # noqa: N801  # it is used as a function; a class costs less than a generator
     """Work in the scope: connections taken inside are bound to its store.
 
     Never open a scope inside a generator that yields to its consumer (it leaks there): pass the scope instead.
     """
-    token = _current.set(scope)
-    try:
-        yield scope
-    finally:
-        _current.reset(token)
+
+    __slots__ = ("_scope", "_token")
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def __enter__(self) -> Scope:
+        self._token = _current.set(self._scope)
+        return self._scope
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)

@@ -16,6 +16,7 @@ from auth.schemes import authenticate
 from auth.tenancy import StoreDirectory
 from kernel import logging
 from kernel.settings import Settings
+from server import mail_page
 from server.app import HEALTH, create_app
 from server.connections import Runner
 from server.database import Place, connected, readiness
@@ -107,5 +108,7 @@ def announce(settings: Settings, addresses: list[str]) -> None:
         )
     # Until the Redis implementation of `server.limits.Counters` is there, each process counts whatever REDIS_URL says.
     logging.event("request limits are counted per process")
-    if settings.is_production and settings.smtp_url is None:
+    if settings.smtp_url is None and settings.is_private_development:
+        logging.event(f"SMTP_URL is not set: mails are not sent but shown at {mail_page.PATH}")
+    elif settings.smtp_url is None:
         logging.event("SMTP_URL is not set: mails stay queued", level="warning")

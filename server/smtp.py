@@ -10,6 +10,7 @@ import asyncio
 import smtplib
 import ssl
 from dataclasses import dataclass
+from email.errors import MessageError
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formataddr, formatdate
@@ -50,7 +51,8 @@ class MailServer:
     def _send(self, message: Message) -> None:
         try:
             mail = self._written(message)
-        except ValueError as error:  # an address or a name that no header can hold
+        # An address or a name that no header can hold; Python's parser of addresses fails in several ways.
+        except (ValueError, LookupError, AttributeError, MessageError) as error:
             raise NotTaken("it can't be written as a mail", is_final=True) from error
         try:
             with self._connection() as connection:

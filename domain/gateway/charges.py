@@ -15,7 +15,7 @@ from domain.gateway.notification import Charge, Notification
 from domain.orders.locked import LockedOrder
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import execute, rows
+from models.database import execute, row, rows
 
 _PAID_WORDS = ("paid", "overpaid", "underpaid", "")
 
@@ -32,6 +32,13 @@ _KNOWN = """
 SELECT charge_id, order_id, currency, amount_cents, paid_cents, refunded_cents, counted
 FROM charges WHERE tenant_id = $1 AND charge_id = ANY($2::text[])
 ORDER BY charge_id FOR UPDATE
+"""
+
+# What charges have brought into the order so far, and what of it was given back beyond what was seen to come in.
+_OF_ALL_CHARGES = """
+SELECT coalesce(sum(paid_cents), 0)::bigint AS paid, coalesce(sum(refunded_cents), 0)::bigint AS refunded,
+    coalesce(sum(greatest(refunded_cents - paid_cents, 0)), 0)::bigint AS unseen
+FROM charges WHERE tenant_id = $1 AND order_id = $2 AND counted
 """
 
 _KEEP = """
@@ -108,7 +115,7 @@ async def keep_charges(scope: Scope, told: Notification, meaning: Meaning, held:
     known = {found["charge_id"]: found for found in await rows(_KNOWN, scope.store.id, ids)}
     kept = [_merged(scope, each, known[each.charge_id], meaning, held) for each in told.charges]
     if held is not None:
-        _imply_payments(kept, held)
+        await _imply_payments(scope, kept, held)
     await _write(scope, told.event_type, kept)
     counting = [each for each in kept if each.counted and not each.problem]
     return Money(
@@ -190,21 +197,26 @@ def _told_refunded(charge: Charge, meaning: Meaning, amount: int, paid: int) -> 
     return 0
 
 
-def _imply_payments(kept: Sequence[_Kept], held: LockedOrder) -> None:
+async def _imply_payments(scope: Scope, kept: Sequence[_Kept], held: LockedOrder) -> None:
     """Take what is given back without ever having been seen to come in as having come in: its notification may be late or lost.
 
-    Money that the order holds from elsewhere (recorded by hand, settled at once) stands for it first.
+    Money that the order holds from elsewhere than charges (recorded by hand, settled at once) stands for it first. So no order
+    gives back more than it took.
     """
-    at_hand = held.paid_cents - held.refunded_cents + sum(each.new_paid for each in kept)
-    for each in kept:
-        if each.problem:
+    unseen = [each for each in kept if each.new_refunded and each.refunded > each.paid]
+    if not unseen:
+        return
+    taken = await row(_OF_ALL_CHARGES, scope.store.id, held.id)
+    assert taken is not None  # sums over no rows are a row too
+    elsewhere = held.paid_cents - taken["paid"] - (held.refunded_cents - taken["refunded"]) - taken["unseen"]
+    for each in unseen:
+        needed = min(each.refunded - each.paid, each.new_refunded)
+        if needed <= elsewhere:
+            elsewhere -= needed
             continue
-        if each.new_refunded > at_hand:
-            paid = max(each.paid, each.refunded, each.charge.paid_amount or 0)
-            each.new_paid += paid - each.paid
-            at_hand += paid - each.paid
-            each.paid = paid
-        at_hand -= each.new_refunded
+        paid = max(each.refunded, each.charge.paid_amount or 0)
+        each.new_paid += paid - each.paid
+        each.paid = paid
 
 
 async def _write(scope: Scope, event_type: str, kept: Sequence[_Kept]) -> None:

@@ -59,13 +59,13 @@ def add(commands: Any) -> None:
 
 def _create_app(asked: argparse.Namespace) -> None:
     async def work() -> dict[str, Any]:
-        from auth.app_scopes import APP_SCOPES, condense
+        from auth.app_scopes import APP_SCOPES
         from auth.apps import register_app_of_platform
 
         given = {
             "name": asked.name,
             "redirect_uris": asked.redirect_uri,
-            "scopes": _named(asked.scopes, condense(APP_SCOPES)),
+            "scopes": _named(asked.scopes, sorted(APP_SCOPES)),
             "mode": asked.mode,
         }
         async with opened(read_settings()):

@@ -72,7 +72,7 @@ async def examine() -> AsyncIterator[Finding]:
     except SettingError as error:
         yield fail("settings", str(error))
         return
-    for finding in _of_settings(settings):
+    for finding in findings_of(settings):
         yield finding
     yield await _redis(settings)
     if settings.secret_key is None and not _has_data(settings):
@@ -96,7 +96,8 @@ async def examine() -> AsyncIterator[Finding]:
 # --- Settings and what stands beside the database ---------------------------------------------------------------------------
 
 
-def _of_settings(settings: Settings) -> list[Finding]:
+def findings_of(settings: Settings) -> list[Finding]:
+    """Give what can be said of the settings alone."""
     given = [setting.name for setting in SETTINGS if os.environ.get(setting.name, "").strip()]
     found = [ok("settings", f"{settings.env}; set: {', '.join(given) or 'none'}")]
     if not settings.is_production and not settings.is_private_development:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from auth.app_scopes import APP_SCOPES, STOREFRONT_SCOPES, condense
+from auth.app_scopes import APP_SCOPES, STOREFRONT_SCOPES
 from auth.apps import renew_secret
 from server.demo.acting import Owner
 
@@ -26,7 +26,7 @@ async def _storefront_key(owner: Owner) -> str:
 
 
 async def _app(owner: Owner) -> dict[str, Any]:
-    scopes = condense(APP_SCOPES)
+    scopes = sorted(APP_SCOPES)
     client_id, client_secret = await _client(owner, scopes)
     for installed in await owner.do("DemoInstalledApps"):
         if installed["client_id"] == client_id:

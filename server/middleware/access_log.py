@@ -26,7 +26,7 @@ def write(request: web.Request, status: int, started: float, refused: str | None
     }
     scope = request.get(SCOPE)
     if scope is not None:
-        line["store"] = str(scope.store.public_id)
+        line["store"] = scope.store.public_id
         line["actor"] = scope.actor.credential
     if refused is not None:
         line["refused"] = refused

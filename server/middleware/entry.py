@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from aiohttp import hdrs, web
-from multidict import CIMultiDict
+from multidict import CIMultiDict, istr
 
 from kernel import clock
 from kernel.errors import TenantNotFound
@@ -15,8 +15,8 @@ from kernel.scope import Actor, ActorKind, Scope, Store
 from rest_facade.routing import Needs
 from server.mounting import Terms
 
-TENANT_HEADER = "X-Tenant-ID"
-_CREDENTIALS = (hdrs.AUTHORIZATION, "X-API-Key")
+TENANT_HEADER = istr("X-Tenant-ID")
+_CREDENTIALS = (hdrs.AUTHORIZATION, istr("X-API-Key"))
 _LONGEST_USER_AGENT = 300
 # Whoever asks is nobody yet: the handler says who may go on.
 _OPEN = (Needs.STORE, Needs.SIGNATURE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from aiohttp import hdrs, web
+from multidict import istr
 
 from kernel.addresses import counted_as
 from kernel.errors import RateLimited
@@ -24,7 +25,8 @@ RateOf = Callable[[Actor], int]
 REPORTED = web.RequestKey("reported_rate", Verdict)
 """Holds what X-RateLimit-* will say, in the families that say it."""
 
-_CREDENTIALS = (hdrs.AUTHORIZATION, "X-API-Key", "X-Hub-Signature-256", "X-Hub-Signature")
+# Of multidict's own kind, which is looked up without being folded each time.
+_CREDENTIALS = (hdrs.AUTHORIZATION, istr("X-API-Key"), istr("X-Hub-Signature-256"), istr("X-Hub-Signature"))
 
 
 def default_rate_of(actor: Actor) -> int:
@@ -36,7 +38,10 @@ def default_rate_of(actor: Actor) -> int:
 
 def bears_credential(headers: Mapping[str, str]) -> bool:
     """Say whether the request shows something that can be wrong: a credential or a gateway's signature."""
-    return any(name in headers for name in _CREDENTIALS)
+    for name in _CREDENTIALS:  # noqa: SIM110  # a generator costs three times as much
+        if name in headers:
+            return True
+    return False
 
 
 class Rates:

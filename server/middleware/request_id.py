@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from aiohttp import web
+from multidict import istr
 
 from kernel import ids, logging
 from rest_facade.routing import REQUEST_ID
 
-HEADER = "X-Request-Id"
+HEADER = istr("X-Request-Id")
 
 
 def begin(request: web.Request) -> str:

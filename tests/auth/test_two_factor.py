@@ -1,6 +1,7 @@
 """The second factor at sign-in: challenge, codes used once, guesses that end, recovery codes (decisions section 3)."""
 
 import asyncio
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -630,3 +631,60 @@ async def test_an_unknown_token_costs_nobody_a_try(store):
     await refused(holder.verify(some_token(), "123456"))
     assert await wrong_attempts(store, holder.user_id) == 0
     assert await value(store, "select tries from sign_in_challenges") == 0
+
+
+# --- As several processes do it ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def in_no_turn(monkeypatch):
+    """Let attempts pass side by side, as those of several processes do."""
+
+    @asynccontextmanager
+    async def at_once(scope, subject):
+        yield
+
+    monkeypatch.setattr(attempts, "in_turn", at_once)
+
+
+@pytest.mark.parametrize("round_", range(10))
+async def test_of_verifies_in_several_processes_one_succeeds(store, in_no_turn, round_):
+    holder = await add_holder(store)
+    scope = visitor(store)
+    tokens = [await holder.challenge(scope) for _ in range(3)]
+    code = holder.code(scope.now)
+    outcomes = await asyncio.gather(
+        *(holder.verify(token, code, scope) for token in (*tokens, *tokens)), return_exceptions=True
+    )
+    assert [type(outcome) for outcome in outcomes].count(SignedIn) == 1
+    assert {str(outcome) for outcome in outcomes if not isinstance(outcome, SignedIn)} <= {WRONG, EXPIRED}
+    assert await value(store, "select count(*) from sessions") == 1
+
+
+@pytest.mark.parametrize("round_", range(10))
+async def test_a_password_change_meanwhile_leaves_no_session(store, in_no_turn, round_):
+    holder = await add_holder(store)
+    scope = visitor(store)
+    tokens = [await holder.challenge(scope) for _ in range(3)]
+
+    async def change():
+        await asyncio.sleep(round_ / 500)
+        with entered(system(store)):
+            await accounts.update_user(system(store), holder.user_id, {"password": "another long password"})
+
+    codes = [holder.code(scope.now, step) for step in (-1, 0, 1)]
+    verifies = [holder.verify(token, code, scope) for token, code in zip(tokens, codes, strict=True)]
+    outcomes = await asyncio.gather(change(), *verifies, return_exceptions=True)
+    assert outcomes[0] is None
+    assert {type(outcome).__name__ for outcome in outcomes[1:]} <= {"SignedIn", "Unauthenticated"}
+    assert await value(store, "select count(*) from sessions where ended_at is null") == 0
+    assert await value(store, "select count(*) from sign_in_challenges") == 0
+
+
+async def test_guesses_in_several_processes_are_five_a_token(store, in_no_turn):
+    holder = await add_holder(store)
+    scope = visitor(store)
+    token = await holder.challenge(scope)
+    guesses = [holder.verify(token, holder.wrong_code(scope.now), scope) for _ in range(12)]
+    outcomes = [str(outcome) for outcome in await asyncio.gather(*guesses, return_exceptions=True)]
+    assert sorted(outcomes) == [WRONG] * 5 + [EXPIRED] * 7

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from pyotp import TOTP
 
 from auth.apps import NewApp, register_app
 from auth.privileges import ALL
+from domain.people import two_factor
 from kernel.scope import entered
 from models import database
 from tests.browser.chromium import Browser, Page, chromium
@@ -136,6 +138,25 @@ async def test_wrong_passwords_and_missing_rights_are_said(door: Door, browser: 
     await keep(page, "some-scopes")
     await page.click("input[value=read_orders]")
     assert await page.evaluate("document.querySelector('#install').disabled")
+
+
+async def test_an_administrator_with_a_second_factor_gives_its_code(door: Door, browser: Browser) -> None:
+    scope = door.shop.scope()
+    with entered(scope):
+        secret = await two_factor.install(scope, door.shop.owner.number)
+    page = await door.open(browser)
+    await door.sign_in(page, door.shop.owner)
+    await page.wait_for(VISIBLE.format("#second-factor"))
+    await keep(page, "second-factor")
+    await page.type("000000")
+    await page.press("Enter")
+    assert await page.wait_for("document.querySelector('#problem').textContent") == "The code is wrong."
+    await page.evaluate("document.querySelector('[name=code]').focus()")
+    await page.type(TOTP(secret).now())
+    await page.press("Enter")
+    await page.wait_for(VISIBLE.format("#consent"))
+    await page.click("#install")
+    assert "code" in await arrived(page)
 
 
 async def test_who_says_no_is_sent_back_with_that(door: Door, browser: Browser) -> None:

@@ -50,7 +50,7 @@ async def test_an_administrator_registers_an_app_and_sees_its_secret_once(admin)
     assert made["name"] == "Etiquetas"
     assert made["mode"] == "test"
     assert made["redirect_uris"] == [REDIRECT, "http://localhost:3000/cb?a=1", "http://127.0.0.1:9/"]
-    assert made["scopes"] == ["read_users", "write_orders"]
+    assert made["scopes"] == ["read_orders", "read_users", "write_orders"]
     assert has_valid_checksum(made["client_secret"])
     shown = await done(
         admin, "{ registered_apps { id client_id name mode redirect_uris scopes created_at } }"

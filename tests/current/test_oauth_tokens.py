@@ -280,6 +280,13 @@ async def test_a_renewal_may_ask_for_less_and_the_next_gives_all_again(admin, ap
     assert (await renew(admin, less["refresh_token"])).body["scopes"] == SCOPES
 
 
+async def test_scopes_are_given_as_they_were_approved(admin):
+    both = ["read_orders", "write_orders"]
+    tokens = await tokens_of(admin, await register(admin, scopes=both), both)
+    assert tokens["scopes"] == both
+    assert (await renew(admin, tokens["refresh_token"])).body["scopes"] == both
+
+
 async def test_a_renewal_may_not_ask_for_more(admin, app):
     first = await tokens_of(admin, app)
     answer = await renew(admin, first["refresh_token"], scope="read_products write_orders")

@@ -9,7 +9,7 @@ import pytest
 from domain.mails import outbox
 from domain.mails.outbox import KeptMail
 from kernel.ids import uuid7
-from kernel.scope import Store, entered
+from kernel.scope import ANONYMOUS, Store, entered
 from models import database
 from tests.current import kit
 from tests.current.kit import Caller, is_token_pair
@@ -117,7 +117,7 @@ async def test_a_new_and_a_taken_email_cost_the_same_work(visitor: Caller) -> No
     owner = await kit.add_user(visitor.store)
     counts = []
     for email in (owner.email, f"{uuid7().hex}@example.com"):
-        scope = replace(kit.system(visitor.store), actor=kit.ANONYMOUS, client_ip="10.0.0.1")
+        scope = replace(kit.system(visitor.store), actor=ANONYMOUS, client_ip="10.0.0.1")
         with entered(scope), database.counting() as counted:
             await registration.register(scope, newcomer(email=email))
         counts.append(counted.count)
@@ -325,7 +325,7 @@ async def test_every_forgotten_password_costs_the_same_work(visitor: Caller) -> 
     disabled = await kit.add_user(visitor.store, status="D")
     counts = []
     for email in (user.email, "nobody@example.com", "no e-mail", disabled.email, *[user.email] * 4):
-        scope = replace(kit.system(visitor.store), actor=kit.ANONYMOUS, client_ip=some_address())
+        scope = replace(kit.system(visitor.store), actor=ANONYMOUS, client_ip=some_address())
         with entered(scope), database.counting() as counted:
             await registration.forgot_password(scope, email)
         counts.append(counted.count)

@@ -35,7 +35,7 @@ async def test_an_app_of_the_operator_is_installed_in_any_store(vitrine, store, 
         "--scopes", "write_orders, read_orders,read_products", "--mode", "test", "--json",
     ).json  # fmt: skip
     assert set(made) == {"id", "name", "client_id", "client_secret", "redirect_uris", "scopes", "mode"}
-    assert (made["scopes"], made["mode"]) == (["read_products", "write_orders"], "test")
+    assert (made["scopes"], made["mode"]) == (["read_orders", "read_products", "write_orders"], "test")
     assert made["redirect_uris"] == [REDIRECT, "http://localhost:1/"]
     for each in (store, other_store):
         scope = operating.system_scope(each)
@@ -55,7 +55,7 @@ async def test_an_app_is_shown_to_people(vitrine, store):
     with entered(operating.system_scope(store)):
         app = await find_app(client_id)
     assert app is not None
-    assert len(app.scopes) == 7
+    assert len(app.scopes) == 14
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from ipaddress import ip_network
 
+import orjson
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
@@ -12,10 +13,13 @@ from auth.tenancy import StoreDirectory
 from domain.mails import outbox
 from domain.mails.texts import Kind
 from domain.people import registration
+from kernel import logging
 from kernel.scope import entered
 from kernel.settings import Settings
 from models import database
 from server.app import create_app
+from server.commands.findings import findings_of
+from server.process import announce
 from tests.auth.kit import system
 
 PATH = "/dev/mails"
@@ -111,3 +115,27 @@ async def test_a_foreign_name_for_this_machine_shows_nothing(store, host):
 @pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1:8000", "[::1]:8000", "demo.localhost"])
 async def test_the_names_of_this_machine_do(store, host):
     assert (await get(Host=host))[0] == 200
+
+
+@pytest.mark.parametrize(
+    "settings, said, finding",
+    [
+        (PRIVATE, "SMTP_URL is not set: mails are not sent but shown at /dev/mails", "ok"),
+        (replace(PRIVATE, bind=("0.0.0.0",)), "SMTP_URL is not set: mails stay queued", "warn"),
+        (replace(PRIVATE, env="production"), "SMTP_URL is not set: mails stay queued", "warn"),
+        (replace(PRIVATE, smtp_url="smtp://mail.example.com"), None, "ok"),
+    ],
+    ids=["private", "reachable by others", "production", "with SMTP_URL"],
+)
+def test_the_start_and_doctor_say_that_no_mail_is_sent(settings, said, finding):
+    lines: list[bytes] = []
+    before = logging.send_to(lines.append)
+    try:
+        announce(settings, ["http://127.0.0.1:8000"])
+    finally:
+        logging.send_to(before)
+    events = [orjson.loads(line)["event"] for line in lines]
+    assert [event for event in events if "SMTP_URL" in event] == ([said] if said else [])
+    (found,) = [each for each in findings_of(settings) if each.check == "mail"]
+    assert found.level == finding
+    assert said is None or found.text == said

@@ -127,3 +127,16 @@ def test_the_address_says_all(url, expected):
     server = MailServer.at(url)
     found = (server.host, server.port, server.is_tls, server.user, server.password, server.sender)
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    "to", ["", "@", "a@", '"@x.com', "a b@x.com", "a@[", "<a@x.com", "a@x.com,b@x.com", "é@é.com", "\ud800@x"]
+)
+async def test_odd_addresses_are_no_accidents(to):
+    odd = Message(MESSAGE.id, "Loja, a boa <x@y>", to, "x", "y")
+    async with FakeServer() as server:
+        try:
+            await MailServer.at(f"smtp://127.0.0.1:{server.port}?from=loja@example.com").send(odd)
+        except NotTaken:
+            pass
+    assert sum(line.startswith("rcpt") for line in server.said) <= 1

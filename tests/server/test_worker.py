@@ -30,7 +30,9 @@ pytestmark = pytest.mark.usefixtures("database")
 
 Work = Callable[[jobs.Goes], Awaitable[Outcome]]
 LONG = timedelta(hours=1)
-EXPIRE_HOLDS, FORGET_SPENT = JOBS
+EXPIRE_HOLDS, FORGET_SPENT = (
+    next(job for job in JOBS if job.name == name) for name in ("expire_holds", "forget_spent")
+)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -1,0 +1,69 @@
+"""The SQL texts that compiled reads keep are bounded: conditions nobody foresaw are written anew each time, and still answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kernel.scope import Scope, entered
+from models import tree_levels, tree_whole
+from models.catalog import Category, Product
+from models.reading import Entity, ToOne, Where
+from models.shapes import Branch, Leaf, Shape
+from models.trees import Reader
+
+MOST = 5
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (tree_levels, tree_whole):
+        monkeypatch.setattr(module, "MOST_TEXTS", MOST)
+
+
+class Changing:
+    """An entity of which every caller sees other rows, said each time in other words."""
+
+    def __init__(self, table: str) -> None:
+        self.times = 0
+        self.entity = Entity(table, table, self.visible)
+
+    def visible(self, _scope: Scope) -> Where:
+        self.times += 1
+        return Where(f"t.id > -{self.times}")
+
+
+def _shape(entity: Entity, category: Entity) -> Shape:
+    below = Shape(category, (Leaf("name", "t.name"),))
+    return Shape(entity, (Leaf("name", "t.name"), Branch("category", ToOne("category_id"), below)))
+
+
+async def _made() -> None:
+    category = await Category.create(name="Casa")
+    await Product.create(name="Vaso", slug="vaso", price_cents=1, category_id=category.id)
+
+
+async def test_a_list_keeps_no_more_texts_than_its_bound(scope: Scope) -> None:
+    products, categories = Changing("products"), Changing("categories")
+    reader = Reader(_shape(products.entity, categories.entity), native=True)
+    with entered(scope):
+        await _made()
+        for _ in range(4 * MOST):
+            found: list[Any] = await reader.many(scope, (), sort=None, limit=10, offset=0)
+            assert found == [{"name": "Vaso", "category": {"name": "Casa"}}]
+    level = reader._level
+    assert len(level._kept) == MOST
+    assert [len(below._kept) for _, below, _ in level.branches] == [MOST]
+
+
+async def test_a_single_record_keeps_no_more_texts_than_its_bound(scope: Scope) -> None:
+    products, categories = Changing("products"), Changing("categories")
+    reader = Reader(_shape(products.entity, categories.entity), native=False)
+    with entered(scope):
+        await _made()
+        for _ in range(4 * MOST):
+            found = await reader.one(scope, Where("t.name = {}", ("Vaso",)))
+            assert found == {"name": "Vaso", "category": {"name": "Casa"}}
+    assert reader._whole is not None
+    assert len(reader._whole._kept) == MOST
