@@ -11,8 +11,12 @@ AUDIT_ENTRIES = Entity(
     visible=Rows(admin=("view_settings",)),
     filters={
         "id": Filter("id", named, "any of these entries", many=True),
-        "action": Filter("text", any_of("t.action"), "any of these actions, such as `user.deleted`", many=True),
-        "subject_type": Filter("text", any_of("t.subject_type"), "about any of these kinds of record", many=True),
+        "action": Filter(
+            "text", any_of("t.action"), "any of these actions, such as `user.deleted`", many=True
+        ),
+        "subject_type": Filter(
+            "text", any_of("t.subject_type"), "about any of these kinds of record", many=True
+        ),
         "subject_id": Filter("text", any_of("t.subject_id"), "about any of these records", many=True),
         "user_id": Filter("id", refers_to("t.user_id", "users"), "done by any of these users", many=True),
         "created_from": Filter("time", compares("t.at", ">="), "done then or later"),

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kernel.errors import Refusal
 from kernel.scope import Scope
 from models import database
-from models.reading import ColumnSql, Guard, ToOne, Where, window
+from models.reading import ColumnSql, Entity, Guard, ToOne, Where, window
 from models.shapes import Branch, Constant, Item, Leaf, NotCompiled, Part, Shape
-from models.tree_texts import MOST_TEXTS, ROLES, Binder, Texts, loaded, required, written
+from models.tree_texts import MOST_TEXTS, ROLES, Binder, Texts, loaded, renamed, required, written
+
+# A record referred to is joined when so few of its columns are asked for; a wide one would be sent again with every row.
+MOST_JOINED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A record that is read along with the row that refers to it."""
+
+    alias: str
+    entity: Entity
+    column: str
+
+
+def _is_small(shape: Shape) -> bool:
+    return len(shape.items) <= MOST_JOINED and all(
+        isinstance(item, Constant)
+        or (isinstance(item, Leaf) and isinstance(item.sql, str) and not item.checked)
+        for item in shape.items
+    )
 
 
 class Level:
@@ -21,6 +42,7 @@ class Level:
         self.guards: list[Guard] = []
         self.columns: list[ColumnSql] = [lead] if lead else []
         self.branches: list[tuple[Branch, _Below, int]] = []
+        self.joins: list[Join] = []
         self._native = native
         self._kept: dict[tuple[Any, ...], str] = {}
         self._constants: dict[str, Any] = {
@@ -47,6 +69,8 @@ class Level:
             self.guards.append(item.guard)
         if isinstance(item, Leaf):
             return self._leaf(item)
+        if isinstance(item.link, ToOne) and _is_small(item.shape):
+            return self._joined(item.shape, item.link)
         below = _Below(item, self._native)
         source = item.link.column if isinstance(item.link, ToOne) else item.link.parent
         index = len(self.branches)
@@ -54,6 +78,43 @@ class Level:
         self.branches.append((item, below, place))
         missing = "" if isinstance(item.link, ToOne) or item.single else ", ()"
         return f"m{index}(r[{place}]{missing})"
+
+    def _joined(self, shape: Shape, link: ToOne) -> str:
+        """Take the few columns of a record that is referred to along with the row."""
+        join = Join(f"j{len(self.joins)}", shape.entity, link.column)
+        self.joins.append(join)
+        found = self._place(f"{join.alias}.id")
+        parts = []
+        for item in shape.items:
+            if isinstance(item, Constant):
+                value = repr(item.value)
+            else:
+                assert isinstance(item, Leaf)
+                assert isinstance(item.sql, str)
+                value = self._leaf(replace(item, sql=renamed(item.sql, join.alias)))
+            parts.append(f"{item.key!r}: {value}")
+        return f"(None if r[{found}] is None else {{{', '.join(parts)}}})"
+
+    def join(self, scope: Scope, texts: Texts) -> None:
+        """Add which rows the caller sees of what is joined."""
+        for join in self.joins:
+            try:
+                where = join.entity.visible(scope)
+            except Refusal as refusal:
+                raise NotCompiled from refusal
+            texts.add(None if where is None else Where(renamed(where.sql, join.alias), where.params))
+
+    def joins_sql(self, texts: list[str], bind: Callable[[str], str]) -> str:
+        """Write the joins; their conditions come from `texts`, first in, first out."""
+        written_joins = ""
+        for join in self.joins:
+            seen = bind(texts.pop(0))
+            also = f" AND ({seen})" if seen else ""
+            written_joins += (
+                f" LEFT JOIN {join.entity.table} {join.alias} ON {join.alias}.tenant_id = $1"
+                f" AND {join.alias}.id = t.{join.column}{also}"
+            )
+        return written_joins
 
     def _leaf(self, leaf: Leaf) -> str:
         sql = leaf.sql
@@ -115,6 +176,7 @@ class Level:
         self.check(scope)
         texts = Texts()
         self.select(scope, texts)
+        self.join(scope, texts)
         texts.add(self.visible(scope))
         for condition in conditions:
             texts.add(condition)
@@ -132,11 +194,12 @@ class Level:
     def _text(self, texts: list[str], tail: str, has_offset: bool, extra: tuple[str, ...]) -> str:
         binder = Binder()
         columns = ", ".join([self.columns_sql(texts, binder.bind), *extra])
+        joins = self.joins_sql(texts, binder.bind)
         where = ["t.tenant_id = $1"]
         if self.entity.alive:
             where.append(self.entity.alive)
         where += [f"({binder.bind(text)})" for text in texts if text]
-        sql = f"SELECT {columns} FROM {self.entity.table} t WHERE {' AND '.join(where)}{tail}"
+        sql = f"SELECT {columns} FROM {self.entity.table} t{joins} WHERE {' AND '.join(where)}{tail}"
         return f"{sql} OFFSET {binder.next()}" if has_offset else sql
 
     async def finish(self, scope: Scope, records: Sequence[Any]) -> list[Any]:
@@ -169,6 +232,7 @@ class _Below:
             return {}
         texts = Texts()
         level.select(scope, texts)
+        level.join(scope, texts)
         texts.add(level.visible(scope))
         key = tuple(texts.texts)
         sql = self._kept.get(key)
@@ -176,7 +240,9 @@ class _Below:
             sql = self._text(list(texts.texts))
             if len(self._kept) < MOST_TEXTS:
                 self._kept[key] = sql
-        records = await database.rows(sql, scope.store.id, *texts.params, list(keys))
+        # As text: asyncpg looks at the type of each element of a list twice.
+        given = "{" + ",".join(map(str, keys)) + "}"
+        records = await database.rows(sql, scope.store.id, *texts.params, given)
         objects = await level.finish(scope, records)
         if isinstance(self.link, ToOne):
             return {record[0]: made for record, made in zip(records, objects, strict=True)}
@@ -197,25 +263,26 @@ class _Below:
     def _text(self, texts: list[str]) -> str:
         entity, binder = self.level.entity, Binder()
         columns = self.level.columns_sql(texts, binder.bind)
+        joins = self.level.joins_sql(texts, binder.bind)
         where = ["t.tenant_id = $1"]
         if entity.alive and not isinstance(self.link, ToOne):
             where.append(entity.alive)
         where += [f"({binder.bind(text)})" for text in texts if text]
         if isinstance(self.link, ToOne):
             keys = binder.next()
-            return f"SELECT {columns} FROM {entity.table} t WHERE {' AND '.join(where)} AND t.id = ANY({keys}::bigint[])"
+            return f"SELECT {columns} FROM {entity.table} t{joins} WHERE {' AND '.join(where)} AND t.id = ANY({keys}::text::bigint[])"
         link = self.link
         if link.where:
             where.append(link.where.replace("{tenant}", "$1"))
-        origin, keys = link.through or f"{entity.table} t", binder.next()
+        origin, keys = (link.through or f"{entity.table} t") + joins, binder.next()
         limit = 1 if self.branch.single else self.branch.limit
         if limit is None:
             return (
-                f"SELECT {columns} FROM {origin} WHERE {' AND '.join(where)} AND {link.key} = ANY({keys}::bigint[])"
+                f"SELECT {columns} FROM {origin} WHERE {' AND '.join(where)} AND {link.key} = ANY({keys}::text::bigint[])"
                 f" ORDER BY {link.order}"
             )
         # The column that leads is needed by name outside of the lateral join.
         return (
-            f"SELECT c.* FROM unnest({keys}::bigint[]) AS p(id) CROSS JOIN LATERAL (SELECT {columns} FROM {origin}"
+            f"SELECT c.* FROM unnest({keys}::text::bigint[]) AS p(id) CROSS JOIN LATERAL (SELECT {columns} FROM {origin}"
             f" WHERE {' AND '.join(where)} AND {link.key} = p.id ORDER BY {link.order} LIMIT {window(limit)}) c"
         )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import orjson
 
-from kernel.clock import rfc3339
 from models.reading import Where
 from models.shapes import NotCompiled
 
@@ -34,7 +34,7 @@ def fragment(value: str | None) -> Any:
 
 def written(value: Any) -> Any:
     """Write a moment, where the answer is not made by orjson."""
-    return None if value is None else rfc3339(value)
+    return None if value is None else value.isoformat()[:19] + "Z"
 
 
 class Texts:
@@ -75,3 +75,9 @@ class Binder:
         pieces = text.split("{}")
         bound = pieces[0] + "".join(self.next() + piece for piece in pieces[1:])
         return bound.replace("{tenant}", "$1")
+
+
+def renamed(sql: str, alias: str, *, table: bool = False) -> str:
+    """Write an expression over `t` for another alias; every other alias in it is one of its own subqueries'."""
+    found = re.sub(r"\bt\.", f"{alias}.", sql)
+    return re.sub(r"\b(\w+) t\b(?= ON)", rf"\1 {alias}", found) if table else found

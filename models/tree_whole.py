@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ from kernel.scope import Scope
 from models import database
 from models.reading import ToOne, Where
 from models.shapes import Branch, Constant, Item, Leaf, NotCompiled, Part, Shape
-from models.tree_texts import MOST_TEXTS, ROLES, Binder, Texts, fragment, loaded, required, written
+from models.tree_texts import MOST_TEXTS, ROLES, Binder, Texts, fragment, loaded, renamed, required, written
 
 # How times and roles are written where PostgreSQL writes the answer.
 _ROLE_SQL = "CASE {0} WHEN 'A' THEN 'admin' WHEN 'V' THEN 'vendor' WHEN 'C' THEN 'customer' ELSE {0} END"
@@ -138,7 +137,7 @@ class _Writer:
         self._aliases += 1
         alias = f"t{self._aliases}"
         entity, link = branch.shape.entity, branch.link
-        visible = _renamed(self.take(), alias)
+        visible = renamed(self.take(), alias)
         made = self._json(branch.shape.items, alias)
         where = [f"{alias}.tenant_id = $1"]
         if visible:
@@ -147,12 +146,12 @@ class _Writer:
             where.append(f"{alias}.id = {parent}.{link.column}")
             return f"SELECT {made} FROM {entity.table} {alias} WHERE {' AND '.join(where)}"
         if entity.alive:
-            where.append(_renamed(entity.alive, alias))
+            where.append(renamed(entity.alive, alias))
         if link.where:
-            where.append(_renamed(link.where.replace("{tenant}", "$1"), alias))
-        where.append(f"{_renamed(link.key, alias)} = {parent}.{link.parent}")
-        origin = _renamed(link.through, alias, table=True) if link.through else f"{entity.table} {alias}"
-        order = _renamed(link.order, alias)
+            where.append(renamed(link.where.replace("{tenant}", "$1"), alias))
+        where.append(f"{renamed(link.key, alias)} = {parent}.{link.parent}")
+        origin = renamed(link.through, alias, table=True) if link.through else f"{entity.table} {alias}"
+        order = renamed(link.order, alias)
         if branch.single:
             return f"SELECT {made} FROM {origin} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT 1"
         if branch.limit is None:
@@ -178,7 +177,7 @@ class _Writer:
             return self._json(item.items, alias)
         if isinstance(item, Branch):
             return f"({self.branch(item, alias)})"
-        sql = _renamed(item.sql if isinstance(item.sql, str) else self.take(), alias)
+        sql = renamed(item.sql if isinstance(item.sql, str) else self.take(), alias)
         if item.kind == "time":
             return _TIME_SQL.format(sql)
         if item.kind == "role":
@@ -188,9 +187,3 @@ class _Writer:
 
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
-
-
-def _renamed(sql: str, alias: str, *, table: bool = False) -> str:
-    """Write an expression over `t` for another alias; every other alias in it is one of its own subqueries'."""
-    found = re.sub(r"\bt\.", f"{alias}.", sql)
-    return re.sub(r"\b(\w+) t\b(?= ON)", rf"\1 {alias}", found) if table else found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from graphql import (
@@ -77,6 +77,8 @@ class Prepared:
     operations: Mapping[str | None, OperationDefinitionNode]
     outline: Outline | None = None
     size: int = 0
+    costs: dict[Any, int] = field(default_factory=dict, compare=False, repr=False)
+    """The costs computed so far (`cost_of`)."""
 
     def operation(self, name: str | None) -> OperationDefinitionNode | None:
         """Give the operation of that name, or the only one when no name is given."""
@@ -323,6 +325,10 @@ class _Weigher:
         return weight
 
 
+# How many costs of a document are kept, by the numbers among its variables.
+_MOST_COSTS = 100
+
+
 def cost_of(
     schema: GraphQLSchema,
     prepared: Prepared,
@@ -335,8 +341,16 @@ def cost_of(
     default, or 10.
     """
     assert prepared.outline is not None
-    found = prepared.outline.operation(operation.name.value if operation.name else None)
-    return _Coster(schema, prepared.outline, found, variables).cost() if found is not None else 0
+    name = operation.name.value if operation.name else None
+    # Nothing but whole numbers can be the size of a list.
+    key = (name, *[item for item in variables.items() if type(item[1]) is int])
+    cost = prepared.costs.get(key)
+    if cost is None:
+        found = prepared.outline.operation(name)
+        cost = _Coster(schema, prepared.outline, found, variables).cost() if found is not None else 0
+        if len(prepared.costs) < _MOST_COSTS:
+            prepared.costs[key] = cost
+    return cost
 
 
 class _Coster:

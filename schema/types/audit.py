@@ -14,9 +14,12 @@ class AuditEntry:
     id: Ident = column("public_id", "The UUID.")
     at: Time = column(description="When.")
     action: str = column(description="What was done, in the past tense: `user.deleted`, `app.installed`.")
-    actor_kind: str = column(description="Who: `admin`, `vendor`, `customer`, `app`, `storefront` or `system`.")
+    actor_kind: str = column(
+        description="Who: `admin`, `vendor`, `customer`, `app`, `storefront` or `system`."
+    )
     user_id: Ident | None = column(
-        "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)", "The person."
+        "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
+        "The person.",
     )
     subject_type: str = column(description="The kind of record it was done to.")
     subject_id: str = column(description="The record, by its UUID or number.")

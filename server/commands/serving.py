@@ -60,11 +60,13 @@ class _Around:
         self._shows_mails = False
         self._demo: Demo | None = None
         self._demo_exists = False
+        self._processes = 1
 
     @asynccontextmanager
     async def beside(self, settings: Settings, place: Place) -> AsyncIterator[None]:
         """Make the demo stores where there are none, and work in the background meanwhile; with DATABASE_URL do neither."""
         self._is_embedded = place.is_embedded
+        self._processes = settings.processes
         self._shows_mails = settings.is_private_development and settings.smtp_url is None
         if not place.is_embedded:
             yield
@@ -91,7 +93,8 @@ class _Around:
         """Say where to click."""
         port = urlsplit(addresses[0]).port
         say()
-        say(f"Vitrine serves at {', '.join(addresses)}")
+        how = f" in {self._processes} processes" if self._processes > 1 else ""
+        say(f"Vitrine serves at {', '.join(addresses)}{how}")
         say(f"  GraphQL playground   http://localhost:{port}/graphql/playground")
         say(f"  GraphQL schema       http://localhost:{port}/graphql/schema")
         if self._shows_mails:

@@ -214,3 +214,18 @@ async def test_the_use_of_a_key_is_recorded_to_the_minute(admin):
     await asyncio.gather(*(ask(admin, "{ products { id } }", key=key) for _ in range(5)))
     used = (await admin.get(KEYS)).body["storefront_keys"][0]["last_used_at"]
     assert used is not None
+
+
+async def test_an_answer_that_holds_a_key_is_never_kept_for_another_time(admin):
+    """Routes that answer a secret ignore the Idempotency-Key (decisions section 2)."""
+    again = {"Idempotency-Key": "the same"}
+    answers = [await admin.post(KEYS, {}, headers=again) for _ in range(2)]
+    assert [answer.status for answer in answers] == [201, 201]
+    assert answers[0].body["key"] != answers[1].body["key"]
+    documents = [
+        await admin.post("/graphql", {"query": CREATE, "variables": {"input": {}}}, headers=again)
+        for _ in range(2)
+    ]
+    keys = {answer.body["data"]["storefront_key_create"]["key"] for answer in documents}
+    assert len(keys) == 2
+    assert "Idempotent-Replayed" not in documents[1].headers

@@ -15,6 +15,7 @@ from graphql import (
     GraphQLError,
     GraphQLSyntaxError,
     InlineFragmentNode,
+    IntValueNode,
     Lexer,
     OperationDefinitionNode,
     SelectionSetNode,
@@ -283,7 +284,7 @@ def test_the_outline_holds_what_the_parser_finds(text: str) -> None:
             {
                 each.variable.name.value: _whole(each.default_value.value)
                 for each in node.variable_definitions or ()
-                if each.default_value is not None and each.default_value.kind == "int_value"
+                if isinstance(each.default_value, IntValueNode)
             },
             _parsed(node.selection_set),
         )
@@ -312,11 +313,12 @@ def _plain(selections: Any) -> list[Any]:
 
 def _parsed(selections: SelectionSetNode) -> list[Any]:
     found: list[Any] = []
+    node: Any
     for node in selections.selections:
         if isinstance(node, FieldNode):
             sizes = {}
             for argument in node.arguments or ():
-                value = argument.value
+                value: Any = argument.value
                 if argument.name.value in SIZE_ARGUMENTS:
                     number = _whole(value.value) if value.kind == "int_value" else None
                     variable = value.name.value if value.kind == "variable" else None

@@ -179,14 +179,16 @@ LEGACY = [
 CURRENT = [
     *(f"/api/v1/admin/products?{query}" for query in (
         "", "search=produto c4ca", "status=A", "status=H", "category_id={category_id}", "vendor_id={vendor_id}",
-        "created_from=2016-06-10&created_to=2016-06-12", "sort_by=price_cents", "sort_by=name", "sort_by=created_at&page=50", "sort_by=stock",
+        "created_from=2016-06-10&created_to=2016-06-12", "sort_by=price_cents", "sort_by=name", "sort_by=created_at&page=50",
+        "sort_by=stock",
     )),
     *(f"/api/v1/admin/orders?{query}" for query in (
         "", "search=pessoa77@exemplo.com.br", "status=O", "customer_id={user_id}", "created_from=2016-10-10&created_to=2016-10-12",
         "sort_by=total_cents", "sort_by=created_at", "sort_by=updated_at",
     )),
     *(f"/api/v1/admin/users?{query}" for query in (
-        "", "search=pessoa77", "role=vendor", "role=customer", "status=A", "status=D", "sort_by=name", "sort_by=email", "sort_by=created_at",
+        "", "search=pessoa77", "role=vendor", "role=customer", "status=A", "status=D", "sort_by=name", "sort_by=email",
+        "sort_by=created_at",
     )),
 ]  # fmt: skip
 

@@ -8,12 +8,13 @@ import pytest
 
 from kernel.scope import Scope, entered
 from models import tree_levels, tree_whole
-from models.catalog import Category, Product
-from models.reading import Entity, ToOne, Where
+from models.catalog import Product, ProductImage
+from models.reading import Entity, ToMany, Where
 from models.shapes import Branch, Leaf, Shape
 from models.trees import Reader
 
 MOST = 5
+VASE = {"name": "Vaso", "images": [{"url": "https://img.example.com/vaso.jpg"}]}
 
 
 @pytest.fixture(autouse=True)
@@ -34,36 +35,38 @@ class Changing:
         return Where(f"t.id > -{self.times}")
 
 
-def _shape(entity: Entity, category: Entity) -> Shape:
-    below = Shape(category, (Leaf("name", "t.name"),))
-    return Shape(entity, (Leaf("name", "t.name"), Branch("category", ToOne("category_id"), below)))
+def _shape(entity: Entity, image: Entity) -> Shape:
+    below = Branch(
+        "images", ToMany("t.product_id", "t.position, t.id"), Shape(image, (Leaf("url", "t.url"),))
+    )
+    return Shape(entity, (Leaf("name", "t.name"), below))
 
 
 async def _made() -> None:
-    category = await Category.create(name="Casa")
-    await Product.create(name="Vaso", slug="vaso", price_cents=1, category_id=category.id)
+    product = await Product.create(name="Vaso", slug="vaso", price_cents=1)
+    await ProductImage.create(product_id=product.id, url="https://img.example.com/vaso.jpg")
 
 
 async def test_a_list_keeps_no_more_texts_than_its_bound(scope: Scope) -> None:
-    products, categories = Changing("products"), Changing("categories")
-    reader = Reader(_shape(products.entity, categories.entity), native=True)
+    products, images = Changing("products"), Changing("product_images")
+    reader = Reader(_shape(products.entity, images.entity), native=True)
     with entered(scope):
         await _made()
         for _ in range(4 * MOST):
             found: list[Any] = await reader.many(scope, (), sort=None, limit=10, offset=0)
-            assert found == [{"name": "Vaso", "category": {"name": "Casa"}}]
+            assert found == [VASE]
     level = reader._level
     assert len(level._kept) == MOST
     assert [len(below._kept) for _, below, _ in level.branches] == [MOST]
 
 
 async def test_a_single_record_keeps_no_more_texts_than_its_bound(scope: Scope) -> None:
-    products, categories = Changing("products"), Changing("categories")
-    reader = Reader(_shape(products.entity, categories.entity), native=False)
+    products, images = Changing("products"), Changing("product_images")
+    reader = Reader(_shape(products.entity, images.entity), native=False)
     with entered(scope):
         await _made()
         for _ in range(4 * MOST):
             found = await reader.one(scope, Where("t.name = {}", ("Vaso",)))
-            assert found == {"name": "Vaso", "category": {"name": "Casa"}}
+            assert found == VASE
     assert reader._whole is not None
     assert len(reader._whole._kept) == MOST
