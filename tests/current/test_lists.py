@@ -276,7 +276,7 @@ async def test_the_number_of_statements_does_not_grow_with_the_rows(admin: Calle
     await _fill(admin.store, collection, 25)
     many = await admin.get(f"{ADMIN}/{collection}", per_page=100)
     assert len(many.body[collection]) > len(few.body[collection])
-    assert few.statements == many.statements == most[collection]
+    assert few.statements == many.statements <= most[collection]
 
 
 @pytest.mark.parametrize(
