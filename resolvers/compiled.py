@@ -10,21 +10,23 @@ from __future__ import annotations
 
 import base64
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 from graphql import (
-    SKIP,
     FieldNode,
     FragmentDefinitionNode,
     GraphQLError,
     GraphQLField,
     GraphQLObjectType,
     GraphQLSchema,
+    NamedTypeNode,
     NameNode,
+    Node,
+    NonNullTypeNode,
     OperationDefinitionNode,
     OperationType,
     VariableNode,
@@ -85,7 +87,18 @@ class Asked:
 class Call:
     """One root field, without its arguments."""
 
-    __slots__ = ("_edges", "_field", "_items", "_layout", "_lists", "_node", "_read", "_reader", "key")
+    __slots__ = (
+        "_arguments",
+        "_edges",
+        "_field",
+        "_items",
+        "_layout",
+        "_lists",
+        "_node",
+        "_read",
+        "_reader",
+        "key",
+    )
 
     def __init__(
         self,
@@ -102,6 +115,7 @@ class Call:
         self._read = read
         self._field = field
         self._node = nodes[0]
+        self._arguments = _known_arguments(field, nodes[0], source.variable_values)
         self._reader: Reader | None = None
         self._layout: list[tuple[str, str]] = []
         self._items: list[tuple[str, str, Any]] = []
@@ -162,11 +176,24 @@ class Call:
         """Read the arguments; what the executor would refuse is left to it."""
         try:
             self._read.access.check(scope)
-            arguments = get_argument_values(self._field, self._node, variables)
+            arguments = self._arguments_with(variables)
             window, is_after = _window_of(self._read, arguments)
             return Asked(window, _conditions_of(self._read, arguments), is_after)
         except (Refusal, GraphQLError) as refusal:
             raise NotCompiled from refusal
+
+    def _arguments_with(self, variables: VariableValues) -> Mapping[str, Any]:
+        """Give the arguments; most are known, or a variable as it is."""
+        if self._arguments is not None:
+            known, from_variables = self._arguments
+            if not from_variables:
+                return known
+            coerced = variables.coerced
+            given = {name: coerced.get(variable) for name, variable in from_variables}
+            # What is null or left out is for graphql-core: a default, or an error.
+            if None not in given.values():
+                return known | given
+        return get_argument_values(self._field, self._node, variables)
 
     async def _page(self, scope: Scope, asked: Asked) -> dict[str, Any]:
         window = asked.window
@@ -220,6 +247,35 @@ class Call:
             else:
                 shown[key] = name[1:]
         return shown
+
+
+def _known_arguments(
+    field: GraphQLField, node: FieldNode, variables: VariableValues
+) -> tuple[dict[str, Any], list[tuple[str, str]]] | None:
+    """Give the arguments that are the same for all who send the document, and which are variables; None where a part of one is."""
+    given = {argument.name.value: argument.value for argument in node.arguments or ()}
+    from_variables = [
+        (name, value.name.value) for name, value in given.items() if isinstance(value, VariableNode)
+    ]
+    if any(not isinstance(value, VariableNode) and _variables_in(value) for value in given.values()):
+        return None
+    try:
+        known = get_argument_values(field, node, variables)
+    except GraphQLError:
+        return None
+    return {name: value for name, value in known.items() if name not in dict(from_variables)}, from_variables
+
+
+def _variables_in(node: Node) -> set[str]:
+    """Name the variables used below a node."""
+    names: set[str] = set()
+
+    class Variables(Visitor):
+        def enter_variable(self, node: VariableNode, *_: Any) -> None:
+            names.add(node.name.value)
+
+    visit(node, Variables())
+    return names
 
 
 def _object_type(type_: GraphQLObjectType, name: str) -> GraphQLObjectType:
@@ -312,29 +368,44 @@ class Compiled:
 def _structural(prepared: Prepared, operation: OperationDefinitionNode) -> tuple[str, ...]:
     """Name the variables on which the structure depends: all but those that stand only in the arguments of root fields."""
     names: set[str] = set()
-
-    class Variables(Visitor):
-        def enter_variable(self, node: VariableNode, *_: Any) -> None:
-            names.add(node.name.value)
-
-        def enter_variable_definition(self, *_: Any) -> Any:
-            return SKIP
-
     for selection in operation.selection_set.selections:
         if isinstance(selection, FieldNode):
             for directive in selection.directives or ():
-                visit(directive, Variables())
+                names |= _variables_in(directive)
             if selection.selection_set is not None:
-                visit(selection.selection_set, Variables())
+                names |= _variables_in(selection.selection_set)
         else:
-            visit(selection, Variables())
+            names |= _variables_in(selection)
     assert prepared.document is not None
     for definition in prepared.document.definitions:
         if isinstance(definition, FragmentDefinitionNode):
-            visit(definition, Variables())
+            names |= _variables_in(definition)
     return tuple(sorted(names))
 
 
+# Variables of these types need no more than a look; any other value, and whatever is left out or null, is for graphql-core.
+_LOOKED_AT: dict[str, Callable[[Any], bool]] = {
+    "ID": lambda value: type(value) is str,
+    "String": lambda value: type(value) is str,
+    "Boolean": lambda value: type(value) is bool,
+    "Int": lambda value: type(value) is int and -(2**31) <= value < 2**31,
+}
+
+
+def _looks(operation: OperationDefinitionNode) -> tuple[tuple[str, Callable[[Any], bool]], ...] | None:
+    """Give the look that each variable of an operation needs; None when one needs more."""
+    found = []
+    for definition in operation.variable_definitions or ():
+        type_ = definition.type.type if isinstance(definition.type, NonNullTypeNode) else definition.type
+        look = _LOOKED_AT.get(type_.name.value) if isinstance(type_, NamedTypeNode) else None
+        if look is None:
+            return None
+        found.append((definition.variable.name.value, look))
+    return tuple(found)
+
+
+Depends: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, Callable[[Any], bool]], ...] | None]
+_NO_VARIABLES = VariableValues({}, {})
 _is_on = True
 
 
@@ -351,7 +422,7 @@ class Compiler:
         self._schema = schema
         self._native = native
         self._kept: OrderedDict[tuple[int, str, bytes], tuple[Prepared, Structure | None]] = OrderedDict()
-        self._structurals: dict[str, tuple[Prepared, tuple[str, ...]]] = {}
+        self._structurals: dict[str, tuple[Prepared, Depends]] = {}
         self._tokens = 0
 
     def get(
@@ -360,20 +431,29 @@ class Compiler:
         """Give the compiled operation, or None for one that is left to the executor."""
         if not _is_on or operation.operation is not OperationType.QUERY:
             return None
-        values = get_variable_values(
-            self._schema, operation.variable_definitions or (), dict(variables) if variables else {}
-        )
-        if not isinstance(values, VariableValues):
+        values = self._values(prepared, operation, variables or {})
+        if values is None:
             return None
         structure = self._structure(prepared, operation, values)
         return None if structure is None else Compiled(structure, values)
+
+    def _values(
+        self, prepared: Prepared, operation: OperationDefinitionNode, variables: Mapping[str, Any]
+    ) -> VariableValues | None:
+        if not operation.variable_definitions:
+            return _NO_VARIABLES
+        looks = self._depends(prepared, operation, operation.name.value if operation.name else "")[1]
+        if looks is not None and all(look(variables.get(name)) for name, look in looks):
+            return VariableValues({}, {name: variables[name] for name, _ in looks})
+        values = get_variable_values(self._schema, operation.variable_definitions, dict(variables))
+        return values if isinstance(values, VariableValues) else None
 
     def _structure(
         self, prepared: Prepared, operation: OperationDefinitionNode, values: VariableValues
     ) -> Structure | None:
         """Give the structure, kept or made; None where the executor is asked every time."""
         name = operation.name.value if operation.name else ""
-        depends = self._depends(prepared, operation, name)
+        depends = self._depends(prepared, operation, name)[0]
         try:
             given = orjson.dumps([values.coerced.get(each) for each in depends]) if depends else b""
         except TypeError:
@@ -389,14 +469,18 @@ class Compiler:
             self._keep(key, prepared, structure)
         return structure
 
-    def _depends(self, prepared: Prepared, operation: OperationDefinitionNode, name: str) -> tuple[str, ...]:
+    def _depends(self, prepared: Prepared, operation: OperationDefinitionNode, name: str) -> Depends:
+        """Give the variables the structure depends on, and the looks that the variables need."""
         if not operation.variable_definitions:
-            return ()
+            return (), ()
         known = self._structurals.get(name + str(id(prepared)))
         if known is None or known[0] is not prepared:
             if len(self._structurals) > MOST_KEPT:
                 self._structurals.clear()
-            known = self._structurals[name + str(id(prepared))] = prepared, _structural(prepared, operation)
+            known = self._structurals[name + str(id(prepared))] = (
+                prepared,
+                (_structural(prepared, operation), _looks(operation)),
+            )
         return known[1]
 
     def _keep(self, key: tuple[int, str, bytes], prepared: Prepared, structure: Structure | None) -> None:
