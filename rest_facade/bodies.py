@@ -31,6 +31,8 @@ async def read_raw(request: web.Request) -> bytes:
     if (request.content_length or 0) > MAX_BYTES:
         raise _too_large()
     try:
+        if request.content.is_eof():
+            return await request.read()  # all of it came with the headers
         async with asyncio.timeout(BODY_SECONDS):
             return await request.read()
     except web.HTTPRequestEntityTooLarge as error:
