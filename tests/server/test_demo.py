@@ -42,7 +42,7 @@ LETTERS = set("OPCDFIB")
 async def made(database, database_url: str):
     """Make the demo, unless tests of this file ran here before; `json` is what was printed last."""
     configure(SECRET.encode())
-    settings = Settings(secret_key=SECRET)
+    settings = Settings(secret_key=SECRET, data_dir=Path("no such folder"))
     place = Place(database_url, database_url, is_embedded=False)
     demo = await making.make(settings, place)
     return SimpleNamespace(settings=settings, place=place, json=demo.json)
