@@ -142,6 +142,42 @@ async def test_ids_in_variables_share_what_was_compiled(filled: Filled) -> None:
     assert len(compiler._kept) == 1
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query($limit: Int, $offset: Int) { products(limit: $limit, offset: $offset) { id } }",
+        "query($limit: Int = 2, $offset: Int = 1) { products(limit: $limit, offset: $offset) { id } }",
+        "query($limit: Int!) { products(offset: 1, limit: $limit) { id } }",
+    ],
+)
+async def test_variables_of_every_kind_are_taken_as_the_executor_takes_them(
+    text: str, filled: Filled
+) -> None:
+    schema = root.public_schema()
+    prepared = prepare(schema, text, limited=True)
+    operation = prepared.operation(None)
+    assert operation is not None
+    assert prepared.errors == ()
+    compiler, scope = Compiler(schema, native=True), filled.callers["admin"]
+    answered = 0
+    for limit in (1, 3, 0, -1, 1001, 2**31, 2.0, 2.5, "2", True, None, [1], {}):
+        for rest in ({}, {"offset": 1}, {"offset": None}, {"offset": "1"}):
+            for variables in ({"limit": limit, **rest}, rest):
+                written = Written(text, variables)
+                with entered(scope):
+                    expected, errors = await _reference(prepared, written, scope, schema)
+                    compiled = compiler.get(prepared, operation, variables)
+                    try:
+                        shown = None if compiled is None else await compiled.run(scope)
+                    except NotCompiled:
+                        shown = None
+                if shown is not None:
+                    assert errors == []
+                    assert orjson.loads(orjson.dumps(shown, option=AS_SHOWN)) == expected
+                    answered += 1
+    assert answered >= 10
+
+
 async def test_a_list_takes_one_statement_a_level_and_a_record_one_in_all(filled: Filled) -> None:
     from models import database
 
