@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import base64
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any
 
 import orjson
 from graphql import (
@@ -23,16 +23,10 @@ from graphql import (
     GraphQLField,
     GraphQLObjectType,
     GraphQLSchema,
-    NamedTypeNode,
     NameNode,
-    Node,
-    NonNullTypeNode,
     OperationDefinitionNode,
     OperationType,
-    VariableNode,
-    Visitor,
     get_named_type,
-    visit,
 )
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 
@@ -43,6 +37,7 @@ from models.columns import is_nullable
 from models.reading import Where, by_reference
 from models.shapes import NotCompiled
 from models.trees import Reader
+from resolvers.given import Depends, known_arguments, looks, structural
 from resolvers.reads import MAX_PUBLIC, READ, ReadRoot
 from schema.documents import Prepared
 from schema.fields import declared_field
@@ -115,7 +110,7 @@ class Call:
         self._read = read
         self._field = field
         self._node = nodes[0]
-        self._arguments = _known_arguments(field, nodes[0], source.variable_values)
+        self._arguments = known_arguments(field, nodes[0], source.variable_values)
         self._reader: Reader | None = None
         self._layout: list[tuple[str, str]] = []
         self._items: list[tuple[str, str, Any]] = []
@@ -249,35 +244,6 @@ class Call:
         return shown
 
 
-def _known_arguments(
-    field: GraphQLField, node: FieldNode, variables: VariableValues
-) -> tuple[dict[str, Any], list[tuple[str, str]]] | None:
-    """Give the arguments that are the same for all who send the document, and which are variables; None where a part of one is."""
-    given = {argument.name.value: argument.value for argument in node.arguments or ()}
-    from_variables = [
-        (name, value.name.value) for name, value in given.items() if isinstance(value, VariableNode)
-    ]
-    if any(not isinstance(value, VariableNode) and _variables_in(value) for value in given.values()):
-        return None
-    try:
-        known = get_argument_values(field, node, variables)
-    except GraphQLError:
-        return None
-    return {name: value for name, value in known.items() if name not in dict(from_variables)}, from_variables
-
-
-def _variables_in(node: Node) -> set[str]:
-    """Name the variables used below a node."""
-    names: set[str] = set()
-
-    class Variables(Visitor):
-        def enter_variable(self, node: VariableNode, *_: Any) -> None:
-            names.add(node.name.value)
-
-    visit(node, Variables())
-    return names
-
-
 def _object_type(type_: GraphQLObjectType, name: str) -> GraphQLObjectType:
     target = get_named_type(type_.fields[name].type)
     assert isinstance(target, GraphQLObjectType)
@@ -365,46 +331,6 @@ class Compiled:
         return await self.structure.run(scope, self.variables)
 
 
-def _structural(prepared: Prepared, operation: OperationDefinitionNode) -> tuple[str, ...]:
-    """Name the variables on which the structure depends: all but those that stand only in the arguments of root fields."""
-    names: set[str] = set()
-    for selection in operation.selection_set.selections:
-        if isinstance(selection, FieldNode):
-            for directive in selection.directives or ():
-                names |= _variables_in(directive)
-            if selection.selection_set is not None:
-                names |= _variables_in(selection.selection_set)
-        else:
-            names |= _variables_in(selection)
-    assert prepared.document is not None
-    for definition in prepared.document.definitions:
-        if isinstance(definition, FragmentDefinitionNode):
-            names |= _variables_in(definition)
-    return tuple(sorted(names))
-
-
-# Variables of these types need no more than a look; any other value, and whatever is left out or null, is for graphql-core.
-_LOOKED_AT: dict[str, Callable[[Any], bool]] = {
-    "ID": lambda value: type(value) is str,
-    "String": lambda value: type(value) is str,
-    "Boolean": lambda value: type(value) is bool,
-    "Int": lambda value: type(value) is int and -(2**31) <= value < 2**31,
-}
-
-
-def _looks(operation: OperationDefinitionNode) -> tuple[tuple[str, Callable[[Any], bool]], ...] | None:
-    """Give the look that each variable of an operation needs; None when one needs more."""
-    found = []
-    for definition in operation.variable_definitions or ():
-        type_ = definition.type.type if isinstance(definition.type, NonNullTypeNode) else definition.type
-        look = _LOOKED_AT.get(type_.name.value) if isinstance(type_, NamedTypeNode) else None
-        if look is None:
-            return None
-        found.append((definition.variable.name.value, look))
-    return tuple(found)
-
-
-Depends: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, Callable[[Any], bool]], ...] | None]
 _NO_VARIABLES = VariableValues({}, {})
 _is_on = True
 
@@ -479,7 +405,7 @@ class Compiler:
                 self._structurals.clear()
             known = self._structurals[name + str(id(prepared))] = (
                 prepared,
-                (_structural(prepared, operation), _looks(operation)),
+                (structural(prepared, operation), looks(operation)),
             )
         return known[1]
 

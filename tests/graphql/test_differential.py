@@ -160,6 +160,7 @@ async def test_variables_of_every_kind_are_taken_as_the_executor_takes_them(
     assert prepared.errors == ()
     compiler, scope = Compiler(schema, native=True), filled.callers["admin"]
     answered = 0
+    limit: Any
     for limit in (1, 3, 0, -1, 1001, 2**31, 2.0, 2.5, "2", True, None, [1], {}):
         for rest in ({}, {"offset": 1}, {"offset": None}, {"offset": "1"}):
             for variables in ({"limit": limit, **rest}, rest):
