@@ -21,6 +21,7 @@ from server.app import HEALTH, create_app
 from server.connections import Runner
 from server.database import Place, connected, readiness
 from server.graphql_view import open_introspection
+from server.outgoing import calling
 
 # Platforms kill after 30 s; what is still under way then has had its chance.
 FINISH_SECONDS = 20.0
@@ -37,9 +38,12 @@ def nothing_beside(settings: Settings, place: Place) -> AbstractAsyncContextMana
 
 @asynccontextmanager
 async def joined(settings: Settings, place: Place) -> AsyncIterator[None]:
-    """Open what any process needs that works on stores: pools and the key of credentials."""
+    """Open what any process needs that works on stores: pools, the key of credentials, the way out."""
     assert settings.secret_key is not None
-    async with connected(settings, place):
+    async with (
+        connected(settings, place),
+        calling(allows_private=settings.allows_private_endpoints),
+    ):
         auth.configure(settings.secret_key.encode())
         yield
 

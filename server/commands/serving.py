@@ -158,13 +158,17 @@ async def _work(settings: Settings) -> None:
     import signal
 
     from kernel import logging
+    from server.outgoing import calling
     from server.worker import Worker
 
     worker = Worker(_jobs(settings))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, worker.stop)
-    async with opened(settings, quiet=False):
+    async with (
+        opened(settings, quiet=False),
+        calling(allows_private=settings.allows_private_endpoints),
+    ):
         logging.event("working", env=settings.env)
         await worker.run()
         logging.event("stopping")
