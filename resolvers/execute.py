@@ -44,25 +44,25 @@ class UnknownOperation(RuntimeError):
     """Report a programming error: a facade's document does not fit the schema."""
 
 
-def load(folder: Path) -> dict[str, Operation]:
-    """Load every operation of every `.graphql` file of a folder, fragments shared among them.
+def load(*folders: Path) -> dict[str, Operation]:
+    """Load every operation of every `.graphql` file of the folders, fragments shared among them.
 
     Raises `UnknownOperation` for a document the internal schema does not validate, or two operations of one name.
     """
     from resolvers.root import internal_schema
 
     schema = internal_schema()
-    texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.graphql"))}
+    paths = [path for folder in folders for path in sorted(folder.glob("*.graphql"))]
     fragments: dict[str, FragmentDefinitionNode] = {}
     operations: dict[str, OperationDefinitionNode] = {}
-    for file, text in texts.items():
-        for node in parse(text, no_location=True).definitions:
+    for path in paths:
+        for node in parse(path.read_text(encoding="utf-8"), no_location=True).definitions:
             if isinstance(node, FragmentDefinitionNode):
-                _add(fragments, node.name.value, node, file)
+                _add(fragments, node.name.value, node, path.name)
             elif isinstance(node, OperationDefinitionNode):
                 if node.name is None:
-                    raise UnknownOperation(f"{file}: an operation without a name")
-                _add(operations, node.name.value, node, file)
+                    raise UnknownOperation(f"{path.name}: an operation without a name")
+                _add(operations, node.name.value, node, path.name)
     return {name: _prepared(schema, node, fragments) for name, node in operations.items()}
 
 

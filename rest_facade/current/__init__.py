@@ -11,6 +11,7 @@ from rest_facade.current.consent import ConsentPage
 from rest_facade.current.gateway import Gateway
 from rest_facade.current.oauth import OAuth
 from rest_facade.current.registration import Registration
+from rest_facade.records import FRAGMENTS
 from rest_facade.routing import Route
 
 OPERATIONS = Path(__file__).parent / "operations"
@@ -18,7 +19,7 @@ OPERATIONS = Path(__file__).parent / "operations"
 
 def routes() -> list[Route]:
     """List the routes that the server mounts, after loading the operations they execute."""
-    operations = load(OPERATIONS)
+    operations = load(OPERATIONS, FRAGMENTS)
     return [
         *SignIn(operations).routes(),
         *Registration(operations).routes(),

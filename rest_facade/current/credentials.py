@@ -9,9 +9,10 @@ from aiohttp import web
 from kernel.errors import NotFound, ValidationFailed
 from resolvers.execute import Operation, authorize, execute
 from rest_facade.bodies import read_json_object
-from rest_facade.current.admin import PREFIX, public_id
-from rest_facade.current.field_errors import translated
-from rest_facade.current.lists import Listing
+from rest_facade.current.admin import PREFIX
+from rest_facade.field_errors import translated
+from rest_facade.lists import Listing
+from rest_facade.records import public_id
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, Needs, Route, scope_of
 

@@ -16,7 +16,7 @@ from kernel.errors import Conflict, MalformedRequest, NotFound, Refusal, RuleVio
 from kernel.text import shown
 from resolvers.execute import Operation, authorize, execute
 from rest_facade.bodies import read_raw
-from rest_facade.current.lists import Query, page_number, page_size
+from rest_facade.lists import Query, page_number, page_size
 from rest_facade.responses import UNEXPECTED, json_response
 from rest_facade.routing import Needs, Route, request_id_of, scope_of
 

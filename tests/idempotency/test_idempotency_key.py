@@ -151,9 +151,10 @@ async def test_an_answer_that_was_lost_is_rendered_again_from_the_result(shop: S
 
 
 async def test_an_effect_whose_key_was_taken_over_is_rolled_back(shop: Shop) -> None:
-    from pathlib import Path
+    import rest_facade.current
+    from rest_facade.records import FRAGMENTS
 
-    operations = load(Path(__file__).parents[2] / "rest_facade" / "current" / "operations")
+    operations = load(rest_facade.current.OPERATIONS, FRAGMENTS)
     from auth.privileges import ALL
     from kernel.scope import Actor, ActorKind
 

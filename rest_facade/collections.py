@@ -1,16 +1,20 @@
-"""Describe the collections of the administrative routes: names, lists, bodies and the codes of their fields."""
+"""Describe the collections that the current and app families share: names, lists, bodies and the codes of their fields.
+
+What a collection is, is said once: the families differ in their routes, in which of the lists' parameters are called how
+(`Collection.listed`), and in the operations they execute.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kernel import letters
 from kernel.errors import ValidationFailed
 from kernel.text import Malformed
-from rest_facade.current.field_errors import Codes, translated
-from rest_facade.current.lists import Listing, Parameter, first_day, last_day, letter_of, one_of
+from rest_facade.field_errors import Codes, translated
+from rest_facade.lists import Listing, Parameter, first_day, last_day, letter_of, one_of
 
 ROLES = ("admin", "vendor", "customer")
 
@@ -34,8 +38,8 @@ def image_links(value: Any) -> Any:
 class Collection:
     """Describe a collection.
 
-    `name` is its word in addresses and envelopes, `thing` what people call one record. Its operations are `Admin<plural>`,
-    `Admin<singular>` and, where `body` names the fields that may be written, `Admin<singular>Create`, `…Update` and `…Delete`.
+    `name` is its word in addresses and envelopes, `thing` what people call one record. A family's operations are its prefix with
+    `<plural>`, `<singular>` and, where `body` names the fields that may be written, `<singular>Create`, `…Update` and `…Delete`.
     """
 
     name: str
@@ -45,6 +49,10 @@ class Collection:
     listing: Listing
     body: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     codes: Codes = field(default_factory=dict)
+
+    def listed(self, **changes: Any) -> Collection:
+        """Give the collection with a list that differs in some of its words (`size`, `always`, …)."""
+        return replace(self, listing=replace(self.listing, **changes))
 
     def given(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Give what of a body the collection knows; the rest is ignored. Raises `ValidationFailed` where a reader can't read."""

@@ -1,7 +1,7 @@
-"""Read the query parameters of a list into the variables of its page operation (decisions section 6, `/api/v1/admin`).
+"""Read the query parameters of a list into the variables of its page operation (decisions section 6, lists of every family).
 
-Everything refused here is 400 `{error: 'invalid <parameter>', detail}`. Parameters that a list doesn't know are ignored, and so are
-filters that are given empty, as forms send them.
+Everything refused here is a `MalformedRequest` `invalid <parameter>` with a detail, which each family writes in its form. Parameters
+that a list doesn't know are ignored, and so are filters that are given empty, as forms send them.
 """
 
 from __future__ import annotations
@@ -43,18 +43,19 @@ class Listing:
     """Describe a list: its filters by parameter, and its sorts by the record's field, the default one first.
 
     A sort is the operation's word without its direction: `PRICE` stands for `PRICE_ASC` and `PRICE_DESC`. `always` holds what the
-    list is about, whatever is asked.
+    list is about, unless a filter of its name is given. `size` is the family's word for the size of a page.
     """
 
     filters: Mapping[str, Parameter]
     sorts: Mapping[str, str]
     always: Mapping[str, Any] = field(default_factory=dict)
+    size: str = "per_page"
 
     def variables(self, query: Query) -> dict[str, Any]:
         """Give the variables of the page operation; raises `MalformedRequest` naming the first parameter that is wrong."""
         return {
             "page": page_number(query),
-            "per_page": page_size(query),
+            "per_page": page_size(query, self.size),
             "filter": self._filter(query),
             "sort": self._sort(query),
         }
@@ -85,9 +86,9 @@ def page_number(query: Query) -> int:
     return _bounded(query, "page", 1, LAST_PAGE)
 
 
-def page_size(query: Query) -> int:
-    """Read `per_page`, from 1; above 100 is 100."""
-    return min(_bounded(query, "per_page", DEFAULT_SIZE), MOST)
+def page_size(query: Query, name: str = "per_page") -> int:
+    """Read `per_page`, or what the family calls it, from 1; above 100 is 100."""
+    return min(_bounded(query, name, DEFAULT_SIZE), MOST)
 
 
 def first_day(text: str) -> str:
