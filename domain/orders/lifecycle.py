@@ -7,6 +7,7 @@ from uuid import UUID
 
 from domain import events
 from domain.catalog import stock
+from domain.fields import Field, read_fields, short_text, text
 from domain.orders.locked import LockedOrder, lock_order, refuse_shared
 from domain.orders.parcels import Parcel, keep_tracking_code, send
 from domain.orders.transitions import CANCELLED, COMPLETE, Step, decide
@@ -15,7 +16,8 @@ from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
 from models.database import execute, transaction
 
-_MAX_TRACKING = 255
+_TRACKING = {"tracking_code": Field("tracking_code", short_text), "carrier": Field("carrier", short_text)}
+_REASON = {"reason": Field("reason", text(2_000))}
 
 # The letter is asked for again although the row is locked: whoever calls this without the lock changes nothing by mistake.
 _CHANGE = """
@@ -63,6 +65,7 @@ async def move(
     Raises NotFound, Forbidden (a vendor, for an order shared with others), ValidationFailed for no letter, RuleViolation with
     `allowed` for a forbidden change and with `products` when stock that was given back is gone.
     """
+    reason = read_fields(_REASON, {"reason": reason})["reason"]
     async with transaction(scope):
         held = await lock_order(scope, order)
         refuse_shared(scope, held)
@@ -121,14 +124,15 @@ async def track(scope: Scope, held: LockedOrder, tracking_code: str | None, carr
     """
     if not tracking_code:
         return False
-    code = tracking_code[:_MAX_TRACKING]
+    given = read_fields(_TRACKING, {"tracking_code": tracking_code, "carrier": carrier})
+    code = given["tracking_code"]
     changed = await keep_tracking_code(scope, held, code)
     if held.status != COMPLETE:
         return changed
     parcel = Parcel(
         shipping_method_id=held.shipping_method_id,
         user_id=held.user_id,
-        carrier=carrier or "",
+        carrier=given["carrier"],
         tracking_number=code,
     )
     return await send(scope, held, parcel) is not None or changed
