@@ -140,7 +140,7 @@ class Settings:
         metadata=_declared(
             "REDIS_URL",
             address_of("redis", "rediss", "unix"),
-            "The Redis that shares limits between processes and machines.",
+            "The Redis that shares request limits between processes and machines; while it is away each process counts alone.",
             unset="limits are counted per process",
         ),
     )

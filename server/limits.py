@@ -1,7 +1,7 @@
 """Count requests against a limit a window: per client address, per wrong credential, per app, key and legacy credential.
 
-`Counters` is what the middleware knows. `ProcessCounters` counts in this process; with REDIS_URL another implementation counts
-for the whole deployment (decisions section 2: said so at start). Sign-in and lockout are counted in PostgreSQL, by `auth`.
+`Counters` is what the middleware knows. `ProcessCounters` counts in this process; with REDIS_URL `server.shared_limits` counts for
+the whole deployment (decisions section 2: said so at start). Sign-in and lockout are counted in PostgreSQL, by `auth`.
 """
 
 from __future__ import annotations

@@ -16,12 +16,13 @@ from auth.schemes import authenticate
 from auth.tenancy import StoreDirectory
 from kernel import logging
 from kernel.settings import Settings
-from server import mail_page
+from server import mail_page, shared_limits
 from server.app import HEALTH, create_app
 from server.connections import Runner
 from server.database import Place, connected, readiness
 from server.graphql_view import open_introspection
 from server.outgoing import calling
+from server.shared_limits import counters_for
 
 # Platforms kill after 30 s; what is still under way then has had its chance.
 FINISH_SECONDS = 20.0
@@ -53,12 +54,18 @@ async def application(settings: Settings, place: Place) -> web.Application:
     directory = StoreDirectory(settings.shared_hosts, settings.default_store)
     await directory.listen()
     await memory.listen()
-    return create_app(
+    counters = counters_for(settings)
+    app = create_app(
         settings,
         directory=directory,
         authenticate=open_introspection(authenticate) if settings.is_private_development else authenticate,
+        counters=counters,
         checks=readiness(place),
     )
+    if counters is not None:
+        await counters.open()
+        app.on_cleanup.append(lambda _: counters.close())
+    return app
 
 
 async def serve_on(
@@ -110,8 +117,7 @@ def announce(settings: Settings, addresses: list[str]) -> None:
             "development, reachable by others: private event targets, open introspection and the mail page are off",
             level="warning",
         )
-    # Until the Redis implementation of `server.limits.Counters` is there, each process counts whatever REDIS_URL says.
-    logging.event("request limits are counted per process")
+    logging.event(shared_limits.described(settings))
     if settings.smtp_url is None and settings.is_private_development:
         logging.event(f"SMTP_URL is not set: mails are not sent but shown at {mail_page.PATH}")
     elif settings.smtp_url is None:

@@ -126,18 +126,17 @@ async def _redis(settings: Settings) -> Finding:
                 f"REDIS_URL is not set: each of {settings.processes} processes counts requests alone",
             )
         return ok("limits", "counted in this process (REDIS_URL is not set)")
-    from redis.asyncio import Redis
-    from redis.exceptions import RedisError
+    from server.shared_limits import LOST, SharedCounters
 
-    client = Redis.from_url(settings.redis_url)
+    counters = SharedCounters(settings.redis_url)
     try:
         async with asyncio.timeout(_WAIT_SECONDS):
-            await client.ping()
-    except (RedisError, OSError, TimeoutError) as error:
-        return fail("limits", f"REDIS_URL can't be reached: {_words(error)}")
+            await counters.check()
+    except LOST as error:
+        return fail("limits", f"REDIS_URL can't be used, so each process counts alone: {_words(error)}")
     finally:
-        await client.aclose()
-    return ok("limits", "Redis answers")
+        await counters.close()
+    return ok("limits", "shared through Redis")
 
 
 def _words(error: BaseException) -> str:

@@ -1,0 +1,91 @@
+"""Start, freeze, kill and start again a redis-server of the test's own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+
+PROGRAM = shutil.which("redis-server")
+needs_redis = pytest.mark.skipif(
+    PROGRAM is None, reason="redis-server is not installed: apt-get install redis-server"
+)
+
+
+class RedisServer:
+    """A server that keeps nothing on the disk; `url` stays the same through all its lives."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self._folder = folder
+        self._options = options
+        self._process: subprocess.Popen[bytes] | None = None
+        with socket.socket() as found:
+            found.bind(("127.0.0.1", 0))
+            self.port = int(found.getsockname()[1])
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+
+    async def start(self) -> None:
+        assert PROGRAM is not None
+        self._process = subprocess.Popen(
+            [
+                PROGRAM,
+                "--bind",
+                "127.0.0.1",
+                "--port",
+                str(self.port),
+                "--save",
+                "",
+                "--dir",
+                str(self._folder),
+            ]
+            + list(self._options),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        client = Redis.from_url(self.url)
+        try:
+            async with asyncio.timeout(20):
+                while True:
+                    with contextlib.suppress(Exception):
+                        await client.ping()
+                        return
+                    await asyncio.sleep(0.02)
+        finally:
+            await client.aclose()
+
+    def kill(self) -> None:
+        """End it without a word, and with it all it knew."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(10)
+            self._process = None
+
+    def freeze(self) -> None:
+        """Leave it there without its answering."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+
+@contextlib.asynccontextmanager
+async def redis_server(*options: str) -> AsyncIterator[RedisServer]:
+    """Give a server that runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        server = RedisServer(Path(folder), *options)
+        await server.start()
+        try:
+            yield server
+        finally:
+            server.kill()

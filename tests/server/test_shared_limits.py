@@ -1,0 +1,238 @@
+"""With REDIS_URL all processes count together; without Redis each goes on alone, and nobody is refused for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import orjson
+import pytest
+from aiohttp import web
+from redis.asyncio import Redis
+
+from kernel import logging
+from kernel.settings import Settings
+from rest_facade.responses import json_response
+from rest_facade.routing import Needs, Route
+from server import shared_limits
+from server.commands.findings import Level, _redis
+from server.shared_limits import PREFIX, SharedCounters
+from tests.server.redis_server import RedisServer, needs_redis, redis_server
+from tests.server.serving import serving
+from tests.server.test_main import running, stopped
+
+pytestmark = [needs_redis, pytest.mark.redis]
+
+LOST = "Redis is lost: request limits are counted per process until it is back"
+BACK = "Redis is back: request limits are shared again"
+
+
+@pytest.fixture
+async def redis() -> AsyncIterator[RedisServer]:
+    async with redis_server() as server:
+        yield server
+
+
+@asynccontextmanager
+async def counting(url: str) -> AsyncIterator[SharedCounters]:
+    counters = SharedCounters(url)
+    try:
+        yield counters
+    finally:
+        await counters.close()
+
+
+@asynccontextmanager
+async def logged() -> AsyncIterator[list[str]]:
+    """Give the names of what is logged meanwhile."""
+    lines: list[bytes] = []
+    before = logging.send_to(lines.append)
+    events: list[str] = []
+    try:
+        yield events
+    finally:
+        logging.send_to(before)
+        events += [orjson.loads(line)["event"] for line in lines]
+
+
+async def until(true: object, seconds: float = 10.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not true():  # type: ignore[operator]
+            await asyncio.sleep(0.02)
+
+
+async def test_two_clients_never_let_more_than_the_limit_through(redis: RedisServer) -> None:
+    async with counting(redis.url) as one, counting(redis.url) as other:
+        verdicts = await asyncio.gather(
+            *(counters.hit("app", 120) for _ in range(100) for counters in (one, other))
+        )
+        assert sum(verdict.allowed for verdict in verdicts) == 120
+        assert sorted(verdict.remaining for verdict in verdicts) == [0] * 80 + list(range(120))
+        assert one.is_shared
+        assert other.is_shared
+
+
+async def test_a_window_begins_with_its_first_hit_and_ends(redis: RedisServer) -> None:
+    async with counting(redis.url) as one, counting(redis.url) as other:
+        before = time.time()
+        first = await one.hit("k", 2, 0.4)
+        second = await other.hit("k", 2, 0.4)
+        third = await one.hit("k", 2, 0.4)
+        assert [first[1], second[1], third[1]] == [1, 0, 0]
+        assert [first.allowed, second.allowed, third.allowed] == [True, True, False]
+        assert before + 0.3 < first.reset_at < before + 1
+        assert third.reset_at == pytest.approx(first.reset_at, abs=0.1)
+        await asyncio.sleep(0.45)
+        assert (await other.hit("k", 2, 0.4)).remaining == 1
+
+
+async def test_peeking_counts_nothing(redis: RedisServer) -> None:
+    async with counting(redis.url) as one, counting(redis.url) as other:
+        assert (await one.peek("k", 2)).remaining == 1
+        await one.hit("k", 2)
+        for _ in range(3):
+            peeked = await other.peek("k", 2)
+            assert (peeked.remaining, peeked.allowed) == (0, True)
+        await one.hit("k", 2)
+        assert not (await other.peek("k", 2)).allowed
+
+
+async def test_keys_and_windows_are_counted_apart_and_leave_by_themselves(redis: RedisServer) -> None:
+    async with counting(redis.url) as counters:
+        for key, window in (("a", 60.0), ("b", 60.0), ("a", 30.0)):
+            assert (await counters.hit(key, 1, window)).allowed
+        assert not (await counters.hit("a", 1, 60.0)).allowed
+    async with Redis.from_url(redis.url) as client:
+        keys = await client.keys(f"{PREFIX}:*")
+        assert len(keys) == 3
+        assert all([0 < await client.pttl(key) <= 60_000 for key in keys])
+
+
+async def test_a_count_that_lost_its_end_gets_a_new_one(redis: RedisServer) -> None:
+    async with counting(redis.url) as counters, Redis.from_url(redis.url) as client:
+        await client.set(f"{PREFIX}:60000:k", 5)
+        assert (await counters.peek("k", 3)).allowed
+        assert not (await counters.hit("k", 3)).allowed
+        assert 0 < await client.pttl(f"{PREFIX}:60000:k") <= 60_000
+
+
+async def test_a_killed_redis_leaves_each_process_to_its_own_counts_until_it_is_back(
+    redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_limits, "LOOK_AGAIN_SECONDS", 0.05)
+    async with logged() as events, counting(redis.url) as one, counting(redis.url) as other:
+        for _ in range(3):
+            await one.hit("k", 3)
+        assert not (await other.hit("k", 3)).allowed
+        redis.kill()
+        verdicts = await asyncio.gather(*(one.hit("k", 3) for _ in range(50)))
+        assert sum(verdict.allowed for verdict in verdicts) == 3
+        assert (await other.hit("k", 3)).allowed
+        assert (await other.peek("k", 3)).remaining == 1
+        assert not one.is_shared
+        await redis.start()
+        await until(lambda: all(each.is_shared for each in (one, other)))
+        # A new Redis knows nothing of before.
+        assert [(await each.hit("k", 3)).remaining for each in (one, other, one)] == [2, 1, 0]
+    assert events == [LOST, LOST, BACK, BACK]
+
+
+async def test_a_redis_that_hangs_holds_nobody_up_for_long(
+    redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_limits, "LOOK_AGAIN_SECONDS", 0.05)
+    async with logged() as events, counting(redis.url) as counters:
+        await counters.hit("k", 100)
+        redis.freeze()
+        began = time.monotonic()
+        verdicts = await asyncio.gather(*(counters.hit("k", 100) for _ in range(80)))
+        assert time.monotonic() - began < 3
+        assert all(verdict.allowed for verdict in verdicts)
+        began = time.monotonic()
+        await counters.hit("k", 100)
+        assert time.monotonic() - began < 0.2
+        redis.thaw()
+        await until(lambda: counters.is_shared)
+        assert (await counters.hit("k", 1_000)).allowed
+    assert events == [LOST, BACK]
+
+
+async def test_a_redis_that_was_never_there_is_said_at_the_start(redis: RedisServer) -> None:
+    redis.kill()
+    async with logged() as events, counting(redis.url) as counters:
+        await counters.open()
+        assert not counters.is_shared
+        assert (await counters.hit("k", 1)).allowed
+        assert not (await counters.hit("k", 1)).allowed
+    assert events == [LOST]
+
+
+async def test_a_redis_that_is_full_counts_as_lost() -> None:
+    async with (
+        redis_server("--maxmemory", "10kb", "--maxmemory-policy", "noeviction") as full,
+        counting(full.url) as counters,
+    ):
+        assert (await counters.hit("k", 1)).allowed
+        assert not counters.is_shared
+
+
+async def fine(request: web.Request) -> web.Response:
+    return json_response({})
+
+
+async def test_servers_that_share_redis_share_every_limit(redis: RedisServer) -> None:
+    routes = (
+        Route("GET", "/api/v1/admin/things", fine, Needs.ADMIN),
+        Route("GET", "/api/admin/things", fine, Needs.APP),
+        Route("GET", "/api/v1/storefront/things", fine, Needs.STOREFRONT_KEY),
+        Route("GET", "/api/things", fine, Needs.LEGACY_ADMIN),
+    )
+    settings = Settings(ip_rate=40, failed_auth_rate=2, legacy_rate=3)
+    async with (
+        counting(redis.url) as first,
+        counting(redis.url) as second,
+        serving(*routes, settings=settings, counters=first, rate_of=lambda actor: 4) as one,
+        serving(*routes, settings=settings, counters=second, rate_of=lambda actor: 4) as other,
+    ):
+
+        async def statuses(path: str, number: int, caller: str | None, **headers: str) -> list[int]:
+            return [
+                (await (one, other)[turn % 2].get(path, caller, **headers)).status for turn in range(number)
+            ]
+
+        assert await statuses("/api/admin/things", 6, "Bearer vat_live_app") == [200] * 4 + [429] * 2
+        assert await statuses("/api/things", 5, "Basic admin") == [200] * 3 + [429] * 2
+        key = {"X_API_Key": "sfk_shop"}
+        assert await statuses("/api/v1/storefront/things", 6, None, **key) == [200] * 4 + [429] * 2
+        assert await statuses("/api/v1/admin/things", 4, "Bearer wrong") == [401] * 2 + [429] * 2
+        # 21 requests so far, of whatever kind, from one address.
+        assert await statuses("/nowhere", 21, None) == [404] * 19 + [429] * 2
+
+
+async def test_doctor_says_whether_limits_are_shared(redis: RedisServer) -> None:
+    finding = await _redis(Settings(redis_url=redis.url))
+    assert (finding.level, finding.text) == (Level.OK, "shared through Redis")
+    redis.kill()
+    finding = await _redis(Settings(redis_url=redis.url))
+    assert finding.level is Level.FAIL
+    assert finding.text.startswith("REDIS_URL can't be used, so each process counts alone: ")
+
+
+@pytest.mark.slow
+async def test_the_processes_of_a_server_share_limits_and_the_start_line_says_so(
+    tmp_path: object, redis: RedisServer
+) -> None:
+    environ = {"REDIS_URL": redis.url, "WEB_CONCURRENCY": "2", "VITRINE_IP_RATE": "60"}
+    async with running(tmp_path, **environ) as (process, client):  # type: ignore[arg-type]
+
+        async def ask() -> int:
+            async with client.get("/nowhere", headers={"Connection": "close"}) as answer:
+                return int(answer.status)
+
+        answers = await asyncio.gather(*(ask() for _ in range(100)))
+        assert sorted(answers) == [404] * 60 + [429] * 40
+        events = await stopped(process)
+    assert "request limits are shared through Redis" in events
+    assert LOST not in events
