@@ -26,6 +26,7 @@ class Vendor(Erasable):
     url = fields.TextField(default="")
     commission = fields.TextField(default="0.00")
     commission_type = fields.TextField(default="P")
+    shippings = fields.JSONField[dict[str, object]](default=dict)
 
     class Meta:
         table = "vendors"

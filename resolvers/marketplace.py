@@ -46,8 +46,12 @@ REVIEW_WRITER = Writer(
     update=reviews.update_review,
     delete=reviews.delete_review,
     access=_WRITE_REVIEWS,
-    words={"product_id": "product", "customer_id": "user"},
-    texts=("Write a review of a product.", "Change a review.", "Delete a review."),
+    words={"product_id": "product", "customer_id": "user", "object_id": "object", "thread_id": "thread"},
+    texts=(
+        "Write a review of a product, a category, a page, an order or the store.",
+        "Change a review.",
+        "Delete a review.",
+    ),
 )
 
 QUERIES = (

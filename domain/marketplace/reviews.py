@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from domain import audit
 from domain.fields import Field, Given, letter_of, moment, read_fields, short_text, text, whole
 from domain.references import (
     CATEGORY,
@@ -58,6 +59,8 @@ INSERT INTO discussion_threads (tenant_id, public_id, object_type, object_id, ty
 ON CONFLICT (tenant_id, object_type, object_id) DO UPDATE SET object_type = excluded.object_type
 RETURNING id, type
 """
+_THREAD_THERE = "SELECT type, object_type, object_id FROM discussion_threads WHERE tenant_id = $1 AND id = $2"
+_OWN_ORDER = "SELECT EXISTS (SELECT 1 FROM orders WHERE tenant_id = $1 AND id = $2 AND user_id = $3)"
 _AUTHOR = "SELECT name FROM users WHERE tenant_id = $1 AND id = $2"
 _POST = """
 SELECT p.user_id, t.type FROM discussion_posts p JOIN discussion_threads t ON t.tenant_id = p.tenant_id AND t.id = p.thread_id
@@ -71,6 +74,8 @@ class Thread:
 
     id: int
     type: str
+    object_type: str
+    object_id: int
 
 
 async def create_review(scope: Scope, given: Given) -> int:
@@ -83,6 +88,7 @@ async def create_review(scope: Scope, given: Given) -> int:
     columns = read_fields(STAFF_FIELDS if _is_staff(scope) else REVIEW_FIELDS, given)
     async with transaction(scope):
         thread = await _thread(scope, given)
+        await _refuse_foreign_order(scope, thread)
         _check_content(thread, columns)
         columns["user_id"] = await _author(scope, given)
         if columns["user_id"] is not None and not columns.get("name"):
@@ -93,6 +99,8 @@ async def create_review(scope: Scope, given: Given) -> int:
         post = DiscussionPost(thread_id=thread.id, **{**defaults, **columns})
         await post.save()
         post_id: int = post.id
+        if _is_staff(scope):
+            await audit.record(scope, "review.created", "review", post.public_id)
     return post_id
 
 
@@ -105,6 +113,8 @@ async def update_review(scope: Scope, review: object, given: Given) -> int:
         if not _is_staff(scope) and setting(scope, "reviews_need_approval"):
             columns["status"] = AWAITING
         await DiscussionPost.filter(id=post_id).update(**columns, updated_at=scope.now)
+        if _is_staff(scope):
+            await audit.record(scope, "review.updated", "review", post_id, {"fields": sorted(columns)})
     return post_id
 
 
@@ -115,6 +125,8 @@ async def delete_review(scope: Scope, review: object) -> None:
         await execute(
             "DELETE FROM discussion_posts WHERE tenant_id = $1 AND id = $2", scope.store.id, post_id
         )
+        if _is_staff(scope):
+            await audit.record(scope, "review.deleted", "review", post_id)
 
 
 def _is_staff(scope: Scope) -> bool:
@@ -139,15 +151,14 @@ async def _thread(scope: Scope, given: Given) -> Thread:
     """Give the thread to write into, made when it is the first post about its object."""
     if given.get("thread") is not None:
         thread_id = await resolve(scope, THREAD, given["thread"], field="thread")
-        type_ = await value(
-            "SELECT type FROM discussion_threads WHERE tenant_id = $1 AND id = $2", scope.store.id, thread_id
-        )
-        return Thread(thread_id, type_)
+        there = await row(_THREAD_THERE, scope.store.id, thread_id)
+        assert there is not None  # resolved above, and threads are never removed
+        return Thread(thread_id, there["type"], there["object_type"], there["object_id"])
     object_type, object_id = await _object(scope, given)
     kind = read_fields(THREAD_FIELDS, given).get("type", "B") if _is_staff(scope) else "B"
     found = await row(_THREAD, scope.store.id, uuid7(), object_type, object_id, kind)
     assert found is not None  # an upsert always returns its row
-    return Thread(found["id"], found["type"])
+    return Thread(found["id"], found["type"], object_type, object_id)
 
 
 async def _object(scope: Scope, given: Given) -> tuple[str, int]:
@@ -158,11 +169,21 @@ async def _object(scope: Scope, given: Given) -> tuple[str, int]:
         raise ValidationFailed("object_type is required", field="object_type", code="required")
     if object_type == "E":
         return object_type, STORE_ITSELF
+    if given.get("object") is None:
+        raise ValidationFailed("object is required", field="object", code="required")
     if object_type not in OBJECTS:
         raise ValidationFailed(
             f"there is no object of type {object_type} to write about", field="object", code=NOT_FOUND
         )
     return object_type, await resolve(scope, OBJECTS[object_type], given.get("object"), field="object")
+
+
+async def _refuse_foreign_order(scope: Scope, thread: Thread) -> None:
+    """Refuse a customer who writes about somebody else's order, as if there were none."""
+    if _is_staff(scope) or thread.object_type != "O":
+        return
+    if not await value(_OWN_ORDER, scope.store.id, thread.object_id, scope.actor.user_id):
+        raise ValidationFailed("order not found", field="object", code=NOT_FOUND)
 
 
 def _check_content(thread: Thread, columns: Mapping[str, Any]) -> None:

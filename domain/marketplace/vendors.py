@@ -8,7 +8,7 @@ from typing import Any
 from auth.sessions import end_all_sessions
 from domain import audit, events
 from domain.fields import Field, Given, letter_of, name_text, read_fields, short_text, text
-from domain.orders.draft import cep_text, email_text
+from domain.orders.draft import cep_text, email_text, json_object
 from domain.orders.transitions import UNFINISHED
 from domain.references import VENDOR, find
 from kernel.documents import has_cnpj_form, normalise_document
@@ -51,6 +51,7 @@ OWN_FIELDS: Mapping[str, Field] = {
     "country": Field("country", short_text),
     "zipcode": Field("zipcode", cep_text),
     "url": Field("url", text(2_048)),
+    "shippings": Field("shippings", json_object, code="shippings_invalid"),
 }
 VENDOR_FIELDS: Mapping[str, Field] = {
     **OWN_FIELDS,
@@ -88,8 +89,8 @@ WHERE tenant_id = $1 AND vendor_id = $2 AND user_type = 'V' AND deleted_at IS NU
 async def create_vendor(scope: Scope, given: Given) -> int:
     """Make a seller and give its internal id.
 
-    Keys: `name`*, `email`*, `status`, `phone`, `address`, `city`, `state`, `country`, `zipcode`, `url`, `cnpj`, `commission` (a
-    decimal text), `commission_type` (`A` an amount, `P` a percentage).
+    Keys: `name`*, `email`*, `status`, `phone`, `address`, `city`, `state`, `country`, `zipcode`, `url`, `cnpj`, `shippings`
+    (an object), `commission` (a decimal text), `commission_type` (`A` an amount, `P` a percentage).
     """
     _refuse_vendor(scope)
     columns = read_fields(VENDOR_FIELDS, given, creating=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.catalog.read import _matches, in_second, refers_to_or_none, vendor_named
 from domain.visibility import Rows
-from models.reading import Entity, Filter, Sort, any_of, compares, flag, named, refers_to
+from models.reading import Entity, Filter, Sort, Where, any_of, compares, flag, named, refers_to
 
 _USER_ROWS = Rows(
     admin=("view_users",),
@@ -89,9 +89,22 @@ USERGROUPS = Entity(
         "type": Filter("text", any_of("t.type"), "any of these types", many=True),
         "status": Filter("usergroup_status", any_of("t.status"), "any of these statuses", many=True),
         "name": Filter("text", any_of("t.name"), "exact name", many=True),
+        "search": Filter(
+            "text",
+            lambda text: Where("strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0", (text,)),
+            "part of the name",
+        ),
+        "privilege": Filter(
+            "text",
+            lambda names: Where("t.privileges && {}::text[]", (names,)),
+            "gives any of these privileges",
+            many=True,
+        ),
     },
     sorts={
         "name": Sort("t.name", "text", "name"),
+        "type": Sort("t.type", "text", "type"),
+        "status": Sort("t.status", "text", "status letter"),
         "id": Sort("t.id", "bigint", "order of entry"),
     },
     default_sort="id",

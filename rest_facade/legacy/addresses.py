@@ -36,12 +36,12 @@ def all_routes() -> list[Route]:
     operations = load(OPERATIONS)
     found = [auth_tokens.route(operations)]
     for resource in RESOURCES:
-        found += _routes_of(resource, operations)
+        for path in (resource.path, *resource.aliases):
+            found += _routes_of(resource, f"{BASE}/{path}", operations)
     return found
 
 
-def _routes_of(resource: Resource, operations: Operations) -> Iterator[Route]:
-    path = f"{BASE}/{resource.path}"
+def _routes_of(resource: Resource, path: str, operations: Operations) -> Iterator[Route]:
     for word in resource.does:
         method, tail, make = _DOES[word]
         handler = make(resource, operations[f"{resource.operations}{word.capitalize()}"])

@@ -55,7 +55,7 @@ def rights_of(resource: Resource, scope: Scope) -> dict[str, bool]:
 
 
 async def change(
-    scope: Scope, operation: Operation, variables: Mapping[str, Any], rename: Rename, thing: str
+    scope: Scope, operation: Operation, variables: Mapping[str, Any], rename: Rename, resource: Resource
 ) -> Record:
     """Execute a mutation and give what was `done`; what it refuses is told in the words of the legacy layer."""
     try:
@@ -63,9 +63,11 @@ async def change(
     except ValidationFailed as refusal:
         message = rename(refusal.message)
         raise ValidationFailed(message, fields=refusal.fields, details=refusal.details) from refusal
+    except NotFound as refusal:
+        raise NotFound(resource.says.get(refusal.thing, refusal.thing)) from refusal
     done: Record | None = data["done"]
     if done is None:
-        raise NotFound(thing)
+        raise NotFound(resource.thing)
     return done
 
 
@@ -171,7 +173,7 @@ def _change_handler(
         require(body, required)
         # `id` is there when the address names a record; creation's operation has no such variable.
         variables = {"input": read(body), **request.match_info}
-        ids = await change(scope, operation, variables, rename, resource.thing)
+        ids = await change(scope, operation, variables, rename, resource)
         return json_response({name: str(number) for name, number in ids.items()}, status=status)
 
     return changed
@@ -179,10 +181,11 @@ def _change_handler(
 
 def delete_handler(resource: Resource, operation: Operation) -> Handler:
     """Make the handler that deletes a record and answers with nothing."""
+    rename = renamer((*resource.fields, *resource.single), resource.says)
 
     async def deleted(request: web.Request) -> web.Response:
         scope = admit(request, resource, MANAGE, operation)
-        await execute(scope, operation, {"id": request.match_info["id"]})
+        await change(scope, operation, {"id": request.match_info["id"]}, rename, resource)
         return web.Response(status=204)
 
     return deleted
@@ -198,7 +201,7 @@ def action_handler(resource: Resource, action: Action, operation: Operation) -> 
         require(body, action.required)
         address = request.match_info
         named = {variable: address[segment] for variable, segment in action.arguments.items()}
-        done = await change(scope, operation, {**read(body), **named}, rename, resource.thing)
+        done = await change(scope, operation, {**read(body), **named}, rename, resource)
         return json_response(action.answers(done, address), status=action.status)
 
     return acted

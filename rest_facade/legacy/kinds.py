@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Final, TypeAlias
@@ -52,6 +52,17 @@ class Kind:
     seek: Seek | None = None
     echoes_sought: bool = False
     many: bool = True
+
+
+def if_given(kind: Kind) -> Kind:
+    """Describe a value that counts as not given where a body holds null or the empty text."""
+    read_value = kind.read
+    assert read_value is not None
+
+    def read(value: Any, label: str) -> Any:
+        return ABSENT if value is None or value == "" else read_value(value, label)
+
+    return replace(kind, read=read)
 
 
 # --- Numbers -----------------------------------------------------------------------------------------------------------------

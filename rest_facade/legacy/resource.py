@@ -103,8 +103,8 @@ class Action:
 class Resource:
     """Describe an entity.
 
-    Names: `path` below `/api`, `collection` in envelopes (the path unless said), `key` (the id's field, which keys filtered
-    lists), `thing` in not-found messages, `operations` (the first part of its operations' names), `area` of privileges
+    Names: `path` below `/api` and its `aliases`, `collection` in envelopes (the path unless said), `key` (the id's field, which keys
+    filtered lists), `thing` in not-found messages, `operations` (the first part of its operations' names), `area` of privileges
     (`view_<area>` to read, `manage_<area>` to write).
 
     Fields: `fields` are in every record, `single` only in single ones, `inputs` are taken and never shown. `required` are those that
@@ -117,6 +117,7 @@ class Resource:
     """
 
     path: str
+    aliases: tuple[str, ...] = ()
     key: str
     thing: str
     area: str

@@ -7,6 +7,7 @@ import strawberry
 from schema.inputs.given import given_field
 from schema.scalars import (
     Ident,
+    Json,
     MembershipStatus,
     ReviewStatus,
     Role,
@@ -83,13 +84,25 @@ class VendorInput:
     url: str | None = given_field("The vendor's own site.")
     commission: str | None = given_field("What the marketplace keeps, a decimal string.")
     commission_type: str | None = given_field("`A` an amount, `P` a percentage.")
+    shippings: Json | None = given_field("Which shipping methods it uses and how, an object.")
 
 
-@strawberry.input(description="A review of a product. Creation needs `product_id`.")
+@strawberry.input(
+    description="A review. Creation needs `product_id`, or `object_type` and `object_id` (the store itself, `E`, has no id)."
+)
 class ReviewInput:
     """Fields of a review."""
 
     product_id: Ident | None = given_field("The product.")
+    object_type: str | None = given_field(
+        "What else it is about: `P` a product, `C` a category, `A` a page, `O` an order, `E` the store."
+    )
+    object_id: Ident | None = given_field("The record of that type.")
+    thread_id: Ident | None = given_field("The thread it goes into.", internal=True)
+    type: str | None = given_field(
+        "What a new thread holds: `C` comments, `R` ratings, `B` both.", internal=True
+    )
+    ip_address: str | None = given_field("The address it was sent from.", internal=True)
     name: str | None = given_field("Who writes, as shown.")
     message: str | None = given_field("The text.")
     rating: int | None = given_field("1 to 5 stars.")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from auth.access import Access
-from domain.marketplace.read import REVIEWS, VENDORS
+from domain.marketplace.read import AVERAGE_RATING, REVIEWS, VENDORS
 from schema.fields import column, entity
-from schema.scalars import BigInt, Ident, ReviewStatus, Time, VendorStatus
+from schema.scalars import BigInt, Ident, Json, ReviewStatus, Time, VendorStatus
 
 _OF_VENDOR = Access(privileges=("view_marketplace",), vendor=True)
 
@@ -31,15 +31,16 @@ class Vendor:
         description="What the marketplace keeps, a decimal string.", guard=_OF_VENDOR
     )
     commission_type: str | None = column(description="`A` an amount, `P` a percentage.", guard=_OF_VENDOR)
+    shippings: Json | None = column(
+        description="Which shipping methods it uses and how, an object.", guard=_OF_VENDOR
+    )
     product_count: BigInt = column(
         "(SELECT count(*) FROM products p WHERE p.tenant_id = t.tenant_id AND p.vendor_id = t.id"
         " AND p.status = 'A' AND p.deleted_at IS NULL)",
         "How many active products it sells.",
     )
     average_rating: float | None = column(
-        "(SELECT avg(d.rating)::float8 FROM discussion_posts d JOIN discussion_threads th ON th.tenant_id = d.tenant_id"
-        " AND th.id = d.thread_id JOIN products p ON p.tenant_id = th.tenant_id AND p.id = th.object_id"
-        " WHERE d.tenant_id = t.tenant_id AND th.object_type = 'P' AND p.vendor_id = t.id AND d.status = 'A')",
+        AVERAGE_RATING,
         "The mean rating of its products, 1 to 5; null without ratings.",
     )
     created_at: Time = column(description="When it joined.")
@@ -49,7 +50,7 @@ class Vendor:
     )
 
 
-@entity(REVIEWS, "Review", "What somebody says of a product.")
+@entity(REVIEWS, "Review", "What somebody says of a product, a category, a page, an order or the store.")
 class Review:
     """A row of `discussion_posts`."""
 
@@ -63,7 +64,7 @@ class Review:
     )
     object_type: str = column(
         "(SELECT th.object_type FROM discussion_threads th WHERE th.tenant_id = t.tenant_id AND th.id = t.thread_id)",
-        "What it is about: `P` a product.",
+        "What it is about: `P` a product, `C` a category, `A` a page, `O` an order, `E` the store.",
     )
     object_number: BigInt = column(
         "(SELECT th.object_id FROM discussion_threads th WHERE th.tenant_id = t.tenant_id AND th.id = t.thread_id)",

@@ -150,7 +150,7 @@ def test_the_routes_are_those_of_the_contract():
     declared = {(route.method, route.path.removeprefix("/api/")) for route in routes()}
     five = {
         (method, f"{entity}{tail}")
-        for entity in ("products", "orders", "users", "categories")
+        for entity in ("products", "orders", "users", "categories", "stores", "vendors", "usergroups")
         for method, tail in (
             ("GET", ""),
             ("POST", ""),
@@ -160,6 +160,10 @@ def test_the_routes_are_those_of_the_contract():
         )
     }
     assert declared == five | {
+        ("GET", "discussions"),
+        ("POST", "discussions"),
+        ("GET", "discussions/{id}"),
+        ("DELETE", "discussions/{id}"),
         ("POST", "auth_tokens"),
         ("GET", "products/{id}/discussions"),
         ("GET", "products/{id}/features"),

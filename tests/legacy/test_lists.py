@@ -9,6 +9,7 @@ from models.orders import Order
 from models.shipping import Shipment
 from rest_facade.legacy.resource import Resource
 from rest_facade.legacy.resources import RESOURCES
+from tests.legacy.entities import record_of, resource_of, rows_in
 from tests.shop import NO_NUMBER, NOBODY, Shop
 
 IDS = [resource.path for resource in RESOURCES]
@@ -30,9 +31,8 @@ FIELDS_OF_MANY = [
 
 async def everything(shop: Shop, resource: Resource) -> dict[str, dict[str, Any]]:
     """Give every record, as it is shown alone, by its id."""
-    rows = (await shop.get(f"/api/{resource.path}?items_per_page=250")).body[resource.path]
     found = {}
-    for row in rows:
+    for row in rows_in(resource, (await shop.get(f"/api/{resource.path}?items_per_page=250")).body):
         number = row[resource.key]
         found[number] = (await shop.get(f"/api/{resource.path}/{number}")).body
     return found
@@ -41,13 +41,8 @@ async def everything(shop: Shop, resource: Resource) -> dict[str, dict[str, Any]
 async def ids(shop: Shop, path: str, **how: Any) -> list[str]:
     answer = await shop.get(f"/api/{path}", **how)
     assert answer.status == 200, answer.raw
-    collection = path.partition("?")[0].rpartition("/")[2]
-    key = {resource.path: resource.key for resource in RESOURCES}[collection]
-    rows = answer.body[collection]
-    if isinstance(rows, dict):
-        assert list(rows) == [row[key] for row in rows.values()]
-        return list(rows)
-    return [row[key] for row in rows]
+    resource = resource_of(path.partition("?")[0].rpartition("/")[2])
+    return [row[resource.key] for row in rows_in(resource, answer.body)]
 
 
 def is_there(value: Any, wanted: str) -> bool:
@@ -165,8 +160,8 @@ async def test_nested_values_match_nothing(shop, resource: Resource, field):
 async def test_a_list_is_an_array_and_a_filtered_one_an_object(shop, resource: Resource):
     plain = await shop.get(f"/api/{resource.path}")
     assert set(plain.body) == {resource.path, "params"}
-    rows = plain.body[resource.path]
-    assert isinstance(rows, list)
+    assert isinstance(plain.body[resource.path], dict if resource.always_keyed else list)
+    rows = rows_in(resource, plain.body)
     assert rows
     assert (
         plain.body["params"]
@@ -184,17 +179,25 @@ async def test_a_list_is_an_array_and_a_filtered_one_an_object(shop, resource: R
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=IDS)
-async def test_in_cs_carts_form_lists_are_arrays_always(new_shop, resource: Resource):
+async def test_in_cs_carts_form_a_list_looks_the_same_filtered_or_not(new_shop, resource: Resource):
     shop = await new_shop(legacy_lists="cscart")
-    rows = (await shop.get(f"/api/{resource.path}")).body
-    assert set(rows) == {resource.path, "params"}
-    number = rows[resource.path][0][resource.key]
-    filtered = (await shop.get(f"/api/{resource.path}?{resource.key}={number}")).body
-    assert set(filtered) == {resource.path, "params"}
-    assert filtered[resource.path] == [rows[resource.path][0]]
-    assert filtered["params"][resource.key] == number
-    nothing = (await shop.get(f"/api/{resource.path}?status=Z")).body
-    assert nothing[resource.path] == []
+    form = dict if resource.always_keyed else list
+
+    async def listed(query: str) -> tuple[list[Any], Any]:
+        body = (await shop.get(f"/api/{resource.path}?{query}")).body
+        held = body if resource.bare else body[resource.name]
+        assert isinstance(held, form)
+        assert resource.bare or set(body) == {resource.name, "params"}
+        return rows_in(resource, body), None if resource.bare else body["params"]
+
+    rows, _ = await listed("")
+    number = str(record_of(shop, resource))
+    assert number in [row[resource.key] for row in rows]
+    found, params = await listed(f"{resource.key}={number}")
+    assert found == [row for row in rows if row[resource.key] == number]
+    assert params is None or params[resource.key] == number
+    nothing, _ = await listed(f"{resource.key}=x")
+    assert nothing == []
 
 
 async def test_an_object_is_in_the_order_of_the_result(shop):
@@ -440,7 +443,7 @@ async def test_every_order_is_stable_and_told(shop, resource: Resource, name, or
     params = answer.body["params"]
     applied = order.lower() if order.lower() in ("asc", "desc") else resource.default_order
     assert (params["sort_by"], params["sort_order"]) == (name, applied)
-    rows = answer.body[resource.path]
+    rows = rows_in(resource, answer.body)
     if name in ("price", "amount", "total", "position", "timestamp", "product_id", "order_id", "user_id"):
         keys = [(float(row[name]), int(row[resource.key])) for row in rows]
         assert keys == sorted(keys, reverse=applied == "desc")
@@ -449,7 +452,7 @@ async def test_every_order_is_stable_and_told(shop, resource: Resource, name, or
         assert keys == sorted(keys, reverse=applied == "desc")
     other = "asc" if applied == "desc" else "desc"
     back = await shop.get(f"/api/{resource.path}?sort_by={name}&sort_order={other}&items_per_page=250")
-    assert back.body[resource.path] == rows[::-1]
+    assert rows_in(resource, back.body) == rows[::-1]
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=IDS)

@@ -4,9 +4,16 @@ import base64
 from typing import Any
 
 import pytest
+from graphql import get_named_type
 
 from models import database
+from resolvers.execute import load
+from resolvers.root import internal_schema
 from rest_facade.legacy import routes
+from rest_facade.legacy.addresses import OPERATIONS
+from rest_facade.legacy.resources import RESOURCES
+from schema.fields import entity_of as entity_of_type
+from tests.legacy.entities import BY_PATH, body_of, create, record_of, resource_of, rows_in
 from tests.shop import NOBODY, Shop
 
 BASES = ("/api", "/api/v1.0", "/api/2.0", "/api/2")
@@ -15,35 +22,29 @@ ADMIN_ONLY = "Forbidden: admin scope required"
 
 ROUTES = [route for route in routes() if not route.path.endswith("/auth_tokens")]
 EVERY_ROUTE = pytest.mark.parametrize("route", ROUTES, ids=[f"{r.method} {r.path}" for r in ROUTES])
-AREAS = {"products": "products", "orders": "orders", "users": "users", "categories": "catalog"}
-THINGS = {"products": "Product", "orders": "Order", "users": "User", "categories": "Category"}
-RECORDS = {"products": "mug", "orders": "order", "users": "caio", "categories": "kitchen"}
+AREAS = {path: resource.area for path, resource in BY_PATH.items()}
+THINGS = {path: resource.thing.capitalize() for path, resource in BY_PATH.items()}
 
 
 def entity_of(route: Any) -> str:
     return route.path.split("/")[2]
 
 
+def named_by(route: Any, named: Any, shop: Shop) -> str:
+    """Give the address of the route for a record."""
+    return route.path.replace("{id}", str(named)).replace("{group_id}", str(shop.wholesale))
+
+
 def path_to(route: Any, shop: Shop, base: str = "/api") -> str:
     """Give the address of the route, its ids those of records of the shop."""
-    number = str(getattr(shop, RECORDS[entity_of(route)]))
-    path = route.path.replace("{id}", number).replace("{group_id}", str(shop.wholesale))
-    return path.replace("/api", base, 1)
+    return named_by(route, record_of(shop, resource_of(entity_of(route))), shop).replace("/api", base, 1)
 
 
 def body_for(route: Any, shop: Shop) -> Any:
     if route.method not in ("POST", "PUT"):
         return None
-    return {
-        "products": {"product": "x", "price": "1"},
-        "orders": {
-            "user_id": shop.caio.number,
-            "shipping_id": shop.sedex.number,
-            "products": [{"product_id": shop.mug.number, "amount": 1}],
-        },
-        "users": {"email": "nova@example.com", "password": "a good long password"},
-        "categories": {"category": "x"},
-    }[entity_of(route)] | ({"status": "A"} if "usergroups" in route.path else {})
+    resource = resource_of(entity_of(route))
+    return body_of(shop, resource) | ({"status": "A"} if "usergroups/" in route.path else {})
 
 
 async def ask(shop: Shop, route: Any, **how: Any) -> Any:
@@ -140,9 +141,10 @@ async def test_the_areas_privilege_is_enough(shop, route):
     # Products below a category are products, which need their own right.
     besides = ["view_products"] if route.path == "/api/categories/{id}/products" else []
     manager = await shop.new_person(f"manage_{area}", *besides)
-    if route.method == "DELETE" and area == "catalog":
-        await shop.put(f"/api/products/{shop.mug}", {"category_ids": [], "main_category": 0})
-    answer = await ask(shop, route, by=manager)
+    path = path_to(route, shop)
+    if route.method == "DELETE":  # a record that nothing else needs
+        path = named_by(route, await create(shop, resource_of(entity_of(route)), 1), shop)
+    answer = await shop.call(route.method, path, body_for(route, shop), by=manager)
     assert answer.status in (200, 201, 204), answer.raw
 
 
@@ -181,27 +183,42 @@ NO_IDS = [
 @SINGLE_ROUTES
 async def test_what_names_nothing_is_not_found(shop, route):
     for named in NO_IDS:
-        path = route.path.replace("{id}", named).replace("{group_id}", str(shop.wholesale))
+        path = named_by(route, named, shop)
         answer = await shop.call(route.method, path, body_for(route, shop))
         message = f"{THINGS[entity_of(route)]} not found"
         assert (answer.status, answer.body) == (404, {"status": 404, "message": message}), named
 
 
+def internal_table(resource: Any) -> str:
+    """Name the table that an entity's records lie in."""
+    operation = load(OPERATIONS)[f"{resource.operations}Show"]
+    root: Any = operation.prepared.operation(operation.name)
+    name = root.selection_set.selections[0].name.value
+    query_type = internal_schema().query_type
+    assert query_type is not None
+    entity = entity_of_type(get_named_type(query_type.fields[name].type))
+    assert entity is not None
+    return entity.table
+
+
 @SINGLE_ROUTES
 async def test_a_record_is_named_by_its_uuid_too(shop, route):
-    record = getattr(shop, RECORDS[entity_of(route)])
-    if route.method == "DELETE" and entity_of(route) == "categories":
-        record = shop.hidden
-    path = route.path.replace("{id}", record.id.upper()).replace("{group_id}", str(shop.wholesale))
+    resource = resource_of(entity_of(route))
+    record = record_of(shop, resource).id
+    if route.method == "DELETE":
+        number = int(await create(shop, resource, 1))
+        table = internal_table(resource)
+        record = str(await shop.value(f"select public_id from {table} where id = $1", number))
+    path = named_by(route, record.upper(), shop)
     answer = await shop.call(route.method, path, body_for(route, shop))
     assert answer.status in (200, 204), answer.raw
 
 
 @SINGLE_ROUTES
 async def test_another_stores_record_is_not_there(shop, other_shop, route):
-    theirs = getattr(other_shop, RECORDS[entity_of(route)])
+    theirs = record_of(other_shop, resource_of(entity_of(route)))
     for named in (str(theirs), theirs.id):
-        path = route.path.replace("{id}", named).replace("{group_id}", str(shop.wholesale))
+        path = named_by(route, named, shop)
         answer = await shop.call(route.method, path, body_for(route, shop))
         message = f"{THINGS[entity_of(route)]} not found"
         assert (answer.status, answer.body) == (404, {"status": 404, "message": message})
@@ -237,13 +254,14 @@ async def test_another_stores_records_can_not_be_referred_to(shop, other_shop):
 
 
 async def test_lists_hold_the_stores_own_records_alone(shop, other_shop):
-    for entity, record in RECORDS.items():
-        rows = (await shop.get(f"/api/{entity}?items_per_page=250")).body[entity]
-        key = f"{THINGS[entity].lower()}_id"
-        assert str(getattr(shop, record)) in [row[key] for row in rows]
-        assert str(getattr(other_shop, record)) not in [row[key] for row in rows]
-        found = await shop.get(f"/api/{entity}?{key}={getattr(other_shop, record)}")
-        assert found.body[entity] == {}
+    for resource in RESOURCES:
+        key = resource.key
+        mine, theirs = (str(record_of(each, resource)) for each in (shop, other_shop))
+        rows = rows_in(resource, (await shop.get(f"/api/{resource.path}?items_per_page=250")).body)
+        assert mine in [row[key] for row in rows]
+        assert theirs not in [row[key] for row in rows]
+        found = await shop.get(f"/api/{resource.path}?{key}={theirs}")
+        assert found.body[resource.name] == {}
 
 
 # --- Vendors, where the store lets them in -----------------------------------------------------------------------------------
@@ -284,6 +302,8 @@ async def test_another_vendors_records_are_not_there(open_shop):
         ("GET", f"products/{shop.plate}/discussions", None, "Product"),
         ("PUT", f"orders/{shop.order}", {"notes": "x"}, "Order"),
         ("GET", f"orders/{shop.order}", None, "Order"),
+        ("GET", f"stores/{shop.vendor}", None, "Vendor"),
+        ("PUT", f"vendors/{shop.vendor}", {"company": "x"}, "Vendor"),
     ):
         by = shop.seller if "products" in path else shop.rival_seller
         answer = await shop.call(method, f"/api/{path}", body, by=by)
@@ -293,10 +313,11 @@ async def test_another_vendors_records_are_not_there(open_shop):
 async def test_everything_else_is_closed_to_vendors(open_shop):
     shop = open_shop
     for route in ROUTES:
-        if entity_of(route) in ("users", "categories"):
+        resource = resource_of(entity_of(route))
+        if not resource.open_to_vendors:
             answer = await ask(shop, route, by=shop.seller)
             assert (answer.status, answer.body) == (403, {"status": 403, "message": ADMIN_ONLY}), route
-        if entity_of(route) == "orders" and route.method in ("POST", "DELETE"):
+        if resource.path in ("orders", "stores") and route.method in ("POST", "DELETE"):
             assert (await ask(shop, route, by=shop.seller)).status == 403
     shared = await shop.put(f"/api/orders/{shop.shared_order}", {"status": "P"}, by=shop.seller)
     assert shared.status == 403

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from rest_facade.legacy.resource import Resource
 from rest_facade.legacy.resources.categories import CATEGORIES
+from rest_facade.legacy.resources.discussions import DISCUSSIONS
 from rest_facade.legacy.resources.orders import ORDERS
 from rest_facade.legacy.resources.products import PRODUCTS
+from rest_facade.legacy.resources.stores import STORES
+from rest_facade.legacy.resources.usergroups import USERGROUPS
 from rest_facade.legacy.resources.users import USERS
 
-RESOURCES: tuple[Resource, ...] = (PRODUCTS, ORDERS, USERS, CATEGORIES)
+RESOURCES: tuple[Resource, ...] = (
+    PRODUCTS,
+    ORDERS,
+    USERS,
+    CATEGORIES,
+    DISCUSSIONS,
+    STORES,
+    USERGROUPS,
+)
