@@ -80,8 +80,10 @@ async def _remembered(scope: Scope, fingerprint: bytes, prove: Prover) -> Actor:
     known = memory.get(key, scope.now)
     if known is None:
         generation = memory.generation
-        known = await prove(scope)
-        memory.put(key, replace(known, expires_at=min(known.expires_at, scope.now + LOOK_AGAIN)), generation)
+        proved = await prove(scope)
+        until = min(proved.expires_at, scope.now + LOOK_AGAIN)
+        known = replace(proved, actor=replace(proved.actor, proven_until=until), expires_at=until)
+        memory.put(key, known, generation)
     return known.actor
 
 

@@ -60,7 +60,8 @@ class StoreDirectory:
         self._size = size
         self._kept: OrderedDict[str | UUID, _Kept] = OrderedDict()
         self._absent: OrderedDict[str | UUID, _Kept] = OrderedDict()
-        self._generation = 0
+        self.generation = 0
+        """Grows with every store forgotten: what was found before may be stale."""
         _directories.add(self)
 
     async def resolve(
@@ -93,7 +94,7 @@ class StoreDirectory:
 
     def forget(self, store_id: int) -> None:
         """Forget a store and every name it is found by, and all that was absent: it may be this one."""
-        self._generation += 1
+        self.generation += 1
         stale = [
             name for name, kept in self._kept.items() if kept.store is not None and kept.store.id == store_id
         ]
@@ -103,7 +104,7 @@ class StoreDirectory:
 
     def forget_all(self) -> None:
         """Forget everything, as when notices may have been missed."""
-        self._generation += 1
+        self.generation += 1
         self._kept.clear()
         self._absent.clear()
 
@@ -128,10 +129,10 @@ class StoreDirectory:
         kept = self._kept.get(name) or self._absent.get(name)
         if kept is not None and kept.until > time.monotonic():
             return kept.store
-        generation = self._generation
+        generation = self.generation
         record = await database.row(sql, name)
         store = None if record is None else store_from(record)
-        if generation == self._generation:  # else what was read may be what a notice just called stale
+        if generation == self.generation:  # else what was read may be what a notice just called stale
             self._keep(name, store)
         return store
 

@@ -20,11 +20,12 @@ _PEOPLE = 200
 
 @dataclass
 class Facts:
-    """What the requests name; `token` is signed in anew when it has grown old."""
+    """What the requests name; `token` and `limit_token` (the hand-written handlers' own) are signed in anew when they have grown old."""
 
     size: Size
     store: int = 1
     token: str = ""
+    limit_token: str = ""
 
     @property
     def store_id(self) -> str:
@@ -43,6 +44,10 @@ class Facts:
     @property
     def bearer(self) -> dict[str, str]:
         return {"X-Tenant-ID": self.store_id, "Authorization": f"Bearer {self.token}"}
+
+    @property
+    def limit_bearer(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.limit_token}"}
 
     @property
     def basic(self) -> dict[str, str]:
@@ -136,7 +141,7 @@ _TEXTS: Mapping[str, tuple[str, str]] = {
 def _lists(name: str) -> dict[str, Requests]:
     ours, theirs = _TEXTS[name]
     return {
-        "limit": lambda facts: [http("GET", f"/{name.lower()}", {})],
+        "limit": lambda facts: [http("GET", f"/{name.lower()}", facts.limit_bearer)],
         "obvious": lambda facts: [http("POST", "/graphql", {}, {"query": ours})],
         "postgraphile": lambda facts: [http("POST", "/graphql", {}, {"query": theirs})],
         "vitrine": lambda facts: [http("POST", "/graphql", facts.bearer, {"query": ours})],
@@ -153,7 +158,9 @@ def _singles(name: str, ids: Callable[[Facts], list[str]]) -> dict[str, Requests
         ]
 
     return {
-        "limit": lambda facts: [http("GET", f"/{name.lower()}/{each}", {}) for each in ids(facts)],
+        "limit": lambda facts: [
+            http("GET", f"/{name.lower()}/{each}", facts.limit_bearer) for each in ids(facts)
+        ],
         "obvious": graphql(ours, lambda facts: {}),
         "postgraphile": graphql(theirs, lambda facts: {}),
         "vitrine": graphql(ours, lambda facts: facts.bearer),
@@ -176,16 +183,16 @@ def _rest(
 ) -> dict[str, Requests]:
     """Ask Vitrine at `path` and the limit at its own, both for each of the ids where there are any."""
 
-    def requests(at: str, with_headers: bool) -> Requests:
+    def requests(at: str, headers: str) -> Requests:
         def written(facts: Facts) -> list[bytes]:
-            given: Mapping[str, str] = getattr(facts, headers) if with_headers else {}
+            given: Mapping[str, str] = getattr(facts, headers)
             if ids is None:
                 return [http("GET", at, given)]
             return [http("GET", f"{at}/{each}", given) for each in ids(facts)]
 
         return written
 
-    return {"limit": requests(limit, False), "vitrine": requests(path, True)}
+    return {"limit": requests(limit, "limit_bearer"), "vitrine": requests(path, headers)}
 
 
 # --- Writing -----------------------------------------------------------------------------------------------------------------
@@ -311,7 +318,9 @@ ITEMS: tuple[Item, ...] = (
         "W1",
         "an order of two lines placed",
         {
-            "limit": lambda facts: [http("POST", "/w1", {}, draft) for draft in _drafts(facts)],
+            "limit": lambda facts: [
+                http("POST", "/w1", facts.limit_bearer, draft) for draft in _drafts(facts)
+            ],
             "obvious": _place_ours(lambda facts: {}, _TEXTS["W1"][0].replace("OrderInput", "JSON")),
             "postgraphile": _place_postgraphile,
             "vitrine": _place_ours(lambda facts: facts.bearer, _TEXTS["W1"][0]),

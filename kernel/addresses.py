@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import (
     IPv4Address,
@@ -56,17 +56,19 @@ def is_loopback(host: str) -> bool:
     return address.is_loopback if address is not None else host.lower() == "localhost"
 
 
-def client_address(peer: str | None, forwarded_for: Iterable[str], trusted: Sequence[Network]) -> str:
+def client_address(peer: str | None, forwarded_for: Sequence[str], trusted: Sequence[Network]) -> str:
     """Give the address of the client: the socket's, or, behind trusted proxies, the right-most entry that is not one of them.
 
     `forwarded_for` are the values of the X-Forwarded-For headers in their order. An entry that is no address ends the search, and
     the proxy that wrote it stands for the client: what lies further left may be invented.
     """
+    if not trusted or not forwarded_for:
+        return _written(peer)
     socket = parse_address(peer) if peer else None
     if socket is None:
         return NO_ADDRESS
     nearest = socket
-    if trusted and _is_among(socket, trusted):
+    if _is_among(socket, trusted):
         entries = ",".join(forwarded_for).split(",")
         for entry in reversed(entries):
             address = parse_address(entry)
@@ -76,6 +78,12 @@ def client_address(peer: str | None, forwarded_for: Iterable[str], trusted: Sequ
             if not _is_among(address, trusted):
                 break
     return str(nearest)
+
+
+@lru_cache(maxsize=16_384)
+def _written(peer: str | None) -> str:
+    socket = parse_address(peer) if peer else None
+    return NO_ADDRESS if socket is None else str(socket)
 
 
 @lru_cache(maxsize=16_384)

@@ -68,6 +68,8 @@ class Actor:
     """Say that a storefront key is kept on a server, where it may name customers without their own token."""
     credential: str = ""
     """Name the credential for limits and idempotency: `user:12`, `app:3`, `key:7`, `ip:…`; never a secret."""
+    proven_until: datetime | None = field(default=None, compare=False)
+    """Say until when the credential need not be proved again, unless something it rests on changes; None: every time."""
 
     @property
     def is_user(self) -> bool:

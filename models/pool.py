@@ -33,6 +33,8 @@ NO_STORE = 0
 SETTLE_SECONDS = 5.0
 CLOSE_SECONDS = 10.0
 _BIND = "select set_config('vitrine.tenant', $1, false)"
+# What `_execute` is asked with besides the statement by fetch, fetchrow, fetchval and execute.
+_USUAL = {"record_class", "return_status"}
 _OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select set_config('vitrine.tenant'")
 
 logger = logging.getLogger("vitrine.database")
@@ -154,15 +156,49 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
             raise
         return tag
 
-    async def _execute(self, query: str, args: Sequence[Any], *others: Any, **kwargs: Any) -> Any:
+    async def _execute(
+        self, query: str, args: Sequence[Any], limit: int, timeout: float | None, **kwargs: Any
+    ) -> Any:
         _count(query, args)
         try:
-            return await super()._execute(query, args, *others, **kwargs)
+            if timeout is None and kwargs.keys() <= _USUAL and not self._query_loggers:
+                known = self._stmt_cache.get((query, kwargs.get("record_class") or asyncpg.Record, False))
+                if known is not None:
+                    return await self._execute_known(
+                        query, known, args, limit, kwargs.get("return_status", False)
+                    )
+            return await super()._execute(query, args, limit, timeout, **kwargs)
         except asyncpg.InternalClientError:
             # The protocol has lost its place, as when the server ends the session between two answers. Nobody may use it again,
             # though for a moment it looks idle.
             self.terminate()
             raise
+
+    async def _execute_known(
+        self, query: str, statement: Any, args: Sequence[Any], limit: int, return_status: bool
+    ) -> Any:
+        """Execute what is prepared already: asyncpg's own way there costs as much again as the statement itself."""
+        protocol = self._protocol
+        try:
+            with self._stmt_exclusive_section:
+                return await protocol.bind_execute(
+                    state=statement,
+                    args=args,
+                    portal_name="",
+                    limit=limit,
+                    return_extra=return_status,
+                    timeout=protocol._get_timeout(None),
+                )
+        except asyncpg.OutdatedSchemaCacheError:
+            # A type has changed under the statement: it was executed, its answer can't be read.
+            await self.reload_schema_state()
+            raise
+        except asyncpg.InvalidCachedStatementError:
+            # A table has changed; nothing was executed, and outside a transaction nothing is spoilt.
+            self._drop_global_statement_cache()
+            if protocol.is_in_transaction():
+                raise
+        return await super()._execute(query, args, limit, None, return_status=return_status)
 
     async def _executemany(self, query: str, *args: Any, **kwargs: Any) -> Any:
         _count(query)

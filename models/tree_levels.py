@@ -9,6 +9,7 @@ from typing import Any
 from kernel.errors import Refusal
 from kernel.scope import Scope
 from models import database
+from models.callers import PerCaller, Rights
 from models.reading import ColumnSql, Entity, Guard, ToOne, Where, window
 from models.shapes import Branch, Constant, Item, Leaf, NotCompiled, Part, Shape
 from models.tree_texts import MOST_TEXTS, ROLES, Binder, Texts, loaded, renamed, required, written
@@ -56,6 +57,7 @@ class Level:
         source = f"def shape(records, {maps}):\n    return [{literal} for r in records]"
         exec(compile(source, "<shape>", "exec"), self._constants)  # noqa: S102  # made of literals and repr() of keys
         self._make: Callable[..., list[Any]] = self._constants["shape"]
+        self.rights = PerCaller(self._rights_of)
 
     def _object(self, items: tuple[Item, ...]) -> str:
         return "{" + ", ".join(f"{item.key!r}: {self._value(item)}" for item in items) + "}"
@@ -95,15 +97,6 @@ class Level:
             parts.append(f"{item.key!r}: {value}")
         return f"(None if r[{found}] is None else {{{', '.join(parts)}}})"
 
-    def join(self, scope: Scope, texts: Texts) -> None:
-        """Add which rows the caller sees of what is joined."""
-        for join in self.joins:
-            try:
-                where = join.entity.visible(scope)
-            except Refusal as refusal:
-                raise NotCompiled from refusal
-            texts.add(None if where is None else Where(renamed(where.sql, join.alias), where.params))
-
     def joins_sql(self, texts: list[str], bind: Callable[[str], str]) -> str:
         """Write the joins; their conditions come from `texts`, first in, first out."""
         written_joins = ""
@@ -137,31 +130,30 @@ class Level:
         self.columns.append(sql)
         return len(self.columns) - 1
 
-    def select(self, scope: Scope, texts: Texts) -> None:
-        """Add what the caller's kind changes of the columns."""
-        for sql in self.columns:
-            if not isinstance(sql, str):
-                texts.add(sql(scope))
-
     def columns_sql(self, texts: list[str], bind: Callable[[str], str]) -> str:
         """Write the columns; computed ones take their text from `texts`, first in, first out."""
         parts = [sql if isinstance(sql, str) else bind(texts.pop(0)) for sql in self.columns]
         return ", ".join(parts) or "1"
 
-    def check(self, scope: Scope) -> None:
-        """Leave to the executor what a caller may not see whole."""
+    def _rights_of(self, scope: Scope) -> Rights:
+        """Collect what the caller changes of the statement: computed columns, rows of what is joined, rows.
+
+        What a caller may not see whole is left to the executor.
+        """
+        texts = Texts()
         try:
             for guard in self.guards:
                 guard.check(scope)
+            for sql in self.columns:
+                if not isinstance(sql, str):
+                    texts.add(sql(scope))
+            for join in self.joins:
+                where = join.entity.visible(scope)
+                texts.add(None if where is None else Where(renamed(where.sql, join.alias), where.params))
+            texts.add(self.entity.visible(scope))
         except Refusal as refusal:
             raise NotCompiled from refusal
-
-    def visible(self, scope: Scope) -> Where | None:
-        """Give the rows the caller sees."""
-        try:
-            return self.entity.visible(scope)
-        except Refusal as refusal:
-            raise NotCompiled from refusal
+        return Rights(texts.texts, texts.params)
 
     async def fetch(
         self,
@@ -173,23 +165,28 @@ class Level:
         extra: tuple[str, ...] = (),
     ) -> list[Any]:
         """Read the records of a list."""
-        self.check(scope)
-        texts = Texts()
-        self.select(scope, texts)
-        self.join(scope, texts)
-        texts.add(self.visible(scope))
-        for condition in conditions:
-            texts.add(condition)
-        key = (tail, bool(offset), extra, *texts.texts)
-        sql = self._kept.get(key)
+        rights = self.rights(scope)
+        asked = (tail, bool(offset), extra, *[condition.sql for condition in conditions])
+        sql = rights.written.get(asked)
         if sql is None:
-            sql = self._text(list(texts.texts), tail, bool(offset), extra)
-            if len(self._kept) < MOST_TEXTS:
-                self._kept[key] = sql
-        params = [scope.store.id, *texts.params]
+            sql = self._statement((tail, bool(offset), extra), rights, asked)
+        params = [scope.store.id, *rights.params]
+        for condition in conditions:
+            params += condition.params
         if offset:
             params.append(offset)
         return await database.rows(sql, *params)
+
+    def _statement(
+        self, form: tuple[str, bool, tuple[str, ...]], rights: Rights, asked: tuple[Any, ...]
+    ) -> str:
+        texts = [*rights.texts, *asked[len(form) :]]
+        key = (*form, *texts)
+        sql = self._kept.get(key) or self._text(texts, *form)
+        for kept, name in ((self._kept, key), (rights.written, asked)):
+            if len(kept) < MOST_TEXTS:
+                kept[name] = sql
+        return sql
 
     def _text(self, texts: list[str], tail: str, has_offset: bool, extra: tuple[str, ...]) -> str:
         binder = Binder()
@@ -224,25 +221,21 @@ class _Below:
 
     async def read(self, scope: Scope, parents: list[Any]) -> dict[Any, Any]:
         level = self.level
-        level.check(scope)
+        rights = level.rights(scope)
         keys = (
             {parent for parent in parents if parent is not None} if isinstance(self.link, ToOne) else parents
         )
         if not keys:
             return {}
-        texts = Texts()
-        level.select(scope, texts)
-        level.join(scope, texts)
-        texts.add(level.visible(scope))
-        key = tuple(texts.texts)
-        sql = self._kept.get(key)
+        sql = rights.written.get(None)
         if sql is None:
-            sql = self._text(list(texts.texts))
+            sql = self._kept.get(rights.texts) or self._text(list(rights.texts))
+            rights.written[None] = sql
             if len(self._kept) < MOST_TEXTS:
-                self._kept[key] = sql
+                self._kept[rights.texts] = sql
         # As text: asyncpg looks at the type of each element of a list twice.
         given = "{" + ",".join(map(str, keys)) + "}"
-        records = await database.rows(sql, scope.store.id, *texts.params, given)
+        records = await database.rows(sql, scope.store.id, *rights.params, given)
         objects = await level.finish(scope, records)
         if isinstance(self.link, ToOne):
             return {record[0]: made for record, made in zip(records, objects, strict=True)}

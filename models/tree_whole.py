@@ -8,6 +8,7 @@ from typing import Any
 from kernel.errors import Refusal
 from kernel.scope import Scope
 from models import database
+from models.callers import PerCaller, Rights
 from models.reading import ToOne, Where
 from models.shapes import Branch, Constant, Item, Leaf, NotCompiled, Part, Shape
 from models.tree_texts import MOST_TEXTS, ROLES, Binder, Texts, fragment, loaded, renamed, required, written
@@ -39,21 +40,30 @@ class Whole:
         self._shape = shape
         self._native = native
         self._kept: dict[tuple[str, ...], tuple[str, Callable[[Any], Any]]] = {}
+        self._rights = PerCaller(self._rights_of)
 
     async def read(self, scope: Scope, condition: Where) -> Any:
         """Read the first record that fulfils the condition, or None."""
+        rights = self._rights(scope)
+        found = rights.written.get(condition.sql)
+        if found is None:
+            found = rights.written[condition.sql] = self._statement((*rights.texts, condition.sql))
+        sql, make = found
+        record = await database.row(sql, scope.store.id, *rights.params, *condition.params)
+        return None if record is None else make(record)
+
+    def _rights_of(self, scope: Scope) -> Rights:
         texts = Texts()
         _gather(self._shape, scope, texts)
-        texts.add(condition)
-        key = tuple(texts.texts)
-        found = self._kept.get(key)
+        return Rights(texts.texts, texts.params)
+
+    def _statement(self, texts: tuple[str, ...]) -> tuple[str, Callable[[Any], Any]]:
+        found = self._kept.get(texts)
         if found is None:
-            found = self._compile(list(texts.texts))
+            found = self._compile(list(texts))
             if len(self._kept) < MOST_TEXTS:
-                self._kept[key] = found
-        sql, make = found
-        record = await database.row(sql, scope.store.id, *texts.params)
-        return None if record is None else make(record)
+                self._kept[texts] = found
+        return found
 
     def _compile(self, texts: list[str]) -> tuple[str, Callable[[Any], Any]]:
         writer = _Writer(texts)

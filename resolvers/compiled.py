@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -31,13 +31,15 @@ from graphql import (
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 
 from kernel.errors import Refusal
+from kernel.ids import Reference
 from kernel.scope import Scope
 from models import reading
+from models.callers import PerCaller
 from models.columns import is_nullable
 from models.reading import Where, by_reference
 from models.shapes import NotCompiled
 from models.trees import Reader
-from resolvers.given import Depends, known_arguments, looks, structural
+from resolvers.given import Depends, known_arguments, looks, structural, takes_integers
 from resolvers.reads import MAX_PUBLIC, READ, ReadRoot
 from schema.documents import Prepared
 from schema.fields import declared_field
@@ -83,6 +85,7 @@ class Call:
     """One root field, without its arguments."""
 
     __slots__ = (
+        "_admit",
         "_arguments",
         "_edges",
         "_field",
@@ -108,6 +111,7 @@ class Call:
     ) -> None:
         self.key = key
         self._read = read
+        self._admit = PerCaller(read.access.check)
         self._field = field
         self._node = nodes[0]
         self._arguments = known_arguments(field, nodes[0], source.variable_values)
@@ -154,11 +158,12 @@ class Call:
 
     async def run(self, scope: Scope, variables: VariableValues) -> Any:
         """Read what the field asks for."""
-        asked = self._asked(scope, variables)
         kind = self._read.kind
         if kind == "one":
             assert self._reader is not None
-            return await self._reader.one(scope, asked.conditions[0]) if asked.conditions else None
+            named = self._named(scope, variables)
+            return None if named is None else await self._reader.one(scope, by_reference(named))
+        asked = self._asked(scope, variables)
         if kind == "list":
             assert self._reader is not None
             window = asked.window
@@ -167,10 +172,18 @@ class Call:
             )
         return await (self._page(scope, asked) if kind == "page" else self._connection(scope, asked))
 
+    def _named(self, scope: Scope, variables: VariableValues) -> Reference | None:
+        """Read the id of the one record that is asked for; a malformed one names nothing."""
+        try:
+            self._admit(scope)
+            return reference(self._arguments_with(variables)["id"])
+        except (Refusal, GraphQLError) as refusal:
+            raise NotCompiled from refusal
+
     def _asked(self, scope: Scope, variables: VariableValues) -> Asked:
         """Read the arguments; what the executor would refuse is left to it."""
         try:
-            self._read.access.check(scope)
+            self._admit(scope)
             arguments = self._arguments_with(variables)
             window, is_after = _window_of(self._read, arguments)
             return Asked(window, _conditions_of(self._read, arguments), is_after)
@@ -187,7 +200,7 @@ class Call:
             given = {name: coerced.get(variable) for name, variable in from_variables}
             # What is null or left out is for graphql-core: a default, or an error.
             if None not in given.values():
-                return known | given
+                return known | given if known else given
         return get_argument_values(self._field, self._node, variables)
 
     async def _page(self, scope: Scope, asked: Asked) -> dict[str, Any]:
@@ -261,8 +274,6 @@ def _cursor(order: str, key: Any, number: int) -> str:
 
 
 def _window_of(read: ReadRoot, arguments: Mapping[str, Any]) -> tuple[Window, bool]:
-    if read.kind == "one":
-        return Window(1, 0, None), False
     size = arguments[{"list": "limit", "page": "per_page", "connection": "first"}[read.kind]]
     page, offset = arguments.get("page", 1), arguments.get("offset", 0)
     if size is None or page is None or offset is None:
@@ -280,9 +291,6 @@ def _window_of(read: ReadRoot, arguments: Mapping[str, Any]) -> tuple[Window, bo
 
 
 def _conditions_of(read: ReadRoot, arguments: Mapping[str, Any]) -> list[Where]:
-    if read.kind == "one":
-        named = reference(arguments["id"])
-        return [] if named is None else [by_reference(named)]
     found = conditions_given(read.entity, arguments.get("filter"), arguments.get("status"))
     after = arguments.get("after")
     if after is not None:
@@ -331,6 +339,25 @@ class Compiled:
         return await self.structure.run(scope, self.variables)
 
 
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """An operation whose structure and cost are the same whatever its variables: all that is left is a look at each of them."""
+
+    structure: Structure
+    looks: tuple[tuple[str, Callable[[Any], bool]], ...]
+    cost: int
+
+    def values(self, variables: Mapping[str, Any]) -> VariableValues | None:
+        """Give the variables' values; None where graphql-core has to say what they are."""
+        coerced = {}
+        for name, look in self.looks:
+            value = variables.get(name)
+            if not look(value):
+                return None
+            coerced[name] = value
+        return VariableValues({}, coerced)
+
+
 _NO_VARIABLES = VariableValues({}, {})
 _is_on = True
 
@@ -362,6 +389,20 @@ class Compiler:
             return None
         structure = self._structure(prepared, operation, values)
         return None if structure is None else Compiled(structure, values)
+
+    def make_ready(
+        self, prepared: Prepared, operation: OperationDefinitionNode, compiled: Compiled, cost: int
+    ) -> None:
+        """Keep with the document what answers its only operation, where no variable decides more than arguments."""
+        depends, looks = self._depends(prepared, operation, operation.name.value if operation.name else "")
+        # A whole number among the variables may be the size of a list, and so part of the cost.
+        if (
+            len(prepared.operations) == 1
+            and not depends
+            and looks is not None
+            and not takes_integers(operation)
+        ):
+            prepared.ready[None] = Ready(compiled.structure, looks, cost)
 
     def _values(
         self, prepared: Prepared, operation: OperationDefinitionNode, variables: Mapping[str, Any]

@@ -92,3 +92,17 @@ def looks(operation: OperationDefinitionNode) -> tuple[tuple[str, Callable[[Any]
             return None
         found.append((definition.variable.name.value, look))
     return tuple(found)
+
+
+def takes_integers(operation: OperationDefinitionNode) -> bool:
+    """Say whether a variable of the operation may be a whole number."""
+    types = [
+        definition.type.type if isinstance(definition.type, NonNullTypeNode) else definition.type
+        for definition in operation.variable_definitions or ()
+    ]
+    return any(
+        not isinstance(type_, NamedTypeNode) or type_.name.value not in _NO_INTEGERS for type_ in types
+    )
+
+
+_NO_INTEGERS = ("ID", "String", "Boolean")

@@ -79,6 +79,8 @@ class Prepared:
     size: int = 0
     costs: dict[Any, int] = field(default_factory=dict, compare=False, repr=False)
     """The costs computed so far (`cost_of`)."""
+    ready: dict[None, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What answers the only operation without looking at it again (`resolvers.compiled.Ready`), once there is such a thing."""
 
     def operation(self, name: str | None) -> OperationDefinitionNode | None:
         """Give the operation of that name, or the only one when no name is given."""

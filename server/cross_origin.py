@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import aiohttp_cors
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from server.families import family_of
 
@@ -30,3 +30,15 @@ def allow_cross_origin(app: web.Application, origins: tuple[str, ...]) -> None:
     for resource in list(app.router.resources()):
         if isinstance(resource, web.Resource) and family_of(resource.canonical).is_cross_origin:
             cors.add(resource)
+    _only_across_origins(app)
+
+
+def _only_across_origins(app: web.Application) -> None:
+    """Let the library look at answers to pages alone; it looks each route up before it finds that there is no origin."""
+    mark = app.on_response_prepare.pop()
+
+    async def mark_across_origins(request: web.Request, response: web.StreamResponse) -> None:
+        if hdrs.ORIGIN in request.headers:
+            await mark(request, response)
+
+    app.on_response_prepare.append(mark_across_origins)

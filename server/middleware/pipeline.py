@@ -23,7 +23,7 @@ from kernel.text import has_forbidden_characters
 from rest_facade.routing import CLIENT_IP, SCOPE, Needs
 from server.families import Family, family_of
 from server.middleware import access_log, idempotency, rates, request_id
-from server.middleware.entry import Authenticate, Directory, enter
+from server.middleware.entry import Authenticate, Directory, Entrance
 from server.middleware.errors import answer_to
 from server.middleware.timeout import Deadlines
 from server.mounting import Terms
@@ -39,6 +39,7 @@ def pipeline(
     """Make the application's middleware."""
     deadlines = Deadlines(settings.request_timeout)
     trusted = settings.trusted_proxies
+    entrance = Entrance(directory, authenticate)
 
     @web.middleware
     async def serve(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -79,7 +80,7 @@ def pipeline(
                     return await handler(request)
                 if shows_credential:
                     await limits.refuse_guessing(address)
-                scope = await enter(request, terms, directory, authenticate, address, this_request)
+                scope = await entrance.enter(request, terms, address, this_request)
                 request[SCOPE] = scope
                 await limits.count_caller(request, family, scope)
                 with entered(scope):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from kernel.scope import Scope, entered
 from models import tree_levels, tree_whole
+from models.callers import MOST_CALLERS
 from models.catalog import Product, ProductImage
 from models.reading import Entity, ToMany, Where
 from models.shapes import Branch, Leaf, Shape
@@ -42,6 +44,10 @@ def _shape(entity: Entity, image: Entity) -> Shape:
     return Shape(entity, (Leaf("name", "t.name"), below))
 
 
+def _another_caller(scope: Scope) -> Scope:
+    return replace(scope, actor=replace(scope.actor))
+
+
 async def _made() -> None:
     product = await Product.create(name="Vaso", slug="vaso", price_cents=1)
     await ProductImage.create(product_id=product.id, url="https://img.example.com/vaso.jpg")
@@ -53,7 +59,7 @@ async def test_a_list_keeps_no_more_texts_than_its_bound(scope: Scope) -> None:
     with entered(scope):
         await _made()
         for _ in range(4 * MOST):
-            found: list[Any] = await reader.many(scope, (), sort=None, limit=10, offset=0)
+            found: list[Any] = await reader.many(_another_caller(scope), (), sort=None, limit=10, offset=0)
             assert found == [VASE]
     level = reader._level
     assert len(level._kept) == MOST
@@ -66,7 +72,31 @@ async def test_a_single_record_keeps_no_more_texts_than_its_bound(scope: Scope) 
     with entered(scope):
         await _made()
         for _ in range(4 * MOST):
-            found = await reader.one(scope, Where("t.name = {}", ("Vaso",)))
+            found = await reader.one(_another_caller(scope), Where("t.name = {}", ("Vaso",)))
             assert found == VASE
     assert reader._whole is not None
     assert len(reader._whole._kept) == MOST
+
+
+async def test_rights_are_asked_once_for_a_caller_and_anew_for_every_other(scope: Scope) -> None:
+    products, images = Changing("products"), Changing("product_images")
+    reader = Reader(_shape(products.entity, images.entity), native=False)
+    with entered(scope):
+        await _made()
+        for _ in range(3):
+            await reader.one(scope, Where("t.name = {}", ("Vaso",)))
+        assert products.times == 1
+        await reader.one(_another_caller(scope), Where("t.name = {}", ("Vaso",)))
+        await reader.one(replace(scope, store=replace(scope.store)), Where("t.name = {}", ("Vaso",)))
+    assert products.times == 3
+
+
+async def test_only_the_latest_callers_are_remembered(scope: Scope) -> None:
+    products, images = Changing("products"), Changing("product_images")
+    reader = Reader(_shape(products.entity, images.entity), native=False)
+    with entered(scope):
+        await _made()
+        for _ in range(3 * MOST_CALLERS):
+            await reader.one(_another_caller(scope), Where("t.name = {}", ("Vaso",)))
+    assert reader._whole is not None
+    assert len(reader._whole._rights._kept) == MOST_CALLERS
