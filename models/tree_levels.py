@@ -9,7 +9,7 @@ from typing import Any
 from kernel.errors import Refusal
 from kernel.scope import Scope
 from models import database
-from models.callers import PerCaller, Rights
+from models.callers import Interned, PerCaller, Rights
 from models.reading import ColumnSql, Entity, Guard, ToOne, Where, window
 from models.shapes import Branch, Constant, Item, Leaf, NotCompiled, Part, Shape
 from models.tree_texts import MOST_TEXTS, ROLES, Binder, Texts, loaded, renamed, required, written
@@ -57,6 +57,7 @@ class Level:
         source = f"def shape(records, {maps}):\n    return [{literal} for r in records]"
         exec(compile(source, "<shape>", "exec"), self._constants)  # noqa: S102  # made of literals and repr() of keys
         self._make: Callable[..., list[Any]] = self._constants["shape"]
+        self._interned = Interned()
         self.rights = PerCaller(self._rights_of)
 
     def _object(self, items: tuple[Item, ...]) -> str:
@@ -153,7 +154,7 @@ class Level:
             texts.add(self.entity.visible(scope))
         except Refusal as refusal:
             raise NotCompiled from refusal
-        return Rights(texts.texts, texts.params)
+        return self._interned(texts.texts, texts.params)
 
     async def fetch(
         self,

@@ -8,7 +8,7 @@ from typing import Any
 from kernel.errors import Refusal
 from kernel.scope import Scope
 from models import database
-from models.callers import PerCaller, Rights
+from models.callers import Interned, PerCaller, Rights
 from models.reading import ToOne, Where
 from models.shapes import Branch, Constant, Item, Leaf, NotCompiled, Part, Shape
 from models.tree_texts import MOST_TEXTS, ROLES, Binder, Texts, fragment, loaded, renamed, required, written
@@ -40,6 +40,7 @@ class Whole:
         self._shape = shape
         self._native = native
         self._kept: dict[tuple[str, ...], tuple[str, Callable[[Any], Any]]] = {}
+        self._interned = Interned()
         self._rights = PerCaller(self._rights_of)
 
     async def read(self, scope: Scope, condition: Where) -> Any:
@@ -55,7 +56,7 @@ class Whole:
     def _rights_of(self, scope: Scope) -> Rights:
         texts = Texts()
         _gather(self._shape, scope, texts)
-        return Rights(texts.texts, texts.params)
+        return self._interned(texts.texts, texts.params)
 
     def _statement(self, texts: tuple[str, ...]) -> tuple[str, Callable[[Any], Any]]:
         found = self._kept.get(texts)

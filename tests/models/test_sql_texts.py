@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from kernel.scope import Scope, entered
-from models import tree_levels, tree_whole
-from models.callers import MOST_CALLERS
+from models import callers, tree_levels, tree_whole
 from models.catalog import Product, ProductImage
 from models.reading import Entity, ToMany, Where
 from models.shapes import Branch, Leaf, Shape
@@ -91,12 +90,34 @@ async def test_rights_are_asked_once_for_a_caller_and_anew_for_every_other(scope
     assert products.times == 3
 
 
-async def test_only_the_latest_callers_are_remembered(scope: Scope) -> None:
-    products, images = Changing("products"), Changing("product_images")
-    reader = Reader(_shape(products.entity, images.entity), native=False)
-    with entered(scope):
-        await _made()
-        for _ in range(3 * MOST_CALLERS):
-            await reader.one(_another_caller(scope), Where("t.name = {}", ("Vaso",)))
+async def test_only_the_latest_callers_are_remembered(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(callers, "MOST_CALLERS", 4)
+    made: list[Scope] = []
+    remember = callers.PerCaller(lambda at: made.append(at))
+    scopes = [_another_caller(scope) for _ in range(6)]
+    for each in (*scopes, *scopes[2:]):
+        remember(each)
+    assert made == scopes  # the last four were known
+    remember(scopes[0])
+    assert len(made) == 7
+
+
+async def test_all_statements_together_remember_no_more_than_their_budget(
+    scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(callers, "_budget", callers._Budget())
+    monkeypatch.setattr(callers, "MOST_KEPT", 10)
+    several = [callers.PerCaller(lambda at: at) for _ in range(4)]
+    for number in range(40):
+        several[number % 4](_another_caller(scope))
+        assert sum(len(each._kept) for each in several) <= 10
+    del several
+    assert callers._budget.spent == 0
+
+
+async def test_callers_of_equal_rights_share_their_statements(scope: Scope) -> None:
+    products = Entity("products", "products", lambda _scope: Where("t.id > 0"))
+    reader = Reader(_shape(products, products), native=False)
     assert reader._whole is not None
-    assert len(reader._whole._rights._kept) == MOST_CALLERS
+    one, other = (reader._whole._rights(_another_caller(scope)) for _ in range(2))
+    assert one is other
