@@ -20,7 +20,7 @@ import orjson
 from kernel.clock import rfc3339
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import execute, row, rows
+from models.database import execute, rows
 
 ORDER_CREATED = "order.created"
 ORDER_UPDATED = "order.updated"
@@ -174,7 +174,7 @@ def _items(items: Iterable[Item]) -> list[dict[str, Any]]:
 
 
 _ORDER_FACTS = """
-SELECT o.public_id, o.status, o.total_cents, o.currency, o.created_at, o.tracking_code,
+SELECT o.id, o.public_id, o.status, o.total_cents, o.currency, o.created_at, o.tracking_code,
     u.public_id AS customer_id,
     btrim(o.firstname || ' ' || o.lastname) AS customer_name, o.email AS customer_email,
     l.product_ids, l.names, l.quantities, l.prices
@@ -188,13 +188,9 @@ CROSS JOIN LATERAL (
     FROM order_lines l LEFT JOIN products p ON p.tenant_id = l.tenant_id AND p.id = l.product_id
     WHERE l.tenant_id = o.tenant_id AND l.order_id = o.id
 ) l
-WHERE o.tenant_id = $1 AND o.id = $2
+WHERE o.tenant_id = $1 AND o.id = ANY($2::bigint[])
+ORDER BY o.id
 """
-
-
-async def order_created(scope: Scope, order_id: int) -> None:
-    """Write `order.created` for an order that was not placed but imported."""
-    await _tell_of_order(scope, order_id, (ORDER_CREATED,), None)
 
 
 async def order_changed(
@@ -212,29 +208,32 @@ async def order_changed(
     if not told:
         return
     names = (ORDER_UPDATED, ORDER_CANCELLED) if cancelled else (ORDER_UPDATED,)
-    await _tell_of_order(scope, order_id, names, previous_status)
+    await _tell_of_orders(scope, [order_id], names, previous_status)
 
 
 async def orders_created(scope: Scope, order_ids: Iterable[int]) -> None:
     """Write `order.created` for orders that were imported, as they now stand."""
-    for order_id in order_ids:
-        await _tell_of_order(scope, order_id, (ORDER_CREATED,), None)
+    await _tell_of_orders(scope, list(order_ids), (ORDER_CREATED,), None)
 
 
 async def order_gone(scope: Scope, order_id: int) -> None:
     """Write `order.cancelled` alone, for an order that is deleted after it had been cancelled."""
-    await _tell_of_order(scope, order_id, (ORDER_CANCELLED,), None)
+    await _tell_of_orders(scope, [order_id], (ORDER_CANCELLED,), None)
 
 
-async def _tell_of_order(
-    scope: Scope, order_id: int, names: Sequence[str], previous_status: str | None
+async def _tell_of_orders(
+    scope: Scope, order_ids: Sequence[int], names: Sequence[str], previous_status: str | None
 ) -> None:
-    found = await row(_ORDER_FACTS, scope.store.id, order_id)
-    if found is None:
-        raise LookupError(f"order {order_id} is not there to tell of")
-    facts = _facts_from(found)
-    data = order(facts, previous_status=previous_status)
-    await record_all(scope, [Event(name, ORDER, facts.id, data) for name in names])
+    found = await rows(_ORDER_FACTS, scope.store.id, order_ids)
+    missing = set(order_ids) - {each["id"] for each in found}
+    if missing:
+        raise LookupError(f"orders {sorted(missing)} are not there to tell of")
+    told = []
+    for each in found:
+        facts = _facts_from(each)
+        data = order(facts, previous_status=previous_status)
+        told += [Event(name, ORDER, facts.id, data) for name in names]
+    await record_all(scope, told)
 
 
 def _facts_from(found: Mapping[str, Any]) -> OrderFacts:

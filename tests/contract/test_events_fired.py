@@ -1,0 +1,465 @@
+"""Every change that the contract's table of events names is told, whichever door it came through (Events; decisions section 7)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from domain import stores
+from domain.orders.expiry import expire_holds
+from domain.people import accounts
+from kernel.scope import entered
+from server import operating
+from server.importers import olist
+from tests.gateway import SECRET, charge, event, raw, signature
+from tests.importers.test_olist import write
+from tests.shop import Answer, Shop
+
+ORDER_DATA = {
+    "id", "status", "total_cents", "currency", "customer", "items", "created_at", "previous_status", "tracking_code",
+}  # fmt: skip
+PRODUCT_DATA = {
+    "id", "name", "sku", "slug", "description", "short_description", "status", "price_cents", "compare_at_cents",
+    "currency", "stock", "category_id", "category", "images", "created_at", "updated_at",
+}  # fmt: skip
+USER_DATA = {"id", "name", "email", "role", "created_at"}
+
+Told: TypeAlias = list[tuple[str, int, dict[str, Any]]]
+Door: TypeAlias = Callable[[Shop], Awaitable[str]]
+
+
+async def latest(shop: Shop) -> int:
+    return int(await shop.value("select coalesce(max(id), 0) from outbox_events"))
+
+
+async def told_since(shop: Shop, before: int) -> Told:
+    """Give what was told: name, number within its subject, data."""
+    found = await shop.rows(
+        "select name, sequence, data::text, subject_id from outbox_events where id > $1 order by id", before
+    )
+    rows = [(row["name"], row["sequence"], json.loads(row["data"])) for row in found]
+    assert all(str(row["subject_id"]) == data["id"] for row, (_, _, data) in zip(found, rows, strict=True))
+    return rows
+
+
+async def app_token(shop: Shop, *scopes: str) -> str:
+    """Install an app in the shop, and give a token of it."""
+    from tests.current.kit import Caller
+    from tests.current.oauth import register, tokens_of
+
+    owner = Caller(shop.client, shop.store, await shop.token(shop.owner), shop.address)
+    app = await register(owner, scopes=list(scopes))
+    return str((await tokens_of(owner, app, list(scopes)))["access_token"])
+
+
+async def as_app(shop: Shop, method: str, path: str, body: Any, *scopes: str) -> Answer:
+    token = await app_token(shop, *scopes)
+    return await shop.call(method, path, body, auth=None, headers={"Authorization": f"Bearer {token}"})
+
+
+async def graphql(shop: Shop, document: str, **variables: Any) -> Any:
+    answer = await shop.post("/graphql", {"query": document, "variables": variables}, auth="bearer")
+    assert "errors" not in answer.body, answer.raw
+    return next(iter(answer.body["data"].values()))
+
+
+async def uuid_of(shop: Shop, table: str, number: Any) -> str:
+    return str(await shop.value(f"select public_id from {table} where id = $1", int(number)))
+
+
+# --- Products ----------------------------------------------------------------------------------------------------------------
+
+NEW = {"name": "Bule", "price_cents": 7_990}
+
+
+async def _created_by_graphql(shop: Shop) -> str:
+    made = await graphql(shop, "mutation($i: ProductInput!) { product_create(input: $i) { id } }", i=NEW)
+    return str(made["id"])
+
+
+async def _created_in_bulk(shop: Shop) -> str:
+    document = "mutation($r: [ProductUpsertInput!]!) { product_bulk_upsert(rows: $r) { id } }"
+    return str((await graphql(shop, document, r=[NEW]))[0]["id"])
+
+
+async def _created_by_admin(shop: Shop) -> str:
+    return str((await shop.post("/api/v1/admin/products", NEW, auth="bearer")).body["id"])
+
+
+async def _created_by_app(shop: Shop) -> str:
+    return str((await as_app(shop, "POST", "/api/admin/products", NEW, "write_products")).body["id"])
+
+
+async def _created_by_legacy(shop: Shop) -> str:
+    answer = await shop.post("/api/products", {"product": "Bule", "price": "79.90"})
+    return await uuid_of(shop, "products", answer.body["product_id"])
+
+
+async def _created_by_app_on_graphql(shop: Shop) -> str:
+    body = {"query": 'mutation { product_create(input: {name: "Bule", price_cents: 7990}) { id } }'}
+    answer = await as_app(shop, "POST", "/graphql", body, "write_products")
+    return str(answer.body["data"]["product_create"]["id"])
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        _created_by_graphql,
+        _created_in_bulk,
+        _created_by_admin,
+        _created_by_app,
+        _created_by_app_on_graphql,
+        _created_by_legacy,
+    ],
+)
+async def test_a_new_product_is_told_with_its_record(shop: Shop, door: Door) -> None:
+    before = await latest(shop)
+    id = await door(shop)
+    [(name, sequence, data)] = await told_since(shop, before)
+    assert (name, sequence, set(data)) == ("product.created", 1, PRODUCT_DATA)
+    assert data == (await shop.get(f"/api/v1/admin/products/{id}", auth="bearer")).body
+
+
+CHANGES: dict[str, Callable[[Shop], Awaitable[Any]]] = {
+    "graphql": lambda shop: graphql(
+        shop,
+        "mutation($id: ID!) { product_update(id: $id, input: {price_cents: 4000}) { id } }",
+        id=shop.mug.id,
+    ),
+    "bulk": lambda shop: graphql(
+        shop,
+        "mutation($id: ID!) { product_bulk_upsert(rows: [{id: $id, price_cents: 4000}]) { id } }",
+        id=shop.mug.id,
+    ),
+    "admin put": lambda shop: shop.put(
+        f"/api/v1/admin/products/{shop.mug.id}", {"price_cents": 4_000}, auth="bearer"
+    ),
+    "admin patch": lambda shop: shop.patch(
+        f"/api/v1/admin/products/{shop.mug.id}", {"stock": 7}, auth="bearer"
+    ),
+    "app": lambda shop: as_app(
+        shop, "PUT", f"/api/admin/products/{shop.mug.id}", {"price_cents": 4_000}, "write_products"
+    ),
+    "legacy": lambda shop: shop.put(f"/api/products/{shop.mug}", {"price": "40.00"}),
+    "legacy stock": lambda shop: shop.put(f"/api/products/{shop.mug}", {"amount": 9}),
+}
+
+
+@pytest.mark.parametrize("door", CHANGES)
+async def test_a_changed_product_is_told_with_its_record(shop: Shop, door: str) -> None:
+    before = await latest(shop)
+    await CHANGES[door](shop)
+    [(name, sequence, data)] = await told_since(shop, before)
+    assert (name, sequence) == ("product.updated", 1)
+    assert data == (await shop.get(f"/api/v1/admin/products/{shop.mug.id}", auth="bearer")).body
+    assert data["category"] == {"id": shop.kitchen.id, "name": "Cozinha"}
+    assert [image["url"] for image in data["images"]] == [
+        "https://img.example.com/caneca.jpg",
+        "https://img.example.com/caneca-2.jpg",
+    ]
+
+
+DELETIONS: dict[str, Callable[[Shop], Awaitable[Any]]] = {
+    "graphql": lambda shop: graphql(
+        shop, "mutation($id: ID!) { product_delete(id: $id) { id } }", id=shop.plate.id
+    ),
+    "admin": lambda shop: shop.delete(f"/api/v1/admin/products/{shop.plate.id}", auth="bearer"),
+    "legacy": lambda shop: shop.delete(f"/api/products/{shop.plate}"),
+}
+
+
+@pytest.mark.parametrize("door", DELETIONS)
+async def test_a_deleted_product_is_told_by_its_id_and_moment(shop: Shop, door: str) -> None:
+    before = await latest(shop)
+    await DELETIONS[door](shop)
+    [(name, sequence, data)] = await told_since(shop, before)
+    assert (name, sequence, set(data)) == ("product.deleted", 1, {"id", "deleted_at"})
+    assert data["id"] == shop.plate.id
+    assert data["deleted_at"].endswith("Z")
+
+
+async def test_products_that_go_with_their_vendor_are_told(shop: Shop) -> None:
+    await shop.execute("update orders set status = 'C'")
+    before = await latest(shop)
+    await graphql(shop, "mutation($id: ID!) { vendor_delete(id: $id) { id } }", id=shop.rival.id)
+    assert [(name, data["id"]) for name, _, data in await told_since(shop, before)] == [
+        ("product.deleted", shop.plate.id)
+    ]
+
+
+# --- Orders ------------------------------------------------------------------------------------------------------------------
+
+
+async def _placed_by_graphql(shop: Shop) -> str:
+    document = "mutation($i: OrderInput!) { order_create(input: $i) { id } }"
+    given = {
+        "customer_id": shop.caio.id,
+        "payment_method_id": shop.pix.id,
+        "shipping_method_id": shop.sedex.id,
+        "items": [{"product_id": shop.mug.id, "quantity": 2}],
+    }
+    return str((await graphql(shop, document, i=given))["id"])
+
+
+async def _placed_by_legacy(shop: Shop) -> str:
+    body = {
+        "user_id": shop.caio.number,
+        "payment_id": shop.pix.number,
+        "shipping_id": shop.sedex.number,
+        "products": [{"product_id": shop.mug.number, "amount": 2}],
+    }
+    return await uuid_of(shop, "orders", (await shop.post("/api/orders", body)).body["order_id"])
+
+
+@pytest.mark.parametrize("door", [_placed_by_graphql, _placed_by_legacy])
+async def test_a_new_order_is_told_and_its_products_are_not(shop: Shop, door: Door) -> None:
+    before = await latest(shop)
+    id = await door(shop)
+    [(name, sequence, data)] = await told_since(shop, before)
+    assert (name, sequence, set(data)) == ("order.created", 1, ORDER_DATA)
+    record = (await shop.get(f"/api/v1/admin/orders/{id}", auth="bearer")).body
+    assert {key: record[key] for key in ORDER_DATA - {"previous_status"}} == {
+        key: data[key] for key in ORDER_DATA - {"previous_status"}
+    }
+    assert data["previous_status"] is None
+    assert data["customer"] == {"id": shop.caio.id, "name": "Caio Reis", "email": "caio@example.com"}
+    assert data["items"] == [
+        {"product_id": shop.mug.id, "name": "Caneca de Ágata", "quantity": 2, "price_cents": 4_990}
+    ]
+
+
+async def _notify(shop: Shop, kind: str, **more: Any) -> Answer:
+    with entered(shop.scope()):
+        await stores.set_gateway_secret(shop.scope(), SECRET)
+    total = await shop.value("select total_cents from orders where id = $1", shop.order.number)
+    body = event(kind, charge(shop.order.id, total, **more))
+    headers = {"X-Hub-Signature-256": signature(body)}
+    return await shop.post("/api/v1/webhooks/gateway", auth=None, data=raw(body), headers=headers)
+
+
+async def _expired(shop: Shop) -> None:
+    await shop.execute(
+        "update orders set hold_until = now() - interval '1 minute' where id = $1", shop.order.number
+    )
+    scope = shop.scope()
+    await expire_holds(replace(scope, now=scope.now + timedelta(minutes=1)))
+
+
+MOVES: dict[str, tuple[str, Callable[[Shop], Awaitable[Any]]]] = {
+    "graphql": (
+        "P",
+        lambda shop: graphql(
+            shop, 'mutation($id: ID!) { order_set_status(id: $id, status: "P") { id } }', id=shop.order.id
+        ),
+    ),
+    "graphql update": (
+        "P",
+        lambda shop: graphql(
+            shop,
+            'mutation($id: ID!) { order_update(id: $id, input: {status: "P"}) { id } }',
+            id=shop.order.id,
+        ),
+    ),
+    "admin": (
+        "P",
+        lambda shop: shop.put(
+            f"/api/v1/admin/orders/{shop.order.id}/status", {"status": "paid"}, auth="bearer"
+        ),
+    ),
+    "app": (
+        "P",
+        lambda shop: as_app(
+            shop, "PUT", f"/api/admin/orders/{shop.order.id}/status", {"status": "paid"}, "write_orders"
+        ),
+    ),
+    "legacy": ("P", lambda shop: shop.put(f"/api/orders/{shop.order}", {"status": "P"})),
+    "gateway": ("P", lambda shop: _notify(shop, "charge.paid")),
+    "gateway refusal": ("D", lambda shop: _notify(shop, "charge.payment_failed", status="failed")),
+    "payment expired": ("F", _expired),
+}
+
+
+@pytest.mark.parametrize("door", MOVES)
+async def test_a_moved_order_is_told_once_with_where_it_came_from(shop: Shop, door: str) -> None:
+    letter, move = MOVES[door]
+    before = await latest(shop)
+    await move(shop)
+    [(name, sequence, data)] = await told_since(shop, before)
+    assert (name, sequence, set(data)) == ("order.updated", 2, ORDER_DATA)
+    assert (data["id"], data["status"], data["previous_status"]) == (shop.order.id, letter, "O")
+
+
+CANCELLATIONS: dict[str, Callable[[Shop], Awaitable[Any]]] = {
+    "graphql": lambda shop: graphql(
+        shop, 'mutation($id: ID!) { order_set_status(id: $id, status: "I") { id } }', id=shop.order.id
+    ),
+    "graphql update": lambda shop: graphql(
+        shop, 'mutation($id: ID!) { order_update(id: $id, input: {status: "I"}) { id } }', id=shop.order.id
+    ),
+    "graphql delete": lambda shop: graphql(
+        shop, "mutation($id: ID!) { order_delete(id: $id) { id } }", id=shop.order.id
+    ),
+    "admin": lambda shop: shop.put(
+        f"/api/v1/admin/orders/{shop.order.id}/status", {"status": "cancelled"}, auth="bearer"
+    ),
+    "app": lambda shop: as_app(
+        shop, "PUT", f"/api/admin/orders/{shop.order.id}/status", {"status": "canceled"}, "write_orders"
+    ),
+    "legacy": lambda shop: shop.put(f"/api/orders/{shop.order}", {"status": "I"}),
+    "legacy delete": lambda shop: shop.delete(f"/api/orders/{shop.order}"),
+    "gateway": lambda shop: _notify(shop, "order.canceled"),
+}
+
+
+@pytest.mark.parametrize("door", CANCELLATIONS)
+async def test_a_cancelled_order_is_told_as_changed_and_then_as_cancelled(shop: Shop, door: str) -> None:
+    before = await latest(shop)
+    await CANCELLATIONS[door](shop)
+    told = await told_since(shop, before)
+    assert [(name, sequence) for name, sequence, _ in told] == [("order.updated", 2), ("order.cancelled", 3)]
+    for _, _, data in told:
+        assert set(data) == ORDER_DATA
+        assert (data["id"], data["status"], data["previous_status"]) == (shop.order.id, "I", "O")
+
+
+async def test_what_else_changes_an_order_is_told(shop: Shop) -> None:
+    order = shop.order
+    for change, tracking in (
+        (
+            lambda: graphql(
+                shop,
+                'mutation($id: ID!) { order_update(id: $id, input: {notes: "Presente"}) { id } }',
+                id=order.id,
+            ),
+            None,
+        ),
+        (
+            lambda: graphql(
+                shop,
+                "mutation($id: ID!) { payment_record(order_id: $id, amount_cents: 100) { id } }",
+                id=order.id,
+            ),
+            None,
+        ),
+        (lambda: shop.put(f"/api/orders/{order}", {"notes": "Embrulhar"}), None),
+        (
+            lambda: shop.put(
+                f"/api/v1/admin/orders/{order.id}/status",
+                {"status": "O", "tracking_code": "AA1"},
+                auth="bearer",
+            ),
+            "AA1",
+        ),
+        (
+            lambda: graphql(
+                shop,
+                'mutation($id: ID!) { shipment_create(input: {order_id: $id, tracking_number: "BB2"}) { id } }',
+                id=order.id,
+            ),
+            "BB2",
+        ),
+    ):
+        before = await latest(shop)
+        await change()
+        told = await told_since(shop, before)
+        assert [name for name, _, _ in told] == ["order.updated"], told
+        assert told[0][2]["previous_status"] is None
+        assert told[0][2]["tracking_code"] == tracking
+
+
+async def test_what_changes_nothing_or_is_refused_is_not_told(shop: Shop) -> None:
+    await shop.put(f"/api/orders/{shop.order}", {"status": "I"})
+    before = await latest(shop)
+    path = f"/api/v1/admin/orders/{shop.order.id}/status"
+    assert (await shop.put(path, {"status": "I"}, auth="bearer")).status == 200
+    assert (await shop.put(path, {"status": "P"}, auth="bearer")).status == 422
+    product = {"product": "x", "price": "-1"}
+    assert (await shop.post("/api/products", product)).status == 400
+    assert (await shop.post("/api/v1/admin/products", {}, auth="bearer")).status == 400
+    assert (await shop.delete("/api/products/999999999")).status == 404
+    assert await told_since(shop, before) == []
+
+
+# --- Users -------------------------------------------------------------------------------------------------------------------
+
+MAIL = "nova@example.com"
+
+
+async def _registered(shop: Shop) -> None:
+    body = {"email": MAIL, "password": "correct horse", "name": "Nova Pessoa"}
+    assert (await shop.post("/api/v1/auth/register", body, auth=None)).status == 201
+
+
+async def _registered_by_graphql(shop: Shop) -> None:
+    document = "mutation($i: RegistrationInput!) { user_register(input: $i) { message } }"
+    await graphql(shop, document, i={"email": MAIL, "password": "correct horse", "name": "Nova Pessoa"})
+
+
+async def _made_by_legacy(shop: Shop) -> None:
+    body = {
+        "email": MAIL, "user_type": "C", "firstname": "Nova", "lastname": "Pessoa", "password": "correct horse", "company_id": 0,
+    }  # fmt: skip
+    assert (await shop.post("/api/users", body)).status == 201
+
+
+async def _made_by_graphql(shop: Shop) -> None:
+    document = "mutation($i: UserInput!) { user_create(input: $i) { id } }"
+    await graphql(shop, document, i={"email": MAIL, "firstname": "Nova", "lastname": "Pessoa"})
+
+
+async def _made_as_operator(shop: Shop) -> None:
+    with entered(shop.scope()):
+        await accounts.create_user(operating.system_scope(shop.store), {"email": MAIL, "name": "Nova Pessoa"})
+
+
+@pytest.mark.parametrize(
+    "door", [_registered, _registered_by_graphql, _made_by_legacy, _made_by_graphql, _made_as_operator]
+)
+async def test_a_new_user_is_told_however_made(shop: Shop, door: Callable[[Shop], Awaitable[None]]) -> None:
+    before = await latest(shop)
+    await door(shop)
+    [(name, sequence, data)] = await told_since(shop, before)
+    assert (name, sequence, set(data)) == ("user.registered", 1, USER_DATA)
+    found = await shop.rows("select public_id from users where email = $1", MAIL)
+    assert data == {
+        "id": str(found[0]["public_id"]),
+        "name": "Nova Pessoa",
+        "email": MAIL,
+        "role": "customer",
+        "created_at": data["created_at"],
+    }
+
+
+# --- The importer ----------------------------------------------------------------------------------------------------------
+
+
+async def test_an_import_tells_of_what_is_new_only_when_asked_to(shop: Shop, tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    before = await latest(shop)
+    await olist.run(folder, shop.store.public_id, progress=False)
+    assert await told_since(shop, before) == []
+
+
+async def test_an_import_with_events_tells_of_everything_once(shop: Shop, tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    before = await latest(shop)
+    await olist.run(folder, shop.store.public_id, events=True, progress=False)
+    told = await told_since(shop, before)
+    assert sorted(name for name, _, _ in told) == [
+        "order.created",
+        "order.created",
+        "product.created",
+        "user.registered",
+    ]
+    assert {sequence for _, sequence, _ in told} == {1}
+    orders = {len(data["items"]): data for name, _, data in told if name == "order.created"}
+    assert (orders[2]["total_cents"], orders[2]["status"]) == (13_755, "C")
+    assert (orders[0]["total_cents"], orders[0]["status"]) == (2_550, "F")
+    await olist.run(folder, shop.store.public_id, events=True, progress=False)
+    assert len(await told_since(shop, before)) == len(told)
