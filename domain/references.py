@@ -40,15 +40,19 @@ class Kind:
 
 
 CATEGORY = Kind("category", "categories")
+DESTINATION = Kind("destination", "destinations")
 FEATURE = Kind("feature", "features")
 ORDER = Kind("order", "orders")
 PAYMENT_METHOD = Kind("payment method", "payment_methods")
 PRODUCT = Kind("product", "products")
+PROMOTION = Kind("promotion", "promotions")
 REVIEW = Kind("review", "discussion_posts", erasable=False)
 SHIPMENT = Kind("shipment", "shipments", erasable=False)
 SHIPPING_METHOD = Kind("shipping method", "shipping_methods")
+TAX = Kind("tax", "taxes")
 THREAD = Kind("discussion", "discussion_threads", erasable=False)
 USER = Kind("user", "users")
+USERGROUP = Kind("usergroup", "usergroups")
 VENDOR = Kind("vendor", "vendors")
 
 

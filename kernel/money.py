@@ -46,6 +46,11 @@ def decimal_text(cents: int) -> str:
     return f"{sign}{units}.{rest:02d}"
 
 
+def rounded(numerator: int, denominator: int) -> int:
+    """Divide two whole numbers, none below zero, and round half up."""
+    return (2 * numerator + denominator) // (2 * denominator)
+
+
 def _exact_amount(value: object, field: str) -> Decimal:
     """Read the value without rounding; a float means the shortest decimal that it prints as."""
     if isinstance(value, int) and not isinstance(value, bool):

@@ -11,6 +11,8 @@ MODEL_MODULES = [
     "models.orders",
     "models.payments",
     "models.shipping",
+    "models.taxes",
+    "models.promotions",
     "models.events",
     "models.documents",
     "models.idempotency",

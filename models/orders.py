@@ -45,6 +45,7 @@ class Order(Erasable):
     fields_data = fields.JSONField[dict[str, object]](default=dict)
     imported = fields.BooleanField(default=False)
     hold_until = fields.DatetimeField(null=True)
+    coupon_code = fields.TextField(default="")
 
     class Meta:
         table = "orders"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tortoise import fields
+from tortoise.contrib.postgres.fields import ArrayField
 
 from models.base import Erasable, StoreManager, StoreModel, Timestamped
 
@@ -11,7 +12,8 @@ class ShippingMethod(Erasable):
     """A way to deliver. Weights in grams, money in cents; `rate_calculation` is `M` manual or `R` realtime.
 
     The price of a shipment is `base_cents` + `per_kg_cents` × weight + `per_item_cents` × items, nothing from `free_from_cents` on
-    (null: never free).
+    (null: never free). Where there are `rates`, that of the address's destination takes the place of the first three. `service` is what
+    a realtime calculator needs.
     """
 
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="shipping_methods")
@@ -27,9 +29,51 @@ class ShippingMethod(Erasable):
     free_from_cents = fields.BigIntField(null=True)
     position = fields.IntField(default=0)
     status = fields.TextField(default="A")
+    service = fields.JSONField[dict[str, object]](default=dict)
 
     class Meta:
         table = "shipping_methods"
+        manager = StoreManager()
+
+
+class Destination(Erasable):
+    """A part of the world. Of `countries`, `states`, `cities` and `zipcodes` those that are filled must all hold an address."""
+
+    name = fields.TextField()
+    status = fields.TextField(default="A")
+    countries = ArrayField(element_type="text", default=list)
+    states = ArrayField(element_type="text", default=list)
+    cities = ArrayField(element_type="text", default=list)
+
+    class Meta:
+        table = "destinations"
+        manager = StoreManager()
+
+
+class DestinationZipcode(StoreModel):
+    """A range of CEPs, eight digits each, both ends included."""
+
+    destination = fields.ForeignKeyField("models.Destination", related_name="zipcodes")
+    zipcode_from = fields.TextField()
+    zipcode_to = fields.TextField()
+
+    class Meta:
+        table = "destination_zipcodes"
+        manager = StoreManager()
+
+
+class ShippingRate(StoreModel):
+    """What a way to deliver charges at one destination, in cents; `max_weight_grams` 0 carries any weight."""
+
+    shipping_method = fields.ForeignKeyField("models.ShippingMethod", related_name="rates")
+    destination = fields.ForeignKeyField("models.Destination", related_name="shipping_rates")
+    base_cents = fields.BigIntField(default=0)
+    per_kg_cents = fields.BigIntField(default=0)
+    per_item_cents = fields.BigIntField(default=0)
+    max_weight_grams = fields.BigIntField(default=0)
+
+    class Meta:
+        table = "shipping_rates"
         manager = StoreManager()
 
 

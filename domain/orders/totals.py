@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernel.errors import ValidationFailed
-from kernel.money import MAX_CENTS
+from kernel.money import MAX_CENTS, rounded
 
 _GRAMS_PER_KG = 1_000
 _HUNDREDTHS_OF_A_PERCENT = 10_000
@@ -116,8 +116,3 @@ def surcharge_cents(surcharge: Surcharge, amount_cents: int) -> int:
 def weight_grams(goods: Sequence[Goods]) -> int:
     """Weigh what is shipped."""
     return sum(some.quantity * some.weight_grams for some in goods if some.is_shipped)
-
-
-def rounded(numerator: int, denominator: int) -> int:
-    """Divide two whole numbers, none below zero, and round half up."""
-    return (2 * numerator + denominator) // (2 * denominator)

@@ -12,6 +12,7 @@ from auth.secrets import decrypt, encrypt
 from domain import audit
 from domain.fields import Field, Given, cents, flag, letter_of, name_text, read_fields, text, whole
 from domain.references import PAYMENT_METHOD, VENDOR, find, resolve_optional
+from domain.taxes.taxes import lay_taxes
 from kernel.errors import ValidationFailed
 from kernel.letters import PAYMENT_LETTERS
 from kernel.scope import Scope, entered
@@ -60,7 +61,8 @@ async def create_payment_method(scope: Scope, given: Given) -> int:
     """Make a way to pay and give its internal id.
 
     Keys: `name`*, `description`, `instructions`, `processor`, `processor_params` (an object), `surcharge_cents`,
-    `surcharge_percent` (hundredths of a percent), `settles_at_once`, `hold_minutes` (0: for ever), `position`, `status`, `vendor`.
+    `surcharge_percent` (hundredths of a percent), `settles_at_once`, `hold_minutes` (0: for ever), `position`, `status`, `vendor`,
+    `taxes` (references).
     """
     columns = read_fields(PAYMENT_METHOD_FIELDS, given, creating=True)
     async with transaction(scope):
@@ -70,6 +72,7 @@ async def create_payment_method(scope: Scope, given: Given) -> int:
         method = PaymentMethod(**columns, created_at=scope.now, updated_at=scope.now)
         await method.save()
         method_id: int = method.id
+        await _lay_taxes(scope, method_id, given)
         await audit.record(scope, "payment_method.created", "payment_method", method.public_id)
     return method_id
 
@@ -87,6 +90,7 @@ async def update_payment_method(scope: Scope, method: object, given: Given) -> i
             stored = opened(await value(_PARAMS, scope.store.id, method_id))
             columns["processor_params"] = sealed(without_masks(given["processor_params"] or {}, stored))
         await PaymentMethod.filter(id=method_id).update(**columns, updated_at=scope.now)
+        await _lay_taxes(scope, method_id, given)
         # Which fields, never their values: among them are secrets.
         await audit.record(
             scope, "payment_method.updated", "payment_method", method_id, {"fields": sorted(map(str, given))}
@@ -155,6 +159,11 @@ def _without_mask(param: object, stored: object) -> object:
     if isinstance(param, Mapping):
         return without_masks(param, stored if isinstance(stored, Mapping) else {})
     return stored if param == MASK else param
+
+
+async def _lay_taxes(scope: Scope, method_id: int, given: Given) -> None:
+    if given.get("taxes") is not None:
+        await lay_taxes(scope, "payment_method_taxes", method_id, given["taxes"])
 
 
 async def _vendor(scope: Scope, given: Given) -> dict[str, Any]:

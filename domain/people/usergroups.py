@@ -24,7 +24,7 @@ from kernel.scope import Scope
 from kernel.text import Malformed, shown
 from models import database
 
-USERGROUP = references.Kind("usergroup", "usergroups")
+USERGROUP = references.USERGROUP
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,11 @@
-"""Make, change and delete ways to deliver. What they charge is added up in `domain.orders.totals`."""
+"""Make, change and delete ways to deliver. What they charge is decided in `quotes` and added up in `domain.orders.totals`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+import orjson
 
 from domain import audit
 from domain.fields import (
@@ -19,11 +21,26 @@ from domain.fields import (
     whole,
 )
 from domain.references import SHIPPING_METHOD, VENDOR, find, resolve_optional
+from domain.shipping.rates import write_rates
+from domain.taxes.taxes import lay_taxes
 from kernel.errors import ValidationFailed
 from kernel.letters import RATE_CALCULATION_LETTERS, SWITCH_LETTERS
 from kernel.scope import Scope
+from kernel.text import Malformed, shown
 from models.database import row, transaction
 from models.shipping import ShippingMethod
+
+MAX_SERVICE_BYTES = 100_000
+
+
+def _service(value: object) -> object:
+    """Read what a realtime calculator needs to know: any object."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or len(orjson.dumps(value)) > MAX_SERVICE_BYTES:
+        raise Malformed(f"is {shown(value)}; expected an object of at most {MAX_SERVICE_BYTES} bytes")
+    return dict(value)
+
 
 SHIPPING_METHOD_FIELDS: Mapping[str, Field] = {
     "name": Field("name", name_text, code="name_invalid", required="name_required"),
@@ -38,6 +55,7 @@ SHIPPING_METHOD_FIELDS: Mapping[str, Field] = {
     "free_from_cents": Field("free_from_cents", cents(nullable=True), code="price_invalid"),
     "position": Field("position", whole(), code="position_invalid"),
     "status": Field("status", letter_of(SWITCH_LETTERS), code="status_invalid"),
+    "service": Field("service", _service, code="service_invalid"),
 }
 
 _WEIGHTS = """
@@ -50,7 +68,8 @@ async def create_shipping_method(scope: Scope, given: Given) -> int:
     """Make a way to deliver and give its internal id.
 
     Keys: `name`*, `description`, `delivery_time`, `rate_calculation`, `min_weight_grams`, `max_weight_grams` (0: any),
-    `base_cents`, `per_kg_cents`, `per_item_cents`, `free_from_cents` (null: never free), `position`, `status`, `vendor`.
+    `base_cents`, `per_kg_cents`, `per_item_cents`, `free_from_cents` (null: never free), `position`, `status`, `vendor`,
+    `service` (an object), `rates` (see `rates.write_rates`), `taxes` (references).
     """
     columns = read_fields(SHIPPING_METHOD_FIELDS, given, creating=True)
     _check_weights({**_NO_WEIGHTS, **columns})
@@ -59,6 +78,7 @@ async def create_shipping_method(scope: Scope, given: Given) -> int:
         method = ShippingMethod(**columns, created_at=scope.now, updated_at=scope.now)
         await method.save()
         method_id: int = method.id
+        await _write_parts(scope, method_id, given)
         await audit.record(scope, "shipping_method.created", "shipping_method", method.public_id)
     return method_id
 
@@ -72,6 +92,7 @@ async def update_shipping_method(scope: Scope, method: object, given: Given) -> 
         _check_weights({**(before or _NO_WEIGHTS), **columns})
         columns |= await _vendor(scope, given)
         await ShippingMethod.filter(id=method_id).update(**columns, updated_at=scope.now)
+        await _write_parts(scope, method_id, given)
         await audit.record(
             scope,
             "shipping_method.updated",
@@ -88,6 +109,12 @@ async def delete_shipping_method(scope: Scope, method: object) -> None:
         method_id = await find(scope, SHIPPING_METHOD, method)
         await ShippingMethod.filter(id=method_id).update(deleted_at=scope.now, updated_at=scope.now)
         await audit.record(scope, "shipping_method.deleted", "shipping_method", method_id)
+
+
+async def _write_parts(scope: Scope, method_id: int, given: Given) -> None:
+    await write_rates(scope, method_id, given)
+    if given.get("taxes") is not None:
+        await lay_taxes(scope, "shipping_method_taxes", method_id, given["taxes"])
 
 
 def _check_weights(columns: Mapping[str, Any]) -> None:

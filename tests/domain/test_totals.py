@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.orders.totals import Goods, Rate, Surcharge, add_up, rounded, shipping_cents
+from domain.orders.totals import Goods, Rate, Surcharge, add_up, shipping_cents
 from kernel.errors import ValidationFailed
-from kernel.money import MAX_CENTS
+from kernel.money import MAX_CENTS, rounded
 
 amounts = st.integers(0, 10**7)
 goods = st.lists(

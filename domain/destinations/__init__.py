@@ -1,0 +1,1 @@
+"""Decide where in the world an address lies."""

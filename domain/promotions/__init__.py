@@ -1,0 +1,1 @@
+"""Decide what is given besides: discounts, free shipping, gifts."""

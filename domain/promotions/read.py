@@ -1,0 +1,40 @@
+"""Declare what of promotions can be read."""
+
+from __future__ import annotations
+
+from domain.catalog.read import in_second
+from domain.visibility import Rows
+from models.reading import Entity, Filter, Sort, any_of, compares, flag, named
+
+PROMOTIONS = Entity(
+    name="promotion",
+    table="promotions",
+    alive="t.deleted_at IS NULL",
+    # Not for shoppers: who sees the list knows the coupons.
+    visible=Rows(admin=("view_content",), app="read_content"),
+    filters={
+        "id": Filter("id", named, "any of these promotions", many=True),
+        "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "zone": Filter("text", any_of("t.zone"), "any of these zones", many=True),
+        "name": Filter("text", any_of("t.name"), "exact name", many=True),
+        "coupon_code": Filter("text", any_of("t.coupon_code"), "any of these coupons", many=True),
+        "priority": Filter("big_int", any_of("t.priority", "bigint"), "any of these priorities", many=True),
+        "used_from": Filter("big_int", compares("t.used", ">="), "used at least so often"),
+        "used": Filter(
+            "big_int", any_of("t.used", "bigint"), "used exactly so often", many=True, internal=True
+        ),
+        "usage_limit": Filter(
+            "big_int", any_of("t.usage_limit", "bigint"), "exact limit of uses", many=True, internal=True
+        ),
+        "stop": Filter("boolean", flag("t.stop"), "keeps later ones out", internal=True),
+        "from_at": Filter("time", in_second("t.from_at"), "begins in that second", many=True, internal=True),
+        "to_at": Filter("time", in_second("t.to_at"), "ends in that second", many=True, internal=True),
+    },
+    sorts={
+        "priority": Sort("t.priority", "bigint", "priority"),
+        "name": Sort("t.name", "text", "name"),
+        "created_at": Sort("t.created_at", "timestamptz", "time of creation"),
+        "id": Sort("t.id", "bigint", "order of entry"),
+    },
+    default_sort="priority",
+)

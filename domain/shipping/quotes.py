@@ -1,0 +1,95 @@
+"""Say what it costs to send some goods to an address, by each way there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from domain.destinations.places import find_destination, place_of
+from domain.orders.totals import Goods, Rate, shipping_cents, weight_grams
+from kernel.places import BRAZIL
+from kernel.scope import Scope, entered
+from models.database import rows
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Offer a way to deliver at a price in cents; `destination_id` is where its rate is for, null for a method's own price."""
+
+    shipping_method_id: int
+    public_id: UUID
+    name: str
+    price_cents: int
+    delivery_time: str
+    vendor_id: int | None
+    destination_id: int | None
+
+
+_METHODS = """
+SELECT m.id, m.public_id, m.name, m.delivery_time, m.vendor_id, m.min_weight_grams, m.max_weight_grams, m.free_from_cents,
+    m.base_cents, m.per_kg_cents, m.per_item_cents,
+    EXISTS (SELECT 1 FROM shipping_rates x WHERE x.tenant_id = m.tenant_id AND x.shipping_method_id = m.id) AS has_rates,
+    r.destination_id, r.base_cents AS rate_base, r.per_kg_cents AS rate_per_kg, r.per_item_cents AS rate_per_item,
+    r.max_weight_grams AS rate_max_weight
+FROM shipping_methods m LEFT JOIN shipping_rates r
+    ON r.tenant_id = m.tenant_id AND r.shipping_method_id = m.id AND r.destination_id = $2
+WHERE m.tenant_id = $1 AND m.status = 'A' AND m.deleted_at IS NULL
+ORDER BY m.position, m.id
+"""
+
+
+async def quote(
+    scope: Scope,
+    goods: Sequence[Goods],
+    *,
+    zipcode: str,
+    state: str = "",
+    country: str = BRAZIL,
+    city: str = "",
+    subtotal_cents: int,
+) -> list[Quote]:
+    """List the active methods that carry the goods to the address, by position, each with its price, in two statements.
+
+    A method without any rate of a destination charges its own prices everywhere; one with rates charges that of the destination the
+    address belongs to, and is not offered where it has none for it. Nothing is charged from `free_from` on, or for goods that ship
+    free. Goods that are not shipped need no method, so there is none.
+    """
+    if not any(some.is_shipped for some in goods):
+        return []
+    place = place_of({"zipcode": zipcode, "state": state, "country": country, "city": city})
+    destination = await find_destination(scope, place)
+    with entered(scope):
+        methods = await rows(_METHODS, scope.store.id, destination)
+    weight = weight_grams(goods)
+    return [
+        Quote(
+            shipping_method_id=method["id"],
+            public_id=method["public_id"],
+            name=method["name"],
+            price_cents=shipping_cents(_rate(method), goods, subtotal_cents),
+            delivery_time=method["delivery_time"],
+            vendor_id=method["vendor_id"],
+            destination_id=method["destination_id"],
+        )
+        for method in methods
+        if _carries(method, weight)
+    ]
+
+
+def _carries(method: Mapping[str, Any], weight: int) -> bool:
+    if method["has_rates"] and method["destination_id"] is None:
+        return False
+    heaviest = [most for most in (method["max_weight_grams"], method["rate_max_weight"]) if most]
+    return method["min_weight_grams"] <= weight and all(weight <= most for most in heaviest)
+
+
+def _rate(method: Mapping[str, Any]) -> Rate:
+    if method["destination_id"] is None:
+        return Rate(
+            method["base_cents"], method["per_kg_cents"], method["per_item_cents"], method["free_from_cents"]
+        )
+    return Rate(
+        method["rate_base"], method["rate_per_kg"], method["rate_per_item"], method["free_from_cents"]
+    )

@@ -1,0 +1,64 @@
+"""Write what ways to deliver charge at destinations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from domain.fields import MAX_QUANTITY, Field, Given, cents, read_fields, whole
+from domain.references import DESTINATION, resolve_all
+from kernel.errors import ValidationFailed
+from kernel.ids import uuid7
+from kernel.scope import Scope
+from models.database import execute
+
+MAX_RATES = 1_000
+
+RATE_FIELDS: Mapping[str, Field] = {
+    "base_cents": Field("base_cents", cents(), code="price_invalid"),
+    "per_kg_cents": Field("per_kg_cents", cents(), code="price_invalid"),
+    "per_item_cents": Field("per_item_cents", cents(), code="price_invalid"),
+    "max_weight_grams": Field("max_weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
+}
+
+_REPLACE = """
+WITH dropped AS (
+    DELETE FROM shipping_rates WHERE tenant_id = $1 AND shipping_method_id = $2 AND destination_id <> ALL($4::bigint[])
+)
+INSERT INTO shipping_rates (tenant_id, public_id, shipping_method_id, destination_id, base_cents, per_kg_cents, per_item_cents,
+    max_weight_grams)
+SELECT $1, g.public_id, $2, g.destination_id, g.base, g.per_kg, g.per_item, g.max_weight
+FROM unnest($3::uuid[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
+    AS g (public_id, destination_id, base, per_kg, per_item, max_weight)
+ON CONFLICT (tenant_id, shipping_method_id, destination_id) DO UPDATE SET base_cents = excluded.base_cents,
+    per_kg_cents = excluded.per_kg_cents, per_item_cents = excluded.per_item_cents, max_weight_grams = excluded.max_weight_grams
+"""
+
+
+async def write_rates(scope: Scope, method_id: int, given: Given) -> None:
+    """Replace a method's rates by `rates [{destination, base_cents, per_kg_cents, per_item_cents, max_weight_grams}]`, when given.
+
+    Raises ValidationFailed for destinations that are not there or named twice.
+    """
+    rates = given.get("rates")
+    if rates is None:
+        return
+    if len(rates) > MAX_RATES:
+        raise ValidationFailed(
+            f"rates has {len(rates)} entries; expected at most {MAX_RATES}", field="rates", code="too_many"
+        )
+    read = [read_fields(RATE_FIELDS, entry) for entry in rates]
+    named = [entry.get("destination") for entry in rates]
+    found = await resolve_all(scope, DESTINATION, named, field="destination")
+    ids = [found[reference] for reference in named]
+    if len(set(ids)) < len(ids):
+        raise ValidationFailed(
+            "rates names a destination twice; expected each once", field="rates", code="duplicate"
+        )
+    await execute(
+        _REPLACE,
+        scope.store.id,
+        method_id,
+        [uuid7() for _ in ids],
+        ids,
+        *([columns.get(name, 0) for columns in read] for name in RATE_FIELDS),
+    )

@@ -1,0 +1,1 @@
+"""Decide which taxes lie on what is bought."""

@@ -1,0 +1,56 @@
+"""Declare what of taxes can be read."""
+
+from __future__ import annotations
+
+from domain.visibility import Rows
+from models.reading import Entity, Filter, Sort, any_of, flag, named
+
+_SHOPPER_SEES = "t.status = 'A'"
+
+TAXES = Entity(
+    name="tax",
+    table="taxes",
+    alive="t.deleted_at IS NULL",
+    visible=Rows(
+        admin=("view_payments", "view_products", "view_orders", "view_shipping"),
+        app=("read_products", "read_orders"),
+        vendor=_SHOPPER_SEES,
+        customer=_SHOPPER_SEES,
+        storefront="storefront:read",
+        storefront_rows=_SHOPPER_SEES,
+    ),
+    filters={
+        "id": Filter("id", named, "any of these taxes", many=True),
+        "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "name": Filter("text", any_of("t.name"), "exact name", many=True),
+        "address_type": Filter("text", any_of("t.address_type"), "any of these address letters", many=True),
+        "rate_type": Filter("text", any_of("t.rate_type"), "any of these rate letters", many=True),
+        "regnumber": Filter("text", any_of("t.regnumber"), "exact registration number", many=True),
+        "price_includes_tax": Filter("boolean", flag("t.price_includes_tax"), "is within the prices"),
+        "priority": Filter(
+            "big_int", any_of("t.priority", "bigint"), "any of these priorities", many=True, internal=True
+        ),
+        "rate_value": Filter(
+            "big_int", any_of("t.rate_value", "bigint"), "exact rate", many=True, internal=True
+        ),
+    },
+    sorts={
+        "priority": Sort("t.priority", "bigint", "priority"),
+        "name": Sort("t.name", "text", "name"),
+        "id": Sort("t.id", "bigint", "order of entry"),
+    },
+    default_sort="priority",
+)
+
+# Reached only through a tax, whose rows were filtered already.
+TAX_RATES = Entity(
+    name="tax rate",
+    table="tax_rates",
+    visible=Rows(
+        admin=("view_payments", "view_products", "view_orders", "view_shipping"),
+        app=("read_products", "read_orders"),
+        vendor="",
+        customer="",
+        storefront="storefront:read",
+    ),
+)

@@ -1,0 +1,203 @@
+"""Make, change and delete taxes and their rates, and lay them on products and on ways to deliver and pay.
+
+Rates are in thousandths: of a percent (`P`), or of the currency's unit (`F`), where they must be whole cents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from domain import audit
+from domain.fields import (
+    MAX_INTEGER,
+    Field,
+    Given,
+    flag,
+    letter_of,
+    name_text,
+    read_fields,
+    short_text,
+    whole,
+)
+from domain.references import DESTINATION, TAX, find, resolve_all
+from kernel.errors import ValidationFailed
+from kernel.ids import uuid7
+from kernel.letters import SWITCH_LETTERS, TAX_ADDRESS_LETTERS, TAX_RATE_LETTERS
+from kernel.money import MAX_CENTS
+from kernel.scope import Scope
+from kernel.text import shown
+from models.database import execute, row, transaction
+from models.taxes import Tax
+
+FIXED = "F"
+MAX_RATES = 1_000
+MAX_TAXES = 50
+_THOUSANDTHS_IN_A_CENT = 10
+_WHOLE_PERCENT = 100_000
+
+_RATE_TYPE = Field("rate_type", letter_of(TAX_RATE_LETTERS), code="rate_invalid")
+_RATE_VALUE = Field("rate_value", whole(0, MAX_CENTS * _THOUSANDTHS_IN_A_CENT), code="rate_invalid")
+TAX_FIELDS: Mapping[str, Field] = {
+    "name": Field("name", name_text, code="name_invalid", required="name_required"),
+    "regnumber": Field("regnumber", short_text),
+    "address_type": Field("address_type", letter_of(TAX_ADDRESS_LETTERS), code="address_type_invalid"),
+    "rate_type": _RATE_TYPE,
+    "rate_value": _RATE_VALUE,
+    "price_includes_tax": Field("price_includes_tax", flag),
+    "priority": Field("priority", whole(0, MAX_INTEGER), code="priority_invalid"),
+    "status": Field("status", letter_of(SWITCH_LETTERS), code="status_invalid"),
+}
+_RATE_FIELDS: Mapping[str, Field] = {"rate_type": _RATE_TYPE, "rate_value": _RATE_VALUE}
+_NEW: Mapping[str, Any] = {"rate_type": "P", "rate_value": 0}
+
+_LOCK = "SELECT rate_type, rate_value FROM taxes WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
+_REPLACE_RATES = """
+WITH dropped AS (DELETE FROM tax_rates WHERE tenant_id = $1 AND tax_id = $2 AND destination_id <> ALL($4::bigint[]))
+INSERT INTO tax_rates (tenant_id, public_id, tax_id, destination_id, rate_type, rate_value)
+SELECT $1, g.public_id, $2, g.destination_id, g.rate_type, g.rate_value
+FROM unnest($3::uuid[], $4::bigint[], $5::text[], $6::bigint[]) AS g (public_id, destination_id, rate_type, rate_value)
+ON CONFLICT (tenant_id, tax_id, destination_id) DO UPDATE SET rate_type = excluded.rate_type, rate_value = excluded.rate_value
+"""
+# The table and the column are constants of `LINKS`.
+_REPLACE_LINKS = """
+WITH dropped AS (DELETE FROM {table} WHERE tenant_id = $1 AND {column} = ANY($2::bigint[]) AND tax_id <> ALL($4::bigint[]))
+INSERT INTO {table} (tenant_id, public_id, {column}, tax_id)
+SELECT $1, g.public_id, g.owner, g.tax_id FROM unnest($3::uuid[], $5::bigint[], $6::bigint[]) AS g (public_id, owner, tax_id)
+ON CONFLICT (tenant_id, {column}, tax_id) DO NOTHING
+"""
+LINKS: Mapping[str, str] = {
+    table: _REPLACE_LINKS.replace("{table}", table).replace("{column}", column)
+    for table, column in (
+        ("product_taxes", "product_id"),
+        ("shipping_method_taxes", "shipping_method_id"),
+        ("payment_method_taxes", "payment_method_id"),
+    )
+}
+
+
+async def create_tax(scope: Scope, given: Given) -> int:
+    """Make a tax and give its internal id.
+
+    Keys: `name`*, `regnumber`, `address_type` (`S` shipping, `B` billing), `rate_type` (`P`, `F`), `rate_value`,
+    `price_includes_tax`, `priority` (the lowest first), `status`, `rates [{destination, rate_type?, rate_value}]`.
+    """
+    columns = read_fields(TAX_FIELDS, given, creating=True)
+    _check_rate({**_NEW, **columns}, "rate_value")
+    async with transaction(scope):
+        tax = Tax(**columns, created_at=scope.now, updated_at=scope.now)
+        await tax.save()
+        tax_id: int = tax.id
+        await _write_rates(scope, tax_id, given, {**_NEW, **columns})
+        await audit.record(scope, "tax.created", "tax", tax.public_id)
+    return tax_id
+
+
+async def update_tax(scope: Scope, tax: object, given: Given) -> int:
+    """Change a tax partially and give its internal id; `rates` replace those there are. Orders keep what they were charged."""
+    columns = read_fields(TAX_FIELDS, given)
+    async with transaction(scope):
+        tax_id = await find(scope, TAX, tax)
+        before: Mapping[str, Any] = await row(_LOCK, scope.store.id, tax_id) or _NEW
+        known = {**before, **columns}
+        _check_rate(known, "rate_value")
+        await Tax.filter(id=tax_id).update(**columns, updated_at=scope.now)
+        await _write_rates(scope, tax_id, given, known)
+        await audit.record(scope, "tax.updated", "tax", tax_id, {"fields": sorted(map(str, given))})
+    return tax_id
+
+
+async def delete_tax(scope: Scope, tax: object) -> None:
+    """Hide a tax: it lies on nothing any more; orders go on showing what it took."""
+    async with transaction(scope):
+        tax_id = await find(scope, TAX, tax)
+        for table in LINKS:
+            await execute(
+                f"DELETE FROM {table} WHERE tenant_id = $1 AND tax_id = $2",  # a constant
+                scope.store.id,
+                tax_id,
+            )
+        await Tax.filter(id=tax_id).update(deleted_at=scope.now, updated_at=scope.now)
+        await audit.record(scope, "tax.deleted", "tax", tax_id)
+
+
+async def lay_taxes(scope: Scope, table: str, owner_id: int, given: object, *, field: str = "taxes") -> None:
+    """Replace the taxes that lie on one record (`table` is one of `LINKS`). Raises ValidationFailed naming those not found."""
+    tax_ids = await taxes_named(scope, given, field=field)
+    await lay(scope, table, {owner_id: tax_ids})
+
+
+async def taxes_named(scope: Scope, given: object, *, field: str = "taxes") -> list[int]:
+    """Give the internal ids of a list of references, each once."""
+    if given is None:
+        return []
+    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) > MAX_TAXES:
+        raise ValidationFailed(
+            f"{field} is {shown(given)}; expected a list of at most {MAX_TAXES} taxes",
+            field=field,
+            code="invalid",
+        )
+    found = await resolve_all(scope, TAX, given, field=field)
+    return sorted(set(found.values()))
+
+
+async def lay(scope: Scope, table: str, taxes: Mapping[int, Sequence[int]]) -> None:
+    """Replace the taxes of records: internal ids of taxes by those of their owners, whose sets must be equal."""
+    pairs = [(owner, tax) for owner, named in taxes.items() for tax in named]
+    await execute(
+        LINKS[table],
+        scope.store.id,
+        list(taxes),
+        [uuid7() for _ in pairs],
+        sorted({tax for _, tax in pairs}),
+        [owner for owner, _ in pairs],
+        [tax for _, tax in pairs],
+    )
+
+
+def _check_rate(known: Mapping[str, Any], field: str) -> None:
+    kind, value = known["rate_type"], known["rate_value"]
+    if kind == FIXED and value % _THOUSANDTHS_IN_A_CENT:
+        raise ValidationFailed(
+            f"{field} is {value} thousandths; expected whole cents for the rate_type F",
+            field=field,
+            code="rate_invalid",
+        )
+    if kind != FIXED and value > _WHOLE_PERCENT * 10:
+        raise ValidationFailed(
+            f"{field} is {value} thousandths of a percent; expected at most {_WHOLE_PERCENT * 10}",
+            field=field,
+            code="rate_invalid",
+        )
+
+
+async def _write_rates(scope: Scope, tax_id: int, given: Given, known: Mapping[str, Any]) -> None:
+    if given.get("rates") is None:
+        return
+    rates = given["rates"]
+    if len(rates) > MAX_RATES:
+        raise ValidationFailed(
+            f"rates has {len(rates)} entries; expected at most {MAX_RATES}", field="rates", code="too_many"
+        )
+    read = []
+    for entry in rates:
+        columns = {"rate_type": known["rate_type"], "rate_value": 0, **read_fields(_RATE_FIELDS, entry)}
+        _check_rate(columns, "rates")
+        read.append(columns)
+    found = await resolve_all(
+        scope, DESTINATION, (entry.get("destination") for entry in rates), field="destination"
+    )
+    ids = [found[entry.get("destination")] for entry in rates]
+    if len(set(ids)) < len(ids):
+        raise ValidationFailed(
+            "rates names a destination twice; expected each once", field="rates", code="duplicate"
+        )
+    await execute(
+        _REPLACE_RATES,
+        scope.store.id,
+        tax_id,
+        [uuid7() for _ in ids],
+        ids,
+        [columns["rate_type"] for columns in read],
+        [columns["rate_value"] for columns in read],
+    )
