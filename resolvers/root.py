@@ -28,6 +28,7 @@ MODULES = (
     "sessions",
     "apps",
     "account",
+    "vendor_app",
     "audit",
     "imports",
 )

@@ -105,8 +105,8 @@ async def delete_product(scope: Scope, product: object) -> None:
         raise NotFound("product")
 
 
-async def delete_products(scope: Scope, products: Iterable[object]) -> tuple[list[object], list[object]]:
-    """Hide several products in one transaction; give the references that were deleted and those not found."""
+async def delete_products(scope: Scope, products: Iterable[object]) -> tuple[dict[object, int], list[object]]:
+    """Hide several products in one transaction; give the ids of those deleted, by reference, and the references not found."""
     wanted = list(dict.fromkeys(products))
     only = scope.actor.company_id if scope.actor.kind is ActorKind.VENDOR else None
     async with transaction(scope):
@@ -114,7 +114,7 @@ async def delete_products(scope: Scope, products: Iterable[object]) -> tuple[lis
         hidden = await rows(_HIDE, scope.store.id, list(ids.values()), scope.now, only)
         public_ids: dict[int, UUID] = {row["id"]: row["public_id"] for row in hidden}
         await events.products_deleted(scope, public_ids.values())
-    deleted = [reference for reference in wanted if ids.get(reference) in public_ids]
+    deleted = {reference: ids[reference] for reference in wanted if ids.get(reference) in public_ids}
     return deleted, [reference for reference in wanted if ids.get(reference) not in public_ids]
 
 

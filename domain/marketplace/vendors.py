@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from auth.memory import changed
 from auth.sessions import end_all_sessions
 from domain import audit, events
 from domain.fields import Field, Given, letter_of, name_text, read_fields, short_text, text
+from domain.mails import outbox
+from domain.mails.texts import Kind
 from domain.orders.draft import cep_text, email_text, json_object
 from domain.orders.transitions import UNFINISHED
 from domain.references import VENDOR, find
@@ -64,7 +67,7 @@ VENDOR_FIELDS: Mapping[str, Field] = {
 }
 
 # FOR UPDATE waits for orders being placed right now, which hold the vendor by their lines' foreign keys.
-_LOCK = "SELECT commission, commission_type FROM vendors WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
+_LOCK = "SELECT status, commission, commission_type FROM vendors WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
 
 _HAS_OPEN_ORDERS = """
 SELECT EXISTS (
@@ -84,6 +87,11 @@ _BAR_USERS = """
 UPDATE users SET status = 'D', updated_at = $3
 WHERE tenant_id = $1 AND vendor_id = $2 AND user_type = 'V' AND deleted_at IS NULL RETURNING id
 """
+_ADMIT_USERS = """
+UPDATE users SET status = 'A', updated_at = $3
+WHERE tenant_id = $1 AND vendor_id = $2 AND user_type = 'V' AND status = 'P' AND deleted_at IS NULL RETURNING *
+"""
+_AWAITING_APPROVAL = ("P", "N")
 
 
 async def create_vendor(scope: Scope, given: Given) -> int:
@@ -104,7 +112,10 @@ async def create_vendor(scope: Scope, given: Given) -> int:
 
 
 async def update_vendor(scope: Scope, vendor: object, given: Given) -> int:
-    """Change a seller partially and give its internal id; a seller reaches itself only, and of that what `OWN_FIELDS` name."""
+    """Change a seller partially and give its internal id; a seller reaches itself only, and of that what `OWN_FIELDS` name.
+
+    Approving a seller that waits for it approves the users who wait with it.
+    """
     is_vendor = scope.actor.kind is ActorKind.VENDOR
     columns = read_fields(OWN_FIELDS if is_vendor else VENDOR_FIELDS, given)
     async with transaction(scope):
@@ -115,6 +126,8 @@ async def update_vendor(scope: Scope, vendor: object, given: Given) -> int:
         _check_commission(columns, before or {})
         await Vendor.filter(id=vendor_id).update(**columns, updated_at=scope.now)
         await audit.record(scope, "vendor.updated", "vendor", vendor_id, {"fields": sorted(columns)})
+        if before is not None and before["status"] in _AWAITING_APPROVAL and columns.get("status") == "A":
+            await _admit_users(scope, vendor_id)
     return vendor_id
 
 
@@ -135,6 +148,14 @@ async def delete_vendor(scope: Scope, vendor: object) -> None:
             await end_all_sessions(scope, user["id"], "vendor deleted")
         await Vendor.filter(id=vendor_id).update(deleted_at=scope.now, updated_at=scope.now)
         await audit.record(scope, "vendor.deleted", "vendor", vendor_id)
+
+
+async def _admit_users(scope: Scope, vendor_id: int) -> None:
+    """Let in those who applied together with the seller that has just been approved, and tell them."""
+    for user in await rows(_ADMIT_USERS, scope.store.id, vendor_id, scope.now):
+        await audit.record(scope, "user.updated", "user", user["public_id"], {"changed": ["status"]})
+        await outbox.queue(scope, Kind.ACCOUNT_APPROVED, outbox.recipient_of(user))
+        await changed(scope, user["id"])
 
 
 def _check_commission(columns: Mapping[str, Any], before: Mapping[str, Any]) -> None:

@@ -37,6 +37,8 @@ from models.orders import Order, OrderAddress
 
 _STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
 _METHODS = ("payment_method", "shipping_method")
+# Decisions-legacy section 4; what it sends besides is ignored.
+_BY_VENDOR = ("lines", "status", "tracking_code", "carrier")
 _REPRICES = ("lines", "discount_cents", *_METHODS)
 _CHANGES = (*CONTACT_FIELDS, *_REPRICES, "addresses", "user", "fields", "status", "tracking_code")
 
@@ -73,7 +75,8 @@ async def update_order(
     """Change an order: the words of `Draft`, `status` (moved as `lifecycle.move` does), `tracking_code` and `carrier`.
 
     `lines` replace the lines: a product the order holds already keeps its price unless staff gives another. `fields` are merged
-    into those there are. Only staff changes `discount_cents`; of a vendor it is ignored, like line prices and the buyer.
+    into those there are. Only staff changes `discount_cents`. Of a vendor nothing but lines
+    (without their prices), `status`, `tracking_code` and `carrier` is taken.
 
     Raises NotFound, Forbidden (a vendor, for a shared order), ValidationFailed, and RuleViolation: `order_not_editable` for lines
     of an order that is paid or under way, and what placing and moving raise.
@@ -117,11 +120,12 @@ async def update_order(
 
 
 def _permitted(scope: Scope, changes: Given) -> Given:
-    """Leave out what only staff may change."""
+    """Leave out what the caller may not change: the discount is staff's, and a vendor touches goods, status and parcels only."""
     if scope.actor.kind in _STAFF:
         return changes
-    barred = {"discount_cents"} | ({"user", "email"} if scope.actor.kind is ActorKind.VENDOR else set())
-    return {name: change for name, change in changes.items() if name not in barred}
+    if scope.actor.kind is ActorKind.VENDOR:
+        return {name: change for name, change in changes.items() if name in _BY_VENDOR}
+    return {name: change for name, change in changes.items() if name != "discount_cents"}
 
 
 async def _parties(scope: Scope, held: LockedOrder, changes: Given) -> Parties:

@@ -1,4 +1,4 @@
-"""List the addresses of the legacy layer: those of every resource, and `auth_tokens`.
+"""List the addresses of the legacy layer: those of every resource, `auth_tokens` and the vendor app's.
 
 Each is declared once, below `/api`; `server.mounting` adds the other bases (`/api/v1.0`, `/api/2.0`, `/api/2`), the slash behind,
 HEAD, and answers 405 for what is not declared.
@@ -14,6 +14,7 @@ from rest_facade.legacy import auth_tokens, engine
 from rest_facade.legacy.engine import Operations
 from rest_facade.legacy.resource import Nested, Resource
 from rest_facade.legacy.resources import RESOURCES
+from rest_facade.legacy.vendor_app import routes as vendor_app
 from rest_facade.routing import Handler, Needs, Route
 
 BASE = "/api"
@@ -36,9 +37,14 @@ def all_routes() -> list[Route]:
     operations = load(OPERATIONS)
     found = [auth_tokens.route(operations)]
     for resource in RESOURCES:
+<<<<<<< HEAD
         for path in (resource.path, *resource.aliases):
             found += _routes_of(resource, f"{BASE}/{path}", operations)
     return found
+=======
+        found += _routes_of(resource, operations)
+    return found + vendor_app.routes(operations)
+>>>>>>> 281bc8b (Serve the vendors' mobile app)
 
 
 def _routes_of(resource: Resource, path: str, operations: Operations) -> Iterator[Route]:

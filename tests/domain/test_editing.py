@@ -269,7 +269,7 @@ async def test_a_vendor_changes_only_orders_wholly_its_own(shop):
         await update_order(shop.as_vendor(one), shared.id, {"notes": "x"})
     with pytest.raises(NotFound):
         await update_order(shop.as_vendor(other), own.id, {"notes": "x"})
-    assert (await update_order(shop.as_vendor(one), own.id, {"notes": "x"})).changed
+    assert (await update_order(shop.as_vendor(one), own.id, {"tracking_code": "x"})).changed
 
 
 async def test_a_vendor_sets_neither_price_nor_discount_nor_buyer(shop):

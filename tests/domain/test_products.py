@@ -433,7 +433,7 @@ async def test_several_are_deleted_at_once_and_the_rest_is_named(shop):
     vendor, other = await shop.vendor(), await shop.vendor()
     own, foreign, nowhere = await shop.product(vendor=vendor), await shop.product(vendor=other), unknown()
     deleted, missing = await delete_products(shop.as_vendor(vendor), [own, foreign, nowhere, own])
-    assert (deleted, missing) == ([own], [foreign, nowhere])
+    assert (deleted, missing) == ({own: own}, [foreign, nowhere])
     assert (await shop.record("products", foreign))["deleted_at"] is None
 
 

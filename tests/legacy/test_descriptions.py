@@ -17,6 +17,7 @@ from rest_facade.legacy import routes
 from rest_facade.legacy.addresses import OPERATIONS
 from rest_facade.legacy.resource import Action, Filter, Nested, Resource
 from rest_facade.legacy.resources import RESOURCES
+from rest_facade.legacy.vendor_app import routes as vendor_app
 
 IDS = [resource.path for resource in RESOURCES]
 LISTED = [
@@ -139,7 +140,15 @@ def test_arguments_and_fields_of_actions_are_variables(operations):
 
 
 def test_every_operation_is_used(operations):
-    named = {"AuthTokenCreate"}
+    asked: set[str] = set()
+
+    class Asked(dict):
+        def __getitem__(self, name):
+            asked.add(name)
+            return super().__getitem__(name)
+
+    vendor_app.routes(Asked(operations))
+    named = {"AuthTokenCreate"} | asked
     for resource in RESOURCES:
         named |= {f"{resource.operations}{word.capitalize()}" for word in resource.does}
         named |= {below.operation for below in resource.below}
@@ -165,6 +174,24 @@ def test_the_routes_are_those_of_the_contract():
         ("GET", "discussions/{id}"),
         ("DELETE", "discussions/{id}"),
         ("POST", "auth_tokens"),
+        ("POST", "vendor_login"),
+        ("PUT", "vendor_login"),
+        ("POST", "vendor_signup"),
+        ("GET", "vendor_start"),
+        ("GET", "vendor_dashboard"),
+        ("GET", "vendor_company"),
+        ("PUT", "vendor_company"),
+        ("GET", "vendor_profile"),
+        ("PUT", "vendor_profile"),
+        ("GET", "vendor_categories"),
+        ("GET", "vendor_products"),
+        ("POST", "vendor_products"),
+        ("POST", "vendor_product"),
+        ("GET", "vendor_product/{id}"),
+        ("PUT", "vendor_product/{id}"),
+        ("GET", "vendor_orders"),
+        ("GET", "vendor_order/{id}"),
+        ("PUT", "vendor_order/{id}"),
         ("GET", "products/{id}/discussions"),
         ("GET", "products/{id}/features"),
         ("GET", "categories/{id}/products"),

@@ -1,0 +1,100 @@
+"""Tell a vendor's app what it needs to begin: which store this is, its words, and what the vendor may do there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from domain.store_settings import setting
+from kernel.letters import ORDER_LETTERS, PRODUCT_LETTERS, LetterTable
+from kernel.scope import Scope
+
+APP_NAME = "Vitrine Vendedor"
+# The first version of the app that speaks this interface.
+MIN_VERSION = "1.0.0"
+
+_SYMBOLS = {"BRL": "R$", "USD": "US$", "EUR": "€"}
+_LANGUAGES = {"pt": "Português"}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A code and what people call it."""
+
+    code: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Menu:
+    """An entry of the app's menu, and the route that fills it."""
+
+    code: str
+    name: str
+    route: str
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Hold all that the app asks for when it starts."""
+
+    app_name: str
+    app_version: str
+    app_min_version: str
+    store_name: str
+    store_currency: str
+    store_logo: str
+    languages: list[Choice]
+    currencies: list[Choice]
+    order_statuses: list[Choice]
+    product_statuses: list[Choice]
+    menus: list[Menu]
+    permissions: list[str]
+    support_email: str
+    support_phone: str
+
+
+_MENUS = [
+    Menu("dashboard", "Painel", "vendor_dashboard"),
+    Menu("orders", "Pedidos", "vendor_orders"),
+    Menu("products", "Produtos", "vendor_products"),
+    Menu("categories", "Categorias", "vendor_categories"),
+    Menu("company", "Minha loja", "vendor_company"),
+    Menu("profile", "Meu perfil", "vendor_profile"),
+]
+# What every vendor may do (decisions-legacy section 4); there are no ranks among a vendor's users.
+_PERMISSIONS = [
+    "view_dashboard",
+    "view_products",
+    "manage_products",
+    "view_orders",
+    "manage_own_orders",
+    "record_shipments",
+    "manage_company",
+    "manage_profile",
+]
+
+
+async def begin(scope: Scope) -> Beginning:
+    """Gather what the app needs, from the store's settings and the words for statuses."""
+    currency = scope.store.currency
+    return Beginning(
+        app_name=APP_NAME,
+        app_version=version("vitrine"),
+        app_min_version=MIN_VERSION,
+        store_name=scope.store.name,
+        store_currency=currency,
+        store_logo=setting(scope, "logo_url"),
+        languages=[Choice(code, name) for code, name in _LANGUAGES.items()],
+        currencies=[Choice(currency, _SYMBOLS.get(currency, currency))],
+        order_statuses=_choices(ORDER_LETTERS),
+        product_statuses=_choices(PRODUCT_LETTERS),
+        menus=_MENUS,
+        permissions=_PERMISSIONS,
+        support_email=setting(scope, "support_email"),
+        support_phone=setting(scope, "support_phone"),
+    )
+
+
+def _choices(table: LetterTable) -> list[Choice]:
+    return [Choice(letter, table.name(letter)) for letter in table.letters]

@@ -1,0 +1,216 @@
+"""Send every field of every input as a vendor: of all rows of the store only what decisions-legacy section 4 names may change.
+
+A mutation that lets vendors pass and takes an input must be named here, with what it may write; a new one fails until it is.
+"""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from graphql import GraphQLEnumType, GraphQLInputObjectType, GraphQLList, get_named_type, get_nullable_type
+
+from kernel.scope import Actor, ActorKind, entered
+from resolvers.execute import execute, load
+from resolvers.root import internal_schema
+from schema.fields import ACCESS, declared_field
+from tests.shop import Shop, new_shop, other_shop, shop, shop_client
+
+__all__ = ["new_shop", "other_shop", "shop", "shop_client"]
+
+# What every write leaves behind.
+TRACES = {"audit_entries", "outbox_events", "event_sequences", "mails", "sessions", "legacy_tokens"}
+PRODUCT = {
+    "name", "name_folded", "sku", "slug", "description", "short_description", "status", "price_cents", "compare_at_cents", "on_hand",
+    "stock", "tracking", "weight_grams", "is_edp", "free_shipping", "min_quantity", "max_quantity", "category_id", "search",
+}  # fmt: skip
+PLACES = {"product_categories", "product_images", "feature_values"}
+# Per mutation: columns that may change of the vendor's own rows, by table, and tables in which rows may come and go.
+MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
+    "user_update": (
+        {"users": {"email", "password_hash", "password_changed_at", "firstname", "lastname", "phone", "name", "search"}},
+        set(),
+    ),
+    "vendor_update": (
+        {
+            "vendors": {
+                "name", "email", "phone", "address", "city", "state", "country", "zipcode", "url", "shippings",
+            }
+        },
+        set(),
+    ),
+    "product_create": ({}, {"products", *PLACES}),
+    "product_update": ({"products": PRODUCT}, PLACES),
+    "product_bulk_upsert": ({"products": PRODUCT}, {"products", *PLACES}),
+    # Lines and status; what follows from them are totals and stock.
+    "order_update": (
+        {
+            "orders": {
+                "status", "tracking_code", "subtotal_cents", "total_cents", "stock_state", "hold_until", "shipping_cents", "tax_cents",
+            },
+            "products": {"reserved", "on_hand", "stock"},
+        },
+        {"order_lines", "order_status_changes"},
+    ),
+    "shipment_create": ({"orders": {"tracking_code"}}, {"shipments", "shipment_lines"}),
+    "shipment_update": (
+        {
+            "orders": {"tracking_code"},
+            "shipments": {
+                "shipping_method_id", "shipping_name", "carrier", "tracking_number", "comments", "status", "user_id", "group_key",
+                "created_at",
+            },
+        },
+        {"shipment_lines"},
+    ),
+    "vendor_sign_up": ({}, {"vendors", "users"}),
+    "user_register": ({}, {"users", "mailed_tokens"}),
+}  # fmt: skip
+
+
+def vendor_mutations() -> dict[str, Any]:
+    """Give the mutations open to vendors that take an input (or a list of them)."""
+    mutation_type = internal_schema().mutation_type
+    assert mutation_type is not None
+    found = {}
+    for name, field in mutation_type.fields.items():
+        declared = declared_field(field)
+        access = declared.metadata[ACCESS] if declared is not None else None
+        takes_input = any(
+            isinstance(get_named_type(argument.type), GraphQLInputObjectType)
+            for argument in field.args.values()
+        )
+        if takes_input and access is not None and (access.vendor or access.anonymous):
+            found[name] = field
+    return found
+
+
+def test_every_mutation_open_to_vendors_is_looked_at():
+    assert set(vendor_mutations()) == set(MAY_WRITE)
+
+
+async def snapshot(shop: Shop) -> dict[tuple[str, int], dict[str, Any]]:
+    tables = await shop.rows(
+        "select relname from pg_class join pg_attribute on attrelid = pg_class.oid where attname = 'tenant_id'"
+        " and relkind = 'r' and relnamespace = 'public'::regnamespace"
+    )
+    rows = {}
+    for (table,) in tables:
+        for (found,) in await shop.rows(
+            f"select to_jsonb(t) from {table} t where t.tenant_id = {shop.store.id}"
+        ):
+            record = json.loads(found)
+            rows[table, record["id"]] = record
+    return rows
+
+
+def value_for(shop: Shop, name: str, type_: Any) -> Any:
+    """Give what somebody would send who wants more than is theirs; each value can be read, so that none is refused for its form."""
+    inner = get_nullable_type(type_)
+    if isinstance(inner, GraphQLList):
+        return [value_for(shop, name.removesuffix("s"), inner.of_type)]
+    if isinstance(inner, GraphQLInputObjectType):
+        return {field: value_for(shop, field, known.type) for field, known in inner.fields.items()}
+    if isinstance(inner, GraphQLEnumType):
+        return next(iter(inner.values))
+    known = {
+        "vendor_id": str(shop.rival), "company_id": str(shop.rival), "customer_id": str(shop.bia), "user_id": str(shop.bia),
+        "product_id": str(shop.mug), "category_id": str(shop.home), "payment_method_id": str(shop.card),
+        "shipping_method_id": str(shop.sedex), "feature_id": str(shop.material), "variant_id": None,
+        "order_id": str(shop.order), "line_id": str(shop.line), "id": str(shop.mug),
+        "email": "intruder@example.com", "password": "an intruders password", "role": "admin", "user_type": "A",
+        "name": "Intruder", "phone": "81999990000", "cpf": "52998224725", "cnpj": "11222333000181", "sku": "INTRUDER",
+        "url": "https://intruder.example", "commission": "0.01", "commission_type": "A", "status": "P", "tracking": "D",
+        "zipcode": "01310100", "state": "SP", "country": "BR", "quantity": 1, "company": "Intruder", "group_key": "x",
+        "value": "x",
+    }  # fmt: skip
+    if name in known:
+        return known[name]
+    return {
+        "Int": 1, "BigInt": 1, "Boolean": True, "JSON": {"intruder": "yes"}, "DateTime": "2020-01-01T00:00:00Z", "ID": None,
+        "ShipmentStatus": "A", "FeatureType": "T",
+    }.get(inner.name, "intruder")  # fmt: skip
+
+
+async def _parcel(shop: Shop) -> int:
+    with entered(shop.scope()):
+        parcel = await shop.value(
+            "insert into shipments (tenant_id, public_id, order_id) values ($1, gen_random_uuid(), $2) returning id",
+            shop.store.id,
+            shop.order.number,
+        )
+        await shop.execute(
+            "insert into shipment_lines (tenant_id, public_id, shipment_id, order_line_id, quantity)"
+            " values ($1, gen_random_uuid(), $2, $3, 1)",
+            shop.store.id,
+            parcel,
+            shop.line,
+        )
+    return int(parcel)
+
+
+@pytest.mark.parametrize("name", MAY_WRITE)
+async def test_a_vendor_writes_no_more_than_it_may(shop, tmp_path, name):
+    shop.made["line"] = await shop.value("select id from order_lines where order_id = $1", shop.order.number)
+    parcel = await _parcel(shop) if name == "shipment_update" else 0
+    subjects = {
+        "user": shop.seller,
+        "vendor": shop.vendor,
+        "product": shop.mug,
+        "order": shop.order,
+        "shipment": parcel,
+    }
+    field = vendor_mutations()[name]
+    variables, declared, passed = {}, [], []
+    for argument, known in field.args.items():
+        given = (
+            str(subjects[name.split("_")[0]]) if argument == "id" else value_for(shop, argument, known.type)
+        )
+        if given is None:
+            continue
+        variables[argument] = given
+        declared.append(f"${argument}: {known.type}")
+        passed.append(f"{argument}: ${argument}")
+    if name == "user_update":
+        del variables["input"]["role"]  # the same field as user_type
+    text = f"mutation Sent({', '.join(declared)}) {{ done: {name}({', '.join(passed)}) {{ __typename }} }}"
+    (tmp_path / "sent.graphql").write_text(text)
+    actor = Actor(
+        ActorKind.VENDOR,
+        user_id=shop.seller.number,
+        company_id=shop.vendor.number,
+        credential=f"user:{shop.seller}",
+    )
+    scope = replace(shop.scope(family="legacy"), actor=actor)
+    before = await snapshot(shop)
+    with entered(scope):
+        await execute(scope, load(tmp_path)["Sent"], variables)
+    after = await snapshot(shop)
+
+    columns, tables = MAY_WRITE[name]
+    came_or_went = {table for table, _ in before.keys() ^ after.keys()}
+    assert came_or_went <= tables | TRACES
+    own = {"users": shop.seller.number, "vendors": shop.vendor.number, "orders": shop.order.number}
+    written = False
+    for (table, number), row in after.items():
+        old = before.get((table, number))
+        if old is None or old == row or table in TRACES:
+            continue
+        written = True
+        assert number == own.get(table, number)
+        if "vendor_id" in row and table != "users":
+            assert row["vendor_id"] == shop.vendor.number
+        changed = {column for column in row if row[column] != old[column]} - {"updated_at"}
+        assert changed <= columns.get(table, set()), (table, changed)
+    assert written or came_or_went & tables
+    for table, number in after.keys() - before.keys():
+        row = after[table, number]
+        if table == "products":
+            assert row["vendor_id"] == shop.vendor.number
+        if table == "order_lines":
+            assert (row["vendor_id"], row["price_cents"]) == (shop.vendor.number, 4_990)
+        if table == "vendors":
+            assert (row["status"], row["commission"]) == ("P", "0.00")
+        if table == "users":
+            assert (row["user_type"], row["privileges"]) in (("V", []), ("C", []))
+            assert row["vendor_id"] != shop.rival.number

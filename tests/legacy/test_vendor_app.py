@@ -1,0 +1,487 @@
+"""Check what a vendor sees and does in its app: its own data, and of that only what decisions-legacy section 4 names."""
+
+from typing import Any
+
+import pytest
+
+from models.marketplace import Vendor
+from rest_facade.legacy import routes
+from rest_facade.routing import Needs
+from tests.shop import NO_NUMBER, NOBODY, Answer, Shop
+
+ROUTES = [route for route in routes() if route.needs is Needs.VENDOR]
+EVERY_ROUTE = pytest.mark.parametrize("route", ROUTES, ids=[f"{r.method} {r.path}" for r in ROUTES])
+MISSING = "Authentication required. Use Basic with email and API key or a Bearer JWT."
+VENDORS_ONLY = "Forbidden: vendor scope required"
+
+
+def path_to(shop: Shop, route: Any) -> str:
+    number = shop.order if "order" in route.path else shop.mug
+    return route.path.replace("{id}", str(number))
+
+
+async def ask(shop: Shop, route: Any, **how: Any) -> Answer:
+    body = {} if route.method in ("POST", "PUT") else None
+    return await shop.call(route.method, path_to(shop, route), body, **how)
+
+
+async def as_seller(shop: Shop, method: str, path: str, body: Any = None, **how: Any) -> Answer:
+    return await shop.call(method, f"/api/{path}", body, **{"by": shop.seller} | how)
+
+
+async def row(shop: Shop, table: str, number: int) -> dict[str, Any]:
+    [found] = await shop.rows(f"select * from {table} where id = $1", number)
+    return dict(found)
+
+
+# --- Who may -----------------------------------------------------------------------------------------------------------------
+
+
+@EVERY_ROUTE
+async def test_a_route_is_for_vendors_alone(shop, other_shop, route):
+    anonymous = await ask(shop, route, auth=None)
+    assert (anonymous.status, anonymous.body) == (401, {"status": 401, "message": MISSING})
+    for person, auth in ((shop.caio, "bearer"), (shop.owner, "basic"), (shop.staff, "basic")):
+        answer = await ask(shop, route, by=person, auth=auth)
+        assert (answer.status, answer.body) == (403, {"status": 403, "message": VENDORS_ONLY})
+    elsewhere = await ask(shop, route, by=shop.seller, at=other_shop)
+    assert elsewhere.status == 401
+    elsewhere = await ask(shop, route, by=shop.seller, auth="bearer", at=other_shop)
+    assert elsewhere.status == 403
+
+
+@pytest.mark.parametrize("letter", ["N", "Y"])
+async def test_the_app_is_open_whatever_the_setting_of_the_entity_routes(new_shop, letter):
+    shop = await new_shop(legacy_vendor_keys=letter)
+    assert (await as_seller(shop, "GET", "vendor_products")).status == 200
+    assert (await as_seller(shop, "GET", "products")).status == (200 if letter == "Y" else 403)
+    assert (await as_seller(shop, "GET", "users")).status == 403
+
+
+@EVERY_ROUTE
+async def test_names_that_name_nothing_are_not_found(shop, route):
+    if "{id}" not in route.path:
+        return
+    thing = "Order" if "order" in route.path else "Product"
+    foreign = await shop.new_order((shop.plate, 1), user=shop.caio.id)
+    foreign_ids = [foreign, foreign.id] if thing == "Order" else [shop.plate, shop.plate.id]
+    for named in (*foreign_ids, NOBODY, NO_NUMBER, "0", "-1", "abc", "9" * 40, "%20"):
+        path = route.path.replace("{id}", str(named))
+        body = {"status": "P", "price": "1"} if route.method == "PUT" else None
+        answer = await shop.call(route.method, path, body, by=shop.seller)
+        assert (answer.status, answer.body) == (404, {"status": 404, "message": f"{thing} not found"}), named
+
+
+@EVERY_ROUTE
+async def test_a_broken_body_changes_nothing(shop, route):
+    if route.method not in ("POST", "PUT"):
+        return
+    for data in (b"{broken", b"[1, 2]", b'{"product": "a\\u0000b"}', b'{"a": 1e999}', b"{" + b'"a":{' * 99):
+        answer = await shop.call(
+            route.method, path_to(shop, route), data=data, by=shop.seller,
+            headers={"Content-Type": "application/json"},
+        )  # fmt: skip
+        assert (answer.status, answer.body["status"]) == (400, 400), data
+
+
+# --- Beginning and dashboard -------------------------------------------------------------------------------------------------
+
+
+async def test_the_app_begins(shop):
+    answer = await as_seller(shop, "GET", "vendor_start")
+    assert answer.status == 200
+    body = answer.body
+    assert set(body) == {
+        "app", "store", "languages", "currencies", "statuses", "menus", "permissions", "support",
+    }  # fmt: skip
+    assert set(body["app"]) == {"name", "version", "min_version"}
+    assert body["store"] == {"name": "Loja", "currency": "BRL", "logo": ""}
+    assert body["currencies"] == [{"currency_code": "BRL", "symbol": "R$"}]
+    assert {each["status"] for each in body["statuses"]["orders"]} >= set("OPCDFIB")
+    assert {each["status"] for each in body["statuses"]["products"]} == set("ADHP")
+    assert body["support"] == {"email": "", "phone": ""}
+    assert all(menu["route"] in {route.path.split("/")[2] for route in ROUTES} for menu in body["menus"])
+    assert "manage_products" in body["permissions"]
+
+
+async def test_the_settings_of_the_store_are_told(new_shop):
+    shop = await new_shop(
+        support_email="ajuda@example.com", support_phone="1130000000", logo_url="https://x.example/l.png"
+    )
+    body = (await as_seller(shop, "GET", "vendor_start")).body
+    assert body["support"] == {"email": "ajuda@example.com", "phone": "1130000000"}
+    assert body["store"]["logo"] == "https://x.example/l.png"
+
+
+async def test_the_dashboard_adds_up_the_vendors_own_share(shop):
+    # Of the seller: 2 mugs + shipping 114.80, one mug of a shared order 49.90, an e-book 15.00 that is paid.
+    await shop.execute(
+        "update vendors set commission = '10.00', commission_type = 'P' where id = $1", shop.vendor.number
+    )
+    body = (await as_seller(shop, "GET", "vendor_dashboard")).body
+    assert set(body) == {
+        "sales", "orders_count", "average_ticket", "balance", "products", "orders_by_status", "graph",
+    }  # fmt: skip
+    assert (body["sales"], body["orders_count"], body["average_ticket"]) == ("179.70", "3", "59.90")
+    assert body["balance"] == "13.50"
+    assert body["products"] == {"total": "3", "active": "2", "out_of_stock": "1"}
+    assert body["orders_by_status"] == dict.fromkeys("OPCDFIB", "0") | {"O": "2", "P": "1"}
+    [day] = body["graph"]
+    assert (day["total"], day["orders"]) == ("179.70", "3")
+    assert int(day["date"]) % 86_400 == 0
+    rival = (await as_seller(shop, "GET", "vendor_dashboard", by=shop.rival_seller)).body
+    assert (rival["sales"], rival["orders_count"], rival["balance"]) == ("75.00", "1", "0.00")
+
+
+async def test_what_came_to_nothing_is_no_sale(shop):
+    await shop.put(f"/api/orders/{shop.order}", {"status": "I"})
+    body = (await as_seller(shop, "GET", "vendor_dashboard")).body
+    assert (body["sales"], body["orders_count"]) == ("64.90", "2")
+    assert body["orders_by_status"]["I"] == "1"
+
+
+@pytest.mark.parametrize(
+    "query, count",
+    [
+        ("", "3"),
+        ("?period=today", "3"),
+        ("?period=this_month", "3"),
+        ("?period=last_month", "0"),
+        ("?period=LM", "0"),
+        ("?period=custom&time_from=0&time_to=1", "0"),
+        ("?time_from=0", "3"),
+        ("?time_from=99999999999", "0"),
+        ("?period=nonsense", "0"),
+        ("?period[]=today", "3"),
+        ("?time_from=x", "0"),
+    ],
+)
+async def test_the_dashboard_takes_the_periods_of_orders(shop, query, count):
+    answer = await as_seller(shop, "GET", f"vendor_dashboard{query}")
+    assert (answer.status, answer.body["orders_count"]) == (200, count)
+
+
+async def test_a_vendor_without_orders_has_an_empty_dashboard(shop):
+    vendor = await shop.add(Vendor, name="Vazia", email="v@example.com")
+    person = await shop.new_person(user_type="V", vendor_id=vendor.number)
+    body = (await as_seller(shop, "GET", "vendor_dashboard", by=person)).body
+    assert (body["sales"], body["average_ticket"], body["balance"], body["graph"]) == (
+        "0.00",
+        "0.00",
+        "0.00",
+        [],
+    )
+    assert body["products"] == {"total": "0", "active": "0", "out_of_stock": "0"}
+
+
+# --- Company and profile -----------------------------------------------------------------------------------------------------
+
+
+async def test_the_company_is_shown_as_the_store_record(shop):
+    company = (await as_seller(shop, "GET", "vendor_company")).body
+    assert (company["company_id"], company["company"]) == (str(shop.vendor), "Ateliê Sol")
+    assert {
+        "email",
+        "status",
+        "phone",
+        "zipcode",
+        "CNPJ",
+        "commission",
+        "commission_type",
+        "timestamp",
+    } <= set(company)
+    assert company["average_rating"] == "5.00"
+
+
+async def test_of_its_company_a_vendor_writes_its_contact_data_alone(shop):
+    before = await row(shop, "vendors", shop.vendor.number)
+    rival = await row(shop, "vendors", shop.rival.number)
+    allowed = {
+        "company": "Ateliê Lua Nova", "email": "lua@example.com", "phone": "1130000000", "address": "Rua B, 2",
+        "city": "Olinda", "state": "PE", "country": "BR", "zipcode": "53020-140", "url": "https://lua.example",
+    }  # fmt: skip
+    ignored = {
+        "company_id": shop.rival.number, "commission": "0.01", "commission_type": "X", "status": "Z", "CNPJ": "bad",
+        "timestamp": "1", "average_rating": "5", "user_type": "A", "privileges": ["all"], "is_root": "Y",
+    }  # fmt: skip
+    answer = await as_seller(shop, "PUT", "vendor_company", allowed | ignored)
+    assert (answer.status, answer.body) == (200, {"company_id": str(shop.vendor)})
+    after = await row(shop, "vendors", shop.vendor.number)
+    changed = {name for name in after if after[name] != before[name]} - {"updated_at"}
+    assert changed <= {"name", "email", "phone", "address", "city", "state", "country", "zipcode", "url"}
+    assert (after["name"], after["zipcode"], after["city"]) == ("Ateliê Lua Nova", "53020140", "Olinda")
+    assert await row(shop, "vendors", shop.rival.number) == rival
+
+
+@pytest.mark.parametrize("body", [{"email": "x"}, {"company": ""}, {"company": ["x"]}, {"city": {"a": 1}}])
+async def test_wrong_contact_data_is_refused(shop, body):
+    before = await row(shop, "vendors", shop.vendor.number)
+    answer = await as_seller(shop, "PUT", "vendor_company", body)
+    assert (answer.status, answer.body["status"]) == (400, 400)
+    assert next(iter(body)) in answer.body["message"]
+    assert await row(shop, "vendors", shop.vendor.number) == before
+
+
+async def test_the_profile_is_the_callers_user_record(shop):
+    mine = (await as_seller(shop, "GET", "vendor_profile")).body
+    assert mine == (await shop.get(f"/api/users/{shop.seller}")).body
+
+
+async def test_of_its_profile_a_vendor_writes_name_and_credentials_alone(shop):
+    before = await row(shop, "users", shop.seller.number)
+    allowed = {"email": "nova@example.com", "firstname": "Nina", "lastname": "Sá", "phone": "81 99999-0000"}
+    ignored = {
+        "user_id": shop.owner.number, "user_type": "A", "status": "D", "company_id": "nonsense", "CNPJ": "bad",
+        "CPF": "bad", "company": "x", "is_root": "Y", "points": 1_000, "usergroups": [1], "privileges": ["all"],
+        "timestamp": {},
+    }  # fmt: skip
+    answer = await as_seller(shop, "PUT", "vendor_profile", allowed | ignored)
+    assert (answer.status, answer.body) == (200, {"user_id": str(shop.seller)})
+    after = await row(shop, "users", shop.seller.number)
+    changed = {name for name in after if after[name] != before[name]}
+    assert changed - {"updated_at", "search", "name", "name_folded", "last_login_at"} == set(allowed)
+    assert (after["email"], after["phone"]) == ("nova@example.com", "81999990000")
+
+
+async def test_a_new_password_ends_the_tokens(shop):
+    assert (await as_seller(shop, "GET", "vendor_profile", auth="bearer")).status == 200
+    assert (await as_seller(shop, "PUT", "vendor_profile", {"password": "another long one"})).status == 200
+    assert (await as_seller(shop, "GET", "vendor_profile", auth="bearer")).status == 401
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"email": "x"},
+        {"email": "caio@example.com"},
+        {"password": "short"},
+        {"phone": "none"},
+        {"firstname": []},
+    ],
+)
+async def test_a_wrong_profile_is_refused(shop, body):
+    before = await row(shop, "users", shop.seller.number)
+    answer = await as_seller(shop, "PUT", "vendor_profile", body)
+    assert (answer.status, answer.body["status"]) == (400, 400)
+    assert await row(shop, "users", shop.seller.number) == before
+
+
+# --- Categories and products -------------------------------------------------------------------------------------------------
+
+
+async def test_categories_are_listed_in_both_forms(new_shop):
+    for form in ("contract", "cscart"):
+        shop = await new_shop(legacy_lists=form)
+        body = (await as_seller(shop, "GET", "vendor_categories")).body
+        assert [each["category"] for each in body["categories"]] == ["Casa", "Cozinha", "Oculta"]
+        assert body["params"]["total_items"] == 3
+
+
+async def test_products_are_the_vendors_own_in_both_forms(new_shop):
+    for form in ("contract", "cscart"):
+        shop = await new_shop(legacy_lists=form)
+        own = {str(shop.mug), str(shop.ebook), str(shop.secret)}
+        body = (await as_seller(shop, "GET", "vendor_products")).body
+        assert {each["product_id"] for each in body["products"]} == own
+        assert body["params"]["total_items"] == 3
+        body = (await as_seller(shop, "GET", "vendor_products?status=active&items_per_page=1")).body
+        assert len(body["products"]) == 1
+        assert isinstance(body["products"], dict if form == "contract" else list)
+        assert body["params"]["total_items"] == 2
+        body = (await as_seller(shop, "GET", f"vendor_products?company_id={shop.rival}")).body
+        assert not body["products"]
+
+
+async def test_a_product_is_made_shown_and_changed(shop):
+    given = {"product": "Bule", "price": "99.90", "amount": 3, "category_ids": [shop.kitchen.number]}
+    made = await as_seller(shop, "POST", "vendor_product", given)
+    assert (made.status, set(made.body)) == (201, {"product_id"})
+    number = made.body["product_id"]
+    shown = await as_seller(shop, "GET", f"vendor_product/{number}")
+    assert shown.body == (await shop.get(f"/api/products/{number}")).body
+    assert (shown.body["company_id"], shown.body["price"], shown.body["amount"]) == (
+        str(shop.vendor),
+        "99.90",
+        "3",
+    )
+    answer = await as_seller(shop, "PUT", f"vendor_product/{number}", {"price": 50, "status": "hidden"})
+    assert (answer.status, answer.body) == (200, {"product_id": number})
+    shown = (await as_seller(shop, "GET", f"vendor_product/{number}")).body
+    assert (shown["price"], shown["status"], shown["product"]) == ("50.00", "H", "Bule")
+
+
+@pytest.mark.parametrize(
+    "body, message",
+    [
+        ({}, "product (name) is required"),
+        ({"product": "x"}, "price is required"),
+        ({"product": "x", "price": "1.999"}, None),
+        ({"product": "x", "price": "-1"}, None),
+        ({"product": "x", "price": "1", "amount": 10**30}, None),
+        ({"product": "x", "price": "1", "status": "Z"}, None),
+        ({"product": "x", "price": "1", "category_ids": [NO_NUMBER]}, None),
+    ],
+)
+async def test_a_wrong_product_is_refused(shop, body, message):
+    answer = await as_seller(shop, "POST", "vendor_product", body)
+    assert (answer.status, answer.body["status"]) == (400, 400)
+    assert message is None or answer.body["message"] == message
+
+
+async def test_whose_product_it_is_and_its_approval_are_the_shops(new_shop):
+    shop = await new_shop(vendor_products_need_approval=True)
+    for company in (shop.rival.number, "nonsense", {"a": 1}):
+        given = {"product": "x", "price": 1, "company_id": company, "status": "A"}
+        made = await as_seller(shop, "POST", "vendor_product", given)
+        product = await row(shop, "products", int(made.body["product_id"]))
+        assert (product["vendor_id"], product["status"]) == (shop.vendor.number, "P")
+        answer = await as_seller(
+            shop, "PUT", f"vendor_product/{product['id']}", {"status": "A", "company_id": company}
+        )
+        assert answer.status == 200
+        after = await row(shop, "products", product["id"])
+        assert (after["vendor_id"], after["status"]) == (shop.vendor.number, "P")
+
+
+async def test_own_products_are_deleted_together_and_the_rest_is_named(shop):
+    given = [shop.mug.number, shop.ebook.id, str(shop.plate), NO_NUMBER, "abc", shop.mug.id]
+    answer = await as_seller(shop, "POST", "vendor_products", {"product_ids": given})
+    assert answer.status == 200
+    assert answer.body == {
+        "deleted": [str(shop.mug), str(shop.ebook)],
+        "not_found": [str(shop.plate), str(NO_NUMBER), "abc"],
+    }
+    assert (await as_seller(shop, "GET", f"vendor_product/{shop.mug}")).status == 404
+    assert (await row(shop, "products", shop.plate.number))["deleted_at"] is None
+    events = await shop.rows("select name from outbox_events where name = 'product.deleted'")
+    assert len(events) == 2
+    again = await as_seller(shop, "POST", "vendor_products", {"product_ids": str(shop.mug)})
+    assert again.body == {"deleted": [], "not_found": [str(shop.mug)]}
+
+
+@pytest.mark.parametrize(
+    "given", [None, [], "", {}, [[1]], [{"a": 1}], [True], [None], list(range(1, 600)), 1.5]
+)
+async def test_a_wrong_list_of_products_deletes_nothing(shop, given):
+    body = {} if given is None else {"product_ids": given}
+    answer = await as_seller(shop, "POST", "vendor_products", body)
+    if given == 1.5:
+        assert (answer.status, answer.body) == (200, {"deleted": [], "not_found": ["1.5"]})
+    else:
+        assert (answer.status, "product_ids" in answer.body["message"]) == (400, True)
+    assert (await row(shop, "products", shop.mug.number))["deleted_at"] is None
+
+
+# --- Orders ------------------------------------------------------------------------------------------------------------------
+
+
+async def test_orders_are_those_with_lines_of_the_vendor(shop):
+    body = (await as_seller(shop, "GET", "vendor_orders")).body
+    assert {each["order_id"] for each in body["orders"]} == {
+        str(shop.order), str(shop.shared_order), str(shop.guest_order),
+    }  # fmt: skip
+    body = (await as_seller(shop, "GET", "vendor_orders?status=open", by=shop.rival_seller)).body
+    [order] = body["orders"].values()
+    assert (order["order_id"], order["total"]) == (str(shop.shared_order), "75.00")
+    assert [line["product_id"] for line in order["products"].values()] == [str(shop.plate)]
+
+
+async def test_one_order_is_shown_without_what_is_the_staffs(shop):
+    order = (await as_seller(shop, "GET", f"vendor_order/{shop.order}")).body
+    assert order["order_id"] == str(shop.order)
+    assert not {"details", "ip_address"} & set(order)
+    assert order == (await as_seller(shop, "GET", f"vendor_order/{shop.order.id}")).body
+
+
+async def test_an_own_order_moves_along_the_table_never_forced(shop):
+    path = f"vendor_order/{shop.order}"
+    answer = await as_seller(shop, "PUT", path, {"status": "processed"})
+    assert (answer.status, answer.body) == (200, {"order_id": str(shop.order)})
+    assert (await as_seller(shop, "PUT", path, {"status": "P"})).status == 200  # there already
+    for letter, allowed in (("I", ["C", "B"]), ("O", ["C", "B"]), ("D", ["C", "B"])):
+        refused = await as_seller(shop, "PUT", path, {"status": letter})
+        assert (refused.status, refused.body["allowed"]) == (422, allowed)
+    assert (await as_seller(shop, "PUT", path, {"status": "B"})).status == 200
+    assert (await as_seller(shop, "PUT", path, {"status": "I"})).status == 200
+    assert (await as_seller(shop, "PUT", path, {"status": "O"})).status == 422
+    history = await shop.rows(
+        "select from_status, to_status, forced, actor_kind from order_status_changes where order_id = $1 order by id",
+        shop.order.number,
+    )
+    assert [tuple(step) for step in history[1:]] == [
+        ("O", "P", False, "vendor"), ("P", "B", False, "vendor"), ("B", "I", False, "vendor"),
+    ]  # fmt: skip
+
+
+async def test_a_tracking_number_records_a_parcel_once(shop):
+    path = f"vendor_order/{shop.order}"
+    given = {"status": "C", "tracking_number": "BR123", "carrier": "Correios"}
+    for _ in range(2):
+        assert (await as_seller(shop, "PUT", path, given)).status == 200
+    [parcel] = await shop.rows("select * from shipments where order_id = $1", shop.order.number)
+    assert (parcel["tracking_number"], parcel["carrier"]) == ("BR123", "Correios")
+    another = await as_seller(shop, "PUT", path, {"tracking_number": "BR456"})
+    assert (another.status, another.body["message"]) == (400, "every item of the order has been shipped")
+
+
+async def test_of_a_shared_order_a_vendor_sends_its_own_lines_and_nothing_else(shop):
+    path = f"vendor_order/{shop.shared_order}"
+    before = await row(shop, "orders", shop.shared_order.number)
+    for body in ({"status": "P"}, {"status": "O"}, {"status": "C", "tracking_number": "X"}):
+        answer = await as_seller(shop, "PUT", path, body)
+        assert answer.status == 403, body
+    assert await row(shop, "orders", shop.shared_order.number) == before
+    assert (await as_seller(shop, "PUT", path, {"tracking_number": "BR1"})).status == 200
+    sent = await shop.rows(
+        "select l.product_id, s.quantity from shipment_lines s join order_lines l on l.id = s.order_line_id"
+        " where l.order_id = $1", shop.shared_order.number,
+    )  # fmt: skip
+    assert [tuple(line) for line in sent] == [(shop.mug.number, 1)]
+    assert (await row(shop, "orders", shop.shared_order.number))["status"] == "O"
+    rival = await as_seller(shop, "PUT", path, {"tracking_number": "BR2"}, by=shop.rival_seller)
+    assert rival.status == 200
+    assert (
+        await shop.value("select count(*) from shipments where order_id = $1", shop.shared_order.number) == 2
+    )
+
+
+async def test_a_parcel_of_what_was_called_off_changes_nothing(shop):
+    answer = await as_seller(
+        shop, "PUT", f"vendor_order/{shop.order}", {"status": "I", "tracking_number": "X"}
+    )
+    assert answer.status == 422
+    assert (await row(shop, "orders", shop.order.number))["status"] == "O"
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"status": ""}, {"carrier": "x"}, {"status": "Z"}, {"status": 1}, {"status": "P", "tracking_number": []},
+             {"tracking_number": "x" * 300}]
+)  # fmt: skip
+async def test_a_wrong_change_of_an_order_is_refused(shop, body):
+    before = await row(shop, "orders", shop.order.number)
+    answer = await as_seller(shop, "PUT", f"vendor_order/{shop.order}", body)
+    assert (answer.status, answer.body["status"]) == (400, 400)
+    assert await row(shop, "orders", shop.order.number) == before
+
+
+# --- Statements --------------------------------------------------------------------------------------------------------------
+
+STATEMENTS = {
+    "vendor_start": 0,
+    "vendor_dashboard": 3,
+    "vendor_company": 1,
+    "vendor_profile": 1,
+    "vendor_categories": 2,
+    "vendor_products": 3,
+    "vendor_orders": 3,
+}
+
+
+@pytest.mark.parametrize("path", STATEMENTS)
+async def test_statements_do_not_depend_on_the_number_of_rows(shop, path):
+    await as_seller(shop, "GET", path)  # the credential is remembered from here on
+    few = (await as_seller(shop, "GET", path)).statements
+    for _ in range(12):
+        await shop.new_order((await shop.new_product(), 1), user=shop.caio.id)
+    many = (await as_seller(shop, "GET", path)).statements
+    assert few == many <= STATEMENTS[path]
