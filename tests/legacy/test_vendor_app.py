@@ -21,7 +21,7 @@ def path_to(shop: Shop, route: Any) -> str:
 
 
 async def ask(shop: Shop, route: Any, **how: Any) -> Answer:
-    body = {} if route.method in ("POST", "PUT") else None
+    body: Any = {} if route.method in ("POST", "PUT") else None
     return await shop.call(route.method, path_to(shop, route), body, **how)
 
 

@@ -47,7 +47,7 @@ def dashboard(operation: Operation) -> Handler:
         scope = scope_of(request)
         authorize(scope, operation)
         asked = read_query(request.rel_url.raw_query_string, scope)
-        span = dict.fromkeys(("created_from", "created_before"), rfc3339(scope.now))
+        span: dict[str, Any] = dict.fromkeys(("created_from", "created_before"), rfc3339(scope.now))
         if not asked.matches_nothing:
             span = {name: asked.filter.get(name) for name in span}
         return json_response(_dashboard_shown((await execute(scope, operation, span))["dashboard"]))
