@@ -376,7 +376,7 @@ async def test_the_current_and_app_families_keep_their_addresses(shop):
     for path in (
         "/api/v1/products",
         "/api/v1/auth_tokens",
-        "/api/admin/products",
+        "/api/admin/orders",
         "/api/storefront/products",
     ):
         answer = await shop.get(path, auth=None)
