@@ -37,14 +37,9 @@ def all_routes() -> list[Route]:
     operations = load(OPERATIONS)
     found = [auth_tokens.route(operations)]
     for resource in RESOURCES:
-<<<<<<< HEAD
         for path in (resource.path, *resource.aliases):
             found += _routes_of(resource, f"{BASE}/{path}", operations)
-    return found
-=======
-        found += _routes_of(resource, operations)
     return found + vendor_app.routes(operations)
->>>>>>> 281bc8b (Serve the vendors' mobile app)
 
 
 def _routes_of(resource: Resource, path: str, operations: Operations) -> Iterator[Route]:

@@ -10,14 +10,11 @@ from models import database
 from resolvers.execute import load
 from resolvers.root import internal_schema
 from rest_facade.legacy import routes
-<<<<<<< HEAD
 from rest_facade.legacy.addresses import OPERATIONS
 from rest_facade.legacy.resources import RESOURCES
+from rest_facade.routing import Needs
 from schema.fields import entity_of as entity_of_type
 from tests.legacy.entities import BY_PATH, body_of, create, record_of, resource_of, rows_in
-=======
-from rest_facade.routing import Needs
->>>>>>> 281bc8b (Serve the vendors' mobile app)
 from tests.shop import NOBODY, Shop
 
 BASES = ("/api", "/api/v1.0", "/api/2.0", "/api/2")

@@ -180,6 +180,7 @@ async def test_a_vendor_without_orders_has_an_empty_dashboard(shop):
 async def test_the_company_is_shown_as_the_store_record(shop):
     company = (await as_seller(shop, "GET", "vendor_company")).body
     assert (company["company_id"], company["company"]) == (str(shop.vendor), "Ateliê Sol")
+    assert company == (await shop.get(f"/api/vendors/{shop.vendor}")).body
     assert {
         "email",
         "status",
@@ -198,7 +199,8 @@ async def test_of_its_company_a_vendor_writes_its_contact_data_alone(shop):
     rival = await row(shop, "vendors", shop.rival.number)
     allowed = {
         "company": "Ateliê Lua Nova", "email": "lua@example.com", "phone": "1130000000", "address": "Rua B, 2",
-        "city": "Olinda", "state": "PE", "country": "BR", "zipcode": "53020-140", "url": "https://lua.example",
+        "city": "Olinda", "state": "PE", "country": "BR", "zipcode": "53020-140",
+        "url": "https://lua.example", "shippings": {"1": {"status": "A"}},
     }  # fmt: skip
     ignored = {
         "company_id": shop.rival.number, "commission": "0.01", "commission_type": "X", "status": "Z", "CNPJ": "bad",
@@ -208,7 +210,18 @@ async def test_of_its_company_a_vendor_writes_its_contact_data_alone(shop):
     assert (answer.status, answer.body) == (200, {"company_id": str(shop.vendor)})
     after = await row(shop, "vendors", shop.vendor.number)
     changed = {name for name in after if after[name] != before[name]} - {"updated_at"}
-    assert changed <= {"name", "email", "phone", "address", "city", "state", "country", "zipcode", "url"}
+    assert changed <= {
+        "name",
+        "email",
+        "phone",
+        "address",
+        "city",
+        "state",
+        "country",
+        "zipcode",
+        "url",
+        "shippings",
+    }
     assert (after["name"], after["zipcode"], after["city"]) == ("Ateliê Lua Nova", "53020140", "Olinda")
     assert await row(shop, "vendors", shop.rival.number) == rival
 

@@ -11,14 +11,13 @@ from typing import Any
 from aiohttp import web
 
 from kernel.errors import NotFound
-from kernel.letters import COMMISSION_TYPE_LETTERS, VENDOR_LETTERS
 from kernel.scope import Scope
 from resolvers.execute import Operation, authorize, execute
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.engine import change
-from rest_facade.legacy.kinds import EMAIL, TEXT, UNIX, Kind, document, letter
 from rest_facade.legacy.reshape import body_reader, renamer, row_shower
-from rest_facade.legacy.resource import Field, id_field
+from rest_facade.legacy.resource import Field, Resource
+from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.users import USERS
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, scope_of
@@ -39,24 +38,7 @@ _COMPANY_WRITES = frozenset(
 )
 _PROFILE_WRITES = frozenset({"email", "password", "firstname", "lastname", "phone"})
 
-COMPANY = (
-    id_field("company_id"),
-    Field("company", TEXT, "name"),
-    Field("email", EMAIL, "email"),
-    Field("status", letter(VENDOR_LETTERS)),
-    Field("phone", TEXT, "phone"),
-    Field("address", TEXT, "address"),
-    Field("city", TEXT, "city"),
-    Field("state", TEXT, "state"),
-    Field("country", TEXT, "country"),
-    Field("zipcode", TEXT, "zipcode"),
-    Field("CNPJ", document(14)),
-    Field("url", TEXT, "url"),
-    Field("commission", TEXT),
-    Field("commission_type", letter(COMMISSION_TYPE_LETTERS)),
-    Field("timestamp", UNIX),
-    Field("average_rating", Kind(show=lambda mean: f"{mean or 0:.2f}")),
-)
+COMPANY = STORES.fields
 
 
 def show_company(operation: Operation) -> Handler:
@@ -75,7 +57,7 @@ def show_company(operation: Operation) -> Handler:
 
 def change_company(operation: Operation) -> Handler:
     """Make the handler that changes what the vendor may write of its company."""
-    return _change_handler(operation, _written(COMPANY, _COMPANY_WRITES), "company_id", "vendor")
+    return _change_handler(operation, _written(COMPANY, _COMPANY_WRITES), "company_id", STORES)
 
 
 def show_profile(operation: Operation) -> Handler:
@@ -92,17 +74,19 @@ def show_profile(operation: Operation) -> Handler:
 def change_profile(operation: Operation) -> Handler:
     """Make the handler that changes what the caller may write of its own user record."""
     written = _written((*USERS.fields, *USERS.inputs), _PROFILE_WRITES)
-    return _change_handler(operation, written, "user_id", "user")
+    return _change_handler(operation, written, "user_id", USERS)
 
 
-def _change_handler(operation: Operation, written: tuple[Field, ...], key: str, thing: str) -> Handler:
+def _change_handler(
+    operation: Operation, written: tuple[Field, ...], key: str, resource: Resource
+) -> Handler:
     read, rename = body_reader(written), renamer(written, {})
 
     async def handler(request: web.Request) -> web.Response:
         scope = _admitted(request, operation)
         given: dict[str, Any] = {"input": read(await read_legacy(request))}
         given["id"] = _company_of(scope) if key == "company_id" else str(scope.actor.user_id)
-        done = await change(scope, operation, given, rename, thing)
+        done = await change(scope, operation, given, rename, resource)
         return json_response({key: str(done[key])})
 
     return handler

@@ -12,6 +12,8 @@ from rest_facade.legacy.engine import change
 from rest_facade.legacy.kinds import PHONE, TEXT, document
 from rest_facade.legacy.reshape import body_reader, renamer, require
 from rest_facade.legacy.resource import Field
+from rest_facade.legacy.resources.stores import STORES
+from rest_facade.legacy.resources.users import USERS
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, scope_of
 
@@ -35,7 +37,7 @@ def sign_in(operation: Operation) -> Handler:
         scope = scope_of(request)
         authorize(scope, operation)
         given = read(await read_legacy(request))
-        done = await change(scope, operation, given, rename, "user")
+        done = await change(scope, operation, given, rename, USERS)
         answer: dict[str, Any] = {
             "token": done["token"],
             "ttl": done["ttl"],
@@ -60,10 +62,10 @@ def new_password(forgot: Operation, reset: Operation) -> Handler:
         scope = scope_of(request)
         body = await read_legacy(request)
         if body.get("token") or body.get("password"):
-            await change(scope, reset, read_token(body), rename, "user")
+            await change(scope, reset, read_token(body), rename, USERS)
             return json_response({"result": "changed"})
         require(body, {"email": _NEEDED["email"]})
-        await change(scope, forgot, read_email(body), rename, "user")
+        await change(scope, forgot, read_email(body), rename, USERS)
         return json_response({"result": "sent"})
 
     return handler
@@ -78,7 +80,7 @@ def sign_up(operation: Operation) -> Handler:
         authorize(scope, operation)
         body = await read_legacy(request)
         require(body, _NEEDED)
-        done = await change(scope, operation, {"input": read(body)}, rename, "vendor")
+        done = await change(scope, operation, {"input": read(body)}, rename, STORES)
         answer = {
             "company_id": str(done["company_id"]),
             "user_id": str(done["user_id"]),

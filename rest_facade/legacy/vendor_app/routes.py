@@ -57,7 +57,7 @@ _CREATES = {("POST", "vendor_product")}
 def _inside(of: Mapping[str, Operation]) -> Iterator[tuple[str, str, Handler]]:
     yield "GET", "vendor_start", overview.start(of["VendorStart"])
     yield "GET", "vendor_dashboard", overview.dashboard(of["VendorDashboard"])
-    yield "GET", "vendor_company", account.show_company(of["VendorCompany"])
+    yield "GET", "vendor_company", account.show_company(of["StoreShow"])
     yield "PUT", "vendor_company", account.change_company(of["VendorCompanyUpdate"])
     yield "GET", "vendor_profile", account.show_profile(of["VendorProfile"])
     yield "PUT", "vendor_profile", account.change_profile(of["UserUpdate"])

@@ -15,6 +15,8 @@ from rest_facade.legacy.engine import change
 from rest_facade.legacy.kinds import ORDER_STATUS, TEXT, listed
 from rest_facade.legacy.reshape import body_reader, renamer
 from rest_facade.legacy.resource import Field
+from rest_facade.legacy.resources.orders import ORDERS
+from rest_facade.legacy.resources.products import PRODUCTS
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, scope_of
 
@@ -34,7 +36,7 @@ def delete_products(operation: Operation) -> Handler:
         scope = scope_of(request)
         authorize(scope, operation)
         given = _ids_from((await read_legacy(request)).get(_IDS))
-        done = await change(scope, operation, {"ids": given}, rename, "product")
+        done = await change(scope, operation, {"ids": given}, rename, PRODUCTS)
         deleted = [str(number) for number in done["deleted"]]
         return json_response({"deleted": deleted, "not_found": done["not_found"]})
 
@@ -61,7 +63,7 @@ def change_order(operation: Operation) -> Handler:
         authorize(scope, operation)
         body = {name: value for name, value in (await read_legacy(request)).items() if value != ""}
         given = {**read(body), "id": request.match_info["id"]}
-        done = await change(scope, operation, given, rename, "order")
+        done = await change(scope, operation, given, rename, ORDERS)
         return json_response({"order_id": str(done["order_id"])})
 
     return handler
