@@ -19,6 +19,7 @@ from auth.apps import App, find_app
 from auth.memory import changed
 from auth.redirects import with_parameters
 from domain import audit
+from domain.notifications import write as notifications
 from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import checksummed_token, parse_uuid, uuid7
 from kernel.scope import Scope
@@ -94,6 +95,8 @@ async def approve(
         action = "app.approved_again" if installed["was_there"] else "app.installed"
         details = {"client_id": app.client_id, "scopes": given}
         await audit.record(scope, action, "installed_app", installed["public_id"], details)
+        if not installed["was_there"]:
+            await notifications.app_installed(scope, app.name)
         await changed(scope, holder_of(installed["id"]))
     return Approval(code, with_parameters(address, code=code, state=state))
 

@@ -17,6 +17,7 @@ from uuid import UUID
 
 import orjson
 
+from domain.notifications import write as notifications
 from kernel.clock import rfc3339
 from kernel.ids import uuid7
 from kernel.scope import Scope
@@ -203,12 +204,14 @@ async def order_changed(
 ) -> None:
     """Write `order.updated` for an order as it now stands; `cancelled` adds `order.cancelled` right behind it.
 
-    `told=False` writes nothing (an import without `--events`).
+    A change of status also goes into the inboxes. `told=False` writes nothing (an import without `--events`).
     """
     if not told:
         return
     names = (ORDER_UPDATED, ORDER_CANCELLED) if cancelled else (ORDER_UPDATED,)
-    await _tell_of_orders(scope, [order_id], names, previous_status)
+    [facts] = await _tell_of_orders(scope, [order_id], names, previous_status)
+    if previous_status is not None and previous_status != facts.status:
+        await notifications.order_moved(scope, order_id, previous_status, facts.status)
 
 
 async def orders_created(scope: Scope, order_ids: Iterable[int]) -> None:
@@ -223,17 +226,18 @@ async def order_gone(scope: Scope, order_id: int) -> None:
 
 async def _tell_of_orders(
     scope: Scope, order_ids: Sequence[int], names: Sequence[str], previous_status: str | None
-) -> None:
+) -> list[OrderFacts]:
     found = await rows(_ORDER_FACTS, scope.store.id, order_ids)
     missing = set(order_ids) - {each["id"] for each in found}
     if missing:
         raise LookupError(f"orders {sorted(missing)} are not there to tell of")
     told = []
-    for each in found:
-        facts = _facts_from(each)
+    every = [_facts_from(each) for each in found]
+    for facts in every:
         data = order(facts, previous_status=previous_status)
         told += [Event(name, ORDER, facts.id, data) for name in names]
     await record_all(scope, told)
+    return every
 
 
 def _facts_from(found: Mapping[str, Any]) -> OrderFacts:

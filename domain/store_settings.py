@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from domain.fields import Reader, flag, one_of, short_text, web_page
+from domain.fields import Reader, flag, one_of, short_text, web_page, whole
 from kernel.scope import Scope
 
 
@@ -68,6 +68,9 @@ STORE_SETTINGS: Mapping[str, Setting] = {
         "",
         web_page,
         "The storefront's page that takes what mails prove: #email_verification=<token>, #password_reset=<token>.",
+    ),
+    "low_stock_at": Setting(
+        "catalog", 5, whole(), "How many units are few: a product that comes down to so many is told of."
     ),
     "logo_url": Setting("general", "", short_text, "The address of the store's logo."),
     "support_email": Setting("general", "", short_text, "Where vendors and shoppers write to for help."),

@@ -16,4 +16,5 @@ MODEL_MODULES = [
     "models.events",
     "models.documents",
     "models.idempotency",
+    "models.notifications",
 ]

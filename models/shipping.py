@@ -78,7 +78,10 @@ class ShippingRate(StoreModel):
 
 
 class Shipment(Timestamped):
-    """A parcel of an order. `status` is `P` picked up, `A` packed, `S` shipped."""
+    """A parcel of an order. `status` is `P` picked up, `A` packed, `S` shipped.
+
+    `order_placed_at` is what a client says of when the order was placed; null leaves that to the order.
+    """
 
     order = fields.ForeignKeyField("models.Order", related_name="shipments")
     shipping_method = fields.ForeignKeyField("models.ShippingMethod", null=True, related_name="shipments")
@@ -89,6 +92,7 @@ class Shipment(Timestamped):
     comments = fields.TextField(default="")
     group_key = fields.TextField(default="")
     status = fields.TextField(default="S")
+    order_placed_at = fields.DatetimeField(null=True)
 
     class Meta:
         table = "shipments"

@@ -8,13 +8,14 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain.orders import delete, edit, lifecycle, place
+from domain.orders import delete, edit, fiscal, lifecycle, place
 from domain.orders.read import ORDERS
 from kernel.scope import Scope
 from resolvers.changes import DeletedRecord, deleted, renamed, shown, words
 from resolvers.reads import reads
 from schema.fields import root
-from schema.inputs.orders import OrderInput
+from schema.inputs.given import provided
+from schema.inputs.orders import FiscalDataInput, OrderInput
 from schema.scalars import Ident, OrderStatus
 from schema.types.orders import Order
 
@@ -120,6 +121,15 @@ class OrderMutations:
         """Cancel or delete an order."""
         await delete.delete_order(info.context.scope, id)
         return deleted(id)
+
+    @root(
+        _WRITE,
+        "Keep the data of an order's fiscal note. A wrong check digit of the access key is marked, not refused.",
+    )
+    async def order_set_fiscal_data(self, info: Info, id: Ident, input: FiscalDataInput) -> Order | None:
+        """Keep a fiscal note's data."""
+        changed = await fiscal.set_fiscal_data(info.context.scope, id, provided(input))
+        return await shown(info, ORDERS, changed)
 
 
 QUERIES = (reads(Order, ORDERS, "order", "orders", connection=True),)

@@ -31,6 +31,7 @@ MODULES = (
     "vendor_app",
     "audit",
     "imports",
+    "notifications",
 )
 
 

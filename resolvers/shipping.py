@@ -47,13 +47,13 @@ METHOD_WRITER = Writer(
         "Delete a way to deliver; orders that travelled with it go on showing it.",
     ),
 )
-_SHIPMENT_WORDS = {"shipping_method_id": "shipping_method", "order_id": "order"}
+_SHIPMENT_WORDS = {"shipping_method_id": "shipping_method", "order_id": "order", "user_id": "user"}
 
 
-def _shipment(input: ShipmentInput) -> tuple[Any, dict[Any, int] | None, dict[str, Any]]:
+def _shipment(input: ShipmentInput) -> tuple[Any, list[tuple[object, int]] | None, dict[str, Any]]:
     given = renamed(input, _SHIPMENT_WORDS)
     order, lines = given.pop("order", None), given.pop("lines", None)
-    units = None if lines is None else {line["line_id"]: line["quantity"] for line in lines}
+    units = None if lines is None else [(line["line_id"], line["quantity"]) for line in lines]
     return order, units, given
 
 

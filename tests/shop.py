@@ -48,9 +48,10 @@ from models.catalog import (
     ProductImage,
 )
 from models.marketplace import DiscussionPost, DiscussionThread, Vendor
+from models.orders import OrderLine
 from models.payments import PaymentMethod
 from models.people import User, Usergroup, UsergroupMembership
-from models.shipping import ShippingMethod
+from models.shipping import Shipment, ShipmentLine, ShippingMethod
 from server.app import create_app
 
 SECRET = b"the secret of the tests, 32 bytes"
@@ -344,6 +345,7 @@ async def furnish(scope: Scope) -> dict[str, Any]:
             found |= await _catalogue(found)
             found |= await _methods()
         found |= await _orders(scope, found)
+        found |= await _parcels(found)
     return found
 
 
@@ -484,6 +486,22 @@ async def _orders(scope: Scope, found: Mapping[str, Any]) -> dict[str, Any]:
             status="P",
         ),
     }
+
+
+async def _parcels(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a parcel of the order that nothing else is tried on."""
+    shipment = await Shipment.create(
+        order_id=found["guest_order"].number,
+        shipping_method_id=found["sedex"].number,
+        shipping_name="Sedex",
+        carrier="Correios",
+        tracking_number="BR1",
+        group_key="0",
+    )
+    line = await OrderLine.filter(order_id=found["guest_order"].number).get()
+    await ShipmentLine.create(shipment_id=shipment.id, order_line_id=line.id, quantity=1)
+    order_line = await OrderLine.filter(order_id=found["order"].number).get()
+    return {"shipment": made(shipment), "shipped_line": made(line), "order_line": made(order_line)}
 
 
 async def place(scope: Scope, found: Mapping[str, Any], *lines: tuple[Made, int], **draft: Any) -> Made:

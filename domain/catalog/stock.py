@@ -23,6 +23,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from domain.notifications import write as notifications
+from domain.notifications.write import Shelf
 from kernel.errors import RuleViolation
 from kernel.scope import Scope
 from models.database import rows
@@ -68,7 +70,7 @@ WITH wanted AS (
 UPDATE products p SET on_hand = p.on_hand + k.on_hand, reserved = p.reserved + k.reserved
 FROM locked k
 WHERE p.tenant_id = $1 AND p.id = k.id AND p.on_hand + k.on_hand >= p.reserved + k.reserved
-RETURNING p.id
+RETURNING p.id, p.name, p.vendor_id, p.stock AS after, p.stock - k.on_hand + k.reserved AS before
 """
 
 _SHORT = """
@@ -114,6 +116,10 @@ async def change(scope: Scope, figures: Mapping[int, Figures]) -> None:
     short = [product for product, _ in wanted if product not in done]
     if short:
         raise await out_of_stock(scope, short)
+    await notifications.stock_changed(
+        scope,
+        [Shelf(found["name"], found["vendor_id"], found["before"], found["after"]) for found in changed],
+    )
 
 
 async def out_of_stock(scope: Scope, products: Iterable[int]) -> RuleViolation:

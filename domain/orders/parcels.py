@@ -5,9 +5,10 @@ The caller has locked the order, so nobody else ships its units meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeAlias
 from uuid import UUID
 
 from domain.orders.locked import LockedOrder
@@ -19,6 +20,9 @@ from kernel.text import shown
 from models.database import execute, rows, value
 
 MAX_UNITS = 10**12
+
+# Units by the line's number or public id; as pairs, a line may come twice.
+Quantities: TypeAlias = Mapping[object, int] | Sequence[tuple[object, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,7 @@ class Parcel:
     comments: str = ""
     group_key: str = ""
     status: str = "S"
+    order_placed_at: datetime | None = None
     created_at: datetime | None = None
 
 
@@ -58,8 +63,8 @@ WHERE l.tenant_id = $1 AND l.order_id = $2 ORDER BY l.position, l.id
 
 _INSERT = """
 INSERT INTO shipments (tenant_id, public_id, order_id, shipping_method_id, user_id, shipping_name, carrier, tracking_number,
-    comments, group_key, status, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    comments, group_key, status, order_placed_at, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 RETURNING id
 """
 
@@ -69,6 +74,18 @@ SELECT $1, public_id, $2, line_id, quantity
 FROM unnest($3::uuid[], $4::bigint[], $5::bigint[]) AS given (public_id, line_id, quantity)
 """
 
+# CS-Cart sorts an order into groups, one for each vendor, counted from 0 in the order in which the vendors come.
+_GROUP = """
+WITH groups AS (
+    SELECT coalesce(vendor_id, 0) AS vendor_id, min(position) AS place
+    FROM order_lines WHERE tenant_id = $1 AND order_id = $2 GROUP BY 1
+)
+SELECT count(*) FROM groups WHERE place < (
+    SELECT min(g.place) FROM groups g JOIN order_lines l ON coalesce(l.vendor_id, 0) = g.vendor_id
+    WHERE l.tenant_id = $1 AND l.id = ANY($3::bigint[])
+)
+"""
+
 _TRACK = """
 UPDATE orders SET tracking_code = $3, updated_at = $4
 WHERE tenant_id = $1 AND id = $2 AND tracking_code IS DISTINCT FROM $3
@@ -76,7 +93,7 @@ WHERE tenant_id = $1 AND id = $2 AND tracking_code IS DISTINCT FROM $3
 
 
 async def send(
-    scope: Scope, order: LockedOrder, parcel: Parcel, quantities: Mapping[object, int] | None = None
+    scope: Scope, order: LockedOrder, parcel: Parcel, quantities: Quantities | None = None
 ) -> int | None:
     """Record a parcel with units of lines (line → units; None: all that have not gone out) and give its id.
 
@@ -90,6 +107,8 @@ async def send(
     units = await units_to_ship(scope, order, quantities)
     if not units:
         return None
+    if not parcel.group_key:
+        parcel = replace(parcel, group_key=str(await value(_GROUP, scope.store.id, order.id, list(units))))
     shipment_id = await _insert(scope, order, parcel)
     await put_in(scope, shipment_id, units)
     if parcel.tracking_number:
@@ -98,7 +117,7 @@ async def send(
 
 
 async def units_to_ship(
-    scope: Scope, order: LockedOrder, quantities: Mapping[object, int] | None, *, replacing: int | None = None
+    scope: Scope, order: LockedOrder, quantities: Quantities | None, *, replacing: int | None = None
 ) -> dict[int, int]:
     """Give the units of each line (by internal id) that a parcel is to hold, checked against what is left."""
     left = await _unshipped(scope, order, replacing)
@@ -106,7 +125,7 @@ async def units_to_ship(
         return {line.line_id: line.left for line in left if line.left > 0}
     by_reference = {line.line_id: line for line in left} | {line.public_id: line for line in left}
     units: dict[int, int] = {}
-    for given, quantity in quantities.items():
+    for given, quantity in quantities.items() if isinstance(quantities, Mapping) else quantities:
         reference = parse_reference(given)
         line = by_reference.get(reference) if reference is not None else None
         if line is None:
@@ -164,6 +183,7 @@ async def _insert(scope: Scope, order: LockedOrder, parcel: Parcel) -> int:
         parcel.comments,
         parcel.group_key,
         parcel.status,
+        parcel.order_placed_at,
         parcel.created_at or scope.now,
         scope.now,
     )

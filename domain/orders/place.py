@@ -1,8 +1,8 @@
 """Place an order: read what it refers to, refuse what can't be, add up, write it all, take the stock, tell the apps.
 
-However many lines there are, it takes five statements between BEGIN and COMMIT: the parties, the products, the order with
-everything that hangs on it, the stock, the event. The stock comes late, so that the rows of sought-after products stay locked for
-as short as possible.
+However many lines there are, it takes six statements between BEGIN and COMMIT: the parties, the products, the order with
+everything that hangs on it, the stock, the event, the inboxes. The stock comes late, so that the rows of sought-after products stay
+locked for as short as possible.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from uuid import UUID
 
 from domain import events
 from domain.catalog import stock
+from domain.notifications import write as notifications
 from domain.orders.draft import Draft, draft_from, with_both
 from domain.orders.lines import (
     PricedLine,
@@ -88,6 +89,7 @@ async def place_order(scope: Scope, draft: Draft | Mapping[str, Any], *, told: b
         await _take_stock(scope, order["stock_state"], lines)
         if told:
             await _tell(scope, order, parties, lines)
+            await notifications.order_placed(scope, order_id)
     return Placed(
         order_id,
         order["public_id"],

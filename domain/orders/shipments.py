@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
-from domain import events
+from domain import audit, events
 from domain.fields import Field, Given, letter_of, moment, read_fields, short_text, text
 from domain.orders.lifecycle import take_step
 from domain.orders.locked import LockedOrder, lock_order, refuse_shared
-from domain.orders.parcels import Parcel, keep_tracking_code, put_in, send, units_to_ship
+from domain.orders.parcels import Parcel, Quantities, keep_tracking_code, put_in, send, units_to_ship
 from domain.orders.transitions import CANCELLED
-from domain.references import SHIPPING_METHOD, USER, resolve_optional
+from domain.references import NOT_FOUND, ORDER, SHIPPING_METHOD, USER, missing_text, resolve_optional
 from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import parse_reference
 from kernel.letters import SHIPMENT_LETTERS
@@ -24,6 +25,11 @@ from models.shipping import Shipment
 _LEGACY_METHOD = 1
 _LEGACY_NAME = "Custom shipping method"
 
+
+def _moment_or_none(value: object) -> datetime | None:
+    return None if value is None else moment(value)
+
+
 FIELDS: Mapping[str, Field] = {
     "shipping_name": Field("shipping_name", short_text),
     "carrier": Field("carrier", short_text),
@@ -31,6 +37,7 @@ FIELDS: Mapping[str, Field] = {
     "comments": Field("comments", text()),
     "group_key": Field("group_key", short_text),
     "status": Field("status", letter_of(SHIPMENT_LETTERS), code="status_invalid"),
+    "order_placed_at": Field("order_placed_at", _moment_or_none),
     "created_at": Field("created_at", moment),
 }
 
@@ -43,32 +50,34 @@ ORDER BY id <> $2, position, id LIMIT 1
 
 
 async def record_shipment(
-    scope: Scope, order: object, lines: Mapping[object, int] | None = None, given: Given | None = None
+    scope: Scope, order: object, lines: Quantities | None = None, given: Given | None = None
 ) -> int:
     """Record a parcel with units of an order's lines (line → units; None: all that have not gone out) and give its id.
 
     `given` may hold `shipping_method`, `user`, `shipping_name`, `carrier`, `tracking_number`, `comments`, `group_key`, `status`,
-    `created_at` and `order_status`, a letter the order is moved to. A vendor ships its own lines only.
+    `order_placed_at` (null: as the order says), `created_at` and `order_status`, a letter the order is moved to. A vendor ships its
+    own lines only.
 
-    Raises NotFound for the order, ValidationFailed for a line that is not the order's, for more than is left and when nothing is
-    left, RuleViolation for an order that came to nothing.
+    Raises ValidationFailed for an order that isn't there, for a line that is not the order's, for more than is left and when nothing
+    is left, RuleViolation for an order that came to nothing.
     """
     given = given or {}
     columns = read_fields(FIELDS, given)
     async with transaction(scope):
-        held = await lock_order(scope, order)
+        held = await _order_of(scope, order)
         parcel = await _parcel(scope, held, given, columns)
         shipment_id = await send(scope, held, parcel, lines)
         if shipment_id is None:
             raise ValidationFailed(
                 "every item of the order has been shipped", field="lines", code="nothing_left"
             )
+        await audit.record(scope, "shipment.created", "shipment", shipment_id, {"order": str(held.public_id)})
         await _move_along(scope, held, given.get("order_status"))
     return shipment_id
 
 
 async def update_shipment(
-    scope: Scope, shipment: object, given: Given, lines: Mapping[object, int] | None = None
+    scope: Scope, shipment: object, given: Given, lines: Quantities | None = None
 ) -> int:
     """Change a parcel partially; `lines`, when there are any, replace what it holds. Gives its id."""
     columns = read_fields(FIELDS, given)
@@ -82,6 +91,9 @@ async def update_shipment(
             units = await units_to_ship(scope, held, lines, replacing=shipment_id)
             await _empty(scope, shipment_id)
             await put_in(scope, shipment_id, units)
+        await audit.record(
+            scope, "shipment.updated", "shipment", shipment_id, {"fields": sorted(map(str, given))}
+        )
         await _move_along(scope, held, given.get("order_status"))
     return shipment_id
 
@@ -92,11 +104,22 @@ async def delete_shipment(scope: Scope, shipment: object) -> None:
         shipment_id, held = await _lock(scope, shipment)
         await _empty(scope, shipment_id)
         await execute("DELETE FROM shipments WHERE tenant_id = $1 AND id = $2", scope.store.id, shipment_id)
+        await audit.record(scope, "shipment.deleted", "shipment", shipment_id, {"order": str(held.public_id)})
         await events.order_changed(scope, held.id)
+
+
+async def _order_of(scope: Scope, order: object) -> LockedOrder:
+    """Lock the order that a new parcel is of: one that isn't there is a mistake in the request, not its subject."""
+    try:
+        return await lock_order(scope, order)
+    except NotFound as error:
+        raise ValidationFailed(missing_text(ORDER, [order]), field="order", code=NOT_FOUND) from error
 
 
 async def _parcel(scope: Scope, held: LockedOrder, given: Given, columns: dict[str, Any]) -> Parcel:
     references = await _references(scope, given)
+    if "user" in given and references["user_id"] is None and held.user_id is not None:
+        raise ValidationFailed("user is required", field="user", code="required")
     parcel = Parcel(shipping_method_id=held.shipping_method_id, user_id=held.user_id)
     if scope.family == "legacy":
         parcel = replace(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from domain.catalog.read import in_second, refers_to_or_none
 from domain.visibility import Rows
-from models.reading import Entity, Filter, Sort, any_of, named, refers_to
+from models.reading import Entity, Filter, Sort, any_of, compares, named, refers_to
 
 SHIPPING_METHODS = Entity(
     name="shipping method",
@@ -37,6 +38,12 @@ _OWN_LINES = (
     " WHERE sl.tenant_id = t.tenant_id AND sl.shipment_id = t.id AND ol.vendor_id = {company})"
 )
 
+ORDER_PLACED_AT = (
+    "coalesce(t.order_placed_at,"
+    " (SELECT o.created_at FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id))"
+)
+
+
 SHIPMENTS = Entity(
     name="shipment",
     table="shipments",
@@ -54,9 +61,39 @@ SHIPMENTS = Entity(
         "tracking_number": Filter(
             "text", any_of("t.tracking_number"), "any of these tracking numbers", many=True
         ),
+        "shipping_method_id": Filter(
+            "id",
+            refers_to_or_none("t.shipping_method_id", "shipping_methods"),
+            "sent by any of these methods; 0 means by none",
+            many=True,
+        ),
+        "user_id": Filter(
+            "id",
+            refers_to_or_none("t.user_id", "users"),
+            "sent to any of these users; 0 means to guests",
+            many=True,
+        ),
+        "shipping_name": Filter(
+            "text", any_of("t.shipping_name"), "any of these names of methods", many=True
+        ),
+        "comments": Filter("text", any_of("t.comments"), "exact remarks", many=True, internal=True),
+        "group_key": Filter("text", any_of("t.group_key"), "any of these parts of orders", many=True),
+        "created_from": Filter("time", compares("t.created_at", ">="), "recorded then or later"),
+        "created_before": Filter("time", compares("t.created_at", "<"), "recorded before"),
+        "created_at": Filter(
+            "time", in_second("t.created_at"), "recorded in that second", many=True, internal=True
+        ),
+        "order_placed_at": Filter(
+            "time",
+            in_second(ORDER_PLACED_AT),
+            "of an order placed in that second",
+            many=True,
+            internal=True,
+        ),
     },
     sorts={
         "created_at": Sort("t.created_at", "timestamptz", "time of recording"),
+        "order": Sort("t.order_id", "bigint", "number of the order"),
         "id": Sort("t.id", "bigint", "order of entry"),
     },
     default_sort="-created_at",

@@ -1,4 +1,4 @@
-"""List the addresses of the legacy layer: those of every resource, `auth_tokens` and the vendor app's.
+"""List the addresses of the legacy layer: those of every resource, those written by hand, the vendor app's.
 
 Each is declared once, below `/api`; `server.mounting` adds the other bases (`/api/v1.0`, `/api/2.0`, `/api/2`), the slash behind,
 HEAD, and answers 405 for what is not declared.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from resolvers.execute import Operation, load
-from rest_facade.legacy import auth_tokens, engine
+from rest_facade.legacy import auth_tokens, engine, notifications
 from rest_facade.legacy.engine import Operations
 from rest_facade.legacy.resource import Nested, Resource
 from rest_facade.legacy.resources import RESOURCES
@@ -30,12 +30,13 @@ _DOES: Mapping[str, tuple[str, str, Callable[[Resource, Operation], Handler]]] =
     "update": ("PUT", SINGLE, engine.update_handler),
     "delete": ("DELETE", SINGLE, engine.delete_handler),
 }
+_BY_HAND = (auth_tokens, notifications)
 
 
 def all_routes() -> list[Route]:
     """Load the operations and list every route; raises UnknownOperation for one that doesn't fit the schema."""
     operations = load(OPERATIONS)
-    found = [auth_tokens.route(operations)]
+    found = [by_hand.route(operations) for by_hand in _BY_HAND]
     for resource in RESOURCES:
         for path in (resource.path, *resource.aliases):
             found += _routes_of(resource, f"{BASE}/{path}", operations)

@@ -72,8 +72,8 @@ def query_reader(resource: Resource) -> ReadQuery:
     groups = [group for group in resource.filters if isinstance(group, Together)]
 
     def read(raw: str, scope: Scope) -> Asked:
-        given = _parameters(raw)
-        asked = Asked(_page(given), _size(given), *_sorting(resource, given))
+        given = parameters(raw)
+        asked = Asked(page_number(given), _size(given), *_sorting(resource, given))
         for name, value in given.items():
             sought = singles.get(name)
             if sought is not None and (sought.right is None or resource.rights[sought.right](scope)):
@@ -110,7 +110,8 @@ def _keyed(resource: Resource, rows: list[Record]) -> dict[str, Record]:
 # --- What is asked for -------------------------------------------------------------------------------------------------------
 
 
-def _parameters(raw: str) -> dict[str, Any]:
+def parameters(raw: str) -> dict[str, Any]:
+    """Read a raw query as PHP does: of a repeated parameter the last counts, brackets make lists and objects."""
     if not raw:
         return {}
     try:
@@ -119,16 +120,17 @@ def _parameters(raw: str) -> dict[str, Any]:
         raise MalformedRequest("invalid parameter", detail=str(error)) from error
 
 
-def _page(given: Mapping[str, Any]) -> int:
-    return min(max(_natural(given.get("page")) or 1, 1), _MAX_PAGE)
+def page_number(given: Mapping[str, Any]) -> int:
+    """Give the number of the page asked for; the first for what is no number, or below 1."""
+    return min(max(natural(given.get("page")) or 1, 1), _MAX_PAGE)
 
 
 def _size(given: Mapping[str, Any]) -> int:
-    asked = _natural(given.get("items_per_page"))
+    asked = natural(given.get("items_per_page"))
     return min(asked, MAX_SIZE) if asked else DEFAULT_SIZE
 
 
-def _natural(value: Any) -> int:
+def natural(value: Any) -> int:
     """Give the number a text holds; 0 for what is none, or below."""
     return int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import strawberry
 
 from schema.inputs.given import given_field
-from schema.scalars import BigInt, Ident, Json, OrderStatus, ShipmentStatus, SwitchStatus
+from schema.scalars import BigInt, Ident, Json, OrderStatus, ShipmentStatus, SwitchStatus, Time
 
 
 @strawberry.input(description="Where an order is billed or shipped.")
@@ -59,6 +59,19 @@ class OrderInput:
     fields: Json | None = given_field("Fiscal data and the like.", internal=True)
 
 
+@strawberry.input(description="The data of an order's fiscal note (nota fiscal). Null takes a field away.")
+class FiscalDataInput:
+    """Fields of a fiscal note."""
+
+    link_nota: str | None = given_field("The address of the note's page.")
+    codigo_pedido_erp: str | None = given_field("What the ERP calls the order.")
+    chave_nota: str | None = given_field("The access key, 44 digits; spaces are dropped.")
+    xml_nota: str | None = given_field("The note's XML, or its address.")
+    pdf_nota: str | None = given_field("The address of the note's PDF.")
+    nota_fiscal: str | None = given_field("The note's number.")
+    base64_xml: str | None = given_field("The note's XML in base64.")
+
+
 @strawberry.input(description="Units of an order line that a parcel holds.")
 class ShipmentLineInput:
     """One line of a parcel."""
@@ -81,6 +94,12 @@ class ShipmentInput:
     tracking_number: str | None = given_field("The carrier's code.")
     comments: str | None = given_field("Remarks.")
     status: ShipmentStatus | None = given_field("The status letter.")
+    user_id: Ident | None = given_field("Who it goes to; the order's buyer unless given.")
+    group_key: str | None = given_field("The part of the order it is of.")
+    order_status: OrderStatus | None = given_field("The status the order is taken to.")
+    order_placed_at: Time | None = given_field(
+        "When the order was placed, as the carrier was told.", internal=True
+    )
 
 
 @strawberry.input(description="A way to pay. Creation needs `name`.")

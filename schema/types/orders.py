@@ -5,7 +5,7 @@ from __future__ import annotations
 from auth.access import Access
 from domain.orders.read import ORDER_ADDRESSES, ORDER_HISTORY, ORDER_LINES, ORDERS, vendors_share
 from domain.payments.read import PAYMENT_METHODS, PAYMENTS
-from domain.shipping.read import SHIPMENT_LINES, SHIPMENTS, SHIPPING_METHODS
+from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS, SHIPPING_METHODS
 from models.reading import ToMany, ToOne
 from schema.fields import column, embedded, entity, part, relation
 from schema.scalars import BigInt, Ident, Json, OrderStatus, ShipmentStatus, SwitchStatus, Time
@@ -180,13 +180,34 @@ class Shipment:
     tracking_number: str = column(description="The carrier's code.")
     shipping_name: str = column(description="The name of the shipping method.")
     comments: str = column(description="Remarks.")
+    group_key: str = column(description="The part of the order it is of: `0` for the first vendor's goods.")
     lines: list[ShipmentLine] = relation(ToMany("t.shipment_id", "t.order_line_id"), "What it holds.")
     order_id: Ident = column(
         "(SELECT o.public_id FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id)",
         "The order.",
     )
+    order_number: BigInt = column("order_id", "The legacy number of the order.", internal=True)
+    order_unix: BigInt = column(
+        f"floor(extract(epoch from {ORDER_PLACED_AT}))::bigint",
+        "Unix seconds of placing the order.",
+        internal=True,
+    )
+    shipping_method: ShippingMethod | None = relation(ToOne("shipping_method_id"), "How it travels.")
+    shipping_number: BigInt = column(
+        "coalesce(t.shipping_method_id, 0)", "The legacy number of the shipping method, or 0.", internal=True
+    )
+    user_id: Ident | None = column(
+        "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
+        "Who it goes to; null for a guest.",
+    )
+    user_number: BigInt = column(
+        "coalesce(t.user_id, 0)", "The legacy number of who it goes to, or 0.", internal=True
+    )
     created_at: Time = column(description="When it was recorded.")
     updated_at: Time = column(description="When it was last changed.")
+    created_unix: BigInt = column(
+        "floor(extract(epoch from t.created_at))::bigint", "Unix seconds of recording.", internal=True
+    )
 
 
 @part("OrderCustomer", "Who placed an order, as the order itself tells.")

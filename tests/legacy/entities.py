@@ -24,6 +24,7 @@ SAMPLES: dict[str, Sample] = {
     "discussions": Sample(
         "review", lambda shop, number: {"object_type": "P", "object_id": shop.mug.number, "message": "x"}
     ),
+    "extra_order_fields": Sample("order", lambda shop, number: {"nota_fiscal": "1"}),
     "orders": Sample(
         "order",
         lambda shop, number: {
@@ -33,6 +34,14 @@ SAMPLES: dict[str, Sample] = {
         },
     ),
     "products": Sample("mug", lambda shop, number: {"product": "x", "price": "1"}),
+    "shipments": Sample(
+        "shipment",
+        lambda shop, number: {
+            "order_id": shop.order.number,
+            "user_id": shop.caio.number,
+            "products": {str(shop.order_line): 1},
+        },
+    ),
     "stores": Sample("vendor", lambda shop, number: {"company": "x", "email": f"loja{number}@example.com"}),
     "usergroups": Sample("wholesale", lambda shop, number: {"usergroup": "x"}),
     "users": Sample(
@@ -45,6 +54,7 @@ BY_PATH: dict[str, Resource] = {
     path: resource for resource in RESOURCES for path in (resource.path, *resource.aliases)
 }
 """Each entity by its path, and by its other names."""
+LISTED: tuple[Resource, ...] = tuple(resource for resource in RESOURCES if "list" in resource.does)
 
 
 def resource_of(path: str) -> Resource:

@@ -40,6 +40,9 @@ ANSWERS = {
     "discussion": "discussions/{review}",
     "discussion_list": "discussions",
     "discussion_list_filtered": "discussions?object_type=product&rating_value=5",
+    "shipment": "shipments/{shipment}",
+    "shipment_list": "shipments",
+    "shipment_list_filtered": "shipments?status=shipped&carrier=Correios",
 }
 _OTHERS = {"item_id": "<line>", "thread_id": "<thread>", "ip_address": "<address>"}
 _PICTURE = ("pair_id", "detailed_id")
@@ -70,6 +73,8 @@ def id_key(collection: str, value: dict[str, Any]) -> str:
     """Say which ids are the keys of an object; the lines of an order are keyed by their position."""
     if any("item_id" in each for each in value.values() if isinstance(each, dict)):
         return ""
+    if collection == "products" and all(isinstance(each, str) for each in value.values()):
+        return "item_id"  # what a parcel holds
     return {
         "products": "product_id",
         "orders": "order_id",
@@ -79,6 +84,7 @@ def id_key(collection: str, value: dict[str, Any]) -> str:
         "stores": "company_id",
         "discussions": "post_id",
         "product_features": "feature_id",
+        "shipments": "shipment_id",
         "variants": "variant_id",
     }.get(collection, "")
 
@@ -109,6 +115,8 @@ def names_in(shop: Shop) -> dict[str, dict[str, str]]:
         "post_id": "review",
         "payment_id": "pix card",
         "shipping_id": "sedex",
+        "shipment_id": "shipment",
+        "item_id": "shipped_line",
     }
     return {
         kind: {str(getattr(shop, name)): f"<{name}>" for name in words.split()}

@@ -8,7 +8,7 @@ import pytest
 from models.orders import Order
 from models.shipping import Shipment
 from rest_facade.legacy.resource import Resource
-from rest_facade.legacy.resources import RESOURCES
+from tests.legacy.entities import LISTED as RESOURCES
 from tests.legacy.entities import record_of, resource_of, rows_in
 from tests.shop import NO_NUMBER, NOBODY, Shop
 

@@ -3,6 +3,7 @@
 import pytest
 
 from models.catalog import ProductCategory, ProductImage
+from models.shipping import Shipment
 from tests.legacy.entities import create, resource_of
 from tests.shop import Shop
 
@@ -16,6 +17,8 @@ LISTS = {
     "stores": 2,
     "usergroups": 2,
     "discussions": 2,
+    # Rows and their number; what they hold.
+    "shipments": 3,
     # The category, the rows and their number, main pictures.
     "categories/{home}/products": 4,
     # The product, the posts and their number.
@@ -31,6 +34,8 @@ SINGLES = {
     "stores/{vendor}": 1,
     "usergroups/{team}": 1,
     "discussions/{review}": 1,
+    # The row, what it holds.
+    "shipments/{shipment}": 2,
     "products/{mug}/features": 4,
     "users/{caio}/usergroups": 2,
 }
@@ -55,7 +60,8 @@ async def test_a_list_takes_as_many_statements_for_few_rows_as_for_many(shop, pa
         product = await shop.new_product(category_id=shop.home.number)
         await shop.add(ProductCategory, product_id=product.number, category_id=shop.home.number)
         await shop.add(ProductImage, product_id=product.number, url=f"https://img.example.com/{number}.jpg")
-        await shop.new_order((product, 1), user=shop.caio.id)
+        order = await shop.new_order((product, 1), user=shop.caio.id)
+        await shop.add(Shipment, order_id=order.number)
         await shop.new_person(key=False)
         await shop.post("/api/categories", {"category": f"Nova {number}"})
         for entity in ("stores", "usergroups", "discussions"):

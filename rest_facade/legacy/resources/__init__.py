@@ -5,8 +5,10 @@ from __future__ import annotations
 from rest_facade.legacy.resource import Resource
 from rest_facade.legacy.resources.categories import CATEGORIES
 from rest_facade.legacy.resources.discussions import DISCUSSIONS
+from rest_facade.legacy.resources.extra_order_fields import EXTRA_ORDER_FIELDS
 from rest_facade.legacy.resources.orders import ORDERS
 from rest_facade.legacy.resources.products import PRODUCTS
+from rest_facade.legacy.resources.shipments import SHIPMENTS
 from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.usergroups import USERGROUPS
 from rest_facade.legacy.resources.users import USERS
@@ -14,6 +16,8 @@ from rest_facade.legacy.resources.users import USERS
 RESOURCES: tuple[Resource, ...] = (
     PRODUCTS,
     ORDERS,
+    SHIPMENTS,
+    EXTRA_ORDER_FIELDS,
     USERS,
     CATEGORIES,
     DISCUSSIONS,

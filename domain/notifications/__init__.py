@@ -1,0 +1,1 @@
+"""Tell people in the store what happened."""

@@ -1,0 +1,25 @@
+"""Keep what the platform tells people about their store."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tortoise import fields
+
+from kernel.clock import now
+from models.base import StoreManager, StoreModel
+
+
+class Notification(StoreModel):
+    """One message in a user's inbox; unread until `read_at`. `type` is `order`, `stock` or `app`."""
+
+    user = fields.ForeignKeyField("models.User", related_name="notifications")
+    type = fields.TextField()
+    title = fields.TextField()
+    message = fields.TextField(default="")
+    created_at: datetime = fields.DatetimeField(default=now)
+    read_at: datetime | None = fields.DatetimeField(null=True)
+
+    class Meta:
+        table = "notifications"
+        manager = StoreManager()
