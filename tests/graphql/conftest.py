@@ -214,7 +214,7 @@ async def fill(scope: Scope) -> Filled:
             shipment = await Shipment.create(order_id=order.id, carrier="Correios")
             await ShipmentLine.create(shipment_id=shipment.id, order_line_id=line.id, quantity=1)
         thread = await DiscussionThread.create(object_type="P", object_id=product.id)
-        notification = await Notification.create(user_id=customer.id, type="order", title="Pedido")
+        inbox_message = await Notification.create(user_id=customer.id, type="order", title="Pedido")
         review = await DiscussionPost.create(
             thread_id=thread.id, user_id=customer.id, message="Linda", rating=5
         )
@@ -245,7 +245,7 @@ async def fill(scope: Scope) -> Filled:
         "order": orders[0],
         "mixed_order": orders[1],
         "shipment": shipment,
-        "notification": notification,
+        "notification": inbox_message,
         "review": review,
         "installed_app": installed_app,
         "storefront_key": storefront_key,
