@@ -13,10 +13,14 @@ Body = Callable[[Shop, int], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Sample:
-    """Name the shop's record of an entity, and make a body that creation takes, another one for each number."""
+    """Name the shop's record of an entity, and make a body that creation takes, another one for each number.
+
+    `change` makes one for an update of that record where creation's doesn't fit it.
+    """
 
     record: str
     body: Body
+    change: Body | None = None
 
 
 SAMPLES: dict[str, Sample] = {
@@ -41,6 +45,7 @@ SAMPLES: dict[str, Sample] = {
             "user_id": shop.caio.number,
             "products": {str(shop.order_line): 1},
         },
+        lambda shop, number: {"carrier": "x", "products": {str(shop.shipped_line): 1}},
     ),
     "stores": Sample("vendor", lambda shop, number: {"company": "x", "email": f"loja{number}@example.com"}),
     "usergroups": Sample("wholesale", lambda shop, number: {"usergroup": "x"}),
@@ -70,6 +75,12 @@ def record_of(shop: Shop, resource: Resource) -> Any:
 def body_of(shop: Shop, resource: Resource, number: int = 0) -> dict[str, Any]:
     """Give a body that creation takes."""
     return SAMPLES[resource.path].body(shop, number)
+
+
+def change_of(shop: Shop, resource: Resource) -> dict[str, Any]:
+    """Give a body that an update of the shop's record takes."""
+    sample = SAMPLES[resource.path]
+    return (sample.change or sample.body)(shop, 0)
 
 
 async def create(shop: Shop, resource: Resource, number: int = 0, **fields: Any) -> str:

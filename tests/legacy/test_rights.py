@@ -13,7 +13,17 @@ from rest_facade.legacy import routes
 from rest_facade.legacy.addresses import OPERATIONS
 from rest_facade.routing import Needs
 from schema.fields import entity_of as entity_of_type
-from tests.legacy.entities import BY_PATH, LISTED, body_of, create, does, record_of, resource_of, rows_in
+from tests.legacy.entities import (
+    BY_PATH,
+    LISTED,
+    body_of,
+    change_of,
+    create,
+    does,
+    record_of,
+    resource_of,
+    rows_in,
+)
 from tests.shop import NOBODY, Shop
 
 BASES = ("/api", "/api/v1.0", "/api/2.0", "/api/2")
@@ -45,7 +55,8 @@ def body_for(route: Any, shop: Shop) -> Any:
     if route.method not in ("POST", "PUT"):
         return None
     resource = resource_of(entity_of(route))
-    return body_of(shop, resource) | ({"status": "A"} if "usergroups/" in route.path else {})
+    body = change_of(shop, resource) if route.method == "PUT" else body_of(shop, resource)
+    return body | ({"status": "A"} if "usergroups/" in route.path else {})
 
 
 async def ask(shop: Shop, route: Any, **how: Any) -> Any:
