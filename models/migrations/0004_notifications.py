@@ -11,9 +11,9 @@ from models.migrations._operations import StateOnly, field, run_files, store_mod
 class Migration(Base):
     """Follow the first tables."""
 
-    dependencies: list[tuple[str, str]] = [("models", "0002_stores")]  # noqa: RUF012  # as Tortoise declares it
+    dependencies: list[tuple[str, str]] = [("models", "0003_pricing")]  # noqa: RUF012  # as Tortoise declares it
     operations: list[Operation] = [  # noqa: RUF012
-        run_files(forward="0003_notifications", backward="0003_notifications_reverse.sql"),
+        run_files(forward="0004_notifications", backward="0004_notifications_reverse.sql"),
         StateOnly(
             store_model(
                 "Notification",

@@ -1,4 +1,4 @@
--- Undo 0003_notifications.
+-- Undo 0004_notifications.
 
 ALTER TABLE shipments DROP COLUMN order_placed_at;
 DROP TABLE notifications;
