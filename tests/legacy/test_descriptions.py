@@ -155,7 +155,7 @@ def test_every_operation_is_used(operations):
 
     vendor_app.routes(Asked(operations))
     named = {"AuthTokenCreate", "NotificationInbox"} | asked
-        for resource in RESOURCES:
+    for resource in RESOURCES:
         named |= {f"{resource.operations}{word.capitalize()}" for word in resource.does}
         named |= {below.operation for below in resource.below}
     assert named == set(operations)
