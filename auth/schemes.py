@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
@@ -92,13 +93,31 @@ async def _app(scope: Scope, headers: Headers) -> Actor:
 
 
 async def _storefront(scope: Scope, headers: Headers) -> Actor:
+    """Take a storefront key in either header; beside one in X-API-Key a shopper's own token may stand (decisions section 6)."""
     key = headers.get(_API_KEY)
-    if key is None:
-        try:
-            key = _bearer(headers)
-        except Unauthenticated as error:
-            raise Unauthenticated(INVALID_KEY) from error
+    if key is not None:
+        actor = await _storefront_with(scope, key)
+        return await _with_shopper(scope, actor, headers) if _AUTHORIZATION in headers else actor
+    try:
+        key = _bearer(headers)
+    except Unauthenticated as error:
+        raise Unauthenticated(INVALID_KEY) from error
     return await _storefront_with(scope, key)
+
+
+async def _with_shopper(scope: Scope, key: Actor, headers: Headers) -> Actor:
+    """Tell who shops: the key's rights stay as they are, and no right of the person comes to them."""
+    token = _bearer(headers)
+    if token.startswith(storefront_keys.PREFIX):
+        return key  # the key once more, in the other header
+    person = await _person(scope, token)
+    # Answers to this person are not for whoever else holds the key: what is kept for a request is kept apart.
+    return replace(
+        key,
+        user_id=person.user_id,
+        user_public_id=person.user_public_id,
+        credential=f"{key.credential}/{person.credential}",
+    )
 
 
 async def _graphql(scope: Scope, headers: Headers) -> Actor:

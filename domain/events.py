@@ -224,6 +224,13 @@ async def order_gone(scope: Scope, order_id: int) -> None:
     await _tell_of_orders(scope, [order_id], (ORDER_CANCELLED,), None)
 
 
+async def checkout_completed(scope: Scope, cart_id: UUID, order_id: int) -> None:
+    """Write `checkout.completed` for the cart that just became the order."""
+    [found] = await rows(_ORDER_FACTS, scope.store.id, [order_id])
+    data = checkout(cart_id, _facts_from(found), scope.now)
+    await record(scope, CHECKOUT_COMPLETED, CART, cart_id, data)
+
+
 async def _tell_of_orders(
     scope: Scope, order_ids: Sequence[int], names: Sequence[str], previous_status: str | None
 ) -> list[OrderFacts]:

@@ -28,6 +28,7 @@ KEPT = timedelta(hours=24)
 # A request is cut off long before; who holds a key for longer is dead.
 TAKEN_OVER_AFTER = timedelta(seconds=60)
 RETRY_AFTER_MS = 1000
+REUSED = "idempotency key reused with a different request"
 
 _TAKE = """
 INSERT INTO idempotency_claims (tenant_id, public_id, credential, key, fingerprint, owner, claimed_at)
@@ -90,10 +91,10 @@ def claimed(claim: Claim) -> Iterator[None]:
         _current.reset(token)
 
 
-async def take(scope: Scope, key: str, fingerprint: bytes) -> Claim | Answered:
+async def take(scope: Scope, key: str, fingerprint: bytes, reused: str = REUSED) -> Claim | Answered:
     """Take a key for this request, or give what was answered to it before.
 
-    Raises `Conflict` (`in_progress`) while another request has it, `RuleViolation` when it was used for a different request.
+    Raises `Conflict` (`in_progress`) while another request has it, `RuleViolation` (`reused`) when it was used for a different request.
     """
     claim = Claim(scope.actor.credential, key, uuid4())
     # Two tries: what is found may go between the statements.
@@ -115,13 +116,13 @@ async def take(scope: Scope, key: str, fingerprint: bytes) -> Claim | Answered:
                 return claim
             found = await row(_FOUND, scope.store.id, claim.credential, key)
         if found is not None:
-            return _found(claim, found, fingerprint)
+            return _found(claim, found, fingerprint, reused)
     raise Unavailable("try again")
 
 
-def _found(claim: Claim, found: Any, fingerprint: bytes) -> Claim | Answered:
+def _found(claim: Claim, found: Any, fingerprint: bytes, reused: str) -> Claim | Answered:
     if found["fingerprint"] != fingerprint:
-        raise RuleViolation("idempotency key reused with a different request")
+        raise RuleViolation(reused)
     if found["done_at"] is None:
         raise Conflict("in_progress", details={"retry_after_ms": RETRY_AFTER_MS})
     if found["status"] is not None:

@@ -14,6 +14,8 @@ from datetime import datetime, timedelta
 from auth import upkeep
 from auth.tenancy import store_from
 from domain import idempotency
+from domain.carts import telling as carts_telling
+from domain.carts import upkeep as carts_upkeep
 from domain.gateway import notifications
 from domain.mails import sending
 from domain.orders import expiry
@@ -195,6 +197,16 @@ _STORES_WITH_NOTIFICATIONS = """
         select tenant_id from gateway_notifications where not processed and due_at <= $1
     ) order by id
 """
+_STORES_WITH_OVERDUE_CARTS = """
+    select * from tenants where id in (
+        select tenant_id from carts where status = 'open' and expires_at <= $1
+    ) order by id
+"""
+_STORES_WITH_UNTOLD_CARTS = """
+    select * from tenants where id in (
+        select tenant_id from carts where is_untold and told_at <= $1::timestamptz - interval '5 seconds'
+    ) order by id
+"""
 _EVERY_STORE = "select * from tenants where created_at <= $1 order by id"
 _FORGET_MAILS = """
     delete from mails where tenant_id = $1 and (created_at < $2 or status = 'N' and created_at < $3)
@@ -208,6 +220,7 @@ _FORGET_EVENTS = """
 _HOLDS_AT_ONCE = 500
 _EVENTS_AT_ONCE = 5_000
 _NOTIFICATIONS_AT_ONCE = 200
+_CARTS_AT_ONCE = 1_000
 
 
 async def expire_holds(scope: Scope) -> int:
@@ -219,6 +232,18 @@ async def expire_holds(scope: Scope) -> int:
         # Fewer: nothing is left, or what is left can't be moved and would be found again and again.
         if done < _HOLDS_AT_ONCE:
             return expired
+
+
+async def expire_carts(scope: Scope) -> None:
+    """Mark every cart of the store that nobody came back to as expired."""
+    while await carts_upkeep.expire_carts(scope, limit=_CARTS_AT_ONCE) == _CARTS_AT_ONCE:
+        pass
+
+
+async def tell_of_carts(scope: Scope) -> None:
+    """Write `cart.updated` for the store's carts that changed too soon after it was written last."""
+    while await carts_telling.tell_due(scope, limit=_CARTS_AT_ONCE) == _CARTS_AT_ONCE:
+        pass
 
 
 async def apply_notifications(scope: Scope) -> None:
@@ -239,6 +264,8 @@ async def forget_spent(scope: Scope) -> None:
             _FORGET_EVENTS, scope.store.id, scope.now - KEEP_EVENTS, _EVENTS_AT_ONCE
         ):
             pass
+        while await carts_upkeep.forget_closed(scope, limit=_CARTS_AT_ONCE) == _CARTS_AT_ONCE:
+            pass
 
 
 JOBS: tuple[Job, ...] = (
@@ -248,6 +275,8 @@ JOBS: tuple[Job, ...] = (
         timedelta(seconds=30),
         in_stores(_STORES_WITH_NOTIFICATIONS, apply_notifications),
     ),
+    Job("expire_carts", timedelta(minutes=1), in_stores(_STORES_WITH_OVERDUE_CARTS, expire_carts)),
+    Job("tell_of_carts", timedelta(seconds=5), in_stores(_STORES_WITH_UNTOLD_CARTS, tell_of_carts)),
     Job("forget_spent", timedelta(hours=1), in_stores(_EVERY_STORE, forget_spent)),
 )
 

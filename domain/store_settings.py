@@ -45,6 +45,12 @@ STORE_SETTINGS: Mapping[str, Setting] = {
         flag,
         "The payment gateway's module: notifications are listed and can be processed again.",
     ),
+    "cart_days": Setting(
+        "checkout",
+        14,
+        whole(1, 365),
+        "How many days after its last change a cart that was not ordered expires.",
+    ),
     "legacy_lists": Setting(
         "legacy",
         "contract",

@@ -9,6 +9,7 @@ MODEL_MODULES = [
     "models.marketplace",
     "models.catalog",
     "models.orders",
+    "models.carts",
     "models.payments",
     "models.shipping",
     "models.taxes",

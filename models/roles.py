@@ -58,6 +58,7 @@ _ACROSS: dict[str, str] = {
     "outbox_events": "SELECT, UPDATE (dispatched_at), DELETE",
     "orders": "SELECT (tenant_id, id, status, payment_status, hold_until, deleted_at)",
     "gateway_notifications": "SELECT (tenant_id, id, processed, due_at)",
+    "carts": "SELECT (tenant_id, id, status, expires_at, is_untold, told_at)",
     "sessions": "SELECT (tenant_id, id, expires_at, ended_at), DELETE",
     "refresh_tokens": "SELECT (tenant_id, id, expires_at, used_at), DELETE",
     "legacy_tokens": "SELECT (tenant_id, id, expires_at, ended_at), DELETE",

@@ -20,6 +20,7 @@ MODULES = (
     "stores",
     "catalog",
     "orders",
+    "carts",
     "people",
     "marketplace",
     "payments",

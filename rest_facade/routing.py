@@ -41,7 +41,8 @@ class Route:
 
     `path` is an aiohttp pattern (`/api/v1/admin/orders/{id}`). It begins with fixed segments, for the router searches by them.
     A store in maintenance refuses every route but those that allow it (gateway notifications, decisions section 5). One that
-    `creates` and answers no secret takes an Idempotency-Key.
+    `creates` and answers no secret takes an Idempotency-Key; `key_reused` is the text for one that was used for another request, where the
+    contract has a text of its own.
     """
 
     method: str
@@ -50,6 +51,7 @@ class Route:
     needs: Needs
     allow_maintenance: bool = False
     creates: bool = False
+    key_reused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

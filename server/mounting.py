@@ -24,6 +24,7 @@ class Terms:
     needs: Needs
     allow_maintenance: bool = False
     creates: bool = False
+    key_reused: str | None = None
 
 
 TERMS = web.AppKey("terms", dict[web.AbstractRoute, Terms])
@@ -44,7 +45,9 @@ def mount(app: web.Application, routes: Iterable[Route]) -> None:
         if resource is None:
             resource = resources[route.path] = app.router.add_resource(route.path)
         added = resource.add_route(route.method, route.handler)
-        terms[added] = Terms(family_of(route.path), route.needs, route.allow_maintenance, route.creates)
+        terms[added] = Terms(
+            family_of(route.path), route.needs, route.allow_maintenance, route.creates, route.key_reused
+        )
 
 
 def settle(app: web.Application) -> dict[web.AbstractRoute, Terms]:

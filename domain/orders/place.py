@@ -172,7 +172,7 @@ def _compose(
         "details": draft.details,
         "ip_address": draft.ip_address or scope.client_ip,
         "fields_data": dict(draft.fields),
-        "hold_until": _hold_until(scope, origin, status, parties.payment),
+        "hold_until": _hold_until(scope, origin, status, parties.payment) if totals.total_cents else None,
         "created_at": created_at,
         "updated_at": created_at,
     }

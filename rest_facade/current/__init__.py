@@ -11,6 +11,8 @@ from rest_facade.current.consent import ConsentPage
 from rest_facade.current.gateway import Gateway
 from rest_facade.current.oauth import OAuth
 from rest_facade.current.registration import Registration
+from rest_facade.current.storefront import Catalogue
+from rest_facade.current.storefront_carts import Carts
 from rest_facade.records import FRAGMENTS
 from rest_facade.routing import Route
 
@@ -28,4 +30,6 @@ def routes() -> list[Route]:
         *admin.routes(operations),
         *credentials.routes(operations),
         *Gateway(operations).routes(),
+        *Catalogue(operations).routes(),
+        *Carts(operations).routes(),
     ]

@@ -24,9 +24,13 @@ _NOT_KEPT = (401, 403, 429)
 
 
 async def once(
-    request: web.Request, scope: Scope, form: ErrorForm, handle: Callable[[], Awaitable[web.StreamResponse]]
+    request: web.Request,
+    scope: Scope,
+    form: ErrorForm,
+    handle: Callable[[], Awaitable[web.StreamResponse]],
+    reused: str | None = None,
 ) -> web.StreamResponse:
-    """Handle the request unless it was handled before; without the header, handle it."""
+    """Handle the request unless it was handled before; without the header, handle it. `reused` refuses a key of another request."""
     key = request.headers.get(HEADER)
     if key is None:
         return await handle()
@@ -34,7 +38,7 @@ async def once(
         raise MalformedRequest(
             "invalid idempotency key", detail="expected 1 to 255 visible ASCII characters without spaces"
         )
-    taken = await idempotency.take(scope, key, await _fingerprint(request))
+    taken = await idempotency.take(scope, key, await _fingerprint(request), reused or idempotency.REUSED)
     if isinstance(taken, idempotency.Answered):
         return web.Response(
             status=taken.status,

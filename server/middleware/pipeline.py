@@ -85,7 +85,9 @@ def pipeline(
                 await limits.count_caller(request, family, scope)
                 with entered(scope):
                     if terms.creates and idempotency.HEADER in request.headers:
-                        return await idempotency.once(request, scope, family.form, lambda: handler(request))
+                        return await idempotency.once(
+                            request, scope, family.form, lambda: handler(request), terms.key_reused
+                        )
                     return await handler(request)
         except Unauthenticated:
             if shows_credential:

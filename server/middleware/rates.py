@@ -98,7 +98,9 @@ class Rates:
         whose: str,
         message: str = "rate limit exceeded",
     ) -> None:
-        key = f"{family.name if family.name == 'legacy' else 'caller'}:{scope.store.id}:{scope.actor.credential}"
+        # A storefront key is one, whichever shopper's token stands beside it.
+        credential = scope.actor.credential.partition("/")[0]
+        key = f"{family.name if family.name == 'legacy' else 'caller'}:{scope.store.id}:{credential}"
         verdict = await self._counters.hit(key, limit)
         _report(request, family, verdict)
         if not verdict.allowed:

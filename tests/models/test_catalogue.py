@@ -86,7 +86,7 @@ async def test_other_policies_are_only_those_of_the_worker_and_of_search():
             (table, "across_stores", "vitrine_worker", "ALL")
             for table in (
                 "tenants", "apps", "outbox_events", "orders", "gateway_notifications", "sessions", "refresh_tokens", "legacy_tokens",
-                "wrong_attempts", "lockouts", "mails",
+                "wrong_attempts", "lockouts", "mails", "carts",
             )
         ),
     }  # fmt: skip

@@ -1,0 +1,2 @@
+DROP TABLE cart_items;
+DROP TABLE carts;
