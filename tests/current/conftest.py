@@ -10,7 +10,8 @@ from auth.privileges import ALL
 from kernel.scope import Store
 from tests.current import kit
 from tests.current.kit import Caller
-from tests.shop import new_shop, other_shop, shop, shop_client, some_address
+from tests.current.fronts import Front, open_front
+from tests.shop import Shop, new_shop, other_shop, shop, shop_client, some_address
 
 __all__ = ["new_shop", "other_shop", "shop", "shop_client"]
 
@@ -53,3 +54,9 @@ async def admin(caller: NewCaller) -> Caller:
 async def other_admin(caller: NewCaller, other_store: Store) -> Caller:
     """Give an administrator of the other store who may do everything there."""
     return await caller(*sorted(ALL), store=other_store)
+
+
+@pytest.fixture
+async def front(shop: Shop) -> Front:
+    """Give a storefront of the fresh shop, whose key has all scopes."""
+    return await open_front(shop)
