@@ -9,7 +9,7 @@ from uuid import UUID
 
 from domain.orders.totals import Goods, Rate, shipping_cents, weight_grams
 from kernel.scope import Scope, entered
-from models.database import rows
+from models.database import row, rows
 
 _METHODS = """
 SELECT id, public_id, name, delivery_time, min_weight_grams, max_weight_grams,
@@ -18,6 +18,9 @@ FROM shipping_methods
 WHERE tenant_id = $1 AND status = 'A' AND deleted_at IS NULL
 ORDER BY position, id
 """
+
+
+_CHOSEN = "SELECT id, public_id, name, delivery_time FROM shipping_methods WHERE tenant_id = $1 AND id = $2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,15 @@ async def ways(
         methods = await rows(_METHODS, scope.store.id)
     weight = weight_grams(goods)
     return [_way(method, goods, subtotal_cents) for method in methods if _carries(method, weight)]
+
+
+async def way_chosen(scope: Scope, method_id: int, price_cents: int) -> Way | None:
+    """Give the way that a cart took in the end, at the price it had then."""
+    with entered(scope):
+        found = await row(_CHOSEN, scope.store.id, method_id)
+    if found is None:
+        return None
+    return Way(found["id"], found["public_id"], found["name"], price_cents, found["delivery_time"])
 
 
 def _carries(method: Mapping[str, Any], weight: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from domain.carts.delivery import Way, ways
+from domain.carts.delivery import Way, way_chosen, ways
 from domain.carts.held import OPEN, Cart
 from domain.carts.items import Item, items_of
 from domain.orders.totals import add_up
@@ -77,9 +77,10 @@ async def _chosen(scope: Scope, cart: Cart, items: Sequence[Item], subtotal_cent
 async def _at_its_end(scope: Scope, cart: Cart) -> Reckoned:
     items = await items_of(scope, cart.id, closed=True)
     known = cart.subtotal_cents - cart.discount_cents + cart.shipping_cents
+    method = cart.shipping_method_id
     return Reckoned(
         items=items,
-        way=None,
+        way=await way_chosen(scope, method, cart.shipping_cents) if method is not None else None,
         subtotal_cents=cart.subtotal_cents,
         discount_cents=cart.discount_cents,
         shipping_cents=cart.shipping_cents,
