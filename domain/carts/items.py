@@ -162,7 +162,8 @@ async def _offers(scope: Scope, products: Sequence[object], field: str) -> dict[
     """Find products by their UUIDs alone, as shoppers know them; what is not on sale is not there for them."""
     known = [product for product in products if parse_uuid(product) is not None]
     try:
-        offers = await offers_for(scope, known)
+        with entered(scope):
+            offers = await offers_for(scope, known)
     except ValidationFailed as refusal:
         fields = {_named(field, "product_id"): NOT_FOUND}
         raise ValidationFailed(refusal.message, fields=fields) from refusal
