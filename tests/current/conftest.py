@@ -9,8 +9,8 @@ from aiohttp.test_utils import TestClient
 from auth.privileges import ALL
 from kernel.scope import Store
 from tests.current import kit
-from tests.current.kit import Caller
 from tests.current.fronts import Front, open_front
+from tests.current.kit import Caller
 from tests.shop import Shop, new_shop, other_shop, shop, shop_client, some_address
 
 __all__ = ["new_shop", "other_shop", "shop", "shop_client"]

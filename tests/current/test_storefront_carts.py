@@ -14,7 +14,8 @@ from tests.shop import NOBODY, Shop
 
 
 async def test_a_new_cart_is_empty_open_and_unguessable(front: Front) -> None:
-    for body in ({}, None, {"items": [], "customer_email": None}):
+    bodies: list[Any] = [{}, None, {"items": [], "customer_email": None}]
+    for body in bodies:
         answer = await front.post("carts", body)
         assert answer.status == 201
         assert set(answer.body) == CART

@@ -188,6 +188,7 @@ async def test_every_route_asks_for_its_scope(shop: Shop, scope: str) -> None:
 
 
 async def test_a_missing_or_wrong_key_is_401(front: Front) -> None:
+    assert front.key
     wrong = [None, "", "sfk_x", "nonsense", checksummed_token("sfk_"), front.key[:-1] + "x"]
     for key in wrong:
         for routes in ROUTES.values():
