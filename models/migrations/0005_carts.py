@@ -11,9 +11,9 @@ from models.migrations._operations import StateOnly, run_files, store_model
 class Migration(Base):
     """Hold the tables of shoppers' carts."""
 
-    dependencies: list[tuple[str, str]] = [("models", "0003_pricing")]  # noqa: RUF012  # as Tortoise declares it
+    dependencies: list[tuple[str, str]] = [("models", "0004_notifications")]  # noqa: RUF012  # as Tortoise declares it
     operations: list[Operation] = [  # noqa: RUF012
-        run_files(forward="0004_carts", backward="0004_carts_reverse.sql"),
+        run_files(forward="0005_carts", backward="0005_carts_reverse.sql"),
         StateOnly(
             store_model(
                 "Cart",
