@@ -94,8 +94,10 @@ PRODUCTS = Collection(
             "updated_at": "UPDATED_AT",
             "name": "NAME",
             "sku": "SKU",
+            "slug": "SLUG",
             "status": "STATUS",
             "price_cents": "PRICE",
+            "compare_at_cents": "COMPARE_AT",
             "stock": "STOCK",
             "id": "ID",
         },
@@ -163,9 +165,14 @@ ORDERS = Collection(
         sorts={
             "created_at": "CREATED_AT",
             "updated_at": "UPDATED_AT",
+            "id": "NUMBER",
             "number": "NUMBER",
             "status": "STATUS",
             "total_cents": "TOTAL",
+            "subtotal_cents": "SUBTOTAL",
+            "shipping_cents": "SHIPPING",
+            "discount_cents": "DISCOUNT",
+            "payment_status": "PAYMENT_STATUS",
         },
     ),
 )
@@ -174,7 +181,9 @@ _PEOPLE_SORTS = {
     "created_at": "CREATED_AT",
     "name": "NAME",
     "email": "EMAIL",
+    "role": "ROLE",
     "status": "STATUS",
+    "last_login_at": "LAST_LOGIN",
     "id": "ID",
 }
 _PEOPLE_FILTERS = {**_SEARCH, **_status(letters.USER_LETTERS), **_CREATED}

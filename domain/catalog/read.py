@@ -174,6 +174,9 @@ PRODUCTS = Entity(
         "price": Sort("t.price_cents", "bigint", "price"),
         "stock": Sort("t.stock", "bigint", "what can be sold"),
         "sku": Sort("t.sku", "text", "SKU"),
+        "slug": Sort("t.slug", "text", "address"),
+        # Asked for too rarely to have an index: the store's products are put in order for it.
+        "compare_at": Sort("coalesce(t.compare_at_cents, 0)", "bigint", "compare-at price, none lowest"),
         "status": Sort("t.status", "text", "status letter"),
         "id": Sort("t.id", "bigint", "order of entry"),
     },
