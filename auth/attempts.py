@@ -9,7 +9,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from weakref import WeakValueDictionary
 
 from auth.configuration import configured
@@ -41,10 +41,19 @@ async def count_attempt(scope: Scope, purpose: str) -> None:
 
     `purpose` keeps the counts apart: `login`, `auth_tokens`, `vendor_login`, `password_forgot`, `password_reset`.
     """
-    bucket = f"{purpose}:{counted_as(scope.client_ip)}"
-    rate = configured().sign_in_rate
     async with database.separate_transaction(scope):
-        let_through = await database.row(_LET_THROUGH, bucket, scope.now, scope.now - _MINUTE, rate)
+        await _count(scope.client_ip, purpose, scope.now)
+
+
+async def count_stray_attempt(address: str, purpose: str, at: datetime) -> None:
+    """Count an attempt that reached no store, for it is one all the same; refuse the sixth in a minute."""
+    await _count(address, purpose, at)
+
+
+async def _count(address: str, purpose: str, at: datetime) -> None:
+    bucket = f"{purpose}:{counted_as(address)}"
+    rate = configured().sign_in_rate
+    let_through = await database.row(_LET_THROUGH, bucket, at, at - _MINUTE, rate)
     if let_through is None:
         raise RateLimited(f"at most {rate} attempts a minute are allowed from one address", retry_after=60)
 

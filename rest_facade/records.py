@@ -55,7 +55,12 @@ class Records:
         """Make a record of the body, and answer it."""
         scope, operation = self._admitted(request, f"{self.collection.singular}Create")
         given = self.collection.given(await read_json_object(request))
-        record = await self._changed(scope, operation, {"input": given})
+        try:
+            record = await self._changed(scope, operation, {"input": given})
+        except ValidationFailed as error:
+            # A value of a wrong type is refused before the shop looks at the rest; the sender wants to hear of all at once.
+            error.fields |= {**self.collection.missing(given), **error.fields} if error.fields else {}
+            raise
         return json_response(record, status=201)
 
     async def update(self, request: web.Request) -> web.Response:

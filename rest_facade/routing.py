@@ -42,7 +42,8 @@ class Route:
     `path` is an aiohttp pattern (`/api/v1/admin/orders/{id}`). It begins with fixed segments, for the router searches by them.
     A store in maintenance refuses every route but those that allow it (gateway notifications, decisions section 5). One that
     `creates` and answers no secret takes an Idempotency-Key; `key_reused` is the text for one that was used for another request, where the
-    contract has a text of its own.
+    contract has a text of its own. `attempt` names the count of attempts to get in (decisions section 2,
+    Sign-in) of a route whose operation counts them: the server counts the ones that reach no store.
     """
 
     method: str
@@ -52,6 +53,7 @@ class Route:
     allow_maintenance: bool = False
     creates: bool = False
     key_reused: str | None = None
+    attempt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

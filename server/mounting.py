@@ -25,6 +25,7 @@ class Terms:
     allow_maintenance: bool = False
     creates: bool = False
     key_reused: str | None = None
+    attempt: str = ""
 
 
 TERMS = web.AppKey("terms", dict[web.AbstractRoute, Terms])
@@ -46,7 +47,12 @@ def mount(app: web.Application, routes: Iterable[Route]) -> None:
             resource = resources[route.path] = app.router.add_resource(route.path)
         added = resource.add_route(route.method, route.handler)
         terms[added] = Terms(
-            family_of(route.path), route.needs, route.allow_maintenance, route.creates, route.key_reused
+            family_of(route.path),
+            route.needs,
+            route.allow_maintenance,
+            route.creates,
+            route.key_reused,
+            route.attempt,
         )
 
 

@@ -76,9 +76,7 @@ USERS = Entity(
         "status": Sort("t.status", "text", "status letter"),
         "role": Sort("t.user_type", "text", "role's letter"),
         # Without an index: it would be written at every sign-in.
-        "last_login": Sort(
-            "coalesce(t.last_login_at, 'epoch')", "timestamptz", "last sign-in, none lowest"
-        ),
+        "last_login": Sort("coalesce(t.last_login_at, 'epoch')", "timestamptz", "last sign-in, none lowest"),
         "id": Sort("t.id", "bigint", "order of entry"),
     },
     default_sort="-created_at",

@@ -43,7 +43,7 @@ class SignIn:
     def routes(self) -> list[Route]:
         """List the routes."""
         return [
-            Route("POST", "/api/v1/auth/login", self.login, Needs.STORE),
+            Route("POST", "/api/v1/auth/login", self.login, Needs.STORE, attempt="login"),
             Route("POST", "/api/v1/auth/verify-2fa", self.verify_two_factor, Needs.STORE),
             Route("POST", "/api/v1/auth/refresh", self.refresh, Needs.STORE),
             Route("POST", "/api/v1/auth/logout", self.logout, Needs.STORE),

@@ -34,8 +34,10 @@ class Registration:
             Route("POST", "/api/v1/auth/register", self.register, Needs.STORE, creates=True),
             Route("POST", "/api/v1/auth/email/verify", self.verify, Needs.STORE),
             Route("POST", "/api/v1/auth/email/resend", self.resend, Needs.STORE),
-            Route("POST", "/api/v1/auth/password/forgot", self.forgot, Needs.STORE),
-            Route("POST", "/api/v1/auth/password/reset", self.reset, Needs.STORE),
+            Route(
+                "POST", "/api/v1/auth/password/forgot", self.forgot, Needs.STORE, attempt="password_forgot"
+            ),
+            Route("POST", "/api/v1/auth/password/reset", self.reset, Needs.STORE, attempt="password_reset"),
         ]
 
     async def register(self, request: web.Request) -> web.Response:

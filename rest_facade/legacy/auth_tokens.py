@@ -37,7 +37,7 @@ def route(operations: Mapping[str, Operation]) -> Route:
         data = await execute(scope, operation, _given(body))
         return json_response(data["done"], status=201, headers={"Cache-Control": "no-store"})
 
-    return Route("POST", PATH, create, Needs.STORE)
+    return Route("POST", PATH, create, Needs.STORE, attempt="auth_tokens")
 
 
 def _given(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,8 +15,10 @@ from time import perf_counter
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
 
+from auth.attempts import count_stray_attempt
+from kernel import clock
 from kernel.addresses import client_address
-from kernel.errors import MalformedRequest, Unauthenticated, Unavailable
+from kernel.errors import MalformedRequest, TenantClosed, TenantNotFound, Unauthenticated, Unavailable
 from kernel.scope import entered
 from kernel.settings import Settings
 from kernel.text import has_forbidden_characters
@@ -80,7 +82,12 @@ def pipeline(
                     return await handler(request)
                 if shows_credential:
                     await limits.refuse_guessing(address)
-                scope = await entrance.enter(request, terms, address, this_request)
+                try:
+                    scope = await entrance.enter(request, terms, address, this_request)
+                except (TenantNotFound, TenantClosed):
+                    if terms.attempt:
+                        await count_stray_attempt(address, terms.attempt, clock.now())
+                    raise
                 request[SCOPE] = scope
                 await limits.count_caller(request, family, scope)
                 with entered(scope):

@@ -93,6 +93,15 @@ async def test_the_list_of_products_shows_active_ones_unless_others_are_asked_fo
         ({"name": "x", "price_cents": 1, "status": "Z"}, {"status": "status_invalid"}),
         ({"name": "x", "price_cents": 1, "status": 7}, {"status": "status_invalid"}),
         ({"name": ["x"], "price_cents": 1}, {"name": "name_invalid"}),
+        (
+            {"price_cents": "x", "status": "Z", "stock": "many"},
+            {
+                "name": "name_required",
+                "price_cents": "price_invalid",
+                "status": "status_invalid",
+                "stock": "stock_invalid",
+            },
+        ),
         ({"name": "x", "price_cents": 1, "category_id": NOBODY}, {"category_id": "not_found"}),
         ({"name": "x", "price_cents": 1, "category_id": "x"}, {"category_id": "not_found"}),
     ],

@@ -270,3 +270,33 @@ async def test_a_closed_or_unknown_store_is_told_before_anything_else(shop_clien
     for named in (None, "", NOBODY, "x"):
         answer = await stranger.post(LOGIN, {}, headers={"X-Tenant-ID": named})
         assert (answer.status, answer.body) == (404, {"error": "tenant not found"})
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        LOGIN,
+        "/api/v1/auth/password/forgot",
+        "/api/v1/auth/password/reset",
+        "/api/auth_tokens",
+        "/api/vendor_login",
+    ],
+)
+async def test_attempts_at_unknown_and_closed_stores_count_like_every_other(
+    visitor: Caller, new_store, path: str
+) -> None:
+    closed = await new_store(status="S")
+    for turn in range(5):
+        named = (NOBODY, None, str(closed.public_id), "x", NOBODY)[turn]
+        answer = await visitor.client.post(
+            path,
+            json={},
+            headers={"X-Forwarded-For": visitor.address, **({"X-Tenant-ID": named} if named else {})},
+        )
+        assert answer.status == (503 if turn == 2 else 404)
+    for store in (str(visitor.store.public_id), NOBODY):
+        answer = await visitor.client.post(
+            path, json={}, headers={"X-Forwarded-For": visitor.address, "X-Tenant-ID": store}
+        )
+        assert (answer.status, answer.headers["Retry-After"]) == (429, "60")
+        assert "rate limit exceeded" in (await answer.json()).values()

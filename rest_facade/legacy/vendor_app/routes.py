@@ -35,7 +35,13 @@ def routes(operations: Mapping[str, Operation]) -> list[Route]:
     """List the routes; `operations` are those of the whole layer."""
     of = operations
     doors_ = [
-        Route("POST", f"{BASE}/vendor_login", doors.sign_in(of["VendorSignIn"]), Needs.STORE),
+        Route(
+            "POST",
+            f"{BASE}/vendor_login",
+            doors.sign_in(of["VendorSignIn"]),
+            Needs.STORE,
+            attempt="vendor_login",
+        ),
         Route(
             "PUT",
             f"{BASE}/vendor_login",
