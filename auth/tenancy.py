@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 from uuid import UUID
 from weakref import WeakSet
 
@@ -176,7 +177,7 @@ def _name_in(host: str) -> str | None:
 
 def store_from(record: Record) -> Store:
     """Make the value every request carries from a row of `tenants`."""
-    settings = record["settings"]
+    letters = _json(record["status_letters"])
     return Store(
         id=record["id"],
         public_id=record["public_id"],
@@ -185,8 +186,15 @@ def store_from(record: Record) -> Store:
         status=record["status"],
         owner_id=record["owner_id"],
         maintenance_message=record["maintenance_message"],
-        settings=orjson.loads(settings) if isinstance(settings, str) else dict(settings or {}),
+        settings=_json(record["settings"]),
+        order_letters=letters.get("O", {}),
+        shipment_letters=tuple(letters.get("S", ())),
     )
+
+
+def _json(value: Any) -> dict[str, Any]:
+    held: dict[str, Any] = orjson.loads(value) if isinstance(value, str) else dict(value or {})
+    return held
 
 
 def _forget_here(store_id: int) -> None:

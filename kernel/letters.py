@@ -62,6 +62,16 @@ def with_letters(table: LetterTable, added: Iterable[str]) -> LetterTable:
     return LetterTable(table.field, labels)
 
 
+def order_letters(added: Iterable[str]) -> LetterTable:
+    """Give the letters of orders in a store that added these."""
+    return with_letters(ORDER_LETTERS, added) if added else ORDER_LETTERS
+
+
+def shipment_letters(added: Iterable[str]) -> LetterTable:
+    """Give the letters of parcels in a store that added these."""
+    return with_letters(SHIPMENT_LETTERS, added) if added else SHIPMENT_LETTERS
+
+
 def _table(field: str, **labels: str) -> LetterTable:
     return LetterTable(field, {letter: tuple(words.split()) for letter, words in labels.items()})
 

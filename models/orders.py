@@ -115,3 +115,24 @@ class OrderStatusChange(StoreModel):
     class Meta:
         table = "order_status_changes"
         manager = StoreManager()
+
+
+class Status(Erasable):
+    """A status of orders (`type` `O`) or parcels (`S`) as people know it.
+
+    `inventory` says what an order with the letter does to the stock: `D` holds it, `I` gives it back; parcels have none. Those that
+    are `built_in` every store has.
+    """
+
+    type = fields.TextField(default="O")
+    letter = fields.TextField()
+    description = fields.TextField()
+    color = fields.TextField(default="")
+    inventory = fields.TextField(null=True)
+    notify = fields.BooleanField(default=True)
+    position = fields.IntField(default=0)
+    built_in = fields.BooleanField(default=False)
+
+    class Meta:
+        table = "statuses"
+        manager = StoreManager()

@@ -38,7 +38,9 @@ _EVERYTHING = "SELECT, INSERT, UPDATE, DELETE"
 # Written once and never changed by the program that serves.
 _APPEND_ONLY = {"audit_entries"}
 # What a store changes in its own row; suspending it and the rest are the platform's.
-_OWN_TENANT_COLUMNS = "name, currency, maintenance_message, owner_id, settings, gateway_secret"
+_OWN_TENANT_COLUMNS = (
+    "name, currency, maintenance_message, owner_id, settings, status_letters, gateway_secret"
+)
 _PLATFORM_GRANTS: tuple[tuple[str, str, str], ...] = (
     (APP, "SELECT", "tenants, store_hosts, platform_users, signing_keys, tortoise_migrations"),
     (APP, f"UPDATE ({_OWN_TENANT_COLUMNS})", "tenants"),

@@ -11,7 +11,10 @@ from kernel.ids import uuid7
 
 
 class Tenant(Model):
-    """A store. `status` is `A` active, `S` suspended, `M` in maintenance."""
+    """A store. `status` is `A` active, `S` suspended, `M` in maintenance.
+
+    `status_letters` repeats the letters that the store added (`models.orders.Status`), by type and letter.
+    """
 
     id = fields.BigIntField(primary_key=True)
     public_id = fields.UUIDField(default=uuid7)
@@ -21,6 +24,7 @@ class Tenant(Model):
     maintenance_message = fields.TextField(null=True)
     owner_id = fields.BigIntField(null=True)
     settings = fields.JSONField[dict[str, object]](default=dict)
+    status_letters = fields.JSONField[dict[str, dict[str, str]]](default=dict)
     gateway_secret = fields.BinaryField(null=True)
     created_at = fields.DatetimeField(default=now)
 

@@ -21,6 +21,7 @@ MODULES = (
     "catalog",
     "orders",
     "carts",
+    "statuses",
     "people",
     "marketplace",
     "payments",

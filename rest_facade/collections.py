@@ -159,7 +159,9 @@ ORDERS = Collection(
     listing=Listing(
         filters={
             **_SEARCH,
-            **_status(letters.ORDER_LETTERS),
+            "status": Parameter(
+                "status", of_store=lambda store: letter_of(letters.order_letters(store.order_letters))
+            ),
             "customer_id": Parameter("customer_id", str),
             **_CREATED,
         },

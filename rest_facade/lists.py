@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 from kernel.clock import day_bounds, parse_date, rfc3339
 from kernel.errors import MalformedRequest
 from kernel.letters import LetterTable, letter
+from kernel.scope import Store
 from kernel.text import Malformed, shown
 
 Query: TypeAlias = Mapping[str, str]
@@ -32,10 +33,14 @@ _MOST_DIGITS = 18
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Say which filter of the operation a parameter sets, and how its text is read (raising `Malformed`)."""
+    """Say which filter of the operation a parameter sets, and how its text is read (raising `Malformed`).
+
+    `of_store` gives the reader where it depends on the store.
+    """
 
     filter: str
-    read: Callable[[str], Any]
+    read: Callable[[str], Any] = str
+    of_store: Callable[[Store], Callable[[str], Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +56,22 @@ class Listing:
     always: Mapping[str, Any] = field(default_factory=dict)
     size: str = "per_page"
 
-    def variables(self, query: Query) -> dict[str, Any]:
+    def variables(self, query: Query, store: Store) -> dict[str, Any]:
         """Give the variables of the page operation; raises `MalformedRequest` naming the first parameter that is wrong."""
         return {
             "page": page_number(query),
             "per_page": page_size(query, self.size),
-            "filter": self._filter(query),
+            "filter": self._filter(query, store),
             "sort": self._sort(query),
         }
 
-    def _filter(self, query: Query) -> dict[str, Any]:
+    def _filter(self, query: Query, store: Store) -> dict[str, Any]:
         found = dict(self.always)
         for name, parameter in self.filters.items():
             text = query.get(name, "").strip()
             if text:
-                found[parameter.filter] = _read(name, parameter.read, text)
+                read = parameter.read if parameter.of_store is None else parameter.of_store(store)
+                found[parameter.filter] = _read(name, read, text)
         return found
 
     def _sort(self, query: Query) -> str | None:

@@ -42,7 +42,7 @@ class Records:
     async def list(self, request: web.Request) -> web.Response:
         """Answer a page of the list."""
         scope, operation = self._admitted(request, self.collection.plural)
-        data = await execute(scope, operation, self.collection.listing.variables(request.query))
+        data = await execute(scope, operation, self.collection.listing.variables(request.query, scope.store))
         return json_response(data[operation.fields[0]])
 
     async def show(self, request: web.Request) -> web.Response:

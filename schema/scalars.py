@@ -135,17 +135,27 @@ def _letters(name: str, table: letters.LetterTable, what: str) -> ScalarDefiniti
     )
 
 
-_ONE_CAPITAL = re.compile(r"[A-Za-z]")
+_ONE_LETTER = re.compile(r"[A-Za-z]")
 
 
-def _parse_order_status(value: Any) -> str:
-    # A store may add letters of its own; whether it did is for the domain to say.
-    if isinstance(value, str) and _ONE_CAPITAL.fullmatch(value):
-        return value.upper()
-    try:
-        return letters.letter(value, letters.ORDER_LETTERS)
-    except Malformed as problem:
-        raise _refuse(str(problem)) from problem
+def _open_letters(name: str, table: letters.LetterTable, what: str) -> ScalarDefinition:
+    words = ", ".join(f"`{letter}` {table.name(letter)}" for letter in table.letters)
+
+    def parse(value: Any) -> str:
+        # A store may add letters of its own; whether it did is for the domain to say.
+        if isinstance(value, str) and _ONE_LETTER.fullmatch(value):
+            return value.upper()
+        try:
+            return letters.letter(value, table)
+        except Malformed as problem:
+            raise _refuse(str(problem)) from problem
+
+    return _scalar(
+        name,
+        f"{what}, one letter: {words}, or a letter the store added. Input takes the long names too.",
+        str,
+        parse,
+    )
 
 
 _ROLES = {"admin": "A", "vendor": "V", "customer": "C"}
@@ -168,7 +178,6 @@ def _scalar(
     return strawberry.scalar(name=name, description=description, serialize=serialize, parse_value=parse)
 
 
-_ORDER_WORDS = ", ".join(f"`{x}` {letters.ORDER_LETTERS.name(x)}" for x in letters.ORDER_LETTERS.letters)
 _REVIEWS = letters.LetterTable("status", {"A": ("active", "approved"), "D": ("disabled",), "P": ("pending",)})
 
 SCALARS: dict[object, ScalarDefinition] = {
@@ -190,12 +199,7 @@ SCALARS: dict[object, ScalarDefinition] = {
     Json: _scalar("JSON", "Any JSON value.", _serialize_json, _parse_json),
     ProductStatus: _letters("ProductStatus", letters.PRODUCT_LETTERS, "The status of a product"),
     CategoryStatus: _letters("CategoryStatus", letters.CATEGORY_LETTERS, "The status of a category"),
-    OrderStatus: _scalar(
-        "OrderStatus",
-        f"The status of an order, one letter: {_ORDER_WORDS}, or a letter the store added. Input takes the long names too.",
-        str,
-        _parse_order_status,
-    ),
+    OrderStatus: _open_letters("OrderStatus", letters.ORDER_LETTERS, "The status of an order"),
     UserStatus: _letters("UserStatus", letters.USER_LETTERS, "The status of an account"),
     UserType: _letters("UserType", letters.USER_TYPE_LETTERS, "The type of an account"),
     Role: _scalar(
@@ -206,7 +210,7 @@ SCALARS: dict[object, ScalarDefinition] = {
     MembershipStatus: _letters("MembershipStatus", letters.MEMBERSHIP_LETTERS, "The status of a membership"),
     VendorStatus: _letters("VendorStatus", letters.VENDOR_LETTERS, "The status of a vendor"),
     SwitchStatus: _letters("SwitchStatus", letters.SWITCH_LETTERS, "Whether something is on or off"),
-    ShipmentStatus: _letters("ShipmentStatus", letters.SHIPMENT_LETTERS, "The status of a shipment"),
+    ShipmentStatus: _open_letters("ShipmentStatus", letters.SHIPMENT_LETTERS, "The status of a shipment"),
     ReviewStatus: _letters("ReviewStatus", _REVIEWS, "The status of a review"),
     FeatureType: _letters("FeatureType", letters.FEATURE_TYPE_LETTERS, "The type of a feature"),
 }

@@ -48,7 +48,7 @@ from models.catalog import (
     ProductImage,
 )
 from models.marketplace import DiscussionPost, DiscussionThread, Vendor
-from models.orders import OrderLine
+from models.orders import OrderLine, Status
 from models.payments import PaymentMethod
 from models.people import User, Usergroup, UsergroupMembership
 from models.shipping import Shipment, ShipmentLine, ShippingMethod
@@ -344,6 +344,7 @@ async def furnish(scope: Scope) -> dict[str, Any]:
             found = await _people()
             found |= await _catalogue(found)
             found |= await _methods()
+            found |= await _statuses()
         found |= await _orders(scope, found)
         found |= await _parcels(found)
     return found
@@ -453,6 +454,11 @@ async def _methods() -> dict[str, Any]:
         "card": made(await PaymentMethod.create(name="Cartão", processor="pagarme", position=1)),
         "sedex": made(await ShippingMethod.create(name="Sedex", base_cents=1_500, delivery_time="3 dias")),
     }
+
+
+async def _statuses() -> dict[str, Any]:
+    """Name the statuses that every store has: `status_OP` of orders, `status_SA` of parcels."""
+    return {f"status_{status.type}{status.letter}": made(status) for status in await Status.all()}
 
 
 async def _orders(scope: Scope, found: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from domain.store_settings import setting
-from kernel.letters import ORDER_LETTERS, PRODUCT_LETTERS, LetterTable
+from kernel.letters import PRODUCT_LETTERS, LetterTable
 from kernel.scope import Scope
+from models.database import rows
 
 APP_NAME = "Vitrine Vendedor"
 # The first version of the app that speaks this interface.
@@ -75,6 +76,11 @@ _PERMISSIONS = [
 ]
 
 
+_ORDER_STATUSES = """
+SELECT letter, description FROM statuses WHERE tenant_id = $1 AND type = 'O' AND deleted_at IS NULL ORDER BY position, id
+"""
+
+
 async def begin(scope: Scope) -> Beginning:
     """Gather what the app needs, from the store's settings and the words for statuses."""
     currency = scope.store.currency
@@ -87,13 +93,19 @@ async def begin(scope: Scope) -> Beginning:
         store_logo=setting(scope, "logo_url"),
         languages=[Choice(code, name) for code, name in _LANGUAGES.items()],
         currencies=[Choice(currency, _SYMBOLS.get(currency, currency))],
-        order_statuses=_choices(ORDER_LETTERS),
+        order_statuses=await _order_statuses(scope),
         product_statuses=_choices(PRODUCT_LETTERS),
         menus=_MENUS,
         permissions=_PERMISSIONS,
         support_email=setting(scope, "support_email"),
         support_phone=setting(scope, "support_phone"),
     )
+
+
+async def _order_statuses(scope: Scope) -> list[Choice]:
+    """Give the letters of orders as the store names them, its own among them."""
+    found = await rows(_ORDER_STATUSES, scope.store.id)
+    return [Choice(each["letter"], each["description"]) for each in found]
 
 
 def _choices(table: LetterTable) -> list[Choice]:

@@ -12,7 +12,7 @@ from domain.fields import Field, Given, letter_of, name_text, read_fields, short
 from domain.mails import outbox
 from domain.mails.texts import Kind
 from domain.orders.draft import cep_text, email_text, json_object
-from domain.orders.transitions import UNFINISHED
+from domain.orders.transitions import unfinished
 from domain.references import VENDOR, find
 from kernel.documents import has_cnpj_form, normalise_document
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
@@ -140,7 +140,7 @@ async def delete_vendor(scope: Scope, vendor: object) -> None:
     async with transaction(scope):
         vendor_id = await find(scope, VENDOR, vendor)
         await row(_LOCK, scope.store.id, vendor_id)
-        if await value(_HAS_OPEN_ORDERS, scope.store.id, vendor_id, list(UNFINISHED)):
+        if await value(_HAS_OPEN_ORDERS, scope.store.id, vendor_id, unfinished(scope.store.order_letters)):
             raise RuleViolation("the vendor has open orders", reason="vendor_has_open_orders")
         hidden = await rows(_HIDE_PRODUCTS, scope.store.id, vendor_id, scope.now)
         await events.products_deleted(scope, [product["public_id"] for product in hidden])

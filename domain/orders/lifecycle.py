@@ -11,10 +11,10 @@ from domain.fields import Field, read_fields, short_text, text
 from domain.orders.locked import LockedOrder, lock_order, refuse_shared
 from domain.orders.parcels import Parcel, keep_tracking_code, send
 from domain.orders.transitions import CANCELLED, COMPLETE, Step, decide
-from kernel.errors import Conflict
+from kernel.errors import Conflict, ValidationFailed
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
-from models.database import execute, transaction
+from models.database import execute, row, transaction
 
 _TRACKING = {"tracking_code": Field("tracking_code", short_text), "carrier": Field("carrier", short_text)}
 _REASON = {"reason": Field("reason", text(2_000))}
@@ -29,6 +29,11 @@ _HISTORY = """
 INSERT INTO order_status_changes
     (tenant_id, public_id, order_id, at, from_status, to_status, forced, reason, actor_kind, user_id, app_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+"""
+
+
+_HOLD_LETTER = """
+SELECT id FROM statuses WHERE tenant_id = $1 AND type = 'O' AND letter = $2 AND deleted_at IS NULL FOR KEY SHARE
 """
 
 
@@ -94,12 +99,14 @@ async def take_step(
     step = decide(
         held.status,
         to,
+        added=scope.store.order_letters,
         force=force and may_force(scope),
         by_vendor=scope.actor.kind is ActorKind.VENDOR,
         restock=restock,
     )
     if step is None:
         return None
+    await hold_letter(scope, to)
     # What was imported bypasses today's stock, from its first letter to its last.
     holds = held.stock_state if held.imported else step.stock_state
     changed = await execute(_CHANGE, scope.store.id, held.id, held.status, to, holds, scope.now)
@@ -109,6 +116,14 @@ async def take_step(
         await stock.shift(scope, held.id, held.stock_state, holds)
     await write_history(scope, held.id, held.status, to, forced=step.forced, reason=reason)
     return step
+
+
+async def hold_letter(scope: Scope, letter: str) -> None:
+    """Keep a letter that the store added from being deleted while an order gets it; built-in ones need no statement."""
+    if letter in scope.store.order_letters and await row(_HOLD_LETTER, scope.store.id, letter) is None:
+        raise ValidationFailed(
+            f"status is {letter!r}; the letter was deleted", field="status", code="status_invalid"
+        )
 
 
 def may_force(scope: Scope) -> bool:

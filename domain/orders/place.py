@@ -17,6 +17,7 @@ from domain import events
 from domain.catalog import stock
 from domain.notifications import write as notifications
 from domain.orders.draft import Draft, draft_from, with_both
+from domain.orders.lifecycle import hold_letter
 from domain.orders.lines import (
     PricedLine,
     is_short,
@@ -29,7 +30,7 @@ from domain.orders.lines import (
 from domain.orders.parties import Buyer, Parties, WayToPay, find_parties, refuse_unavailable
 from domain.orders.payments import payment_status
 from domain.orders.totals import Totals, add_up
-from domain.orders.transitions import COMPLETE, HOLDS, OPEN, PROCESSED, check_letter
+from domain.orders.transitions import COMPLETE, OPEN, PROCESSED, check_letter, holds
 from domain.orders.writing import Received, insert
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.ids import uuid7
@@ -84,6 +85,7 @@ async def place_order(scope: Scope, draft: Draft | Mapping[str, Any], *, told: b
         refuse_unsaleable(lines)
         refuse_unavailable(scope, parties, lines)
         order, received = _compose(scope, draft, parties, lines)
+        await hold_letter(scope, order["status"])
         await _refuse_short(scope, order["stock_state"], lines)
         order_id = await insert(scope, order, lines, with_both(draft.addresses), received)
         await _take_stock(scope, order["stock_state"], lines)
@@ -108,7 +110,7 @@ def _check(scope: Scope, draft: Draft) -> None:
     if not draft.lines:
         raise ValidationFailed("products is required", field="lines", code="required")
     if draft.status is not None and scope.actor.kind in _CHOOSES_STATUS:
-        check_letter(draft.status)
+        check_letter(draft.status, scope.store.order_letters)
 
 
 def _check_buyer(scope: Scope, parties: Parties) -> None:
@@ -153,7 +155,7 @@ def _compose(
         "user_id": buyer.id if buyer else None,
         "vendor_id": shared_vendor(lines),
         "status": status,
-        "stock_state": HOLDS[status],
+        "stock_state": holds(status, scope.store.order_letters),
         "origin": origin,
         "currency": scope.store.currency,
         "subtotal_cents": totals.subtotal_cents,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from domain.catalog.read import in_second, refers_to_or_none
 from domain.visibility import Rows
 from kernel.scope import ActorKind, Scope
-from models.reading import Entity, Filter, Sort, Where, any_of, compares, named, refers_to
+from models.reading import Entity, Filter, Sort, Where, any_of, compares, flag, named, refers_to
 
 _VENDOR_SHARE = (
     "(t.vendor_id = {company} OR EXISTS (SELECT 1 FROM order_lines ol WHERE ol.tenant_id = t.tenant_id AND ol.order_id = t.id"
@@ -218,4 +218,35 @@ ORDER_HISTORY = Entity(
     name="status change",
     table="order_status_changes",
     visible=Rows(admin=_ADMIN, app="read_orders", vendor="", customer=""),
+)
+
+STATUSES = Entity(
+    name="status",
+    table="statuses",
+    alive="t.deleted_at IS NULL",
+    # What a letter means is no secret: whoever sees orders reads it, and so does a storefront.
+    visible=Rows(admin=_ADMIN, app="read_orders", vendor="", customer="", storefront="storefront:read"),
+    filters={
+        "id": Filter("id", named, "any of these statuses", many=True),
+        "letter": Filter("text", any_of("t.letter"), "any of these letters", many=True),
+        "type": Filter("text", any_of("t.type"), "of these types, `O` orders and `S` parcels", many=True),
+        "description": Filter("text", any_of("t.description"), "exact description", many=True),
+        "search": Filter(
+            "text",
+            lambda text: Where("strpos(vitrine_fold(t.description), vitrine_fold({}::text)) > 0", (text,)),
+            "part of the description",
+        ),
+        "is_built_in": Filter("boolean", flag("t.built_in"), "every store has it"),
+        "color": Filter("text", any_of("t.color"), "exact colour", many=True, internal=True),
+        "position": Filter(
+            "big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True
+        ),
+    },
+    sorts={
+        "position": Sort("t.position", "bigint", "position"),
+        "description": Sort("t.description", "text", "description"),
+        "letter": Sort("t.letter", "text", "letter"),
+        "id": Sort("t.id", "bigint", "order of entry"),
+    },
+    default_sort="position",
 )

@@ -16,7 +16,7 @@ from domain.orders.transitions import CANCELLED
 from domain.references import NOT_FOUND, ORDER, SHIPPING_METHOD, USER, missing_text, resolve_optional
 from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import parse_reference
-from kernel.letters import SHIPMENT_LETTERS
+from kernel.letters import shipment_letters
 from kernel.scope import ActorKind, Scope
 from models.database import execute, row, transaction, value
 from models.shipping import Shipment
@@ -36,11 +36,19 @@ FIELDS: Mapping[str, Field] = {
     "tracking_number": Field("tracking_number", short_text),
     "comments": Field("comments", text()),
     "group_key": Field("group_key", short_text),
-    "status": Field("status", letter_of(SHIPMENT_LETTERS), code="status_invalid"),
     "order_placed_at": Field("order_placed_at", _moment_or_none),
     "created_at": Field("created_at", moment),
 }
 
+
+def _fields(scope: Scope) -> Mapping[str, Field]:
+    letters = shipment_letters(scope.store.shipment_letters)
+    return {**FIELDS, "status": Field("status", letter_of(letters), code="status_invalid")}
+
+
+_HOLD_LETTER = """
+SELECT id FROM statuses WHERE tenant_id = $1 AND type = 'S' AND letter = $2 AND deleted_at IS NULL FOR KEY SHARE
+"""
 _ORDER_OF = "SELECT id, order_id FROM shipments WHERE tenant_id = $1 AND (id = $2 OR public_id = $3)"
 
 _DEFAULT_METHOD = """
@@ -62,9 +70,10 @@ async def record_shipment(
     is left, RuleViolation for an order that came to nothing.
     """
     given = given or {}
-    columns = read_fields(FIELDS, given)
+    columns = read_fields(_fields(scope), given)
     async with transaction(scope):
         held = await _order_of(scope, order)
+        await _hold_letter(scope, columns.get("status"))
         parcel = await _parcel(scope, held, given, columns)
         shipment_id = await send(scope, held, parcel, lines)
         if shipment_id is None:
@@ -80,9 +89,10 @@ async def update_shipment(
     scope: Scope, shipment: object, given: Given, lines: Quantities | None = None
 ) -> int:
     """Change a parcel partially; `lines`, when there are any, replace what it holds. Gives its id."""
-    columns = read_fields(FIELDS, given)
+    columns = read_fields(_fields(scope), given)
     async with transaction(scope):
         shipment_id, held = await _lock(scope, shipment)
+        await _hold_letter(scope, columns.get("status"))
         columns |= await _references(scope, given)
         await Shipment.filter(id=shipment_id).update(**columns, updated_at=scope.now)
         if columns.get("tracking_number"):
@@ -139,6 +149,14 @@ async def _references(scope: Scope, given: Given) -> dict[str, Any]:
     if "user" in given:
         found["user_id"] = await resolve_optional(scope, USER, given["user"], field="user")
     return found
+
+
+async def _hold_letter(scope: Scope, letter: str | None) -> None:
+    """Keep a letter that the store added from being deleted while a parcel gets it."""
+    if letter in scope.store.shipment_letters and await row(_HOLD_LETTER, scope.store.id, letter) is None:
+        raise ValidationFailed(
+            f"status is {letter!r}; the letter was deleted", field="status", code="status_invalid"
+        )
 
 
 async def _move_along(scope: Scope, held: LockedOrder, order_status: str | None) -> None:

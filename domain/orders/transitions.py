@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
 
 from domain.catalog.stock import DEDUCTED, NOTHING, RESERVED
 from kernel.errors import RuleViolation, ValidationFailed
-from kernel.letters import ORDER_LETTERS
+from kernel.letters import order_letters
 
 OPEN, PROCESSED, COMPLETE = "O", "P", "C"
 DECLINED, FAILED, CANCELLED, BACKORDERED = "D", "F", "I", "B"
@@ -66,6 +68,12 @@ HOLDS: Mapping[str, str] = {
     CANCELLED: NOTHING,
 }
 
+# A letter that a store added comes with what it does to the stock (`Store.order_letters`); it leads to these and is reached from them.
+Added: TypeAlias = Mapping[str, str]
+NONE_ADDED: Added = MappingProxyType({})
+BESIDE_ADDED = (OPEN, PROCESSED, BACKORDERED, COMPLETE, CANCELLED)
+_HELD_BY_INVENTORY: Mapping[str, str] = {"D": DEDUCTED, "I": NOTHING}
+
 # A vendor may call off what nobody has paid yet; what was paid is the shop's to refund.
 VENDOR_CANCELS_FROM = (OPEN, BACKORDERED)
 
@@ -80,26 +88,47 @@ class Step:
     forced: bool
 
 
-def allowed_from(status: str, *, by_vendor: bool = False) -> tuple[str, ...]:
+def holds(status: str, added: Added = NONE_ADDED) -> str:
+    """Say what of the stock an order with the letter holds."""
+    return HOLDS[status] if status in HOLDS else _HELD_BY_INVENTORY[added[status]]
+
+
+def unfinished(added: Added = NONE_ADDED) -> list[str]:
+    """List the letters of orders that still have something coming; an added one that holds stock does."""
+    return [*UNFINISHED, *(letter for letter in added if holds(letter, added) != NOTHING)]
+
+
+def allowed_from(status: str, added: Added = NONE_ADDED, *, by_vendor: bool = False) -> tuple[str, ...]:
     """List the letters an order with this one may go to."""
-    onward = TRANSITIONS.get(status, ())
+    if status in BESIDE_ADDED:
+        onward = (*TRANSITIONS[status], *added)
+    elif status in TRANSITIONS:
+        onward = TRANSITIONS[status]
+    else:
+        onward = BESIDE_ADDED
     if by_vendor and status not in VENDOR_CANCELS_FROM:
         return tuple(letter for letter in onward if letter != CANCELLED)
     return onward
 
 
 def decide(
-    from_status: str, to_status: str, *, force: bool = False, by_vendor: bool = False, restock: bool = False
+    from_status: str,
+    to_status: str,
+    *,
+    added: Added = NONE_ADDED,
+    force: bool = False,
+    by_vendor: bool = False,
+    restock: bool = False,
 ) -> Step | None:
-    """Decide a change of status: the step to take, or None when the order is there already.
+    """Decide a change of status: the step to take, or None when the order is there already. `added` are the store's own letters.
 
     `force` goes where the table doesn't lead (never together with `by_vendor`). Raises RuleViolation with the letters `allowed`,
     ValidationFailed for a letter that is none.
     """
-    check_letter(to_status)
+    check_letter(to_status, added)
     if to_status == from_status:
         return None
-    allowed = allowed_from(from_status, by_vendor=by_vendor)
+    allowed = allowed_from(from_status, added, by_vendor=by_vendor)
     forced = to_status not in allowed
     if forced and not force:
         raise RuleViolation(
@@ -108,14 +137,14 @@ def decide(
             details={"allowed": list(allowed)},
         )
     left_the_house = from_status == COMPLETE and to_status == CANCELLED
-    return Step(to_status, HOLDS[to_status], moves_goods=restock or not left_the_house, forced=forced)
+    return Step(to_status, holds(to_status, added), moves_goods=restock or not left_the_house, forced=forced)
 
 
-def check_letter(status: str) -> None:
+def check_letter(status: str, added: Added = NONE_ADDED) -> None:
     """Refuse what is not a letter of an order."""
-    if status not in HOLDS:
+    if status not in HOLDS and status not in added:
         raise ValidationFailed(
-            f"status is {status!r}; expected one of {', '.join(ORDER_LETTERS.letters)}",
+            f"status is {status!r}; expected one of {', '.join(order_letters(added).letters)}",
             field="status",
             code="status_invalid",
         )

@@ -55,7 +55,7 @@ def _listed(operation: Operation, listing: Listing) -> Handler:
     async def show_list(request: web.Request) -> web.Response:
         scope = scope_of(request)
         authorize(scope, operation)
-        data = await execute(scope, operation, listing.variables(request.query))
+        data = await execute(scope, operation, listing.variables(request.query, scope.store))
         return json_response(data[operation.fields[0]])
 
     return show_list

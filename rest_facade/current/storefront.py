@@ -86,7 +86,7 @@ class Catalogue:
         """Answer a page of the active products that stand in a category."""
         scope, operation = self._admitted(request, "Products")
         category = public_id(request, "category")
-        variables = PRODUCTS.listing.variables(request.query)
+        variables = PRODUCTS.listing.variables(request.query, scope.store)
         if await _first(scope, self.operations["StorefrontCategory"], id=category) is None:
             raise NotFound("category")
         variables["filter"]["category_id"] = category
@@ -97,7 +97,7 @@ class Catalogue:
         scope, operation = self._admitted(request, "Products")
         if not request.query.get("q", "").strip():
             raise MalformedRequest("invalid q", detail="q is blank; expected the words to look for")
-        return json_response(await _first(scope, operation, **SEARCH.variables(request.query)))
+        return json_response(await _first(scope, operation, **SEARCH.variables(request.query, scope.store)))
 
     async def payment_methods(self, request: web.Request) -> web.Response:
         """Answer the ways to pay that a checkout may name as `payment_id`."""

@@ -178,14 +178,20 @@ def letter(table: LetterTable) -> Kind:
     return Kind(read=read, seek=lambda text: letters.letter(text, table), echoes_sought=True)
 
 
-def _order_letter(value: Any, label: str) -> str:
-    """Read the letter of an order; a store may have added letters, so whether this one is known is said below."""
-    if isinstance(value, str) and _ONE_LETTER.fullmatch(value):
-        return value.upper()
-    return letters.letter(value, letters.ORDER_LETTERS)
+def open_letter(table: LetterTable) -> Kind:
+    """Describe a letter to which a store may add others: whether a single one is known is said below."""
+    known = letter(table)
+    assert known.read is not None
+
+    def read(value: Any, label: str) -> Any:
+        if isinstance(value, str) and _ONE_LETTER.fullmatch(value):
+            return value.upper()
+        return known.read(value, label)  # type: ignore[misc]  # asserted above
+
+    return Kind(read=read, seek=lambda text: read(text, table.field), echoes_sought=True)
 
 
-ORDER_STATUS = Kind(read=_order_letter, seek=lambda text: _order_letter(text, "status"), echoes_sought=True)
+ORDER_STATUS = open_letter(letters.ORDER_LETTERS)
 
 _FLAGS: Mapping[object, bool] = {"y": True, "n": False, "true": True, "false": False, "1": True, "0": False}
 

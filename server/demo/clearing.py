@@ -32,11 +32,13 @@ async def clear(owner_url: str, store: Store) -> None:
         async with connection.transaction():
             await connection.execute("select set_config('vitrine.tenant', $1, true)", str(store.id))
             await connection.execute(
-                "update tenants set owner_id = null, settings = '{}' where id = $1", store.id
+                "update tenants set owner_id = null, settings = '{}', status_letters = '{}' where id = $1",
+                store.id,
             )
             for table in await _in_order(connection):
                 # Names of tables, from the catalogue.
                 await connection.execute(f'delete from "{table}" where tenant_id = $1', store.id)
+            await connection.execute("select vitrine_furnish_store($1)", store.id)
             await connection.execute("select pg_notify($1, $2)", STORES, str(store.id))
             await connection.execute("select pg_notify($1, $2)", CREDENTIALS, f"{store.id}:")
     finally:

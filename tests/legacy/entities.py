@@ -47,6 +47,7 @@ SAMPLES: dict[str, Sample] = {
         },
         lambda shop, number: {"carrier": "x", "products": {str(shop.shipped_line): 1}},
     ),
+    "statuses": Sample("status_OP", lambda shop, number: {"description": "Separado"}),
     "stores": Sample("vendor", lambda shop, number: {"company": "x", "email": f"loja{number}@example.com"}),
     "usergroups": Sample("wholesale", lambda shop, number: {"usergroup": "x"}),
     "users": Sample(

@@ -170,10 +170,11 @@ def test_the_routes_are_those_of_the_contract():
             "orders",
             "users",
             "categories",
+            "shipments",
+            "statuses",
             "stores",
             "vendors",
             "usergroups",
-            "shipments",
         )
         for method, tail in (
             ("GET", ""),

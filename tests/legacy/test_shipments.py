@@ -211,7 +211,7 @@ async def test_what_has_a_default_may_be_empty(shop, name, empty):
         ({"products": [{"amount": 1}]}, "products: item_id is required"),
         ({"products": [1]}, "products holds 1; expected objects such as {item_id, amount}"),
         ({"status": "Z"}, "status is 'Z'; expected one of P, A, S"),
-        ({"order_status": "nowhere"}, "status is 'nowhere'; expected one of O, P, C, D, F, I, B"),
+        ({"order_status": "nowhere"}, "order_status is 'nowhere'; expected one of O, P, C, D, F, I, B"),
         ({"order_timestamp": "soon"}, "order_timestamp is 'soon'; expected Unix seconds"),
         ({"carrier": []}, "carrier is []; expected a text"),
     ],

@@ -16,6 +16,7 @@ LISTS = {
     "categories": 2,
     "stores": 2,
     "usergroups": 2,
+    "statuses": 2,
     "discussions": 2,
     # Rows and their number; what they hold.
     "shipments": 3,
@@ -24,6 +25,8 @@ LISTS = {
     # The product, the posts and their number.
     "products/{mug}/discussions": 3,
 }
+# Those of which nothing but their own route makes more.
+OTHERS = ("stores", "usergroups", "discussions", "statuses")
 SINGLES = {
     # The row, both kinds of pictures, values, features, variants.
     "products/{mug}": 6,
@@ -33,6 +36,7 @@ SINGLES = {
     "categories/{home}": 1,
     "stores/{vendor}": 1,
     "usergroups/{team}": 1,
+    "statuses/{status_OP}": 1,
     "discussions/{review}": 1,
     # The row, what it holds.
     "shipments/{shipment}": 2,
@@ -64,9 +68,8 @@ async def test_a_list_takes_as_many_statements_for_few_rows_as_for_many(shop, pa
         await shop.add(Shipment, order_id=order.number)
         await shop.new_person(key=False)
         await shop.post("/api/categories", {"category": f"Nova {number}"})
-        for entity in ("stores", "usergroups", "discussions"):
-            if path == entity:
-                await create(shop, resource_of(entity), number)
+        if path in OTHERS and (path != "statuses" or number < 15):  # the alphabet ends
+            await create(shop, resource_of(path), number)
     many, after = await counted(shop, at(shop, f"{path}?items_per_page=250"))
     assert after > before or path.endswith("/discussions")
     assert (few, many) == (LISTS[path], LISTS[path])

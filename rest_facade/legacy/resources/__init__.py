@@ -9,6 +9,7 @@ from rest_facade.legacy.resources.extra_order_fields import EXTRA_ORDER_FIELDS
 from rest_facade.legacy.resources.orders import ORDERS
 from rest_facade.legacy.resources.products import PRODUCTS
 from rest_facade.legacy.resources.shipments import SHIPMENTS
+from rest_facade.legacy.resources.statuses import STATUSES
 from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.usergroups import USERGROUPS
 from rest_facade.legacy.resources.users import USERS
@@ -21,6 +22,7 @@ RESOURCES: tuple[Resource, ...] = (
     USERS,
     CATEGORIES,
     DISCUSSIONS,
+    STATUSES,
     STORES,
     USERGROUPS,
 )

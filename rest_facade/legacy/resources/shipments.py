@@ -16,7 +16,7 @@ from rest_facade.legacy.kinds import (
     UNIX,
     Kind,
     id_from,
-    letter,
+    open_letter,
     shown_with,
     text_from,
     whole_from,
@@ -97,7 +97,7 @@ SHIPMENTS = Resource(
         Field("group_key", TEXT, "group_key", "group_key"),
         Field("order_timestamp", _ORDER_TIME, "order_placed_at", "order_placed_at"),
         Field("timestamp", UNIX, filters="created_at"),
-        Field("status", letter(SHIPMENT_LETTERS), "status", "status"),
+        Field("status", open_letter(SHIPMENT_LETTERS), "status", "status"),
     ),
     inputs=(Field("order_status", ORDER_STATUS, "order_status"),),
     # `shipping_id`, `shipping` and `carrier` are required too, but never missing: they have defaults.

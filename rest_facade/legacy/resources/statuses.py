@@ -1,0 +1,67 @@
+"""Describe the statuses of orders and parcels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from kernel.letters import INVENTORY_LETTERS, STATUS_TYPE_LETTERS
+from rest_facade.legacy.kinds import (
+    FLAG,
+    ORDER_STATUS,
+    SMALL_NUMBER,
+    TEXT,
+    Kind,
+    flag_from,
+    if_given,
+    letter,
+    object_from,
+)
+from rest_facade.legacy.resource import Field, Filter, Record, Resource, id_field
+
+_inventory = letter(INVENTORY_LETTERS).read
+
+
+def _params_from(value: Any, label: str) -> Record:
+    """Read `{inventory, notify}`; what CS-Cart keeps there besides is ignored."""
+    given = {name: item for name, item in object_from(value, label).items() if item not in (None, "")}
+    read: Record = {}
+    if "inventory" in given:
+        assert _inventory is not None
+        read["inventory"] = _inventory(given["inventory"], f"{label}: inventory")
+    if "notify" in given:
+        read["notify"] = flag_from(given["notify"], f"{label}: notify")
+    return read
+
+
+def _params_shown(params: Record) -> Record:
+    shown = {"notify": "Y" if params["notify"] else "N"}
+    return shown if params["inventory"] is None else {"inventory": params["inventory"], **shown}
+
+
+STATUSES = Resource(
+    path="statuses",
+    key="status_id",
+    thing="status",
+    area="orders",
+    operations="Status",
+    fields=(
+        id_field("status_id"),
+        Field("status", if_given(replace(ORDER_STATUS, read=TEXT.read)), "letter", "letter"),
+        Field("type", if_given(letter(STATUS_TYPE_LETTERS)), "type", "type"),
+        Field("description", TEXT, "description", "description"),
+        Field("is_default", FLAG, filters="is_built_in"),
+        Field("color", replace(TEXT, seek=str.lower), "color", "color"),
+        Field("params", Kind(show=_params_shown, read=_params_from), "params"),
+        Field("position", SMALL_NUMBER, "position", "position"),
+    ),
+    required={"description": "description is required"},
+    filters=(Filter("q", "search", TEXT, many=False),),
+    sorts={
+        "position": "POSITION",
+        "description": "DESCRIPTION",
+        "status": "LETTER",
+        "status_id": "ID",
+    },
+    default_sort=("position", "asc"),
+)
