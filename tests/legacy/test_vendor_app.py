@@ -480,7 +480,8 @@ async def test_a_wrong_change_of_an_order_is_refused(shop, body):
 # --- Statements --------------------------------------------------------------------------------------------------------------
 
 STATEMENTS = {
-    "vendor_start": 0,
+    # What the store calls its statuses.
+    "vendor_start": 1,
     "vendor_dashboard": 3,
     "vendor_company": 1,
     "vendor_profile": 1,
