@@ -39,9 +39,15 @@ class Kind:
         )
 
 
+ATTACHMENT = Kind("attachment", "attachments", erasable=False)
+BOX = Kind("box", "product_boxes")
+BOX_DESCRIPTION = Kind("description", "box_descriptions", erasable=False)
 CATEGORY = Kind("category", "categories")
+COMBINATION = Kind("combination", "combinations")
 DESTINATION = Kind("destination", "destinations")
+EXCEPTION = Kind("exception", "option_exceptions", erasable=False)
 FEATURE = Kind("feature", "features")
+OPTION = Kind("option", "options")
 ORDER = Kind("order", "orders")
 PAYMENT_METHOD = Kind("payment method", "payment_methods")
 PRODUCT = Kind("product", "products")

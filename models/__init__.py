@@ -8,6 +8,8 @@ MODEL_MODULES = [
     "models.mails",
     "models.marketplace",
     "models.catalog",
+    "models.options",
+    "models.boxes",
     "models.orders",
     "models.carts",
     "models.payments",

@@ -55,7 +55,8 @@ class Order(Erasable):
 class OrderLine(StoreModel):
     """Some units of one product at one price. `position` counts from 1; name and code are as sold.
 
-    `tracked` says that the line's units are in the product's stock figures, so that giving them back is exact.
+    `tracked` says that the line's units are in the stock figures of the product, or of the `combination` chosen, so that giving them
+    back is exact. `options` tell what was chosen, as sold: `{option_id, name, variant_id, value, modifier, modifier_type}`.
     """
 
     order = fields.ForeignKeyField("models.Order", related_name="lines")
@@ -70,6 +71,8 @@ class OrderLine(StoreModel):
     shipping_cents = fields.BigIntField(default=0)
     weight_grams = fields.BigIntField(default=0)
     tracked = fields.BooleanField(default=True)
+    combination = fields.ForeignKeyField("models.Combination", null=True, related_name="order_lines")
+    options = fields.JSONField[list[dict[str, object]]](default=list)
     extra = fields.JSONField[dict[str, object]](default=dict)
 
     class Meta:

@@ -106,12 +106,6 @@ def _category(given: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _feature(given: dict[str, Any]) -> dict[str, Any]:
-    if given.get("variants") is not None:
-        given["variants"] = [{"name": name} for name in given["variants"]]
-    return given
-
-
 @strawberry.type
 class CatalogMutations:
     """What can be done with products."""
@@ -201,7 +195,6 @@ FEATURE_WRITER = Writer(
     delete=features.delete_feature,
     access=_WRITE_FEATURES,
     words={"group_id": "group", "category_ids": "categories"},
-    adjust=_feature,
     texts=("Make a feature.", "Change a feature.", "Delete a feature and what products have for it."),
 )
 MUTATIONS = (

@@ -19,6 +19,7 @@ from schema.scalars import SCALARS
 MODULES = (
     "stores",
     "catalog",
+    "options",
     "orders",
     "carts",
     "statuses",

@@ -43,6 +43,9 @@ SwitchStatus = NewType("SwitchStatus", str)
 ShipmentStatus = NewType("ShipmentStatus", str)
 ReviewStatus = NewType("ReviewStatus", str)
 FeatureType = NewType("FeatureType", str)
+OptionType = NewType("OptionType", str)
+ModifierType = NewType("ModifierType", str)
+ExceptionType = NewType("ExceptionType", str)
 
 _INT64 = 2**63
 
@@ -213,6 +216,9 @@ SCALARS: dict[object, ScalarDefinition] = {
     ShipmentStatus: _open_letters("ShipmentStatus", letters.SHIPMENT_LETTERS, "The status of a shipment"),
     ReviewStatus: _letters("ReviewStatus", _REVIEWS, "The status of a review"),
     FeatureType: _letters("FeatureType", letters.FEATURE_TYPE_LETTERS, "The type of a feature"),
+    OptionType: _letters("OptionType", letters.OPTION_TYPE_LETTERS, "The type of an option"),
+    ModifierType: _letters("ModifierType", letters.MODIFIER_TYPE_LETTERS, "How a variant changes the price"),
+    ExceptionType: _letters("ExceptionType", letters.EXCEPTION_TYPE_LETTERS, "The type of an exception"),
 }
 
 # Names of values in filters (`models.reading.Filter.kind`) and the scalar each takes.

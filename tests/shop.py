@@ -53,6 +53,7 @@ from models.payments import PaymentMethod
 from models.people import User, Usergroup, UsergroupMembership
 from models.shipping import Shipment, ShipmentLine, ShippingMethod
 from server.app import create_app
+from tests.choices import furnish_choices
 
 SECRET = b"the secret of the tests, 32 bytes"
 PASSWORD = "correct horse battery"
@@ -73,6 +74,16 @@ class Made:
 
     def __str__(self) -> str:
         return str(self.number)
+
+
+@dataclass(frozen=True)
+class Called(Made):
+    """A record that legacy addresses name by something else than its number."""
+
+    name: str = ""
+
+    def __str__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True)
@@ -343,6 +354,7 @@ async def furnish(scope: Scope) -> dict[str, Any]:
         async with models_database.transaction(scope):
             found = await _people()
             found |= await _catalogue(found)
+            found |= await furnish_choices(scope, found)
             found |= await _methods()
             found |= await _statuses()
         found |= await _orders(scope, found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from domain import audit
 from domain.catalog.feature_values import BY_VARIANT, GROUP
 from domain.fields import (
     MAX_INTEGER,
@@ -81,6 +82,7 @@ async def create_feature(scope: Scope, given: Given) -> int:
         await feature.save()
         feature_id: int = feature.id
         await _write_parts(scope, feature_id, columns.get("type", "T"), given)
+        await audit.record(scope, "feature.created", "feature", feature.public_id)
     return feature_id
 
 
@@ -99,6 +101,9 @@ async def update_feature(scope: Scope, feature: object, given: Given) -> int:
         await _refuse_other_type(scope, feature_id, before, columns.get("type", before))
         await Feature.filter(id=feature_id).update(**columns, updated_at=scope.now)
         await _write_parts(scope, feature_id, columns.get("type", before), given)
+        await audit.record(
+            scope, "feature.updated", "feature", feature_id, {"fields": sorted(map(str, given))}
+        )
     return feature_id
 
 
@@ -108,6 +113,7 @@ async def delete_feature(scope: Scope, feature: object) -> None:
         feature_id = await find(scope, FEATURE, feature)
         await Feature.filter(parent_id=feature_id).update(parent_id=None, updated_at=scope.now)
         await Feature.filter(id=feature_id).update(deleted_at=scope.now, updated_at=scope.now)
+        await audit.record(scope, "feature.deleted", "feature", feature_id)
 
 
 async def _group(scope: Scope, given: Given, *, own_id: int | None = None) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from domain import events
 from domain.catalog.feature_values import Value, read_values, write_values
 from domain.catalog.product_draft import ProductDraft, keep_approval, read_draft, refuse_drafts, start_as_new
 from domain.catalog.product_matching import enter_catalogue, enter_catalogue_alone, match
+from domain.catalog.product_parts import hide_parts
 from domain.catalog.product_writing import write_images, write_places, write_rows
 from domain.fields import Given
 from domain.references import PRODUCT, look_up
@@ -113,6 +114,7 @@ async def delete_products(scope: Scope, products: Iterable[object]) -> tuple[dic
         ids = await look_up(scope, PRODUCT, wanted)
         hidden = await rows(_HIDE, scope.store.id, list(ids.values()), scope.now, only)
         public_ids: dict[int, UUID] = {row["id"]: row["public_id"] for row in hidden}
+        await hide_parts(scope, public_ids)
         await events.products_deleted(scope, public_ids.values())
     deleted = {reference: ids[reference] for reference in wanted if ids.get(reference) in public_ids}
     return deleted, [reference for reference in wanted if ids.get(reference) not in public_ids]

@@ -256,6 +256,15 @@ def _like_words(text: str) -> list[str]:
     return [f"%{term}%" for term in search_terms(text)] or ["%"]
 
 
+def _of_category(value: Any) -> Where:
+    found = refers_to("fc.category_id", "categories")(value)
+    return Where(
+        "t.id IN (SELECT fc.feature_id FROM feature_categories fc WHERE fc.tenant_id = {tenant} AND ("
+        f"{found.sql}))",
+        found.params,
+    )
+
+
 # Images, feature values and links are reached only through a product or a feature, whose rows were filtered already.
 _WITH_PRODUCT = Rows(
     admin=("view_products", "view_catalog", "view_orders"),
@@ -285,8 +294,28 @@ FEATURES = Entity(
         "id": Filter("id", named, "any of these features", many=True),
         "type": Filter("text", any_of("t.type"), "any of these types", many=True),
         "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "group_id": Filter("id", refers_to("t.parent_id", "features"), "in any of these groups", many=True),
+        "group_id": Filter(
+            "id",
+            refers_to_or_none("t.parent_id", "features"),
+            "in any of these groups; 0 means in none",
+            many=True,
+        ),
+        "category_id": Filter(
+            "id", _of_category, "carried by products of any of these categories", many=True
+        ),
         "name": Filter("text", any_of("t.name"), "exact name", many=True),
+        "position": Filter(
+            "big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True
+        ),
+        "prefix": Filter("text", any_of("t.prefix"), "exact prefix", many=True, internal=True),
+        "suffix": Filter("text", any_of("t.suffix"), "exact suffix", many=True, internal=True),
+        "comparison": Filter("boolean", flag("t.comparison"), "products are compared by it", internal=True),
+        "display_on_product": Filter(
+            "boolean", flag("t.display_on_product"), "shown on a product's page", internal=True
+        ),
+        "display_on_catalog": Filter(
+            "boolean", flag("t.display_on_catalog"), "shown in lists of products", internal=True
+        ),
     },
     sorts={
         "position": Sort("t.position", "bigint", "position"),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from resolvers.execute import Operation, load
-from rest_facade.legacy import auth_tokens, engine, notifications
+from rest_facade.legacy import auth_tokens, boxes, engine, notifications, product_combinations
 from rest_facade.legacy.engine import Operations
 from rest_facade.legacy.resource import Nested, Resource
 from rest_facade.legacy.resources import RESOURCES
@@ -40,7 +40,12 @@ def all_routes() -> list[Route]:
     for resource in RESOURCES:
         for path in (resource.path, *resource.aliases):
             found += _routes_of(resource, f"{BASE}/{path}", operations)
-    return found + vendor_app.routes(operations)
+    return [
+        *found,
+        *vendor_app.routes(operations),
+        *product_combinations.routes(operations),
+        *boxes.routes(operations),
+    ]
 
 
 def _routes_of(resource: Resource, path: str, operations: Operations) -> Iterator[Route]:

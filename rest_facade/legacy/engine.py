@@ -54,6 +54,20 @@ def rights_of(resource: Resource, scope: Scope) -> dict[str, bool]:
     return {name: right(scope) for name, right in resource.rights.items()}
 
 
+def addressed(resource: Resource, request: web.Request, body: Mapping[str, Any] | None = None) -> Record:
+    """Give the variables that name the record of a request: from its address, and where the resource says so its query or body."""
+    address = request.match_info
+    variables: Record = {name: part for name, part in address.items() if name != "id"}
+    if "id" in address:
+        variables[resource.segment] = address["id"]
+    if resource.also and "id" in address:
+        given = dict(request.rel_url.query)  # of a repeated parameter the last
+        for name in resource.also:
+            named = given.get(name) or (body or {}).get(name)
+            variables[name] = str(named) if named not in (None, "") else None
+    return variables
+
+
 async def change(
     scope: Scope, operation: Operation, variables: Mapping[str, Any], rename: Rename, resource: Resource
 ) -> Record:
@@ -142,7 +156,7 @@ def show_handler(resource: Resource, operation: Operation) -> Handler:
 
     async def shown(request: web.Request) -> web.Response:
         scope = admit(request, resource, VIEW, operation)
-        variables = {"id": request.match_info["id"], **rights_of(resource, scope)}
+        variables = {**addressed(resource, request), **rights_of(resource, scope)}
         record = (await execute(scope, operation, variables))["record"]
         if record is None:
             raise NotFound(resource.thing)
@@ -171,8 +185,8 @@ def _change_handler(
         scope = admit(request, resource, MANAGE, operation)
         body = await read_legacy(request)
         require(body, required)
-        # `id` is there when the address names a record; creation's operation has no such variable.
-        variables = {"input": read(body), **request.match_info}
+        # The record's id is there when the address names one; creation's operation has no such variable.
+        variables = {"input": read(body), **addressed(resource, request, body)}
         ids = await change(scope, operation, variables, rename, resource)
         return json_response({name: str(number) for name, number in ids.items()}, status=status)
 
@@ -185,7 +199,7 @@ def delete_handler(resource: Resource, operation: Operation) -> Handler:
 
     async def deleted(request: web.Request) -> web.Response:
         scope = admit(request, resource, MANAGE, operation)
-        await change(scope, operation, {"id": request.match_info["id"]}, rename, resource)
+        await change(scope, operation, addressed(resource, request), rename, resource)
         return web.Response(status=204)
 
     return deleted

@@ -102,6 +102,14 @@ def _cents_read(value: Any, label: str) -> int:
 MONEY = Kind(show=decimal_text, read=_cents_read, seek=cents_from)
 
 
+SIGNED_MONEY = Kind(
+    show=decimal_text,
+    read=lambda value, label: cents_from(value, negative=True, field=label),
+    seek=lambda text: cents_from(text, negative=True),
+)
+"""What is added to a price, which may be below zero; percentages have the same form, in hundredths of a percent."""
+
+
 def _optional_money_read(value: Any, label: str) -> int | None:
     return None if value is None or value == "" else cents_from(value, field=label) or None
 

@@ -103,8 +103,11 @@ def envelope(resource: Resource, scope: Scope, asked: Asked, rows: list[Record],
 
 
 def _keyed(resource: Resource, rows: list[Record]) -> dict[str, Record]:
-    key = resource.key
-    return {row[key]: row for row in rows}
+    key, spare = resource.key, resource.spare_key
+    keyed: dict[str, Record] = {}
+    for row in rows:
+        keyed[row[spare] if spare and row[key] in keyed else row[key]] = row
+    return keyed
 
 
 # --- What is asked for -------------------------------------------------------------------------------------------------------

@@ -105,7 +105,8 @@ class Resource:
 
     Names: `path` below `/api` and its `aliases`, `collection` in envelopes (the path unless said), `key` (the id's field, which keys
     filtered lists), `thing` in not-found messages, `operations` (the first part of its operations' names), `area` of privileges
-    (`view_<area>` to read, `manage_<area>` to write).
+    (`view_<area>` to read, `manage_<area>` to write), `segment` (the variable that the last part of the address fills), `also` (variables
+    of single records that come from the query, else from the body).
 
     Fields: `fields` are in every record, `single` only in single ones, `inputs` are taken and never shown. `required` are those that
     creation needs, with the message when they are missing. `says` are words of messages from below that the legacy layer says
@@ -113,7 +114,8 @@ class Resource:
 
     Lists: `filters` beyond the fields', `sorts` (names → GraphQL's), `default_sort` and `default_order` (of a sort that is asked for
     without one). `always_keyed` lists are objects keyed by id whether filtered or not; `bare` ones have no envelope in CS-Cart's
-    form. `rights` are passed to the reading operations as variables of their names.
+    form. `spare_key` keys a row whose `key` an earlier one of the page has. `rights` are passed to the reading operations as
+    variables of their names.
     """
 
     path: str
@@ -137,6 +139,9 @@ class Resource:
     default_order: str = "asc"
     always_keyed: bool = False
     bare: bool = False
+    spare_key: str = ""
+    segment: str = "id"
+    also: tuple[str, ...] = ()
     rights: Mapping[str, Right] = field(default_factory=dict)
     open_to_vendors: bool = False
     below: tuple[Nested | Action, ...] = ()

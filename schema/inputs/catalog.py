@@ -92,6 +92,15 @@ class CategoryInput:
     vendor_id: Ident | None = given_field("The vendor it belongs to.")
 
 
+@strawberry.input(description="A value that a feature offers. A new one needs `name`.")
+class FeatureVariantInput:
+    """Fields of a variant."""
+
+    id: Ident | None = given_field("The value that remains; without it, the one of that name or a new one.")
+    name: str | None = given_field("The value.")
+    position: int | None = given_field("Its place among the values.")
+
+
 @strawberry.input(description="A feature. Creation needs `name`.")
 class FeatureInput:
     """Fields of a feature."""
@@ -103,5 +112,10 @@ class FeatureInput:
     position: int | None = given_field("Its place.")
     prefix: str | None = given_field("What is written before a value.")
     suffix: str | None = given_field("What is written after a value.")
+    comparison: bool | None = given_field("Whether products are compared by it.")
+    display_on_product: bool | None = given_field("Whether a product's page shows it.")
+    display_on_catalog: bool | None = given_field("Whether lists of products show it.")
     category_ids: list[Ident] | None = given_field("The categories whose products carry it; none means all.")
-    variants: list[str] | None = given_field("The values it offers, in order.")
+    variants: list[FeatureVariantInput] | None = given_field(
+        "Every value that is to remain; products lose those left out."
+    )

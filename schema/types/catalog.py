@@ -15,6 +15,7 @@ from models.reading import ToMany, ToOne
 from schema.fields import column, entity, relation
 from schema.scalars import BigInt, CategoryStatus, FeatureType, Ident, ProductStatus, SwitchStatus, Time
 from schema.types.marketplace import Review, Vendor
+from schema.types.options import Attachment, Combination, Option
 
 _STOCKKEEPERS = Access(privileges=("view_products",), app_scope="read_products", vendor=True)
 
@@ -102,6 +103,24 @@ class Feature:
     position: int = column(description="Its place.")
     prefix: str = column(description="What is written before a value.")
     suffix: str = column(description="What is written after a value.")
+    comparison: bool = column(description="Whether products are compared by it.")
+    display_on_product: bool = column(description="Whether a product's page shows it.")
+    display_on_catalog: bool = column(description="Whether lists of products show it.")
+    category_numbers: list[BigInt] = column(
+        "ARRAY(SELECT fc.category_id FROM feature_categories fc WHERE fc.tenant_id = t.tenant_id AND fc.feature_id = t.id"
+        " ORDER BY fc.category_id)",
+        "The legacy numbers of the categories whose products carry it; none means all.",
+        internal=True,
+    )
+    categories: list[Category] = relation(
+        ToMany(
+            "fc.feature_id",
+            "t.position, t.id",
+            through="feature_categories fc JOIN categories t ON t.tenant_id = fc.tenant_id AND t.id = fc.category_id",
+            where="fc.tenant_id = {tenant}",
+        ),
+        "The categories whose products carry it; none means all.",
+    )
     parent_number: BigInt = column(
         "coalesce(t.parent_id, 0)", "The legacy number of its group, or 0.", internal=True
     )
@@ -210,6 +229,31 @@ class Product:
         ToMany("t.product_id", "t.position, t.id", where="t.position > 0"),
         "Pictures besides the main one.",
         internal=True,
+    )
+    options: list[Option] = relation(
+        ToMany(
+            "po.product_id",
+            "t.position, t.id",
+            through="product_options po JOIN options t ON t.tenant_id = po.tenant_id AND t.id = po.option_id",
+            where="po.tenant_id = {tenant}",
+        ),
+        "What buyers choose of it.",
+    )
+    combinations: list[Combination] = relation(
+        ToMany("t.product_id", "t.position, t.id"),
+        "Variants kept in store together, with a stock and a price of their own.",
+    )
+    attachments: list[Attachment] = relation(
+        ToMany("t.product_id", "t.position, t.id"), "Files that go with it."
+    )
+    required_products: list[Product] = relation(
+        ToMany(
+            "rp.product_id",
+            "rp.position, t.id",
+            through="required_products rp JOIN products t ON t.tenant_id = rp.tenant_id AND t.id = rp.required_id",
+            where="rp.tenant_id = {tenant}",
+        ),
+        "Products it is sold only together with.",
     )
     features: list[FeatureValue] = relation(ToMany("t.product_id", "t.feature_id, t.id"), "Its properties.")
     reviews: list[Review] = relation(

@@ -90,7 +90,7 @@ async def _found(owner: Owner, shop: Shop, made: Filled, at: datetime) -> None:
             "position": position,
         }
         if feature.variants:
-            asked["variants"] = list(feature.variants)
+            asked["variants"] = [{"name": name} for name in feature.variants]
         made.features[feature.key] = (await owner.do("DemoFeature", at, input=asked))["id"]
     await _take_money_and_parcels(owner, shop, made, at)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from rest_facade.legacy import boxes, product_combinations
 from rest_facade.legacy.resource import Resource
 from rest_facade.legacy.resources import RESOURCES
 from tests.shop import Shop
@@ -23,8 +24,29 @@ class Sample:
     change: Body | None = None
 
 
+def _combination(shop: Shop, number: int) -> dict[str, Any]:
+    """Choose of the mug what no combination of the shop holds."""
+    variant = [(shop.size, shop.small), (shop.print, shop.dotted), (shop.print, shop.plain)][number % 3]
+    return {"combination": {str(variant[0]): variant[1].number}}
+
+
 SAMPLES: dict[str, Sample] = {
     "categories": Sample("kitchen", lambda shop, number: {"category": "x"}),
+    "combinations": Sample(
+        "combination",
+        lambda shop, number: {"product_id": shop.mug.number, **_combination(shop, number)},
+    ),
+    product_combinations.COMBINATIONS.path: Sample(
+        "combination",
+        lambda shop, number: {**_combination(shop, number), "combinations": [_combination(shop, number)]},
+    ),
+    boxes.BOXES.path: Sample("box", lambda shop, number: {}),
+    "exceptions": Sample(
+        "exception",
+        lambda shop, number: {"product_id": shop.mug.number, "type": "F", **_combination(shop, number)},
+    ),
+    "features": Sample("material", lambda shop, number: {"description": "x"}),
+    "options": Sample("print", lambda shop, number: {"option_name": "x"}),
     "discussions": Sample(
         "review", lambda shop, number: {"object_type": "P", "object_id": shop.mug.number, "message": "x"}
     ),
@@ -59,18 +81,29 @@ SAMPLES: dict[str, Sample] = {
 BY_PATH: dict[str, Resource] = {
     path: resource for resource in RESOURCES for path in (resource.path, *resource.aliases)
 }
+BY_PATH |= {
+    product_combinations.COMBINATIONS.path: product_combinations.COMBINATIONS,
+    "productBoxes": boxes.BOXES,
+    "productBoxesDescriptions": boxes.BOXES,
+}
 """Each entity by its path, and by its other names."""
 LISTED: tuple[Resource, ...] = tuple(resource for resource in RESOURCES if "list" in resource.does)
 
 
 def resource_of(path: str) -> Resource:
     """Give the entity that an address below `/api` is of."""
-    return BY_PATH[path.strip("/").partition("/")[0].partition("?")[0]]
+    named = path.strip("/").partition("?")[0]
+    return BY_PATH[named if named in BY_PATH else named.partition("/")[0]]
 
 
 def record_of(shop: Shop, resource: Resource) -> Any:
     """Give the shop's record of an entity."""
     return getattr(shop, SAMPLES[resource.path].record)
+
+
+def path_of(shop: Shop, resource: Resource) -> str:
+    """Give the address of an entity's list, below `/api`."""
+    return resource.path.replace("{product_id}", str(shop.mug))
 
 
 def body_of(shop: Shop, resource: Resource, number: int = 0) -> dict[str, Any]:
@@ -86,7 +119,7 @@ def change_of(shop: Shop, resource: Resource) -> dict[str, Any]:
 
 async def create(shop: Shop, resource: Resource, number: int = 0, **fields: Any) -> str:
     """Make a record as the owner and give its id."""
-    answer = await shop.post(f"/api/{resource.path}", body_of(shop, resource, number) | fields)
+    answer = await shop.post(f"/api/{path_of(shop, resource)}", body_of(shop, resource, number) | fields)
     assert answer.status == 201, answer.raw
     return next(iter(answer.body.values()))
 

@@ -13,7 +13,7 @@ from graphql import (
 
 from resolvers.execute import Operation, load
 from resolvers.root import internal_schema
-from rest_facade.legacy import routes
+from rest_facade.legacy import boxes, product_combinations, routes
 from rest_facade.legacy.addresses import OPERATIONS
 from rest_facade.legacy.resource import Action, Filter, Nested, Resource
 from rest_facade.legacy.resources import RESOURCES
@@ -154,6 +154,8 @@ def test_every_operation_is_used(operations):
             return super().__getitem__(name)
 
     vendor_app.routes(Asked(operations))
+    product_combinations.routes(Asked(operations))
+    boxes.routes(Asked(operations))
     named = {"AuthTokenCreate", "NotificationInbox"} | asked
     for resource in RESOURCES:
         named |= {f"{resource.operations}{word.capitalize()}" for word in resource.does}
@@ -175,6 +177,9 @@ def test_the_routes_are_those_of_the_contract():
             "stores",
             "vendors",
             "usergroups",
+            "features",
+            "options",
+            "combinations",
         )
         for method, tail in (
             ("GET", ""),
@@ -215,4 +220,18 @@ def test_the_routes_are_those_of_the_contract():
         ("GET", "categories/{id}/products"),
         ("GET", "users/{id}/usergroups"),
         ("PUT", "users/{id}/usergroups/{group_id}"),
+        ("GET", "exceptions"),
+        ("GET", "exceptions/{id}"),
+        ("POST", "exceptions"),
+        ("DELETE", "exceptions/{id}"),
+        ("GET", "products/{product_id}/options/combinations"),
+        ("POST", "products/{product_id}/options/combinations"),
+        ("POST", "products/{product_id}/options/combinations/batch"),
+        ("GET", "products/{product_id}/options/combinations/{id}"),
+        ("PUT", "products/{product_id}/options/combinations/{id}"),
+        ("DELETE", "products/{product_id}/options/combinations/{id}"),
+        ("GET", "productBoxes"),
+        ("GET", "productBoxes/{id}"),
+        ("GET", "productBoxesDescriptions"),
+        ("GET", "productBoxesDescriptions/{id}"),
     }

@@ -6,6 +6,8 @@ from rest_facade.legacy.resource import Resource
 from rest_facade.legacy.resources.categories import CATEGORIES
 from rest_facade.legacy.resources.discussions import DISCUSSIONS
 from rest_facade.legacy.resources.extra_order_fields import EXTRA_ORDER_FIELDS
+from rest_facade.legacy.resources.features import FEATURES
+from rest_facade.legacy.resources.options import COMBINATIONS, EXCEPTIONS, OPTIONS
 from rest_facade.legacy.resources.orders import ORDERS
 from rest_facade.legacy.resources.products import PRODUCTS
 from rest_facade.legacy.resources.shipments import SHIPMENTS
@@ -21,6 +23,10 @@ RESOURCES: tuple[Resource, ...] = (
     EXTRA_ORDER_FIELDS,
     USERS,
     CATEGORIES,
+    FEATURES,
+    OPTIONS,
+    COMBINATIONS,
+    EXCEPTIONS,
     DISCUSSIONS,
     STATUSES,
     STORES,

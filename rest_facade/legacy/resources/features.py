@@ -1,14 +1,33 @@
-"""Describe what products have for features: a list below a product, an object within it."""
+"""Describe features, and what products have for them: a list below a product, an object within it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from kernel.letters import FEATURE_TYPE_LETTERS, SWITCH_LETTERS
 from kernel.text import Malformed, shown
-from rest_facade.legacy.kinds import ABSENT, NUMBER, PLAIN, TEXT, id_from, shown_with, text_from
+from rest_facade.legacy.kinds import (
+    ABSENT,
+    FLAG,
+    ID,
+    IDS,
+    MAX_INTEGER,
+    NUMBER,
+    PLAIN,
+    SMALL_NUMBER,
+    TEXT,
+    Kind,
+    id_from,
+    ids_from,
+    letter,
+    shown_with,
+    text_from,
+    whole_from,
+)
 from rest_facade.legacy.reshape import row_shower
-from rest_facade.legacy.resource import Field, Record, Resource
+from rest_facade.legacy.resource import Field, Filter, Record, Resource, id_field
+from rest_facade.legacy.resources.variants import entries_of
 
 
 def _take_up(row: Record) -> None:
@@ -75,4 +94,63 @@ PRODUCT_FEATURES = Resource(
     does=(),
     fields=(*_FIELDS, Field("value_int", shown_with(lambda number: "" if number is None else str(number)))),
     prepare=_take_up,
+)
+
+
+# --- Features themselves -----------------------------------------------------------------------------------------------------
+
+
+def _variants_shown(variants: list[Record]) -> Record:
+    rows = [_show_variant(variant) for variant in variants]
+    return {row["variant_id"]: row for row in rows}
+
+
+def _variants_from(value: Any, label: str) -> list[dict[str, Any]]:
+    """Read variants: `{variant, position?}` or bare texts, in a list or keyed by variant_id."""
+    read = []
+    for variant_id, entry in entries_of(value, label, name="variant"):
+        variant: dict[str, Any] = {} if variant_id is None else {"id": variant_id}
+        if entry.get("variant") is not None:
+            variant["name"] = text_from(entry["variant"], f"{label}: variant")
+        if entry.get("position") not in (None, ""):
+            variant["position"] = whole_from(entry["position"], f"{label}: position", most=MAX_INTEGER)
+        read.append(variant)
+    return read
+
+
+def _path_shown(numbers: list[int]) -> str:
+    return ",".join(map(str, numbers))
+
+
+FEATURES = Resource(
+    path="features",
+    key="feature_id",
+    thing="feature",
+    area="catalog",
+    operations="Feature",
+    fields=(
+        id_field("feature_id"),
+        Field("description", TEXT, "name", "name"),
+        Field("feature_type", letter(FEATURE_TYPE_LETTERS), "type", "type"),
+        Field("parent_id", ID, "group_id", "group_id"),
+        Field("group_id", ID, "group_id", "group_id"),
+        # CS-Cart's: numbers with commas between, empty for every category.
+        Field(
+            "categories_path", Kind(show=_path_shown, read=ids_from, seek=str), "category_ids", "category_id"
+        ),
+        Field("categories_ids", IDS, "category_ids", "category_id"),
+        Field("status", letter(SWITCH_LETTERS), "status", "status"),
+        Field("position", SMALL_NUMBER, "position", "position"),
+        Field("prefix", TEXT, "prefix", "prefix"),
+        Field("suffix", TEXT, "suffix", "suffix"),
+        Field("comparison", FLAG, "comparison", "comparison"),
+        Field("display_on_product", FLAG, "display_on_product", "display_on_product"),
+        Field("display_on_catalog", FLAG, "display_on_catalog", "display_on_catalog"),
+        Field("variants", Kind(show=_variants_shown, read=_variants_from), "variants"),
+    ),
+    required={"description": "description is required"},
+    says={"group": "group_id", "categories": "categories_ids", "type": "feature_type"},
+    filters=(Filter("category_id", "category_id", ID),),
+    sorts={"position": "POSITION", "description": "NAME", "feature_id": "ID"},
+    default_sort=("position", "asc"),
 )

@@ -1,0 +1,142 @@
+"""Make, change and delete the boxes things are packed in, and what is said of them in each language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from domain import audit
+from domain.fields import (
+    MAX_QUANTITY,
+    Field,
+    Given,
+    letter_of,
+    name_text,
+    read_fields,
+    short_text,
+    text,
+    whole,
+)
+from domain.references import BOX, BOX_DESCRIPTION, find, resolve
+from kernel.errors import ValidationFailed
+from kernel.letters import SWITCH_LETTERS
+from kernel.scope import Scope
+from kernel.text import Malformed, shown
+from models.boxes import BoxDescription, ProductBox
+from models.database import UniqueViolation, transaction
+
+_LANGUAGE = re.compile(r"[a-z]{2}(-[A-Z]{2})?")
+
+
+def language(value: object) -> str:
+    """Read a language's code: two small letters, and a country's two capitals where it matters."""
+    if not isinstance(value, str) or not _LANGUAGE.fullmatch(value):
+        raise Malformed(f"is {shown(value)}; expected a code such as pt or pt-BR")
+    return value
+
+
+BOX_FIELDS: Mapping[str, Field] = {
+    "name": Field("name", name_text, code="name_invalid", required="name_required"),
+    "height_mm": Field("height_mm", whole(0, MAX_QUANTITY), code="size_invalid"),
+    "width_mm": Field("width_mm", whole(0, MAX_QUANTITY), code="size_invalid"),
+    "length_mm": Field("length_mm", whole(0, MAX_QUANTITY), code="size_invalid"),
+    "weight_grams": Field("weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
+    "max_weight_grams": Field("max_weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
+    "status": Field("status", letter_of(SWITCH_LETTERS), code="status_invalid"),
+    "position": Field("position", whole(), code="position_invalid"),
+}
+DESCRIPTION_FIELDS: Mapping[str, Field] = {
+    "lang_code": Field("lang_code", language, code="lang_code_invalid"),
+    "title": Field("title", short_text),
+    "full_description": Field("full_description", text()),
+    "meta_keywords": Field("meta_keywords", short_text),
+    "meta_description": Field("meta_description", text()),
+}
+
+
+async def create_box(scope: Scope, given: Given) -> int:
+    """Make a box and give its internal id.
+
+    Keys: `name`*, `height_mm`, `width_mm`, `length_mm` (inside), `weight_grams` (empty), `max_weight_grams` (0: any), `status`,
+    `position`.
+    """
+    columns = read_fields(BOX_FIELDS, given, creating=True)
+    async with transaction(scope):
+        box = ProductBox(**columns, created_at=scope.now, updated_at=scope.now)
+        await box.save()
+        box_id: int = box.id
+        await audit.record(scope, "box.created", "product_box", box.public_id)
+    return box_id
+
+
+async def update_box(scope: Scope, box: object, given: Given) -> int:
+    """Change a box partially and give its internal id."""
+    columns = read_fields(BOX_FIELDS, given)
+    async with transaction(scope):
+        box_id = await find(scope, BOX, box)
+        await ProductBox.filter(id=box_id).update(**columns, updated_at=scope.now)
+        await audit.record(scope, "box.updated", "product_box", box_id, {"fields": sorted(map(str, given))})
+    return box_id
+
+
+async def delete_box(scope: Scope, box: object) -> None:
+    """Hide a box, and with it what is said of it."""
+    async with transaction(scope):
+        box_id = await find(scope, BOX, box)
+        await ProductBox.filter(id=box_id).update(deleted_at=scope.now, updated_at=scope.now)
+        await audit.record(scope, "box.deleted", "product_box", box_id)
+
+
+async def create_description(scope: Scope, given: Given) -> int:
+    """Describe a box in a language and give the description's internal id.
+
+    Keys: `box`*, `lang_code` (`pt`), `title`, `full_description`, `meta_keywords`, `meta_description`. Raises ValidationFailed, also
+    for a language in which the box is described.
+    """
+    columns = read_fields(DESCRIPTION_FIELDS, given)
+    if given.get("box") is None:
+        raise ValidationFailed("box_id is required", field="box", code="required")
+    async with transaction(scope):
+        box_id = await resolve(scope, BOX, given["box"], field="box")
+        description = BoxDescription(**columns, box_id=box_id)
+        try:
+            await description.save()
+        except UniqueViolation as error:
+            raise _described() from error
+        description_id: int = description.id
+        await audit.record(scope, "box_description.created", "box_description", description.public_id)
+    return description_id
+
+
+async def update_description(scope: Scope, description: object, given: Given) -> int:
+    """Change a description partially and give its internal id; its box stays."""
+    columns = read_fields(DESCRIPTION_FIELDS, given)
+    async with transaction(scope):
+        description_id = await find(scope, BOX_DESCRIPTION, description)
+        if columns:
+            try:
+                await BoxDescription.filter(id=description_id).update(**columns)
+            except UniqueViolation as error:
+                raise _described() from error
+        await audit.record(
+            scope,
+            "box_description.updated",
+            "box_description",
+            description_id,
+            {"fields": sorted(map(str, given))},
+        )
+    return description_id
+
+
+async def delete_description(scope: Scope, description: object) -> None:
+    """Delete a description."""
+    async with transaction(scope):
+        description_id = await find(scope, BOX_DESCRIPTION, description)
+        await BoxDescription.filter(id=description_id).delete()
+        await audit.record(scope, "box_description.deleted", "box_description", description_id)
+
+
+def _described() -> ValidationFailed:
+    return ValidationFailed(
+        "the box is described in that language", field="lang_code", code="lang_code_taken"
+    )

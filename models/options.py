@@ -1,0 +1,116 @@
+"""Keep what a buyer chooses of a product: options, their variants, combinations with a stock of their own, exceptions."""
+
+from __future__ import annotations
+
+from tortoise import fields
+
+from models.base import Erasable, StoreManager, StoreModel, Timestamped
+
+
+class Option(Erasable):
+    """Something to choose. `type` is `S`, `R` or `C` (by variants) or `I`, `T`, `F` (a text, a file's name).
+
+    `product` is null for an option that several products share. Only options with `inventory` take part in combinations.
+    """
+
+    product = fields.ForeignKeyField("models.Product", null=True, related_name="own_options")
+    vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="options")
+    name = fields.TextField()
+    type = fields.TextField(default="S")
+    required = fields.BooleanField(default=False)
+    inventory = fields.BooleanField(default=False)
+    status = fields.TextField(default="A")
+    position = fields.IntField(default=0)
+    description = fields.TextField(default="")
+
+    class Meta:
+        table = "options"
+        manager = StoreManager()
+
+
+class OptionVariant(StoreModel):
+    """A value of an option. `modifier` is in cents (`modifier_type` `A`) or hundredths of a percent of the price (`P`)."""
+
+    option = fields.ForeignKeyField("models.Option", related_name="variants")
+    name = fields.TextField()
+    modifier = fields.BigIntField(default=0)
+    modifier_type = fields.TextField(default="A")
+    position = fields.IntField(default=0)
+    image_url = fields.TextField(default="")
+    image_alt = fields.TextField(default="")
+
+    class Meta:
+        table = "option_variants"
+        manager = StoreManager()
+
+
+class ProductOption(StoreModel):
+    """Say that a product offers an option, its own or a shared one."""
+
+    product = fields.ForeignKeyField("models.Product", related_name="option_links")
+    option = fields.ForeignKeyField("models.Option", related_name="product_links")
+    position = fields.IntField(default=0)
+
+    class Meta:
+        table = "product_options"
+        manager = StoreManager()
+
+
+class Combination(Erasable):
+    """Variants of a product's options that are kept in store together; `price_cents` is added to the product's price.
+
+    `hash` is `<option>_<variant>_…` in the order of the options' numbers. `stock` is generated, as a product's is.
+    """
+
+    product = fields.ForeignKeyField("models.Product", related_name="combinations")
+    hash = fields.TextField()
+    sku = fields.TextField(default="")
+    price_cents = fields.BigIntField(default=0)
+    on_hand = fields.BigIntField(default=0)
+    reserved = fields.BigIntField(default=0)
+    stock = fields.BigIntField(generated=True)
+    position = fields.IntField(default=0)
+    image_url = fields.TextField(default="")
+    image_alt = fields.TextField(default="")
+    image_width = fields.IntField(default=0)
+    image_height = fields.IntField(default=0)
+
+    class Meta:
+        table = "combinations"
+        manager = StoreManager()
+
+
+class CombinationChoice(StoreModel):
+    """One variant of a combination."""
+
+    combination = fields.ForeignKeyField("models.Combination", related_name="choices")
+    option = fields.ForeignKeyField("models.Option", related_name="combination_choices")
+    variant = fields.ForeignKeyField("models.OptionVariant", related_name="combination_choices")
+
+    class Meta:
+        table = "combination_choices"
+        manager = StoreManager()
+
+
+class OptionException(Timestamped):
+    """Variants that can't be bought together (`F`), or the only ones that can (`A`)."""
+
+    product = fields.ForeignKeyField("models.Product", related_name="exceptions")
+    type = fields.TextField()
+    hash = fields.TextField()
+
+    class Meta:
+        table = "option_exceptions"
+        manager = StoreManager()
+
+
+class ExceptionChoice(StoreModel):
+    """One variant of an exception."""
+
+    exception = fields.ForeignKeyField("models.OptionException", related_name="choices")
+    option = fields.ForeignKeyField("models.Option", related_name="exception_choices")
+    variant = fields.ForeignKeyField("models.OptionVariant", related_name="exception_choices")
+
+    class Meta:
+        table = "exception_choices"
+        manager = StoreManager()
