@@ -1,4 +1,4 @@
--- Undo 0006_options. Everything in its tables is lost, and what lines of orders knew of options.
+-- Undo 0007_options. Everything in its tables is lost, and what lines of orders knew of options.
 
 ALTER TABLE order_lines DROP COLUMN combination_id, DROP COLUMN options;
 DROP TABLE

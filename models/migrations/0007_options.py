@@ -14,9 +14,9 @@ _ERASABLE = {**_STAMPS, "deleted_at": "moment?"}
 class Migration(Base):
     """Hold what buyers choose."""
 
-    dependencies: list[tuple[str, str]] = [("models", "0005_carts")]  # noqa: RUF012  # as Tortoise declares it
+    dependencies: list[tuple[str, str]] = [("models", "0006_statuses")]  # noqa: RUF012  # as Tortoise declares it
     operations: list[Operation] = [  # noqa: RUF012
-        run_files(forward="0006_options", backward="0006_options_reverse.sql"),
+        run_files(forward="0007_options", backward="0007_options_reverse.sql"),
         StateOnly(
             store_model(
                 "Option",
