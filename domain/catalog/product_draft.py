@@ -33,6 +33,7 @@ PENDING = "P"
 MAX_IMAGES = 100
 MAX_CATEGORIES = 100
 MAX_FEATURES = 500
+MAX_TAXES = 50
 _MAX_URL = 2_048
 _IMAGE_SCHEMES = ("http://", "https://", "/")
 
@@ -105,6 +106,7 @@ class ProductDraft:
     product_id: int | None = None
     before: Mapping[str, Any] | None = None
     places: list[int] | None = None
+    taxes: list[int] | None = None
     public_id: Any = field(default_factory=uuid7)
 
     @property
@@ -131,6 +133,8 @@ def read_draft(scope: Scope, given: Given) -> ProductDraft:
         draft.features = _listed(given["features"], MAX_FEATURES, wrong, "features")
     if given.get("categories") is not None:
         _listed(given["categories"], MAX_CATEGORIES, wrong, "categories")
+    if given.get("taxes") is not None:
+        _listed(given["taxes"], MAX_TAXES, wrong, "taxes")
     return draft
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from domain.catalog.product_draft import ProductDraft
-from domain.references import CATEGORY, NOT_FOUND, PRODUCT, VENDOR, look_up, missing_text
+from domain.references import CATEGORY, NOT_FOUND, PRODUCT, TAX, VENDOR, look_up, missing_text
 from domain.store_settings import setting
 from kernel.ids import Reference, parse_reference
 from kernel.scope import ActorKind, Scope
@@ -87,6 +87,7 @@ async def match(
     if check_sku:
         _refuse_taken_skus(drafts, by_code)
     await _settle_categories(scope, drafts)
+    await _settle_taxes(scope, drafts)
 
 
 async def _existing(
@@ -161,6 +162,20 @@ async def _settle_categories(scope: Scope, drafts: Sequence[ProductDraft]) -> No
         settled = (draft.is_new and "id" not in draft.wrong) or "category_id" in draft.columns
         if required and settled and draft.columns.get("category_id") is None:
             draft.wrong["category"] = ("category_required", "category is required")
+
+
+async def _settle_taxes(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
+    """Fill in the taxes that lie on the products, where they were given."""
+    giving = [
+        draft for draft in drafts if draft.given.get("taxes") is not None and "taxes" not in draft.wrong
+    ]
+    named = [reference for draft in giving for reference in draft.given["taxes"]]
+    found = await look_up(scope, TAX, named) if named else {}
+    for draft in giving:
+        missing = [reference for reference in draft.given["taxes"] if reference not in found]
+        if missing:
+            draft.wrong["taxes"] = (NOT_FOUND, missing_text(TAX, missing))
+        draft.taxes = [found[reference] for reference in draft.given["taxes"] if reference in found]
 
 
 def _categories_of(draft: ProductDraft) -> list[object]:

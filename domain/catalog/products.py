@@ -25,6 +25,7 @@ from domain.catalog.product_writing import write_images, write_places, write_row
 from domain.fields import Given
 from domain.references import PRODUCT, look_up
 from domain.store_settings import setting
+from domain.taxes.taxes import lay
 from kernel.errors import Conflict, NotFound, ValidationFailed
 from kernel.scope import ActorKind, Scope
 from models.database import UniqueViolation, rows, transaction
@@ -74,7 +75,8 @@ async def create_product(scope: Scope, given: Given, *, check_sku: bool = True) 
 
     Keys: `name`*, `price_cents`*, `sku`, `slug`, `description`, `short_description`, `status`, `compare_at_cents`, `stock`,
     `tracking`, `weight_grams`, `is_edp`, `free_shipping`, `min_quantity`, `max_quantity`, `vendor`, `category` (the main one),
-    `categories`, `images [{url, alt, width, height}]`, `main_image`, `more_images`, `features [{feature, value | variant}]`.
+    `categories`, `images [{url, alt, width, height}]`, `main_image`, `more_images`, `features [{feature, value | variant}]`,
+    `taxes` (references).
 
     `check_sku=False` lets a vendor repeat a SKU (the legacy layer may). Raises ValidationFailed with a code for every wrong field
     (`name_required`, `price_invalid`, `status_invalid`, `category_required`, `sku_taken`, `not_found`, …).
@@ -202,6 +204,13 @@ async def _write(scope: Scope, drafts: Sequence[ProductDraft], values: Sequence[
         ) from error
     await write_places(scope, drafts)
     await write_images(scope, drafts)
+    taxed = {draft.product_id: draft.taxes for draft in drafts if draft.taxes is not None}
+    if taxed:
+        await lay(
+            scope,
+            "product_taxes",
+            {product: taxes for product, taxes in taxed.items() if product is not None},
+        )
     by_product = {draft.product_id: of_draft for draft, of_draft in zip(drafts, values, strict=True)}
     await write_values(
         scope, {product: given for product, given in by_product.items() if product is not None}

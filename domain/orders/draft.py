@@ -34,9 +34,10 @@ class DraftLine:
 class Draft:
     """Ask for an order. `user`, the products and the methods are references: legacy numbers or public ids.
 
-    `user` null means a guest, who needs an `email`. `addresses` are keyed `B` and `S`. `priced` says that domain code computed line
-    prices and discount (a cart with promotions), so they are trusted whoever asks. `origin` null is told from the caller;
-    `created_at` is taken from the system alone, which makes the demo's past.
+    `user` null means a guest, who needs an `email`. `addresses` are keyed `B` and `S`. `discount_cents` null leaves the discount to
+    promotions, and `coupon_code` asks for those that want it; a discount that is given takes their place. `priced` says that domain
+    code computed line prices and discount, so they are trusted whoever asks, and promotions are its own business. `origin` null is
+    told from the caller; `created_at` is taken from the system alone, which makes the demo's past.
     """
 
     lines: Sequence[DraftLine] = ()
@@ -49,7 +50,8 @@ class Draft:
     payment_method: object | None = None
     shipping_method: object | None = None
     status: str | None = None
-    discount_cents: int = 0
+    discount_cents: int | None = None
+    coupon_code: str = ""
     notes: str = ""
     details: str = ""
     ip_address: str = ""
@@ -95,7 +97,8 @@ CONTACT_FIELDS: Mapping[str, Field] = {
 ORDER_FIELDS: Mapping[str, Field] = {
     **CONTACT_FIELDS,
     "tracking_code": Field("tracking_code", short_text),
-    "discount_cents": Field("discount_cents", cents(), code="discount_invalid"),
+    "discount_cents": Field("discount_cents", cents(nullable=True), code="discount_invalid"),
+    "coupon_code": Field("coupon_code", short_text, code="coupon_invalid"),
     "fields": Field("fields", json_object),
     "created_at": Field("created_at", moment),
 }

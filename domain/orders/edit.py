@@ -27,12 +27,12 @@ from domain.orders.lines import (
 )
 from domain.orders.locked import LockedOrder, lock_order, refuse_shared
 from domain.orders.parties import Parties, find_parties, refuse_unavailable
-from domain.orders.totals import Goods, Totals, add_up
+from domain.orders.repricing import amounts, moves, old_lines
 from domain.orders.transitions import CANCELLED, EDITABLE, HOLDS
 from domain.orders.writing import address_row, line_row
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.scope import ActorKind, Scope
-from models.database import execute, rows, transaction, value
+from models.database import execute, transaction, value
 from models.orders import Order, OrderAddress
 
 _STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
@@ -42,12 +42,6 @@ _BY_VENDOR = ("lines", "status", "tracking_code", "carrier")
 _REPRICES = ("lines", "discount_cents", *_METHODS)
 _CHANGES = (*CONTACT_FIELDS, *_REPRICES, "addresses", "user", "fields", "status", "tracking_code")
 
-_OLD_LINES = """
-SELECT l.product_id, l.quantity, l.price_cents, l.tracked, l.weight_grams,
-    coalesce(p.is_edp, false) AS is_edp, coalesce(p.free_shipping, false) AS free_shipping
-FROM order_lines l LEFT JOIN products p ON p.tenant_id = l.tenant_id AND p.id = l.product_id
-WHERE l.tenant_id = $1 AND l.order_id = $2 ORDER BY l.position, l.id
-"""
 
 _REPLACE_LINES = """
 INSERT INTO order_lines (tenant_id, public_id, order_id, position, product_id, vendor_id, product_name,
@@ -74,9 +68,9 @@ async def update_order(
 ) -> Moved:
     """Change an order: the words of `Draft`, `status` (moved as `lifecycle.move` does), `tracking_code` and `carrier`.
 
-    `lines` replace the lines: a product the order holds already keeps its price unless staff gives another. `fields` are merged
-    into those there are. Only staff changes `discount_cents`. Of a vendor nothing but lines
-    (without their prices), `status`, `tracking_code` and `carrier` is taken.
+    `lines` replace the lines: a product the order holds already keeps its price unless staff gives another. Promotions the order has
+    are looked at again, no other joins (`repricing`). `fields` are merged into those there are. Only staff changes `discount_cents`.
+    Of a vendor nothing but lines (without their prices), `status`, `tracking_code` and `carrier` is taken.
 
     Raises NotFound, Forbidden (a vendor, for a shared order), ValidationFailed, and RuleViolation: `order_not_editable` for lines
     of an order that is paid or under way, and what placing and moving raise.
@@ -156,7 +150,9 @@ def _references(parties: Parties, changes: Given) -> dict[str, Any]:
 
 async def _reprice(scope: Scope, held: LockedOrder, parties: Parties, changes: Given) -> dict[str, Any]:
     """Replace the lines when asked to and give the amounts that change; nothing once the order is paid or under way."""
-    if not any(name in changes for name in _REPRICES):
+    if not any(name in changes for name in _REPRICES) and (
+        held.imported or held.status not in EDITABLE or not await moves(scope, held, changes)
+    ):
         return {}
     if held.status not in EDITABLE:
         if "lines" in changes or "discount_cents" in changes:
@@ -165,23 +161,23 @@ async def _reprice(scope: Scope, held: LockedOrder, parties: Parties, changes: G
                 reason="order_not_editable",
             )
         return {}
-    old = await rows(_OLD_LINES, scope.store.id, held.id)
+    old = await old_lines(scope, held)
     if "lines" not in changes:
-        return _amounts(held, parties, changes, [_goods(line) for line in old])
+        return await amounts(scope, held, parties, changes, old)
     lines = await _new_lines(scope, held, lines_from(changes["lines"] or ()), old)
     if not held.imported:
         refuse_unavailable(scope, parties, lines)
     await _replace(scope, held, lines, old)
-    amounts = _amounts(held, parties, changes, [line.goods for line in lines])
-    return {**amounts, "vendor_id": shared_vendor(lines)}
+    return {**await amounts(scope, held, parties, changes, lines), "vendor_id": shared_vendor(lines)}
 
 
 async def _new_lines(
-    scope: Scope, held: LockedOrder, drafts: Sequence[DraftLine], old: Sequence[Mapping[str, Any]]
+    scope: Scope, held: LockedOrder, drafts: Sequence[DraftLine], old: Sequence[PricedLine]
 ) -> list[PricedLine]:
     if not drafts:
         raise ValidationFailed("products is required", field="lines", code="required")
-    agreed = {line["product_id"]: line["price_cents"] for line in old if line["product_id"] is not None}
+    # Of a product that was bought and given away too, what was agreed is the price of the first line: gifts stand behind.
+    agreed = {line.offer.id: line.price_cents for line in reversed(old) if line.offer.id}
     offers = await offers_for(scope, [draft.product for draft in drafts])
     lines = price_lines(
         drafts, offers, trusted=scope.actor.kind in _STAFF, imported=held.imported, agreed=agreed
@@ -198,7 +194,7 @@ def _refuse_foreign(scope: Scope, lines: Sequence[PricedLine]) -> None:
 
 
 async def _replace(
-    scope: Scope, held: LockedOrder, lines: Sequence[PricedLine], old: Sequence[Mapping[str, Any]]
+    scope: Scope, held: LockedOrder, lines: Sequence[PricedLine], old: Sequence[PricedLine]
 ) -> None:
     """Write new lines in place of the old, and take or give back the difference in stock."""
     shipped = await value(
@@ -211,7 +207,7 @@ async def _replace(
     await execute("DELETE FROM order_lines WHERE tenant_id = $1 AND order_id = $2", scope.store.id, held.id)
     written = [line_row(line, position) for position, line in enumerate(lines, start=1)]
     await execute(_REPLACE_LINES, scope.store.id, held.id, orjson.dumps(written).decode())
-    before = stock.summed((line["product_id"], line["quantity"]) for line in old if line["tracked"])
+    before = tracked_units(line for line in old if line.offer.id)
     after = tracked_units(lines)
     per_unit = stock.PER_UNIT[stock.NOTHING, HOLDS[held.status]]
     await stock.change(
@@ -220,31 +216,6 @@ async def _replace(
             product: per_unit.times(after.get(product, 0) - before.get(product, 0))
             for product in before.keys() | after.keys()
         },
-    )
-
-
-def _amounts(held: LockedOrder, parties: Parties, changes: Given, goods: Sequence[Goods]) -> dict[str, Any]:
-    discount = read_fields({"discount_cents": ORDER_FIELDS["discount_cents"]}, changes)
-    totals: Totals = add_up(
-        goods,
-        rate=parties.shipping.rate if parties.shipping else None,
-        surcharge=parties.payment.surcharge if parties.payment else None,
-        discount_cents=discount.get("discount_cents", held.discount_cents),
-        tax_cents=held.tax_cents,
-        known_shipping_cents=0 if "shipping_method" in changes else held.shipping_cents,
-    )
-    return {
-        "subtotal_cents": totals.subtotal_cents,
-        "discount_cents": totals.discount_cents,
-        "shipping_cents": totals.shipping_cents,
-        "surcharge_cents": totals.surcharge_cents,
-        "total_cents": totals.total_cents,
-    }
-
-
-def _goods(line: Mapping[str, Any]) -> Goods:
-    return Goods(
-        line["quantity"], line["price_cents"], line["weight_grams"], not line["is_edp"], line["free_shipping"]
     )
 
 

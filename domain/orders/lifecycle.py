@@ -11,6 +11,7 @@ from domain.fields import Field, read_fields, short_text, text
 from domain.orders.locked import LockedOrder, lock_order, refuse_shared
 from domain.orders.parcels import Parcel, keep_tracking_code, send
 from domain.orders.transitions import CANCELLED, COMPLETE, Step, decide
+from domain.promotions.applying import give_back, take_again
 from kernel.errors import Conflict, ValidationFailed
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
@@ -112,6 +113,7 @@ async def take_step(
     changed = await execute(_CHANGE, scope.store.id, held.id, held.status, to, holds, scope.now)
     if not changed:
         raise Conflict(f"order {held.id} is no longer in status {held.status}")
+    await _count_uses(scope, held, step.stock_state)
     if step.moves_goods:
         await stock.shift(scope, held.id, held.stock_state, holds)
     await write_history(scope, held.id, held.status, to, forced=step.forced, reason=reason)
@@ -124,6 +126,14 @@ async def hold_letter(scope: Scope, letter: str) -> None:
         raise ValidationFailed(
             f"status is {letter!r}; the letter was deleted", field="status", code="status_invalid"
         )
+
+
+async def _count_uses(scope: Scope, held: LockedOrder, holds: str) -> None:
+    """Give the uses of promotions back when the order comes to nothing, and take them again when it is taken up again."""
+    came_to_nothing = holds == stock.NOTHING
+    if not held.has_promotions or came_to_nothing is (held.stock_state == stock.NOTHING):
+        return
+    await (give_back if came_to_nothing else take_again)(scope, held.id)
 
 
 def may_force(scope: Scope) -> bool:

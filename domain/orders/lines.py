@@ -45,16 +45,25 @@ class Offer:
         """Say whether the product is active and its vendor too."""
         return self.status == _ON_SALE and self.vendor_sells
 
+    @property
+    def is_tracked(self) -> bool:
+        """Say whether its stock is kept."""
+        return self.tracking != _NOT_KEPT
+
 
 @dataclass(frozen=True, slots=True)
 class PricedLine:
-    """Describe a line of an order as it will be written; `base_price_cents` is what the catalogue asked."""
+    """Describe a line of an order as it will be written; `base_price_cents` is what the catalogue asked.
+
+    A `fixed` price was given by hand, or is that of a gift: promotions leave it alone.
+    """
 
     offer: Offer
     quantity: int
     price_cents: int
     base_price_cents: int
     tracked: bool
+    fixed: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -78,8 +87,13 @@ WHERE p.tenant_id = $1 AND (p.id = ANY($2::bigint[]) OR p.public_id = ANY($3::uu
 """
 
 
-async def offers_for(scope: Scope, references: Iterable[object]) -> dict[object, Offer]:
-    """Read the products referred to, in one statement; raises ValidationFailed naming those there are not."""
+async def offers_for(
+    scope: Scope, references: Iterable[object], *, some_gone: bool = False
+) -> dict[object, Offer]:
+    """Read the products referred to, in one statement.
+
+    Raises ValidationFailed naming those there are not, unless `some_gone`: then they are left out.
+    """
     parsed = {given: parse_reference(given) for given in references}
     known = [reference for reference in parsed.values() if reference is not None]
     found = await rows(
@@ -96,7 +110,8 @@ async def offers_for(scope: Scope, references: Iterable[object]) -> dict[object,
         for given, reference in parsed.items()
         if reference is not None and reference in by_reference
     }
-    refuse_missing(PRODUCT, [given for given in parsed if given not in offers], field="product")
+    if not some_gone:
+        refuse_missing(PRODUCT, [given for given in parsed if given not in offers], field="product")
     return offers
 
 
@@ -116,16 +131,16 @@ def price_lines(
     lines = []
     for draft in drafts:
         offer = offers[draft.product]
-        price = draft.price_cents if trusted else None
-        if price is None:
-            price = agreed.get(offer.id, offer.price_cents)
+        given = draft.price_cents if trusted else None
+        price = agreed.get(offer.id, offer.price_cents) if given is None else given
         lines.append(
             PricedLine(
                 offer=offer,
                 quantity=draft.quantity,
                 price_cents=price,
                 base_price_cents=offer.price_cents,
-                tracked=not imported and offer.tracking != _NOT_KEPT,
+                tracked=not imported and offer.is_tracked,
+                fixed=given is not None,
                 extra=draft.extra,
             )
         )

@@ -22,6 +22,7 @@ _LOCK = """
 SELECT o.id, o.public_id, o.status, o.stock_state, o.vendor_id, o.user_id, o.imported, o.currency, o.tracking_code,
     o.subtotal_cents, o.discount_cents, o.shipping_cents, o.surcharge_cents, o.tax_cents, o.total_cents,
     o.paid_cents, o.refunded_cents, o.payment_status, o.payment_method_id, o.shipping_method_id, o.hold_until,
+    o.coupon_code, EXISTS (SELECT 1 FROM promotion_uses u WHERE u.tenant_id = o.tenant_id AND u.order_id = o.id) AS has_promotions,
     EXISTS (SELECT 1 FROM order_lines l
         WHERE l.tenant_id = o.tenant_id AND l.order_id = o.id AND l.vendor_id = $3) AS has_lines_of_caller
 FROM orders o
@@ -57,6 +58,8 @@ class LockedOrder:
     payment_method_id: int | None
     shipping_method_id: int | None
     hold_until: datetime | None
+    coupon_code: str
+    has_promotions: bool
     has_lines_of_caller: bool
 
     @property

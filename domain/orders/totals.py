@@ -4,6 +4,7 @@
     shipping   base + per kilogram × weight + per item × items of the goods that are shipped and don't ship free; nothing from
                the method's `free_from` on (decisions-legacy section 3, shippings)
     surcharge  the payment method's fixed part plus its percentage of subtotal − discount + shipping
+    tax        the taxes that the prices don't include (`domain.taxes.computing`)
     total      subtotal − discount + shipping + surcharge + tax
 
 Fractions of a cent are rounded half up, once, where they arise. No total may pass 10**15 cents, so that no column overflows.
@@ -12,7 +13,7 @@ Fractions of a cent are rounded half up, once, where they arise. No total may pa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernel.errors import ValidationFailed
 from kernel.money import MAX_CENTS, rounded
@@ -90,13 +91,24 @@ def add_up(
     shipping = shipping_cents(rate, goods, subtotal) if rate else known_shipping_cents
     added = surcharge_cents(surcharge, subtotal - discount_cents + shipping) if surcharge else 0
     total = subtotal - discount_cents + shipping + added + tax_cents
-    if max(subtotal, total) > MAX_CENTS:
+    _check_size(max(subtotal, total))
+    return Totals(subtotal, discount_cents, shipping, added, tax_cents, total)
+
+
+def with_tax(totals: Totals, tax_cents: int) -> Totals:
+    """Add the taxes that the prices don't include. Raises ValidationFailed for a total past 10**15 cents."""
+    total = totals.total_cents - totals.tax_cents + tax_cents
+    _check_size(total)
+    return replace(totals, tax_cents=tax_cents, total_cents=total)
+
+
+def _check_size(cents: int) -> None:
+    if cents > MAX_CENTS:
         raise ValidationFailed(
-            f"the total is {total} cents; expected at most {MAX_CENTS}",
+            f"the total is {cents} cents; expected at most {MAX_CENTS}",
             field="total_cents",
             code="total_too_large",
         )
-    return Totals(subtotal, discount_cents, shipping, added, tax_cents, total)
 
 
 def shipping_cents(rate: Rate, goods: Sequence[Goods], subtotal_cents: int) -> int:

@@ -1,4 +1,4 @@
-"""Write an order with everything that hangs on it: lines, addresses, payments and the first line of its history."""
+"""Write an order with everything that hangs on it: lines, addresses, taxes, payments and the first line of its history."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from domain.orders.lines import PricedLine
+from domain.taxes.computing import TaxTaken
 from kernel.errors import Conflict
 from kernel.ids import uuid7
 from kernel.scope import Scope
@@ -19,12 +20,12 @@ _INSERT = """
 WITH placed AS (
     INSERT INTO orders (tenant_id, public_id, user_id, vendor_id, status, stock_state, origin, currency,
         subtotal_cents, discount_cents, shipping_cents, surcharge_cents, tax_cents, total_cents,
-        paid_cents, payment_status, payment_method_id, shipping_method_id, tracking_code,
+        paid_cents, payment_status, payment_method_id, shipping_method_id, tracking_code, coupon_code,
         email, firstname, lastname, phone, notes, details, ip_address, fields_data, hold_until,
         created_at, updated_at)
     SELECT $1, public_id, user_id, vendor_id, status, stock_state, origin, currency,
         subtotal_cents, discount_cents, shipping_cents, surcharge_cents, tax_cents, total_cents,
-        paid_cents, payment_status, payment_method_id, shipping_method_id, tracking_code,
+        paid_cents, payment_status, payment_method_id, shipping_method_id, tracking_code, coupon_code,
         email, firstname, lastname, phone, notes, details, ip_address, fields_data, hold_until,
         created_at, updated_at
     FROM jsonb_populate_record(NULL::orders, $2::text::jsonb)
@@ -42,6 +43,10 @@ WITH placed AS (
     SELECT $1, a.public_id, placed.id, a.kind, a.firstname, a.lastname, a.street, a.number,
         a.complement, a.district, a.city, a.state, a.country, a.zipcode, a.phone
     FROM placed, jsonb_populate_recordset(NULL::order_addresses, $4::text::jsonb) AS a
+), taxes AS (
+    INSERT INTO order_taxes (tenant_id, public_id, order_id, tax_id, name, rate_type, rate_value, included, amount_cents, position)
+    SELECT $1, x.public_id, placed.id, x.tax_id, x.name, x.rate_type, x.rate_value, x.included, x.amount_cents, x.position
+    FROM placed, jsonb_populate_recordset(NULL::order_taxes, $13::text::jsonb) AS x
 ), payments AS (
     INSERT INTO payments (tenant_id, public_id, order_id, kind, amount_cents, created_at)
     SELECT $1, $7, placed.id, $6, $5, $8 FROM placed WHERE $5::bigint IS NOT NULL
@@ -81,13 +86,14 @@ async def insert(
     lines: Sequence[PricedLine],
     addresses: Mapping[str, Mapping[str, str]],
     payment: Received | None,
+    taxes: Sequence[TaxTaken] = (),
 ) -> int:
     """Write an order in one statement and give its id; `order` holds every column, `addresses` are keyed by kind.
 
     Raises Conflict when a user that the order refers to was erased since it was read.
     """
     try:
-        return await _insert(scope, order, lines, addresses, payment)
+        return await _insert(scope, order, lines, addresses, payment, taxes)
     except ReferenceViolation as error:
         raise Conflict("what the order refers to was removed meanwhile; try again") from error
 
@@ -98,6 +104,7 @@ async def _insert(
     lines: Sequence[PricedLine],
     addresses: Mapping[str, Mapping[str, str]],
     payment: Received | None,
+    taxes: Sequence[TaxTaken],
 ) -> int:
     actor = scope.actor
     order_id: int = await value(
@@ -114,6 +121,7 @@ async def _insert(
         actor.kind.value,
         actor.user_id,
         actor.app_id,
+        _json(tax_rows(taxes)),
     )
     return order_id
 
@@ -134,6 +142,23 @@ def line_row(line: PricedLine, position: int) -> dict[str, Any]:
         "tracked": line.tracked,
         "extra": dict(line.extra),
     }
+
+
+def tax_rows(taxes: Sequence[TaxTaken]) -> list[dict[str, Any]]:
+    """Give the columns of what taxes took of an order."""
+    return [
+        {
+            "public_id": uuid7(),
+            "tax_id": taken.tax.id,
+            "name": taken.tax.name,
+            "rate_type": taken.tax.rate_type,
+            "rate_value": taken.tax.rate_value,
+            "included": taken.tax.included,
+            "amount_cents": taken.amount_cents,
+            "position": position,
+        }
+        for position, taken in enumerate(taxes)
+    ]
 
 
 def address_row(kind: str, given: Mapping[str, str]) -> dict[str, Any]:

@@ -36,7 +36,8 @@ MAX_COUPON = 255
 class PromotedLine:
     """Describe a line as promotions see it: units of a product at a price in cents; weight in grams a unit.
 
-    A `fixed` price was given by hand: no promotion changes it, though an order's discount counts it in.
+    A `fixed` price was given by hand: no promotion changes it, though an order's discount counts it in. A `settled` one was agreed
+    before: the catalogue's promotions don't lower it again.
     """
 
     product_id: int
@@ -44,16 +45,24 @@ class PromotedLine:
     price_cents: int
     weight_grams: int = 0
     fixed: bool = False
+    settled: bool = False
 
 
-# What is on now; a promotion with one code of its own only for who gives that code. Bound: store, now, coupon, promotions kept.
-ACTIVE = """
+def active_sql(now: str, coupon: str) -> str:
+    """Write the statement for the promotions that are on: one with a code of its own only for who gives that code.
+
+    Parameter 1 is the store, `now` and `coupon` (trusted SQL, such as `$2`) the moment and the folded code.
+    """
+    return f"""
 SELECT p.id, p.zone, p.rule, p.gifts, p.coupon_code, p.usage_cap, p.used, p.priority, p.stop
 FROM promotions p
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND p.status = 'A'
-    AND (p.from_at IS NULL OR p.from_at <= $2) AND (p.to_at IS NULL OR p.to_at >= $2)
-    AND p.coupon_key IN ('', $3)
+    AND (p.from_at IS NULL OR p.from_at <= {now}) AND (p.to_at IS NULL OR p.to_at >= {now})
+    AND p.coupon_key IN ('', {coupon})
 """
+
+
+_ACTIVE = active_sql("$2", "$3")
 # Those an order has, whatever became of them since.
 _KEPT = """
 SELECT p.id, p.zone, p.rule, p.gifts, p.coupon_code, 0::bigint AS usage_cap, 0::bigint AS used, p.priority, p.stop
@@ -128,7 +137,7 @@ class Buyer:
 
 async def active_promotions(scope: Scope, coupon_code: str | None) -> list[Promotion]:
     """Read the promotions that are on now."""
-    return promotions_from(await rows(ACTIVE, scope.store.id, scope.now, coupon_key(coupon_code)))
+    return promotions_from(await rows(_ACTIVE, scope.store.id, scope.now, coupon_key(coupon_code)))
 
 
 async def kept_promotions(scope: Scope, order_id: int) -> list[Promotion]:
@@ -137,7 +146,7 @@ async def kept_promotions(scope: Scope, order_id: int) -> list[Promotion]:
 
 
 def promotions_from(found: Sequence[Mapping[str, Any]]) -> list[Promotion]:
-    """Make promotions of rows of `ACTIVE`."""
+    """Make promotions of rows of `active_sql`."""
     return [
         Promotion(
             id=row["id"],
@@ -184,6 +193,7 @@ async def reward_of(
                 line.weight_grams,
                 frozenset(categories.get(str(line.product_id), ())),
                 line.fixed,
+                line.fixed or line.settled,
             )
             for line in lines
         ],

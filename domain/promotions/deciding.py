@@ -136,7 +136,7 @@ def _catalogue_prices(
 ) -> list[LineFacts]:
     lines = []
     for line in facts.lines:
-        due = [] if line.fixed else [each for each in promotions if _is_due(each, facts, line)]
+        due = [] if line.settled else [each for each in promotions if _is_due(each, facts, line)]
         for promotion in _until_stop(due):
             price = line.price_cents
             for gift in promotion.gifts:

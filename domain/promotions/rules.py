@@ -17,7 +17,10 @@ ALWAYS: Rule = {"set": "all", "holds": True, "of": []}
 
 @dataclass(frozen=True, slots=True)
 class LineFacts:
-    """Describe a line: `categories` are those the product stands in and all above them; `fixed` prices were given by hand."""
+    """Describe a line: `categories` are those the product stands in and all above them.
+
+    `fixed` prices were given by hand, `settled` ones are not the catalogue's promotions' to lower.
+    """
 
     product_id: int
     quantity: int
@@ -25,6 +28,7 @@ class LineFacts:
     weight_grams: int = 0
     categories: frozenset[int] = frozenset()
     fixed: bool = False
+    settled: bool = False
 
     @property
     def total_cents(self) -> int:

@@ -5,7 +5,7 @@ Rates are in thousandths: of a percent (`P`), or of the currency's unit (`F`), w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from domain import audit
@@ -61,9 +61,11 @@ ON CONFLICT (tenant_id, tax_id, destination_id) DO UPDATE SET rate_type = exclud
 """
 # The table and the column are constants of `LINKS`.
 _REPLACE_LINKS = """
-WITH dropped AS (DELETE FROM {table} WHERE tenant_id = $1 AND {column} = ANY($2::bigint[]) AND tax_id <> ALL($4::bigint[]))
-INSERT INTO {table} (tenant_id, public_id, {column}, tax_id)
-SELECT $1, g.public_id, g.owner, g.tax_id FROM unnest($3::uuid[], $5::bigint[], $6::bigint[]) AS g (public_id, owner, tax_id)
+WITH given AS (SELECT * FROM unnest($3::uuid[], $4::bigint[], $5::bigint[]) AS g (public_id, owner, tax_id)), dropped AS (
+    DELETE FROM {table} x WHERE x.tenant_id = $1 AND x.{column} = ANY($2::bigint[])
+        AND NOT EXISTS (SELECT 1 FROM given WHERE given.owner = x.{column} AND given.tax_id = x.tax_id)
+)
+INSERT INTO {table} (tenant_id, public_id, {column}, tax_id) SELECT $1, given.public_id, given.owner, given.tax_id FROM given
 ON CONFLICT (tenant_id, {column}, tax_id) DO NOTHING
 """
 LINKS: Mapping[str, str] = {
@@ -121,35 +123,24 @@ async def delete_tax(scope: Scope, tax: object) -> None:
         await audit.record(scope, "tax.deleted", "tax", tax_id)
 
 
-async def lay_taxes(scope: Scope, table: str, owner_id: int, given: object, *, field: str = "taxes") -> None:
+async def lay_taxes(scope: Scope, table: str, owner_id: int, given: object) -> None:
     """Replace the taxes that lie on one record (`table` is one of `LINKS`). Raises ValidationFailed naming those not found."""
-    tax_ids = await taxes_named(scope, given, field=field)
-    await lay(scope, table, {owner_id: tax_ids})
-
-
-async def taxes_named(scope: Scope, given: object, *, field: str = "taxes") -> list[int]:
-    """Give the internal ids of a list of references, each once."""
-    if given is None:
-        return []
     if not isinstance(given, Sequence) or isinstance(given, str) or len(given) > MAX_TAXES:
         raise ValidationFailed(
-            f"{field} is {shown(given)}; expected a list of at most {MAX_TAXES} taxes",
-            field=field,
-            code="invalid",
+            f"taxes is {shown(given)}; expected a list of at most {MAX_TAXES}", field="taxes", code="invalid"
         )
-    found = await resolve_all(scope, TAX, given, field=field)
-    return sorted(set(found.values()))
+    found = await resolve_all(scope, TAX, given, field="taxes")
+    await lay(scope, table, {owner_id: found.values()})
 
 
-async def lay(scope: Scope, table: str, taxes: Mapping[int, Sequence[int]]) -> None:
-    """Replace the taxes of records: internal ids of taxes by those of their owners, whose sets must be equal."""
-    pairs = [(owner, tax) for owner, named in taxes.items() for tax in named]
+async def lay(scope: Scope, table: str, taxes: Mapping[int, Iterable[int]]) -> None:
+    """Replace the taxes of several records in one statement: internal ids of taxes by those of their owners."""
+    pairs = [(owner, tax) for owner, named in taxes.items() for tax in dict.fromkeys(named)]
     await execute(
         LINKS[table],
         scope.store.id,
         list(taxes),
         [uuid7() for _ in pairs],
-        sorted({tax for _, tax in pairs}),
         [owner for owner, _ in pairs],
         [tax for _, tax in pairs],
     )
