@@ -47,7 +47,12 @@ _WRITE_PRODUCTS = Access(
 _WRITE_CATEGORIES = Access(privileges=("manage_catalog",), app_scope="write_categories")
 _WRITE_FEATURES = Access(privileges=("manage_catalog",), app_scope="write_products")
 
-_PRODUCT_WORDS = {"vendor_id": "vendor", "category_id": "category", "category_ids": "categories"}
+_PRODUCT_WORDS = {
+    "vendor_id": "vendor",
+    "category_id": "category",
+    "category_ids": "categories",
+    "tax_ids": "taxes",
+}
 _AS_GIVEN = {domain: given for given, domain in _PRODUCT_WORDS.items()}
 _FEATURE_VALUE_WORDS = {"feature_id": "feature", "variant_id": "variant"}
 _IDS = Selection(PRODUCTS, (Column("number", "t.id"), Column("id", "t.public_id")))

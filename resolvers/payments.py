@@ -32,7 +32,7 @@ METHOD_WRITER = Writer(
     update=methods.update_payment_method,
     delete=methods.delete_payment_method,
     access=_WRITE,
-    words={"vendor_id": "vendor"},
+    words={"vendor_id": "vendor", "tax_ids": "taxes"},
     texts=(
         "Make a way to pay.",
         "Change a way to pay.",

@@ -28,6 +28,7 @@ MODULES = (
     "payments",
     "gateway",
     "shipping",
+    "pricing",
     "sessions",
     "apps",
     "account",

@@ -13,6 +13,7 @@ from domain.shipping import methods
 from domain.shipping.read import SHIPMENTS, SHIPPING_METHODS
 from kernel.errors import ValidationFailed
 from resolvers.changes import DeletedRecord, deleted, renamed, shown, words
+from resolvers.pricing import with_destinations
 from resolvers.reads import reads
 from resolvers.writes import Writer, writes
 from schema.fields import root
@@ -40,7 +41,8 @@ METHOD_WRITER = Writer(
     update=methods.update_shipping_method,
     delete=methods.delete_shipping_method,
     access=_WRITE_METHODS,
-    words={"vendor_id": "vendor"},
+    words={"vendor_id": "vendor", "tax_ids": "taxes", "destination_id": "destination"},
+    adjust=with_destinations,
     texts=(
         "Make a way to deliver.",
         "Change a way to deliver.",

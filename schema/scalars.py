@@ -16,6 +16,7 @@ import strawberry
 from graphql import GraphQLError
 from strawberry.types.scalar import ScalarDefinition
 
+from domain.payments.methods import masked, opened
 from kernel import letters
 from kernel.clock import rfc3339
 from kernel.ids import Reference, parse_reference
@@ -28,6 +29,7 @@ Cents = NewType("Cents", int)
 Time = NewType("Time", datetime)
 Json = NewType("Json", object)
 Bytes = NewType("Bytes", bytes)
+ProcessorParams = NewType("ProcessorParams", object)
 
 ProductStatus = NewType("ProductStatus", str)
 CategoryStatus = NewType("CategoryStatus", str)
@@ -198,6 +200,12 @@ SCALARS: dict[object, ScalarDefinition] = {
         "A body as it was sent, handed on within the program.",
         lambda value: value.hex(),
         _parse_bytes,
+    ),
+    ProcessorParams: _scalar(
+        "ProcessorParams",
+        "The settings of a payment processor, an object; secrets are shown as `****`.",
+        lambda sealed: masked(opened(bytes(sealed))),
+        _parse_json,
     ),
     Json: _scalar("JSON", "Any JSON value.", _serialize_json, _parse_json),
     ProductStatus: _letters("ProductStatus", letters.PRODUCT_LETTERS, "The status of a product"),

@@ -159,6 +159,8 @@ class _Walk:
             field = type_.fields[name]
             source, target = source_of(field), get_named_type(field.type)
             if isinstance(source, ColumnSource):
+                if target.name in _EXECUTED:
+                    raise NotCompiled
                 sql = _sql(source, name)
                 checked = is_non_null_type(field.type) and not _is_guaranteed(sql, table, columns)
                 kind = (
@@ -217,6 +219,9 @@ class _Walk:
 
 # How values of a scalar are written (`models.shapes.Leaf.kind`).
 _KINDS = {"ID": "id", "DateTime": "time", "JSON": "json", "Role": "role"}
+
+# What is written otherwise than the database gives it, by the scalar itself.
+_EXECUTED = frozenset({"ProcessorParams"})
 
 Nullable = Callable[[str, str], bool]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from domain.taxes.read import taxed_with
 from domain.visibility import Rows
 from kernel.text import prefix_tsquery
 from models.reading import Entity, Filter, Sort, Where, any_of, compares, flag, named, refers_to
@@ -105,6 +106,7 @@ PRODUCTS = Entity(
         "vendor_id": Filter(
             "id", refers_to("t.vendor_id", "vendors"), "sold by any of these vendors", many=True
         ),
+        "tax_id": Filter("id", taxed_with("product_taxes"), "any of these taxes lies on it", many=True),
         "price_from": Filter("cents", compares("t.price_cents", ">="), "at least this price, in cents"),
         "price_to": Filter("cents", compares("t.price_cents", "<="), "at most this price, in cents"),
         "stock_from": Filter("big_int", compares("t.stock", ">="), "at least so many to sell"),

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from domain.visibility import Rows
-from models.reading import Entity, Filter, Sort, any_of, named
+from models.reading import Entity, Filter, Sort, Where, any_of, named
 
 _SHOPPER_SEES = "t.status = 'A'"
+
+
+def _holds(column: str) -> Callable[[Any], Where]:
+    def build(value: Any) -> Where:
+        return Where(f"t.{column} && {{}}::text[]", (value if isinstance(value, list) else [value],))
+
+    return build
+
 
 DESTINATIONS = Entity(
     name="destination",
@@ -23,6 +34,9 @@ DESTINATIONS = Entity(
         "id": Filter("id", named, "any of these destinations", many=True),
         "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
         "name": Filter("text", any_of("t.name"), "exact name", many=True),
+        "country": Filter("text", _holds("countries"), "names any of these countries", many=True),
+        "state": Filter("text", _holds("states"), "names any of these states", many=True),
+        "city": Filter("text", _holds("cities"), "names any of these cities", many=True),
     },
     sorts={
         "name": Sort("t.name", "text", "name"),

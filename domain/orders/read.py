@@ -250,3 +250,18 @@ STATUSES = Entity(
     },
     default_sort="position",
 )
+
+# Of an order of several vendors none sees the taxes: they are of all lines together.
+ORDER_TAXES = Entity(
+    name="tax of an order",
+    table="order_taxes",
+    visible=Rows(
+        admin=_ADMIN,
+        app="read_orders",
+        vendor=(
+            "EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id"
+            " AND o.vendor_id = {company})"
+        ),
+        customer="",
+    ),
+)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from domain.catalog.read import refers_to_or_none
+from domain.taxes.read import taxed_with
 from domain.visibility import Rows
 from models.reading import Entity, Filter, Sort, any_of, named, refers_to
 
@@ -23,6 +25,29 @@ PAYMENT_METHODS = Entity(
         "vendor_id": Filter("id", refers_to("t.vendor_id", "vendors"), "of any of these vendors", many=True),
         "name": Filter("text", any_of("t.name"), "exact name", many=True),
         "processor": Filter("text", any_of("t.processor"), "any of these processors", many=True),
+        "tax_id": Filter(
+            "id", taxed_with("payment_method_taxes"), "any of these taxes lies on it", many=True
+        ),
+        "seller_id": Filter(
+            "id",
+            refers_to_or_none("t.vendor_id", "vendors"),
+            "of any of these vendors; 0 means of none",
+            many=True,
+            internal=True,
+        ),
+        "description": Filter("text", any_of("t.description"), "exact description", many=True, internal=True),
+        "instructions": Filter(
+            "text", any_of("t.instructions"), "exact instructions", many=True, internal=True
+        ),
+        "surcharge_cents": Filter(
+            "cents", any_of("t.surcharge_cents", "bigint"), "exact surcharge", many=True, internal=True
+        ),
+        "surcharge_percent": Filter(
+            "big_int", any_of("t.surcharge_percent", "bigint"), "exact percentage", many=True, internal=True
+        ),
+        "position": Filter(
+            "big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True
+        ),
     },
     sorts={
         "position": Sort("t.position", "bigint", "position"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from domain.catalog.read import in_second, refers_to_or_none
+from domain.taxes.read import taxed_with
 from domain.visibility import Rows
 from models.reading import Entity, Filter, Sort, any_of, compares, named, refers_to
 
@@ -23,6 +24,46 @@ SHIPPING_METHODS = Entity(
         "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
         "vendor_id": Filter("id", refers_to("t.vendor_id", "vendors"), "of any of these vendors", many=True),
         "name": Filter("text", any_of("t.name"), "exact name", many=True),
+        "tax_id": Filter(
+            "id", taxed_with("shipping_method_taxes"), "any of these taxes lies on it", many=True
+        ),
+        "seller_id": Filter(
+            "id",
+            refers_to_or_none("t.vendor_id", "vendors"),
+            "of any of these vendors; 0 means of none",
+            many=True,
+            internal=True,
+        ),
+        "delivery_time": Filter(
+            "text", any_of("t.delivery_time"), "exact delivery time", many=True, internal=True
+        ),
+        "rate_calculation": Filter(
+            "text", any_of("t.rate_calculation"), "any of these rate letters", many=True, internal=True
+        ),
+        "min_weight_grams": Filter(
+            "big_int",
+            any_of("t.min_weight_grams", "bigint"),
+            "exact lightest order",
+            many=True,
+            internal=True,
+        ),
+        "max_weight_grams": Filter(
+            "big_int",
+            any_of("t.max_weight_grams", "bigint"),
+            "exact heaviest order",
+            many=True,
+            internal=True,
+        ),
+        "free_from_cents": Filter(
+            "cents",
+            any_of("coalesce(t.free_from_cents, 0)", "bigint"),
+            "free from exactly this subtotal, 0 for never",
+            many=True,
+            internal=True,
+        ),
+        "position": Filter(
+            "big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True
+        ),
     },
     sorts={
         "position": Sort("t.position", "bigint", "position"),
@@ -30,6 +71,19 @@ SHIPPING_METHODS = Entity(
         "id": Sort("t.id", "bigint", "order of entry"),
     },
     default_sort="position",
+)
+
+# Reached only through a method, whose rows were filtered already.
+SHIPPING_RATES = Entity(
+    name="shipping rate",
+    table="shipping_rates",
+    visible=Rows(
+        admin=("view_shipping", "view_orders"),
+        app="read_shipping",
+        vendor="",
+        customer="",
+        storefront="storefront:read",
+    ),
 )
 
 # A vendor sees the parcels that hold lines of its own.

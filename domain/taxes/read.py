@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from domain.visibility import Rows
-from models.reading import Entity, Filter, Sort, any_of, flag, named
+from models.reading import Entity, Filter, Sort, Where, any_of, flag, named, refers_to
 
 _SHOPPER_SEES = "t.status = 'A'"
 
@@ -54,3 +57,23 @@ TAX_RATES = Entity(
         storefront="storefront:read",
     ),
 )
+
+_OWNERS = {
+    "product_taxes": "product_id",
+    "shipping_method_taxes": "shipping_method_id",
+    "payment_method_taxes": "payment_method_id",
+}
+
+
+def taxed_with(table: str) -> Callable[[Any], Where]:
+    """Match records on which any of the taxes named lies, as `table` tells."""
+    names = refers_to("l.tax_id", "taxes")
+
+    def build(value: Any) -> Where:
+        found = names(value)
+        return Where(
+            f"t.id IN (SELECT l.{_OWNERS[table]} FROM {table} l WHERE l.tenant_id = {{tenant}} AND ({found.sql}))",
+            found.params,
+        )
+
+    return build

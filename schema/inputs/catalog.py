@@ -61,6 +61,7 @@ class ProductInput:
     category_ids: list[Ident] | None = given_field(
         "Every category it stands in; the first is the main one unless that is given."
     )
+    tax_ids: list[Ident] | None = given_field("The taxes that lie on it.")
     images: list[ProductImageInput] | None = given_field("All its pictures, the main one first.")
     main_image: ProductImageInput | None = given_field(
         "The main picture alone; null takes it away.", internal=True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import strawberry
 
 from schema.inputs.given import given_field
+from schema.inputs.pricing import ShippingRateInput
 from schema.scalars import BigInt, Ident, Json, OrderStatus, ShipmentStatus, SwitchStatus, Time
 
 
@@ -52,6 +53,7 @@ class OrderInput:
     billing_address: AddressInput | None = given_field("Where it is billed.")
     shipping_address: AddressInput | None = given_field("Where it is shipped.")
     status: OrderStatus | None = given_field("The status letter.")
+    coupon_code: str | None = given_field("The coupon it is placed with; on an update it is ignored.")
     notes: str | None = given_field("What the buyer writes.")
     details: str | None = given_field("What the staff writes.")
     tracking_code: str | None = given_field("The carrier's code.")
@@ -117,6 +119,7 @@ class PaymentMethodInput:
     surcharge_percent: BigInt | None = given_field("What is added to an order, in hundredths of a percent.")
     settles_at_once: bool | None = given_field("Whether an order is paid as it is placed.")
     hold_minutes: int | None = given_field("How long a checkout waits for the payment, 0 for ever.")
+    tax_ids: list[Ident] | None = given_field("The taxes that lie on its surcharge.")
     vendor_id: Ident | None = given_field("The vendor it belongs to.")
     status: SwitchStatus | None = given_field("The status letter.")
     position: int | None = given_field("The place in the list.")
@@ -136,6 +139,11 @@ class ShippingMethodInput:
     per_kg_cents: BigInt | None = given_field("What each kilogram adds, in cents.")
     per_item_cents: BigInt | None = given_field("What each item adds, in cents.")
     free_from_cents: BigInt | None = given_field("The order subtotal from which it is free, in cents.")
+    rates: list[ShippingRateInput] | None = given_field(
+        "All its rates at destinations. With any it serves these destinations only, and charges theirs."
+    )
+    tax_ids: list[Ident] | None = given_field("The taxes that lie on its price.")
+    service: Json | None = given_field("What a realtime calculator needs to know: any object.")
     vendor_id: Ident | None = given_field("The vendor it belongs to.")
     status: SwitchStatus | None = given_field("The status letter.")
     position: int | None = given_field("The place in the list.")

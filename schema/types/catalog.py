@@ -16,6 +16,7 @@ from schema.fields import column, entity, relation
 from schema.scalars import BigInt, CategoryStatus, FeatureType, Ident, ProductStatus, SwitchStatus, Time
 from schema.types.marketplace import Review, Vendor
 from schema.types.options import Attachment, Combination, Option
+from schema.types.pricing import Tax
 
 _STOCKKEEPERS = Access(privileges=("view_products",), app_scope="read_products", vendor=True)
 
@@ -198,7 +199,9 @@ class Product:
         internal=True,
     )
     tax_numbers: list[BigInt] = column(
-        "ARRAY[]::bigint[]", "The legacy numbers of the taxes on it.", internal=True
+        "ARRAY(SELECT l.tax_id FROM product_taxes l WHERE l.tenant_id = t.tenant_id AND l.product_id = t.id ORDER BY l.tax_id)",
+        "The legacy numbers of the taxes on it.",
+        internal=True,
     )
     usergroup_numbers: list[BigInt] = column(
         "ARRAY[]::bigint[]",
@@ -214,6 +217,15 @@ class Product:
             where="pc.tenant_id = {tenant}",
         ),
         "Every category it stands in.",
+    )
+    taxes: list[Tax] = relation(
+        ToMany(
+            "l.product_id",
+            "t.priority, t.id",
+            through="product_taxes l JOIN taxes t ON t.tenant_id = l.tenant_id AND t.id = l.tax_id",
+            where="l.tenant_id = {tenant}",
+        ),
+        "The taxes that lie on it.",
     )
     vendor: Vendor | None = relation(ToOne("vendor_id"), "Who sells it.")
     images: list[ProductImage] = relation(

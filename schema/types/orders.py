@@ -8,11 +8,21 @@ from domain.payments.read import PAYMENT_METHODS, PAYMENTS
 from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS, SHIPPING_METHODS
 from models.reading import ToMany, ToOne
 from schema.fields import column, embedded, entity, part, relation
-from schema.scalars import BigInt, Ident, Json, OrderStatus, ShipmentStatus, SwitchStatus, Time
+from schema.scalars import (
+    BigInt,
+    Ident,
+    Json,
+    OrderStatus,
+    ProcessorParams,
+    ShipmentStatus,
+    SwitchStatus,
+    Time,
+)
 from schema.types.catalog import Product
 from schema.types.gateway import Charge
 from schema.types.marketplace import Vendor
 from schema.types.people import User
+from schema.types.pricing import OrderTax, ShippingRate, Tax
 
 _BACK_OFFICE = Access(privileges=("view_orders",), app_scope="read_orders")
 _PAYMENT_STAFF = Access(privileges=("view_payments",))
@@ -20,7 +30,7 @@ _PAYMENT_STAFF = Access(privileges=("view_payments",))
 
 @entity(PAYMENT_METHODS, "PaymentMethod", "A way to pay.")
 class PaymentMethod:
-    """A row of `payment_methods`; the processor's parameters are never read through here."""
+    """A row of `payment_methods`."""
 
     id: Ident = column("public_id", "The UUID.")
     number: BigInt = column("id", "The legacy number (`payment_id`).", internal=True)
@@ -33,6 +43,28 @@ class PaymentMethod:
     surcharge_percent: BigInt = column(description="What is added to an order, in hundredths of a percent.")
     processor: str | None = column(
         description="Who takes the money: `pix`, `offline`, a gateway.", guard=_PAYMENT_STAFF
+    )
+    processor_params: ProcessorParams | None = column(
+        description="The processor's settings, secrets shown as `****`; null when there are none.",
+        guard=_PAYMENT_STAFF,
+    )
+    vendor_number: BigInt = column(
+        "coalesce(t.vendor_id, 0)", "The legacy number of the vendor it belongs to, or 0.", internal=True
+    )
+    tax_numbers: list[BigInt] = column(
+        "ARRAY(SELECT l.tax_id FROM payment_method_taxes l WHERE l.tenant_id = t.tenant_id AND l.payment_method_id = t.id"
+        " ORDER BY l.tax_id)",
+        "The legacy numbers of the taxes on it.",
+        internal=True,
+    )
+    taxes: list[Tax] = relation(
+        ToMany(
+            "l.payment_method_id",
+            "t.priority, t.id",
+            through="payment_method_taxes l JOIN taxes t ON t.tenant_id = l.tenant_id AND t.id = l.tax_id",
+            where="l.tenant_id = {tenant}",
+        ),
+        "The taxes that lie on its surcharge.",
     )
     settles_at_once: bool | None = column(
         description="Whether an order is paid as it is placed.", guard=_PAYMENT_STAFF
@@ -76,6 +108,32 @@ class ShippingMethod:
     per_kg_cents: BigInt = column(description="What each kilogram adds, in cents.")
     per_item_cents: BigInt = column(description="What each item adds, in cents.")
     free_from_cents: BigInt | None = column(description="The order subtotal from which it is free, in cents.")
+    rates: list[ShippingRate] = relation(
+        ToMany("t.shipping_method_id", "t.destination_id, t.id"),
+        "What it charges at single destinations; with any it serves these only.",
+    )
+    service: Json | None = column(
+        description="What a realtime calculator needs to know.",
+        guard=Access(privileges=("view_shipping",), app_scope="read_shipping"),
+    )
+    vendor_number: BigInt = column(
+        "coalesce(t.vendor_id, 0)", "The legacy number of the vendor it belongs to, or 0.", internal=True
+    )
+    tax_numbers: list[BigInt] = column(
+        "ARRAY(SELECT l.tax_id FROM shipping_method_taxes l WHERE l.tenant_id = t.tenant_id AND l.shipping_method_id = t.id"
+        " ORDER BY l.tax_id)",
+        "The legacy numbers of the taxes on it.",
+        internal=True,
+    )
+    taxes: list[Tax] = relation(
+        ToMany(
+            "l.shipping_method_id",
+            "t.priority, t.id",
+            through="shipping_method_taxes l JOIN taxes t ON t.tenant_id = l.tenant_id AND t.id = l.tax_id",
+            where="l.tenant_id = {tenant}",
+        ),
+        "The taxes that lie on its price.",
+    )
     status: SwitchStatus = column(description="The status letter.")
     position: int = column(description="The place in the list.")
     created_at: Time = column(description="When it was made.")
@@ -243,7 +301,9 @@ class Order:
     surcharge_cents: BigInt = column(
         vendors_share("surcharge_cents", "0"), "What the payment method adds, in cents."
     )
-    tax_cents: BigInt = column(vendors_share("tax_cents", "0"), "Taxes, in cents.")
+    tax_cents: BigInt = column(
+        vendors_share("tax_cents", "0"), "Taxes that the prices don't include, in cents."
+    )
     total_cents: BigInt = column(
         vendors_share("total_cents", "ol.quantity * ol.price_cents + ol.shipping_cents"),
         "What is to be paid, in cents.",
@@ -252,6 +312,7 @@ class Order:
     payment_status: str = column(
         description="`unpaid`, `paid`, `partially_refunded`, `refunded` or `chargeback`."
     )
+    coupon_code: str = column(description="The coupon it was placed with; empty for none.")
     tracking_code: str | None = column(description="The carrier's code of the latest parcel.")
     notes: str = column(description="What the buyer wrote.")
     details: str | None = column(description="What the staff wrote.", guard=_BACK_OFFICE)
@@ -298,6 +359,9 @@ class Order:
     payment_method: PaymentMethod | None = relation(ToOne("payment_method_id"), "How it is paid.")
     shipping_method: ShippingMethod | None = relation(ToOne("shipping_method_id"), "How it travels.")
     history: list[OrderStatusChange] = relation(ToMany("t.order_id", "t.at, t.id"), "Its life, oldest first.")
+    taxes: list[OrderTax] = relation(
+        ToMany("t.order_id", "t.position, t.id"), "What each tax took, those within the prices included."
+    )
     payments: list[Payment] = relation(ToMany("t.order_id", "t.sequence, t.id"), "Money received.")
     charges: list[Charge] = relation(
         ToMany("t.order_id", "t.id"), "Its charges at the payment gateway, oldest first."

@@ -29,7 +29,16 @@ from models.notifications import Notification
 from models.orders import Order, OrderAddress, OrderLine, OrderStatusChange
 from models.payments import Charge, GatewayNotification, Payment, PaymentMethod
 from models.people import User, Usergroup, UsergroupMembership
-from models.shipping import Shipment, ShipmentLine, ShippingMethod
+from models.promotions import Promotion
+from models.shipping import (
+    Destination,
+    DestinationZipcode,
+    Shipment,
+    ShipmentLine,
+    ShippingMethod,
+    ShippingRate,
+)
+from models.taxes import OrderTax, PaymentMethodTax, ProductTax, ShippingMethodTax, Tax, TaxRate
 from resolvers import root
 from schema.documents import prepare
 from schema.execution import Call, formatted, run
@@ -178,6 +187,7 @@ async def fill(scope: Scope) -> Filled:
         await FeatureValue.create(product_id=product.id, feature_id=feature.id, variant_id=variant.id)
         payment_method = await PaymentMethod.create(name="Pix", processor="pix")
         shipping_method = await ShippingMethod.create(name="Sedex", base_cents=1500)
+        priced = await _priced(product.id, payment_method.id, shipping_method.id)
         orders = []
         for buyer, lines in (
             (customer, [(product, vendor, 2)]),
@@ -211,6 +221,7 @@ async def fill(scope: Scope) -> Filled:
             await OrderStatusChange.create(order_id=order.id, to_status="O")
             await Payment.create(order_id=order.id, amount_cents=11480, kind="pix")
             await Charge.create(order_id=order.id, charge_id=f"ch_{order.id}", amount_cents=11480)
+            await OrderTax.create(order_id=order.id, tax_id=priced["tax"].id, name="ICMS", amount_cents=10)
             shipment = await Shipment.create(order_id=order.id, carrier="Correios")
             await ShipmentLine.create(shipment_id=shipment.id, order_line_id=line.id, quantity=1)
         thread = await DiscussionThread.create(object_type="P", object_id=product.id)
@@ -225,6 +236,7 @@ async def fill(scope: Scope) -> Filled:
         )
         audited = await AuditEntry.create(action="product.deleted", subject_type="product", subject_id="1")
     made = {
+        **priced,
         "audit_entry": audited,
         "admin": admin,
         "vendor_user": clerk,
@@ -258,6 +270,24 @@ async def fill(scope: Scope) -> Filled:
         ids["gateway_notification"] = str(notification.id)  # its one id is the number
         ids["payment"] = str((await Payment.all().order_by("id"))[0].public_id)
     return Filled(scope, ids, {name: record.id for name, record in made.items()})
+
+
+async def _priced(product: int, payment: int, shipping: int) -> dict[str, Any]:
+    """Make what makes orders cheaper or dearer."""
+    destination = await Destination.create(name="São Paulo", states=["SP"])
+    closed = await Destination.create(name="Antiga", status="D")
+    await DestinationZipcode.create(
+        destination_id=destination.id, zipcode_from="01000000", zipcode_to="19999999"
+    )
+    await ShippingRate.create(shipping_method_id=shipping, destination_id=destination.id, base_cents=900)
+    tax = await Tax.create(name="ICMS", rate_value=18_000)
+    await Tax.create(name="Extinto", status="D")
+    await TaxRate.create(tax_id=tax.id, destination_id=destination.id, rate_value=12_000)
+    await ProductTax.create(product_id=product, tax_id=tax.id)
+    await PaymentMethodTax.create(payment_method_id=payment, tax_id=tax.id)
+    await ShippingMethodTax.create(shipping_method_id=shipping, tax_id=tax.id)
+    promotion = await Promotion.create(name="Dez", conditions={"subtotal": "1"}, coupon_code="DEZ")
+    return {"destination": destination, "closed_destination": closed, "tax": tax, "promotion": promotion}
 
 
 @pytest.fixture

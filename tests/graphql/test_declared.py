@@ -22,7 +22,8 @@ PERSONAL = {
     "Vendor": {"email", "phone", "address", "zipcode", "cnpj", "commission", "commission_type"},
     "Order": {"user", "details", "origin", "ip_address"},
     "OrderCustomer": {"phone"},
-    "PaymentMethod": {"processor", "settles_at_once", "hold_minutes"},
+    "PaymentMethod": {"processor", "processor_params", "settles_at_once", "hold_minutes"},
+    "ShippingMethod": {"service"},
     "Product": {"on_hand", "reserved"},
     "Review": {"user_id", "ip_address"},
 }
