@@ -13,7 +13,8 @@ class Access:
     """Say which callers may pass; what isn't named may not.
 
     Administrators need any one of `privileges` (none named and `admin`: every administrator). An app needs `app_scope` (any one of
-    several), a storefront key `storefront`; without a name they are refused. `vendor` and `customer` let these users pass: which
+    several), a storefront key `storefront`; without a name they are refused. `any_app` lets every installed app pass, whatever its
+    scopes, to what is its own. `vendor` and `customer` let these users pass: which
     rows they see is the reader's business. `anonymous` lets everybody pass. `user_only` marks what takes user tokens alone (account and app
     administration) and refuses to stand beside a scope. `module` names a store setting that switches the whole off, asked last. The
     system always passes.
@@ -21,6 +22,7 @@ class Access:
 
     privileges: tuple[str, ...] = ()
     app_scope: str | tuple[str, ...] | None = None
+    any_app: bool = False
     storefront: str | None = None
     vendor: bool = False
     customer: bool = False
@@ -31,7 +33,7 @@ class Access:
     note: str = ""
 
     def __post_init__(self) -> None:
-        if self.user_only and (self.app_scope or self.storefront or self.anonymous):
+        if self.user_only and (self.app_scope or self.any_app or self.storefront or self.anonymous):
             raise TypeError(
                 "an access rule for users only names neither app nor storefront scope, nor anonymous callers"
             )
@@ -66,7 +68,9 @@ class Access:
                 callers.append("vendors")
             if self.customer:
                 callers.append("customers")
-            if self.app_scope:
+            if self.any_app:
+                callers.append("apps, for what is their own")
+            elif self.app_scope:
                 callers.append("apps with " + " or ".join(f"`{name}`" for name in _each(self.app_scope)))
             if self.storefront:
                 callers.append(f"storefront keys with `{self.storefront}`")
@@ -97,6 +101,8 @@ class Access:
             if not self.privileges or any(name in actor.privileges for name in self.privileges):
                 return None
             return InsufficientPrivileges(*self.privileges)
+        if kind is ActorKind.APP and self.any_app:
+            return None
         if kind is ActorKind.APP or kind is ActorKind.STOREFRONT:
             needed = _each(self.app_scope if kind is ActorKind.APP else self.storefront)
             if not needed:

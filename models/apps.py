@@ -23,6 +23,9 @@ class App(Model):
     scopes = ArrayField(element_type="text")
     secret_hash = fields.BinaryField()
     secret_sealed = fields.BinaryField()
+    previous_secret_hash = fields.BinaryField(null=True)
+    previous_secret_sealed = fields.BinaryField(null=True)
+    previous_secret_until = fields.DatetimeField(null=True)
     registered_in = fields.BigIntField(null=True)
     created_at = fields.DatetimeField(default=now)
 

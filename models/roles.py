@@ -58,6 +58,11 @@ _PLATFORM_UNDER_POLICY = ("tenants", "apps")
 # Where the worker looks over all stores, and what it may do there; the work on a row is done in the row's own scope.
 _ACROSS: dict[str, str] = {
     "outbox_events": "SELECT, UPDATE (dispatched_at), DELETE",
+    "app_installations": "SELECT (tenant_id, id, app_id, scopes, removed_at)",
+    "event_endpoints": "SELECT, UPDATE (last_success_at, last_failure_at, failing_since, failures, paused_until, claimed_at)",
+    "event_deliveries": (
+        "SELECT, INSERT, UPDATE (state, tries, due_at, claim, last_status, last_error, attempts, updated_at, delivered_at)"
+    ),
     "orders": "SELECT (tenant_id, id, status, payment_status, hold_until, deleted_at)",
     "gateway_notifications": "SELECT (tenant_id, id, processed, due_at)",
     "carts": "SELECT (tenant_id, id, status, expires_at, is_untold, told_at)",

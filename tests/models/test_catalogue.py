@@ -85,7 +85,8 @@ async def test_other_policies_are_only_those_of_the_worker_and_of_search():
         *(
             (table, "across_stores", "vitrine_worker", "ALL")
             for table in (
-                "tenants", "apps", "outbox_events", "orders", "gateway_notifications", "sessions", "refresh_tokens", "legacy_tokens",
+                "tenants", "apps", "outbox_events", "app_installations", "event_endpoints", "event_deliveries",
+                "orders", "gateway_notifications", "sessions", "refresh_tokens", "legacy_tokens",
                 "wrong_attempts", "lockouts", "mails", "carts",
             )
         ),
