@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -16,9 +16,9 @@ from auth.secrets import decrypt, encrypt
 from domain import audit
 from domain.fields import Field, read_fields, text
 from kernel.clock import now
-from kernel.errors import NotFound
+from kernel.errors import Forbidden, NotFound, ValidationFailed
 from kernel.ids import checksummed_token, uuid7
-from kernel.scope import Scope
+from kernel.scope import ActorKind, Scope
 from kernel.signatures import constant_time_equal, token_hash
 from kernel.text import Malformed, has_forbidden_characters, shown
 from models import database
@@ -26,6 +26,7 @@ from models import database
 MODES = ("live", "test")
 MAX_NAME = 100
 MAX_CLIENT_ID = 200
+SECRET_OVERLAP = timedelta(hours=24)
 
 _PURPOSE = "app-secret"
 
@@ -47,6 +48,11 @@ _INSERT = """
     insert into apps
         (public_id, client_id, name, mode, redirect_uris, scopes, secret_hash, secret_sealed, registered_in, created_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+"""
+
+# The second is the secret before it, while that is good.
+_HASHES = """
+    select secret_hash, case when previous_secret_until > $2 then previous_secret_hash end from apps where id = $1
 """
 
 
@@ -119,10 +125,10 @@ async def verify_client(client_id: str, client_secret: str) -> App | None:
     """Give the app whose credentials these are, None when the id is unknown or the secret wrong."""
     app = await find_app(client_id)
     # An unknown client costs the same comparison; what is compared are hashes of random secrets.
-    stored = (
-        b"" if app is None else await database.value("select secret_hash from apps where id = $1", app.number)
-    )
-    return app if constant_time_equal(token_hash(client_secret), stored) else None
+    stored = [b"", None] if app is None else list(await database.row(_HASHES, app.number, now()) or ())
+    given = token_hash(client_secret)
+    matches = [constant_time_equal(given, each) for each in stored if each is not None]
+    return app if any(matches) else None
 
 
 async def signing_secret(app_number: int) -> str:
@@ -133,12 +139,79 @@ async def signing_secret(app_number: int) -> str:
     return decrypt(_PURPOSE, sealed).decode()
 
 
+def good_secrets(
+    sealed: bytes, previous: bytes | None, previous_until: datetime | None, at: datetime
+) -> list[str]:
+    """Open the secrets that are good at that moment, the oldest first; raises `Unreadable` under another VITRINE_SECRET_KEY."""
+    good = [sealed]
+    if previous is not None and previous_until is not None and at < previous_until:
+        good.insert(0, previous)
+    return [decrypt(_PURPOSE, each).decode() for each in good]
+
+
+@dataclass(frozen=True, slots=True)
+class RotatedSecret:
+    """A new secret, shown once, and until when the one before it is good; None when it ended at once."""
+
+    client_secret: str
+    previous_valid_until: datetime | None
+
+
+async def rotate_secret(scope: Scope, client_secret: str | None, *, immediate: bool = False) -> RotatedSecret:
+    """Give the calling app a new secret; the one it has now stays good for 24 hours, or ends at once.
+
+    `client_secret` must be the newest: neither a stolen token nor a secret that was replaced renews it. Raises `ValidationFailed`.
+    """
+    if scope.actor.kind is not ActorKind.APP:
+        raise Forbidden("insufficient permissions")
+    if not client_secret:
+        raise ValidationFailed("client_secret is required", field="client_secret", code="required")
+    secret = _new_secret()
+    until = None if immediate else scope.now + SECRET_OVERLAP
+    async with database.transaction(scope):
+        # First, so that no secret is replaced without a line.
+        details: dict[str, object] = {"immediate": immediate}
+        await audit.record(scope, "app.secret_rotated", "app", scope.actor.app_id or 0, details)
+        if not await _replace_secret(scope.actor.app_id, client_secret, secret, until):
+            raise ValidationFailed(
+                "client_secret is not the app's present secret",
+                field="client_secret",
+                code="client_secret_invalid",
+            )
+    return RotatedSecret(secret, until)
+
+
+async def _replace_secret(app: int | None, present: str, secret: str, until: datetime | None) -> bool:
+    # Apps belong to the platform. Of two rotations at once one finds the secret replaced.
+    async with database.across_stores() as platform:
+        return (
+            await platform.execute(
+                """
+            update apps set secret_hash = $3, secret_sealed = $4, previous_secret_until = $5,
+                previous_secret_hash = case when $5::timestamptz is null then null else secret_hash end,
+                previous_secret_sealed = case when $5::timestamptz is null then null else secret_sealed end
+            where id = $1 and secret_hash = $2
+            """,
+                app,
+                token_hash(present),
+                token_hash(secret),
+                encrypt(_PURPOSE, secret.encode()),
+                until,
+            )
+            > 0
+        )
+
+
 async def renew_secret(client_id: str) -> str:
     """Give an app a new secret, as the operator; the old one ends at once. Raises `NotFound`."""
     secret = _new_secret()
     async with database.across_stores() as platform:
         known = await platform.execute(
-            "update apps set secret_hash = $2, secret_sealed = $3 where client_id = $1",
+            """
+            update apps set secret_hash = $2, secret_sealed = $3,
+                previous_secret_hash = null, previous_secret_sealed = null, previous_secret_until = null
+            where client_id = $1
+            """,
             client_id,
             token_hash(secret),
             encrypt(_PURPOSE, secret.encode()),

@@ -19,6 +19,7 @@ from auth.apps import App, find_app
 from auth.memory import changed
 from auth.redirects import with_parameters
 from domain import audit
+from domain.deliveries.endpoints import cancel_beyond
 from domain.notifications import write as notifications
 from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import checksummed_token, parse_uuid, uuid7
@@ -92,6 +93,7 @@ async def approve(
             scope.now,
             scope.now + CODE_LIFETIME,
         )
+        await cancel_beyond(scope, installed["id"], given)
         action = "app.approved_again" if installed["was_there"] else "app.installed"
         details = {"client_id": app.client_id, "scopes": given}
         await audit.record(scope, action, "installed_app", installed["public_id"], details)
@@ -149,6 +151,7 @@ async def narrow(
             rate_limit,
             scope.now,
         )
+        await cancel_beyond(scope, found["id"], kept)
         details: dict[str, object] = {"scopes": kept}
         if rate_limit is not None:
             details["rate_limit"] = rate_limit
@@ -168,6 +171,7 @@ async def uninstall(scope: Scope, installation: UUID | str) -> None:
             found["id"],
             scope.now,
         )
+        await cancel_beyond(scope, found["id"])
         await audit.record(
             scope, "app.uninstalled", "installed_app", found["public_id"], {"client_id": found["client_id"]}
         )

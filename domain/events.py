@@ -46,6 +46,9 @@ NAMES = (
 
 ORDER, PRODUCT, USER, CART = "order", "product", "user", "cart"
 
+CHANNEL = "vitrine_events"
+"""Where workers hear that there is something to deliver."""
+
 ROLES = {"A": "admin", "V": "vendor", "C": "customer"}
 
 
@@ -59,6 +62,7 @@ class Event:
     data: Mapping[str, Any]
 
 
+# Commits that notify wait for one another: only where somebody is to be told.
 # Subjects are counted in one order, so that two transactions about the same subjects can't wait for each other.
 _RECORD = """
 WITH told AS (
@@ -72,13 +76,18 @@ WITH told AS (
         DO UPDATE SET latest = event_sequences.latest + excluded.latest
     RETURNING subject_type, subject_id, latest
 )
-INSERT INTO outbox_events
-    (tenant_id, public_id, name, subject_type, subject_id, sequence, data, request_id, created_at)
-SELECT $1, t.public_id, t.name, t.subject_type, t.subject_id,
-    c.latest + 1 - row_number() OVER (PARTITION BY t.subject_type, t.subject_id ORDER BY t.place DESC),
-    t.data::jsonb, $7, $8
-FROM told t JOIN counted c USING (subject_type, subject_id)
-ORDER BY t.place
+, written AS (
+    INSERT INTO outbox_events
+        (tenant_id, public_id, name, subject_type, subject_id, sequence, data, request_id, created_at)
+    SELECT $1, t.public_id, t.name, t.subject_type, t.subject_id,
+        c.latest + 1 - row_number() OVER (PARTITION BY t.subject_type, t.subject_id ORDER BY t.place DESC),
+        t.data::jsonb, $7, $8
+    FROM told t JOIN counted c USING (subject_type, subject_id)
+    ORDER BY t.place
+    RETURNING 1
+)
+SELECT pg_notify($9, '') WHERE EXISTS (SELECT 1 FROM written)
+    AND EXISTS (SELECT 1 FROM event_endpoints p WHERE p.tenant_id = $1 AND p.status = 'A' AND p.deleted_at IS NULL)
 """
 
 
@@ -103,6 +112,7 @@ async def record_all(scope: Scope, events: Sequence[Event]) -> None:
         [orjson.dumps(event.data).decode() for event in events],
         scope.request_id,
         scope.now,
+        CHANNEL,
     )
 
 

@@ -31,6 +31,7 @@ MODULES = (
     "pricing",
     "sessions",
     "apps",
+    "deliveries",
     "account",
     "vendor_app",
     "audit",

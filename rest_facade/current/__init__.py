@@ -13,8 +13,9 @@ from rest_facade.current.oauth import OAuth
 from rest_facade.current.registration import Registration
 from rest_facade.current.storefront import Catalogue
 from rest_facade.current.storefront_carts import Carts
+from rest_facade.deliveries import Endpoints
 from rest_facade.records import FRAGMENTS
-from rest_facade.routing import Route
+from rest_facade.routing import Needs, Route
 
 OPERATIONS = Path(__file__).parent / "operations"
 
@@ -29,6 +30,7 @@ def routes() -> list[Route]:
         *ConsentPage(operations).routes(),
         *admin.routes(operations),
         *credentials.routes(operations),
+        *Endpoints(f"{admin.PREFIX}/event-endpoints", "Admin", Needs.ADMIN, operations).routes(),
         *Gateway(operations).routes(),
         *Catalogue(operations).routes(),
         *Carts(operations).routes(),

@@ -16,6 +16,7 @@ from server.commands.output import say
 if TYPE_CHECKING:
     from domain.jobs import Job
     from server.database import Place
+    from server.delivery import Deliverer
     from server.demo.making import Demo
     from server.worker import Worker
 
@@ -73,9 +74,11 @@ class _Around:
             return
         if not settings.is_production:
             await self._look_for_stores(settings, place)
+        from resolvers.event_queries import selected
+        from server.delivery import Deliverer
         from server.worker import Worker
 
-        async with _working(Worker(_jobs(settings))):
+        async with _working(Worker(_jobs(settings)), Deliverer(selected)):
             yield
 
     async def _look_for_stores(self, settings: Settings, place: Place) -> None:
@@ -121,14 +124,15 @@ class _Around:
 
 
 @asynccontextmanager
-async def _working(worker: Worker) -> AsyncIterator[None]:
-    """Run the worker meanwhile, and let it finish or give back what it does."""
-    task = asyncio.create_task(worker.run())
+async def _working(*workers: Worker | Deliverer) -> AsyncIterator[list[asyncio.Task[None]]]:
+    """Run the workers meanwhile, and let them finish or give back what they do."""
+    tasks = [asyncio.create_task(worker.run()) for worker in workers]
     try:
-        yield
+        yield tasks
     finally:
-        worker.stop()
-        await task
+        for worker in workers:
+            worker.stop()
+        await asyncio.gather(*tasks)
 
 
 def _jobs(settings: Settings) -> list[Job]:
@@ -158,17 +162,23 @@ async def _work(settings: Settings) -> None:
     import signal
 
     from kernel import logging
+    from resolvers.event_queries import selected
+    from server.delivery import Deliverer
     from server.outgoing import calling
     from server.worker import Worker
 
-    worker = Worker(_jobs(settings))
+    stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, worker.stop)
+        loop.add_signal_handler(number, stop.set)
     async with (
         opened(settings, quiet=False),
         calling(allows_private=settings.allows_private_endpoints),
     ):
         logging.event("working", env=settings.env)
-        await worker.run()
-        logging.event("stopping")
+        async with _working(Worker(_jobs(settings)), Deliverer(selected)) as tasks:
+            # They end by themselves only when something is wrong with them.
+            told = asyncio.create_task(stop.wait())
+            await asyncio.wait([told, *tasks], return_when=asyncio.FIRST_COMPLETED)
+            told.cancel()
+            logging.event("stopping")
