@@ -94,6 +94,8 @@ class Level:
             else:
                 assert isinstance(item, Leaf)
                 assert isinstance(item.sql, str)
+                if item.guard is not None:
+                    self.guards.append(item.guard)
                 value = self._leaf(replace(item, sql=renamed(item.sql, join.alias)))
             parts.append(f"{item.key!r}: {value}")
         return f"(None if r[{found}] is None else {{{', '.join(parts)}}})"

@@ -90,9 +90,17 @@ def _listed(value: Any) -> Any:
     return [_listed(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-async def test_a_caller_without_a_right_is_left_to_the_executor(filled: Filled) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{ products { name on_hand } }",
+        "{ products { vendor { name cnpj } } }",
+        "{ products { vendor { cnpj } } }",
+    ],
+)
+async def test_a_caller_without_a_right_is_left_to_the_executor(text: str, filled: Filled) -> None:
     schema = root.public_schema()
-    prepared = prepare(schema, "{ products { name on_hand } }", limited=True)
+    prepared = prepare(schema, text, limited=True)
     operation = prepared.operation(None)
     assert operation is not None
     compiled = Compiler(schema, native=True).get(prepared, operation, None)
