@@ -24,6 +24,7 @@ from models.catalog import (
     ProductCategory,
     ProductImage,
 )
+from models.events import EventDelivery, EventEndpoint, OutboxEvent
 from models.marketplace import DiscussionPost, DiscussionThread, Vendor
 from models.notifications import Notification
 from models.orders import Order, OrderAddress, OrderLine, OrderStatusChange
@@ -234,6 +235,19 @@ async def fill(scope: Scope) -> Filled:
         storefront_key = await StorefrontKey.create(
             key_hash=uuid7().bytes * 2, name="Vitrine", scopes=["storefront:read"]
         )
+        endpoint = await EventEndpoint.create(
+            installation_id=installed_app.id, url="https://hooks.example.com/", events=["order.created"]
+        )
+        event = await OutboxEvent.create(
+            name="order.created",
+            subject_type="order",
+            subject_id=orders[0].public_id,
+            sequence=1,
+            data={"id": str(orders[0].public_id)},
+        )
+        delivery = await EventDelivery.create(
+            event_id=event.id, endpoint_id=endpoint.id, name=event.name, due_at=scope.now
+        )
         audited = await AuditEntry.create(action="product.deleted", subject_type="product", subject_id="1")
     made = {
         **priced,
@@ -260,6 +274,8 @@ async def fill(scope: Scope) -> Filled:
         "notification": inbox_message,
         "review": review,
         "installed_app": installed_app,
+        "event_endpoint": endpoint,
+        "event_delivery": delivery,
         "storefront_key": storefront_key,
     }
     ids = {name: str(record.public_id) for name, record in made.items()}

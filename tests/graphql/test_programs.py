@@ -72,7 +72,7 @@ def _written(type_: Any) -> str:
         return "{" + ", ".join(f"{name}: {_written(of)}" for name, of in needed.items()) + "}"
     if isinstance(named, GraphQLEnumType):
         return next(iter(named.values))
-    return {"Int": "1", "BigInt": "1", "Float": "1", "Boolean": "true", "Json": "{}", "Time": '"2026-01-01T00:00:00Z"'}.get(
+    return {"Int": "1", "BigInt": "1", "Float": "1", "Boolean": "true", "Json": "{}", "DateTime": '"2026-01-01T00:00:00Z"'}.get(
         named.name, '"A"'
     )  # fmt: skip
 
