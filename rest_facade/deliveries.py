@@ -42,7 +42,7 @@ ENDPOINTS = Collection(
         "url": as_given,
         "events": as_given,
         "query": as_given,
-        "status": letter_of(SWITCH_LETTERS),
+        "status": as_given,
         "installed_app_id": as_given,
     },
     codes={

@@ -63,7 +63,7 @@ async def test_an_endpoint_is_made_read_changed_and_removed(app: Caller) -> None
     removed = await app.delete(f"{WEBHOOKS}/{ident}")
     assert (removed.status, removed.raw) == (204, b"")
     for method in ("get", "put", "delete"):
-        body = [{}] if method == "put" else []
+        body: list[Any] = [{}] if method == "put" else []
         is_app_error(await getattr(app, method)(f"{WEBHOOKS}/{ident}", *body), 404, "not_found")
     assert (await app.get(WEBHOOKS)).body["total"] == 0
 
