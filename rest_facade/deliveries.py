@@ -115,7 +115,7 @@ class Endpoints:
         operation = self._admitted(request, "EventDeliveries")
         endpoint = _endpoint(request)
         listing = Listing(DELIVERIES.filters, DELIVERIES.sorts, {"endpoint_id": [endpoint]}, self.size)
-        variables = {"endpoint": endpoint, **listing.variables(request.query)}
+        variables = {"endpoint": endpoint, **listing.variables(request.query, scope_of(request).store)}
         data = await execute(scope_of(request), operation, variables)
         if data["endpoint"] is None:
             raise NotFound(ENDPOINTS.thing)

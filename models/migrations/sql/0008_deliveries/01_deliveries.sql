@@ -6,13 +6,6 @@ ALTER TABLE apps ADD COLUMN previous_secret_hash bytea
 ALTER TABLE apps ADD COLUMN previous_secret_sealed bytea;
 ALTER TABLE apps ADD COLUMN previous_secret_until timestamptz;
 
--- A UUIDv7 as kernel.ids makes them, for rows that a statement makes out of others.
-CREATE FUNCTION vitrine_uuid7() RETURNS uuid LANGUAGE sql VOLATILE PARALLEL SAFE
-    RETURN encode(
-        set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
-            PLACING substring(int8send(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3) FROM 1 FOR 6
-        ), 52, 1), 53, 1), 'hex')::uuid;
-
 CREATE TABLE event_endpoints (
     tenant_id bigint NOT NULL DEFAULT nullif(current_setting('vitrine.tenant', true), '')::bigint
         CONSTRAINT event_endpoints_tenant_fkey REFERENCES tenants (id),
