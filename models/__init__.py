@@ -20,4 +20,5 @@ MODEL_MODULES = [
     "models.documents",
     "models.idempotency",
     "models.notifications",
+    "models.warehouses",
 ]

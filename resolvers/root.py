@@ -37,6 +37,7 @@ MODULES = (
     "audit",
     "imports",
     "notifications",
+    "warehouses",
 )
 
 

@@ -48,6 +48,7 @@ FeatureType = NewType("FeatureType", str)
 OptionType = NewType("OptionType", str)
 ModifierType = NewType("ModifierType", str)
 ExceptionType = NewType("ExceptionType", str)
+AllocationType = NewType("AllocationType", str)
 
 _INT64 = 2**63
 
@@ -223,6 +224,9 @@ SCALARS: dict[object, ScalarDefinition] = {
     SwitchStatus: _letters("SwitchStatus", letters.SWITCH_LETTERS, "Whether something is on or off"),
     ShipmentStatus: _open_letters("ShipmentStatus", letters.SHIPMENT_LETTERS, "The status of a shipment"),
     ReviewStatus: _letters("ReviewStatus", _REVIEWS, "The status of a review"),
+    AllocationType: _letters(
+        "AllocationType", letters.ALLOCATION_TYPE_LETTERS, "How a warehouse serves a group"
+    ),
     FeatureType: _letters("FeatureType", letters.FEATURE_TYPE_LETTERS, "The type of a feature"),
     OptionType: _letters("OptionType", letters.OPTION_TYPE_LETTERS, "The type of an option"),
     ModifierType: _letters("ModifierType", letters.MODIFIER_TYPE_LETTERS, "How a variant changes the price"),

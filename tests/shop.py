@@ -52,6 +52,7 @@ from models.orders import OrderLine, Status
 from models.payments import PaymentMethod
 from models.people import User, Usergroup, UsergroupMembership
 from models.shipping import Shipment, ShipmentLine, ShippingMethod
+from models.warehouses import Warehouse, WarehouseArea, WarehouseUsergroup, WarehouseZipcodes
 from server.app import create_app
 from tests.choices import furnish_choices
 
@@ -359,6 +360,7 @@ async def furnish(scope: Scope) -> dict[str, Any]:
             found |= await _statuses()
         found |= await _orders(scope, found)
         found |= await _parcels(found)
+        found |= await _warehouses(found)
     return found
 
 
@@ -520,6 +522,35 @@ async def _parcels(found: Mapping[str, Any]) -> dict[str, Any]:
     await ShipmentLine.create(shipment_id=shipment.id, order_line_id=line.id, quantity=1)
     order_line = await OrderLine.filter(order_id=found["order"].number).get()
     return {"shipment": made(shipment), "shipped_line": made(line), "order_line": made(order_line)}
+
+
+async def _warehouses(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the store's own warehouse, which delivers to Pernambuco, and one of a vendor's."""
+    warehouse = await Warehouse.create(
+        name="Galpão Recife",
+        code="REC",
+        city="Recife",
+        state="PE",
+        zipcode="50030-000",
+        priority=10,
+        is_default=True,
+        shipping_delay=1,
+    )
+    area = await WarehouseArea.create(
+        warehouse_id=warehouse.id, name="Pernambuco", states=["PE"], delivery_time=48
+    )
+    await WarehouseZipcodes.create(
+        area_id=area.id,
+        zipcode_from="50000-000",
+        zipcode_to="56999-999",
+        first_cep=50_000_000,
+        last_cep=56_999_999,
+    )
+    await WarehouseUsergroup.create(
+        warehouse_id=warehouse.id, usergroup_id=found["wholesale"].number, priority=5
+    )
+    depot = await Warehouse.create(name="Depósito Lua", vendor_id=found["rival"].number)
+    return {"warehouse": made(warehouse), "delivery_area": made(area), "depot": made(depot)}
 
 
 async def place(scope: Scope, found: Mapping[str, Any], *lines: tuple[Made, int], **draft: Any) -> Made:

@@ -59,4 +59,5 @@ def _routes_of(resource: Resource, path: str, operations: Operations) -> Iterato
             method, handler = "GET", engine.nested_handler(resource, below, operation)
         else:
             method, handler = below.method, engine.action_handler(resource, below, operation)
-        yield Route(method, f"{path}{SINGLE}/{below.path}", handler, Needs.LEGACY_ADMIN)
+        creates = method == "POST"
+        yield Route(method, f"{path}{SINGLE}/{below.path}", handler, Needs.LEGACY_ADMIN, creates=creates)

@@ -216,6 +216,8 @@ def action_handler(resource: Resource, action: Action, operation: Operation) -> 
         address = request.match_info
         named = {variable: address[segment] for variable, segment in action.arguments.items()}
         done = await change(scope, operation, {**read(body), **named}, rename, resource)
+        if action.answers is None:
+            return web.Response(status=204)
         return json_response(action.answers(done, address), status=action.status)
 
     return acted

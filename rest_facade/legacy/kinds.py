@@ -99,6 +99,10 @@ def _cents_read(value: Any, label: str) -> int:
     return cents_from(value, field=label)
 
 
+INTEGER = Kind(read=SMALL_NUMBER.read, seek=SMALL_NUMBER.seek)
+"""A whole number that stays one in records: those of warehouses, as the contract tables them."""
+
+
 MONEY = Kind(show=decimal_text, read=_cents_read, seek=cents_from)
 
 
@@ -288,6 +292,18 @@ def _as_moment(text: str) -> str:
 
 
 UNIX = Kind(show=str, seek=_as_moment)
+
+
+def _iso_moment(text: str) -> str:
+    try:
+        moment = datetime.fromisoformat(text.strip().upper().replace("Z", "+00:00"))
+        return rfc3339(moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC))
+    except (ValueError, OverflowError) as error:
+        raise Malformed(f"the time is {shown(text)}; expected ISO 8601") from error
+
+
+ISO = Kind(seek=_iso_moment)
+"""A time in ISO 8601, UTC: those of warehouses, as the contract tables them."""
 
 PLAIN = Kind()
 """A value shown as it is, written by the server alone and never sought."""

@@ -85,16 +85,17 @@ class Nested:
 class Action:
     """Describe a single route: what it takes from the address and the body, which mutation it is, and what it answers.
 
-    `arguments` maps variables of the operation to segments of the path. `takes` are fields of the body whose `writes` are variables,
-    `required` those that must be there, with the message when they aren't. `answers` makes the body of `done` and the address.
+    `arguments` maps variables of the operation to segments of the path. `takes` are fields of the body whose `writes` are variables or
+    places in one, `required` those that must be there, with the message when they aren't. `answers` makes the body of `done` and the
+    address; without it the answer is 204 and empty.
     """
 
     method: str
     path: str
     operation: str
     arguments: Mapping[str, str]
-    takes: tuple[Field, ...]
-    answers: Callable[[Record, Mapping[str, str]], Record]
+    takes: tuple[Field, ...] = ()
+    answers: Callable[[Record, Mapping[str, str]], Record] | None = None
     required: Mapping[str, str] = field(default_factory=dict)
     status: int = 200
 

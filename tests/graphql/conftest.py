@@ -40,6 +40,7 @@ from models.shipping import (
     ShippingRate,
 )
 from models.taxes import OrderTax, PaymentMethodTax, ProductTax, ShippingMethodTax, Tax, TaxRate
+from models.warehouses import Warehouse, WarehouseArea, WarehouseUsergroup, WarehouseZipcodes
 from resolvers import root
 from schema.documents import prepare
 from schema.execution import Call, formatted, run
@@ -226,6 +227,16 @@ async def fill(scope: Scope) -> Filled:
             shipment = await Shipment.create(order_id=order.id, carrier="Correios")
             await ShipmentLine.create(shipment_id=shipment.id, order_line_id=line.id, quantity=1)
         thread = await DiscussionThread.create(object_type="P", object_id=product.id)
+        warehouse = await Warehouse.create(name="Galpão", vendor_id=vendor.id)
+        delivery_area = await WarehouseArea.create(warehouse_id=warehouse.id, name="Tudo")
+        await WarehouseZipcodes.create(
+            area_id=delivery_area.id,
+            zipcode_from="01000-000",
+            zipcode_to="02000-000",
+            first_cep=1_000_000,
+            last_cep=2_000_000,
+        )
+        served_group = await WarehouseUsergroup.create(warehouse_id=warehouse.id, usergroup_id=group.id)
         inbox_message = await Notification.create(user_id=customer.id, type="order", title="Pedido")
         review = await DiscussionPost.create(
             thread_id=thread.id, user_id=customer.id, message="Linda", rating=5
@@ -272,6 +283,9 @@ async def fill(scope: Scope) -> Filled:
         "mixed_order": orders[1],
         "shipment": shipment,
         "notification": inbox_message,
+        "warehouse": warehouse,
+        "warehouse_area": delivery_area,
+        "warehouse_usergroup": served_group,
         "review": review,
         "installed_app": installed_app,
         "event_endpoint": endpoint,

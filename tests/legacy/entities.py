@@ -76,6 +76,7 @@ SAMPLES: dict[str, Sample] = {
         "caio",
         lambda shop, number: {"email": f"nova{number}@example.com", "password": "a good long password"},
     ),
+    "warehouses": Sample("warehouse", lambda shop, number: {"name": f"Galpão {number}"}),
 }
 
 BY_PATH: dict[str, Resource] = {

@@ -141,7 +141,7 @@ def test_arguments_and_fields_of_actions_are_variables(operations):
     for resource in RESOURCES:
         for action in resource.below:
             if isinstance(action, Action):
-                named = {*action.arguments, *(field.writes for field in action.takes)}
+                named = {*action.arguments, *(str(field.writes).partition(".")[0] for field in action.takes)}
                 assert named == set(variables_of(operations[action.operation]))
 
 
@@ -180,6 +180,7 @@ def test_the_routes_are_those_of_the_contract():
             "features",
             "options",
             "combinations",
+            "warehouses",
         )
         for method, tail in (
             ("GET", ""),
@@ -214,6 +215,14 @@ def test_the_routes_are_those_of_the_contract():
         ("GET", "vendor_order/{id}"),
         ("PUT", "vendor_order/{id}"),
         ("GET", "notifications"),
+        ("GET", "warehouses/{id}/delivery_areas"),
+        ("POST", "warehouses/{id}/delivery_areas"),
+        ("PUT", "warehouses/{id}/delivery_areas/{area_id}"),
+        ("DELETE", "warehouses/{id}/delivery_areas/{area_id}"),
+        ("GET", "warehouses/{id}/user_groups"),
+        ("POST", "warehouses/{id}/user_groups"),
+        ("PUT", "warehouses/{id}/user_groups/{usergroup_id}"),
+        ("DELETE", "warehouses/{id}/user_groups/{usergroup_id}"),
         ("PUT", "extra_order_fields/{id}"),
         ("GET", "products/{id}/discussions"),
         ("GET", "products/{id}/features"),

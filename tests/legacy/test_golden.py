@@ -43,6 +43,11 @@ ANSWERS = {
     "discussion": "discussions/{review}",
     "discussion_list": "discussions",
     "discussion_list_filtered": "discussions?object_type=product&rating_value=5",
+    "warehouse": "warehouses/{warehouse}",
+    "warehouse_list": "warehouses",
+    "warehouse_list_filtered": "warehouses?zipcode=50010-000&status=active",
+    "warehouse_areas": "warehouses/{warehouse}/delivery_areas",
+    "warehouse_groups": "warehouses/{warehouse}/user_groups",
     "shipment": "shipments/{shipment}",
     "shipment_list": "shipments",
     "shipment_list_filtered": "shipments?status=shipped&carrier=Correios",
@@ -61,7 +66,7 @@ def told(value: Any, names: dict[str, dict[str, str]], key: str = "") -> Any:
         }
     if isinstance(value, list):
         return [told(each, names, key) for each in value]
-    if key.endswith("timestamp"):
+    if key.endswith("timestamp") or key in ("created_at", "updated_at"):
         return "<time>"
     if key in _PICTURE:
         return "<pair>"
@@ -89,6 +94,7 @@ def id_key(collection: str, value: dict[str, Any]) -> str:
         "discussions": "post_id",
         "product_features": "feature_id",
         "shipments": "shipment_id",
+        "warehouses": "warehouse_id",
         "variants": "variant_id",
     }.get(collection, "")
 
@@ -120,6 +126,8 @@ def names_in(shop: Shop) -> dict[str, dict[str, str]]:
         "status_id": "status_OO status_OP status_OC status_OB status_OD status_OF status_OI status_SP status_SA status_SS",
         "payment_id": "pix card",
         "shipping_id": "sedex",
+        "warehouse_id": "warehouse depot",
+        "area_id": "delivery_area",
         "shipment_id": "shipment",
         "item_id": "shipped_line",
     }

@@ -3,6 +3,7 @@
 import pytest
 
 from models.catalog import ProductCategory, ProductImage
+from models.people import Usergroup
 from models.shipping import Shipment
 from tests.legacy.entities import create, resource_of
 from tests.shop import Shop
@@ -20,13 +21,19 @@ LISTS = {
     "discussions": 2,
     # Rows and their number; what they hold.
     "shipments": 3,
+    # Rows and their number; areas, their postal codes, groups.
+    "warehouses": 5,
+    # The warehouse, the areas and their number, their postal codes.
+    "warehouses/{warehouse}/delivery_areas": 4,
+    # The warehouse, the groups and their number.
+    "warehouses/{warehouse}/user_groups": 3,
     # The category, the rows and their number, main pictures.
     "categories/{home}/products": 4,
     # The product, the posts and their number.
     "products/{mug}/discussions": 3,
 }
 # Those of which nothing but their own route makes more.
-OTHERS = ("stores", "usergroups", "discussions", "statuses")
+OTHERS = ("stores", "usergroups", "discussions", "statuses", "warehouses")
 SINGLES = {
     # The row, both kinds of pictures, values, features, variants.
     "products/{mug}": 6,
@@ -40,6 +47,8 @@ SINGLES = {
     "discussions/{review}": 1,
     # The row, what it holds.
     "shipments/{shipment}": 2,
+    # The row, areas, their postal codes, groups.
+    "warehouses/{warehouse}": 4,
     "products/{mug}/features": 4,
     "users/{caio}/usergroups": 2,
 }
@@ -70,6 +79,11 @@ async def test_a_list_takes_as_many_statements_for_few_rows_as_for_many(shop, pa
         await shop.post("/api/categories", {"category": f"Nova {number}"})
         if path in OTHERS and (path != "statuses" or number < 15):  # the alphabet ends
             await create(shop, resource_of(path), number)
+        if path.startswith("warehouses/"):
+            group = await shop.add(Usergroup, name=f"Grupo {number}")
+            await shop.post(f"/api/warehouses/{shop.warehouse}/user_groups", {"usergroup_id": group.number})
+            area = {"area_name": "x", "zipcodes": [{"zipcode_from": "01000000", "zipcode_to": 2_000_000}]}
+            await shop.post(f"/api/warehouses/{shop.warehouse}/delivery_areas", area)
     many, after = await counted(shop, at(shop, f"{path}?items_per_page=250"))
     assert after > before or path.endswith("/discussions")
     assert (few, many) == (LISTS[path], LISTS[path])

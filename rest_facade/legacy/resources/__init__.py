@@ -15,6 +15,7 @@ from rest_facade.legacy.resources.statuses import STATUSES
 from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.usergroups import USERGROUPS
 from rest_facade.legacy.resources.users import USERS
+from rest_facade.legacy.resources.warehouses import WAREHOUSES
 
 RESOURCES: tuple[Resource, ...] = (
     PRODUCTS,
@@ -31,4 +32,5 @@ RESOURCES: tuple[Resource, ...] = (
     STATUSES,
     STORES,
     USERGROUPS,
+    WAREHOUSES,
 )
