@@ -175,7 +175,7 @@ async def set_shipping_option(scope: Scope, cart: object, shipping: object) -> d
 
 
 async def apply_coupon(scope: Scope, cart: object, code: object) -> dict[str, Any]:
-    """Let a cart bear a coupon; an empty code takes it off. Raises RuleViolation `coupon_invalid`."""
+    """Let a cart bear a coupon; an empty code takes it off. Raises RuleViolation `coupon_unavailable`."""
     _refuse_outsiders(scope)
     text = str(read_fields(_COUPON, {"code": code})["code"]).strip()
     async with transaction(scope):

@@ -50,6 +50,7 @@ _TEXTS: Mapping[str, str] = {
     "quantity_too_large": "Quantidade acima do máximo: {names}.",
     "payment_unavailable": "A forma de pagamento não está disponível.",
     "shipping_required": "Escolha uma forma de entrega.",
+    "coupon_unavailable": "O cupom não está disponível para este carrinho.",
     "shipping_unavailable": "A forma de entrega escolhida não está disponível para este carrinho.",
 }
 
@@ -66,10 +67,13 @@ SELECT EXISTS (
         AND o.status NOT IN ('D', 'F', 'I') AND o.deleted_at IS NULL
 )
 """
+# Its amounts are the order's, save what the way to pay adds.
 _MARK = """
-UPDATE carts SET status = 'ordered', ordered_at = $3, updated_at = greatest(updated_at, $3), order_id = $4, content_hash = $5,
-    is_untold = false, customer_email = $6
-WHERE tenant_id = $1 AND id = $2 AND status = 'open'
+UPDATE carts c SET status = 'ordered', ordered_at = $3, updated_at = greatest(c.updated_at, $3), order_id = o.id, content_hash = $5,
+    is_untold = false, customer_email = $6, subtotal_cents = o.subtotal_cents, discount_cents = o.discount_cents,
+    shipping_cents = o.shipping_cents, total_cents = o.total_cents - o.surcharge_cents
+FROM orders o
+WHERE c.tenant_id = $1 AND c.id = $2 AND c.status = 'open' AND o.tenant_id = $1 AND o.id = $4
 """
 
 
@@ -229,9 +233,7 @@ def _draft(
     firstname, lastname = _names(asked.get("name") or guest.get("name", ""))
     return Draft(
         lines=[
-            DraftLine(item.line.offer.id, item.quantity, item.price_cents)
-            for item in reckoned.items
-            if item.line is not None
+            DraftLine(item.line.offer.id, item.quantity) for item in reckoned.items if item.line is not None
         ],
         user=buyer.user_id,
         email=buyer.email,
@@ -241,10 +243,9 @@ def _draft(
         addresses=_addresses(cart.address),
         payment_method=payment,
         shipping_method=reckoned.way.shipping_method_id if reckoned.way is not None else None,
-        discount_cents=reckoned.discount_cents,
+        coupon_code=cart.coupon_code,
         notes=asked.get("notes", ""),
         origin="storefront",
-        priced=True,
     )
 
 

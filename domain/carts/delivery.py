@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 from uuid import UUID
 
-from domain.orders.totals import Goods, Rate, shipping_cents, weight_grams
+from domain.orders.lines import PricedLine, need_shipping
+from domain.promotions.deciding import Reward
+from domain.shipping.quotes import quote
+from kernel.places import BRAZIL
 from kernel.scope import Scope, entered
-from models.database import row, rows
-
-_METHODS = """
-SELECT id, public_id, name, delivery_time, min_weight_grams, max_weight_grams,
-    base_cents, per_kg_cents, per_item_cents, free_from_cents
-FROM shipping_methods
-WHERE tenant_id = $1 AND status = 'A' AND deleted_at IS NULL
-ORDER BY position, id
-"""
-
+from models.database import row
 
 _CHOSEN = "SELECT id, public_id, name, delivery_time FROM shipping_methods WHERE tenant_id = $1 AND id = $2"
 
@@ -35,15 +28,45 @@ class Way:
 
 
 async def ways(
-    scope: Scope, goods: Sequence[Goods], address: Mapping[str, str] | None, subtotal_cents: int
+    scope: Scope, lines: Sequence[PricedLine], address: Mapping[str, str] | None, subtotal_cents: int
 ) -> list[Way]:
-    """List the ways in which the goods can travel to the address; none where nothing is shipped."""
-    if not any(some.is_shipped for some in goods):
+    """List the ways in which the goods can travel to the address; none where nothing is shipped.
+
+    Without an address it is those that charge the same everywhere. A vendor's own way carries that vendor's goods only.
+    """
+    if not need_shipping(lines):
         return []
-    with entered(scope):
-        methods = await rows(_METHODS, scope.store.id)
-    weight = weight_grams(goods)
-    return [_way(method, goods, subtotal_cents) for method in methods if _carries(method, weight)]
+    to = address or {}
+    quotes = await quote(
+        scope,
+        [line.goods for line in lines],
+        zipcode=to.get("zipcode", ""),
+        state=to.get("state", ""),
+        country=to.get("country") or BRAZIL,
+        city=to.get("city", ""),
+        subtotal_cents=subtotal_cents,
+    )
+    senders = {line.offer.vendor_id for line in lines if line.goods.is_shipped}
+    return [
+        Way(
+            offered.shipping_method_id,
+            offered.public_id,
+            offered.name,
+            offered.price_cents,
+            offered.delivery_time,
+        )
+        for offered in quotes
+        if offered.vendor_id is None or senders == {offered.vendor_id}
+    ]
+
+
+def promoted(offered: Sequence[Way], reward: Reward) -> list[Way]:
+    """Give the ways at what they cost after promotions: some may be free."""
+    free = reward.free_shipping_methods
+    return [
+        replace(way, price_cents=0) if free is None or way.shipping_method_id in free else way
+        for way in offered
+    ]
 
 
 async def way_chosen(scope: Scope, method_id: int, price_cents: int) -> Way | None:
@@ -53,21 +76,3 @@ async def way_chosen(scope: Scope, method_id: int, price_cents: int) -> Way | No
     if found is None:
         return None
     return Way(found["id"], found["public_id"], found["name"], price_cents, found["delivery_time"])
-
-
-def _carries(method: Mapping[str, Any], weight: int) -> bool:
-    heaviest = method["max_weight_grams"]
-    return bool(method["min_weight_grams"] <= weight and not (heaviest and weight > heaviest))
-
-
-def _way(method: Mapping[str, Any], goods: Sequence[Goods], subtotal_cents: int) -> Way:
-    rate = Rate(
-        method["base_cents"], method["per_kg_cents"], method["per_item_cents"], method["free_from_cents"]
-    )
-    return Way(
-        shipping_method_id=method["id"],
-        public_id=method["public_id"],
-        name=method["name"],
-        price_cents=shipping_cents(rate, goods, subtotal_cents),
-        delivery_time=method["delivery_time"],
-    )

@@ -1,23 +1,35 @@
-"""Add up a cart: today's prices, what its coupon takes off, what its way to deliver costs. No client is ever asked for an amount."""
+"""Add up a cart: today's prices, what promotions and its coupon take off, what its way to deliver costs, taxes.
+
+It is priced as the order that it may become (`domain.orders.pricing`), only that nobody has said yet how it is paid. No client is
+ever asked for an amount.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from domain.carts.delivery import Way, way_chosen, ways
+from domain.carts.delivery import Way, promoted, way_chosen, ways
 from domain.carts.held import OPEN, Cart
 from domain.carts.items import Item, items_of
-from domain.orders.totals import add_up
-from kernel.errors import RuleViolation
-from kernel.scope import Scope
+from domain.orders.draft import SHIPPING
+from domain.orders.lines import PricedLine
+from domain.orders.parties import Parties, find_parties
+from domain.orders.pricing import Price, Purchase, price
+from domain.orders.totals import Totals, add_up
+from kernel.errors import RuleViolation, ValidationFailed
+from kernel.money import MAX_CENTS
+from kernel.scope import Scope, entered
 
-COUPON_INVALID = "coupon_invalid"
+COUPON_UNAVAILABLE = "coupon_unavailable"
 
 
 @dataclass(frozen=True, slots=True)
 class Reckoned:
-    """Hold a cart's items and amounts in cents; `way` is the one chosen, null when it isn't offered (any more)."""
+    """Hold a cart's items and amounts in cents; `way` is the one chosen, null when it isn't offered (any more).
+
+    `gifts` are what promotions would add to the order for nothing; they are no items, for nobody can change them.
+    """
 
     items: Sequence[Item]
     way: Way | None
@@ -27,6 +39,7 @@ class Reckoned:
     tax_cents: int
     total_cents: int
     coupon_is_good: bool = True
+    gifts: Sequence[PricedLine] = ()
 
     @property
     def needs_shipping(self) -> bool:
@@ -39,39 +52,92 @@ async def reckon(scope: Scope, cart: Cart) -> Reckoned:
     if cart.status_at(scope.now) != OPEN:
         return await _at_its_end(scope, cart)
     items = await items_of(scope, cart.id)
-    goods = [item.goods for item in items]
-    before = add_up(goods)
-    way = await _chosen(scope, cart, items, before.subtotal_cents)
-    totals = add_up(goods, known_shipping_cents=way.price_cents if way is not None else 0)
-    return Reckoned(
-        items=items,
-        way=way,
-        subtotal_cents=totals.subtotal_cents,
-        discount_cents=totals.discount_cents,
-        shipping_cents=totals.shipping_cents,
-        tax_cents=totals.tax_cents,
-        total_cents=totals.total_cents,
-        coupon_is_good=not cart.coupon_code,
-    )
+    lines = _lines(items)
+    way = await _chosen(scope, cart, lines)
+    priced, coupon_is_good = await _priced(scope, cart, lines, way)
+    return _reckoned(items, priced, way, coupon_is_good)
 
 
 async def ways_for(scope: Scope, cart: Cart) -> list[Way]:
-    """List the ways in which what the cart holds can travel to its address."""
-    items = await items_of(scope, cart.id)
-    goods = [item.goods for item in items]
-    return await ways(scope, goods, cart.address, add_up(goods).subtotal_cents)
+    """List the ways in which what the cart holds can travel to its address, at what they cost after promotions."""
+    lines = _lines(await items_of(scope, cart.id))
+    offered = await _ways(scope, cart, lines)
+    if not offered:
+        return []
+    priced, _ = await _priced(scope, cart, lines, None)
+    return promoted(offered, priced.reward)
 
 
 def coupon_refusal() -> RuleViolation:
     """Refuse a coupon that is unknown, over, used up, or not for this cart: which of these it is, nobody is told."""
-    return RuleViolation("O cupom não é válido para este carrinho.", reason=COUPON_INVALID)
+    return RuleViolation("O cupom não está disponível para este carrinho.", reason=COUPON_UNAVAILABLE)
 
 
-async def _chosen(scope: Scope, cart: Cart, items: Sequence[Item], subtotal_cents: int) -> Way | None:
+def _lines(items: Sequence[Item]) -> list[PricedLine]:
+    return [item.line for item in items if item.line is not None]
+
+
+async def _ways(scope: Scope, cart: Cart, lines: Sequence[PricedLine]) -> list[Way]:
+    return await ways(scope, lines, cart.address, add_up([line.goods for line in lines]).subtotal_cents)
+
+
+async def _chosen(scope: Scope, cart: Cart, lines: Sequence[PricedLine]) -> Way | None:
     if cart.shipping_method_id is None:
         return None
-    offered = await ways(scope, [item.goods for item in items], cart.address, subtotal_cents)
+    offered = await _ways(scope, cart, lines)
     return next((way for way in offered if way.shipping_method_id == cart.shipping_method_id), None)
+
+
+async def _priced(
+    scope: Scope, cart: Cart, lines: Sequence[PricedLine], way: Way | None
+) -> tuple[Price, bool]:
+    """Price the lines as an order of them; without the coupon where it gives nothing."""
+    with entered(scope):
+        parties = Parties()
+        if way is not None:
+            parties = await find_parties(scope, shipping_method=way.shipping_method_id)
+        purchase = Purchase(
+            lines=lines,
+            parties=parties,
+            addresses={SHIPPING: cart.address} if cart.address is not None else {},
+            user_id=cart.user_id,
+            email=cart.customer.email if cart.customer is not None else "",
+            coupon_code=cart.coupon_code,
+        )
+        try:
+            return await price(scope, purchase), True
+        except RuleViolation as refusal:
+            if refusal.reason != COUPON_UNAVAILABLE:
+                raise
+        return await price(scope, replace(purchase, coupon_code="")), False
+
+
+def _reckoned(items: Sequence[Item], priced: Price, way: Way | None, coupon_is_good: bool) -> Reckoned:
+    """Put promoted prices on the items, and count in what was put in and is not sold any more, at its last price."""
+    own = len(_lines(items))
+    prices = iter(priced.lines[:own])
+    shown = [
+        item if item.line is None else replace(item, price_cents=next(prices).price_cents) for item in items
+    ]
+    gone = sum(item.total_cents for item in items if item.line is None)
+    totals: Totals = priced.totals
+    if totals.total_cents + gone > MAX_CENTS:
+        raise ValidationFailed(
+            f"the total is {totals.total_cents + gone} cents; expected at most {MAX_CENTS}",
+            field="total_cents",
+            code="total_too_large",
+        )
+    return Reckoned(
+        items=shown,
+        way=replace(way, price_cents=totals.shipping_cents) if way is not None else None,
+        subtotal_cents=totals.subtotal_cents + gone,
+        discount_cents=totals.discount_cents,
+        shipping_cents=totals.shipping_cents,
+        tax_cents=totals.tax_cents,
+        total_cents=totals.total_cents + gone,
+        coupon_is_good=coupon_is_good,
+        gifts=priced.lines[own:],
+    )
 
 
 async def _at_its_end(scope: Scope, cart: Cart) -> Reckoned:

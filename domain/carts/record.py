@@ -42,6 +42,10 @@ def record(scope: Scope, cart: Cart, reckoned: Reckoned) -> dict[str, Any]:
         "status": cart.status_at(scope.now),
         "currency": cart.currency,
         "items": [_item(item) for item in reckoned.items],
+        "gifts": [
+            {"product_id": gift.offer.public_id, "name": gift.offer.name, "quantity": gift.quantity}
+            for gift in reckoned.gifts
+        ],
         # What requests gave, never what an account holds.
         "customer_email": cart.customer_email or None,
         "address": _address(cart.address),

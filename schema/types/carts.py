@@ -38,6 +38,15 @@ class CartItem:
     )
 
 
+@part("CartGift", "Units that a promotion would add to the order for nothing.", access=SEE_CARTS)
+class CartGift:
+    """A gift."""
+
+    product_id: Ident = strawberry.field(description="The product.")
+    name: str = strawberry.field(description="The product's name.")
+    quantity: BigInt = strawberry.field(description="How many units.")
+
+
 @part("CartAddress", "Where a cart goes.", access=SEE_CARTS)
 class CartAddress:
     """An address as the shopper gave it."""
@@ -76,6 +85,9 @@ class Cart:
     status: str = strawberry.field(description="`open`, `ordered` or `expired`.")
     currency: str = strawberry.field(description="The currency, ISO 4217.")
     items: list[CartItem] = strawberry.field(description="What is in it, in the order it was put in.")
+    gifts: list[CartGift] = strawberry.field(
+        description="What promotions would add to the order for nothing, as far as it is there."
+    )
     customer_email: str | None = strawberry.field(description="Whose it is, as far as a request said so.")
     address: CartAddress | None = strawberry.field(description="Where it goes.")
     shipping_option: ShippingOption | None = strawberry.field(

@@ -289,7 +289,7 @@ async def test_a_way_that_is_not_offered_any_more_is_not_charged(front: Front) -
 async def test_a_coupon_that_is_none_is_refused_and_not_kept(front: Front) -> None:
     cart = await front.cart((front.shop.mug, 1))
     answer = await front.post(f"carts/{cart}/coupon", {"code": "NADA"})
-    assert (answer.status, answer.body["error"]) == (422, "coupon_invalid")
+    assert (answer.status, answer.body["error"]) == (422, "coupon_unavailable")
     assert (await front.get(f"carts/{cart}")).body["coupon_code"] is None
 
 
