@@ -53,13 +53,14 @@ async def quote(
     """List the active methods that carry the goods to the address, by position, each with its price, in two statements.
 
     A method without any rate of a destination charges its own prices everywhere; one with rates charges that of the destination the
-    address belongs to, and is not offered where it has none for it. Nothing is charged from `free_from` on, or for goods that ship
-    free. Goods that are not shipped need no method, so there is none.
+    address belongs to, and is not offered where it has none for it. To who names no place (no CEP, state or city) every method is
+    offered at its own prices, as orders without a place pay them (`domain.orders.pricing`). Nothing is charged from `free_from` on, or
+    for goods that ship free. Goods that are not shipped need no method, so there is none.
     """
     if not any(some.is_shipped for some in goods):
         return []
     place = place_of({"zipcode": zipcode, "state": state, "country": country, "city": city})
-    destination = await find_destination(scope, place)
+    destination = await find_destination(scope, place) if place.is_known else None
     with entered(scope):
         methods = await rows(_METHODS, scope.store.id, destination)
     weight = weight_grams(goods)
@@ -74,12 +75,12 @@ async def quote(
             destination_id=method["destination_id"],
         )
         for method in methods
-        if _carries(method, weight)
+        if _carries(method, weight, anywhere=not place.is_known)
     ]
 
 
-def _carries(method: Mapping[str, Any], weight: int) -> bool:
-    if method["has_rates"] and method["destination_id"] is None:
+def _carries(method: Mapping[str, Any], weight: int, *, anywhere: bool) -> bool:
+    if method["has_rates"] and method["destination_id"] is None and not anywhere:
         return False
     heaviest = [most for most in (method["max_weight_grams"], method["rate_max_weight"]) if most]
     return method["min_weight_grams"] <= weight and all(weight <= most for most in heaviest)
