@@ -129,6 +129,14 @@ async def test_the_store_is_stocked(made):
     assert await value("select count(*) from discussion_posts where tenant_id = $1") >= 30
 
 
+async def test_some_carts_were_left_standing(made):
+    carts = await rows(
+        "select status, expires_at <= now() as is_over, address, total_cents from carts where tenant_id = $1 order by created_at"
+    )
+    assert [each["is_over"] for each in carts] == [True, False, False]
+    assert all(each["total_cents"] and each["address"] for each in carts)
+
+
 async def test_sixty_orders_stand_in_every_status_and_tell_a_likely_story(made):
     letters = [each[0] for each in await rows("select status from orders where tenant_id = $1")]
     assert len(letters) == 60
