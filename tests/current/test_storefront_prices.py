@@ -28,7 +28,7 @@ async def uses(shop: Shop, promotion: int) -> int:
 
 def amounts(body: Any) -> tuple[int, int, int, int]:
     names = ("subtotal_cents", "discount_cents", "shipping_cents", "total_cents")
-    return tuple(body[name] for name in names)  # type: ignore[return-value]
+    return tuple(body[name] for name in names)
 
 
 async def shown(front: Front, cart: str) -> Any:

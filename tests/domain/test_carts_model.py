@@ -343,6 +343,6 @@ async def test_money_stock_and_coupons_are_what_a_plain_count_says(new_store, ta
         else:
             await play.take(step)
         await play.compare(step)
-    for subject in {event["subject_id"] for event in await play.shop.events()}:
-        numbers = [event["sequence"] for event in await play.shop.events(subject)]
+    for subject in {told["subject_id"] for told in await play.shop.events()}:
+        numbers = [told["sequence"] for told in await play.shop.events(subject)]
         assert numbers == list(range(1, len(numbers) + 1))
