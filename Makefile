@@ -42,13 +42,15 @@ check: $(INSTALLED_DEV) ## check style, types, floors, snapshots, files
 	step mypy --no-error-summary; \
 	step lint-imports --no-logo; \
 	step vitrine schema --check; \
+	step vitrine openapi --check; \
 	step pip --disable-pip-version-check check; \
 	step pytest --quiet --noconftest -p no:cacheprovider tests/test_repository.py; \
 	if [ -n "$$failed" ]; then printf "not as it should be:$$failed\n" >&2; exit 1; fi; \
 	echo "all as it should be"
 
-snapshots: $(INSTALLED_DEV) ## write schema/*.graphql anew from the code
+snapshots: $(INSTALLED_DEV) ## write schema/*.graphql and docs/openapi/*.json anew from the code
 	@$(BIN)/vitrine schema --write
+	@$(BIN)/vitrine openapi --write
 
 bench: $(INSTALLED_DEV) $(ASSETS) ## measure (BENCH_ARGS=...)
 	@$(BIN)/python -m bench $(BENCH_ARGS)

@@ -19,6 +19,7 @@ from server.limits import Counters, ProcessCounters
 from server.middleware import rates, request_id
 from server.middleware.entry import Authenticate, Directory
 from server.middleware.pipeline import pipeline
+from server.openapi import reader
 
 SETTINGS = web.AppKey("settings", Settings)
 COUNTERS = web.AppKey("counters", Counters)
@@ -54,6 +55,7 @@ def create_app(
     app[HEALTH].add_routes(app)
     mounting.mount(app, facade_routes() if routes is None else routes)
     graphql_view.add_routes(app)
+    reader.add_routes(app)
     if settings.is_private_development:
         mail_page.add_routes(app)
     allow_cross_origin(app, settings.cors_origins)

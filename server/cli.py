@@ -15,6 +15,7 @@ from server.commands import (
     doctor,
     importing,
     keys,
+    openapi,
     schema,
     serving,
     tenants,
@@ -57,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--version", action=_Version, help="say which version this is and stop")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (serving, database, demo, importing, tenants, users, apps, keys, schema, doctor):
+    for module in (serving, database, demo, importing, tenants, users, apps, keys, schema, openapi, doctor):
         module.add(commands)
     return made
 

@@ -54,6 +54,7 @@ from models.people import User, Usergroup, UsergroupMembership
 from models.shipping import Shipment, ShipmentLine, ShippingMethod
 from models.warehouses import Warehouse, WarehouseArea, WarehouseUsergroup, WarehouseZipcodes
 from server.app import create_app
+from tests import documented
 from tests.choices import furnish_choices
 
 SECRET = b"the secret of the tests, 32 bytes"
@@ -165,6 +166,7 @@ class Shop:
         answer = Answer(response.status, response.headers, await response.read())
         assert answer.status != 500, (method, str(path)[:200], str(json or data)[:500], answer.raw)
         assert answer.headers.get("X-Request-Id"), (method, path)
+        documented.check(method, str(path), answer.status, answer.raw)
         return answer
 
     async def get(self, path: str, **how: Any) -> Answer:

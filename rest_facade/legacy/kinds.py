@@ -41,10 +41,10 @@ ABSENT: Final = object()
 class Kind:
     """Describe a kind of value.
 
-    `show` turns GraphQL's value into the record's (None: it is that already). `read` turns a body's value, with the field's name for
-    messages, into GraphQL's, or gives ABSENT. `seek` turns a query's text into the value of a filter. Both raise Malformed.
-    `echoes_sought` says that answers repeat the value sought instead of the text given (letters: never a long label), `many` that a
-    filter takes several values, any of which may match.
+    `show` turns GraphQL's value into the record's (None: it is that already), of which `shape` is the JSON Schema (None: nothing is
+    said of it). `read` turns a body's value, with the field's name for messages, into GraphQL's, or gives ABSENT. `seek` turns a
+    query's text into the value of a filter. Both raise Malformed. `echoes_sought` says that answers repeat the value sought instead of
+    the text given (letters: never a long label), `many` that a filter takes several values, any of which may match.
     """
 
     show: Show | None = None
@@ -52,6 +52,12 @@ class Kind:
     seek: Seek | None = None
     echoes_sought: bool = False
     many: bool = True
+    shape: Mapping[str, Any] | None = None
+
+
+_TEXT: Mapping[str, Any] = {"type": "string"}
+_DIGITS: Mapping[str, Any] = {"type": "string", "pattern": "^-?[0-9]+$"}
+_AMOUNT: Mapping[str, Any] = {"type": "string", "pattern": r"^-?[0-9]+\.[0-9]{2}$"}
 
 
 def if_given(kind: Kind) -> Kind:
@@ -87,6 +93,7 @@ def _whole(most: int) -> Kind:
         show=str,
         read=lambda value, label: whole_from(value, label, most=most),
         seek=lambda text: whole_from(text, "the number"),
+        shape=_DIGITS,
     )
 
 
@@ -99,11 +106,15 @@ def _cents_read(value: Any, label: str) -> int:
     return cents_from(value, field=label)
 
 
+<<<<<<< HEAD
 INTEGER = Kind(read=SMALL_NUMBER.read, seek=SMALL_NUMBER.seek)
 """A whole number that stays one in records: those of warehouses, as the contract tables them."""
 
 
 MONEY = Kind(show=decimal_text, read=_cents_read, seek=cents_from)
+=======
+MONEY = Kind(show=decimal_text, read=_cents_read, seek=cents_from, shape=_AMOUNT)
+>>>>>>> 345a55e (Describe the REST families in OpenAPI 3.1, made of routes, descriptions and GraphQL operations)
 
 
 SIGNED_MONEY = Kind(
@@ -122,6 +133,7 @@ OPTIONAL_MONEY = Kind(
     show=lambda cents: decimal_text(cents or 0),
     read=_optional_money_read,
     seek=cents_from,
+    shape=_AMOUNT,
 )
 """An amount that may be absent: `0.00` says that there is none, on input too."""
 
@@ -139,7 +151,12 @@ def _kilograms(grams: int) -> str:
     return f"{whole}.{rest:03d}"
 
 
-WEIGHT = Kind(show=_kilograms, read=grams_from, seek=lambda text: grams_from(text, "the weight"))
+WEIGHT = Kind(
+    show=_kilograms,
+    read=grams_from,
+    seek=lambda text: grams_from(text, "the weight"),
+    shape={"type": "string", "pattern": r"^[0-9]+\.[0-9]{3}$"},
+)
 
 
 # --- Texts -------------------------------------------------------------------------------------------------------------------
@@ -155,13 +172,14 @@ def text_from(value: Any, label: str) -> str | None:
 
 
 TEXT = Kind(read=text_from, seek=nfc)
-OPTIONAL_TEXT = Kind(show=lambda text: text or "", read=text_from, seek=nfc)
+OPTIONAL_TEXT = Kind(show=lambda text: text or "", read=text_from, seek=nfc, shape=_TEXT)
 """A text that GraphQL gives as null where there is none."""
-EMAIL = Kind(show=lambda text: text or "", read=text_from, seek=normalise_email)
+EMAIL = Kind(show=lambda text: text or "", read=text_from, seek=normalise_email, shape=_TEXT)
 PHONE = Kind(
     show=lambda text: text or "",
     read=text_from,
     seek=lambda text: normalise_phone(text) or "".join(re.findall("[0-9]", text)),
+    shape=_TEXT,
 )
 
 
@@ -172,7 +190,7 @@ def document(digits: int) -> Kind:
         text = text_from(value, label)
         return text.zfill(digits) if isinstance(value, int) and text is not None else text
 
-    return Kind(show=lambda text: text or "", read=read, seek=normalise_document)
+    return Kind(show=lambda text: text or "", read=read, seek=normalise_document, shape=_TEXT)
 
 
 # --- Letters and flags -------------------------------------------------------------------------------------------------------
@@ -227,6 +245,7 @@ FLAG = Kind(
     read=flag_from,
     seek=lambda text: flag_from(text, "the flag"),
     many=False,
+    shape={"type": "string", "enum": ["Y", "N"]},
 )
 
 
@@ -259,7 +278,7 @@ def id_from(value: Any, label: str) -> Any:
     return str(value)
 
 
-ID = Kind(show=str, read=id_from, seek=str)
+ID = Kind(show=str, read=id_from, seek=str, shape=_DIGITS)
 
 
 def listed(value: Any) -> list[Any]:
@@ -284,14 +303,14 @@ def _id_texts(numbers: Iterable[int]) -> list[str]:
     return [str(number) for number in numbers]
 
 
-IDS = Kind(show=_id_texts, read=ids_from, seek=str)
+IDS = Kind(show=_id_texts, read=ids_from, seek=str, shape={"type": "array", "items": _DIGITS})
 
 
 def _as_moment(text: str) -> str:
     return rfc3339(from_unix(text))
 
 
-UNIX = Kind(show=str, seek=_as_moment)
+UNIX = Kind(show=str, seek=_as_moment, shape=_DIGITS)
 
 
 def _iso_moment(text: str) -> str:

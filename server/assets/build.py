@@ -1,4 +1,4 @@
-"""Build the playground's browser files: `python server/assets/build.py`.
+"""Build the browser files of the playground and the API reader: `python server/assets/build.py`.
 
 Needs nothing but Python's own library. What is built lies in `built/<version>/`, where the version is a digest of the
 lock file and the sources; `built/version` names the finished one and is written last, so a build cut short counts as
@@ -32,6 +32,7 @@ LONGEST_STEP_SECONDS = 900
 INSTALL_FILES = (".npmrc", "package.json", "package-lock.json")
 BUNDLE = (
     "main=src/main.jsx",
+    "reader=src/reader.js",
     "editor.worker=monaco-editor/esm/vs/editor/editor.worker.js",
     "json.worker=monaco-editor/esm/vs/language/json/json.worker.js",
     "graphql.worker=monaco-graphql/esm/graphql.worker.js",

@@ -13,6 +13,7 @@ from auth.sessions import SignedIn, login
 from kernel.ids import uuid7
 from kernel.scope import ANONYMOUS, SYSTEM, Scope, Store, entered
 from models import database
+from tests import documented
 from tests.shop import Answer, Made, Person, add_person, some_address
 
 _HOLDS = {"O": "R", "B": "R", "P": "D", "C": "D"}
@@ -49,6 +50,7 @@ class Caller:
         if answer.raw:
             assert answer.headers["Content-Type"].startswith("application/json")
             assert ("error" in answer.body) == (answer.status >= 400), answer
+        documented.check(method, str(path), answer.status, answer.raw)
         return answer
 
     async def get(self, path: str | URL, **query) -> Answer:
