@@ -106,21 +106,18 @@ def _cents_read(value: Any, label: str) -> int:
     return cents_from(value, field=label)
 
 
-<<<<<<< HEAD
 INTEGER = Kind(read=SMALL_NUMBER.read, seek=SMALL_NUMBER.seek)
 """A whole number that stays one in records: those of warehouses, as the contract tables them."""
 
 
-MONEY = Kind(show=decimal_text, read=_cents_read, seek=cents_from)
-=======
 MONEY = Kind(show=decimal_text, read=_cents_read, seek=cents_from, shape=_AMOUNT)
->>>>>>> 345a55e (Describe the REST families in OpenAPI 3.1, made of routes, descriptions and GraphQL operations)
 
 
 SIGNED_MONEY = Kind(
     show=decimal_text,
     read=lambda value, label: cents_from(value, negative=True, field=label),
     seek=lambda text: cents_from(text, negative=True),
+    shape=_AMOUNT,
 )
 """What is added to a price, which may be below zero; percentages have the same form, in hundredths of a percent."""
 
