@@ -20,9 +20,9 @@ Key: TypeAlias = tuple[str, str]
 class Answer:
     """Stand for what a root field of an operation answers: the one named, else the first.
 
-    `inside` names the list within it whose elements are meant; `first` means the only one of a list. `over` holds members that the
-    facade shows otherwise. `only` names the members that it shows, where it makes some of
-    others; `is_remade` says that it makes objects and lists anew, so that the operation says nothing of them.
+    `inside` names the object within it, or the list whose elements are meant; `first` means the only one of a list. `over` holds
+    members that the facade shows otherwise. `only` names the members that it shows, where it makes some of others; `is_remade` says
+    that it makes objects and lists anew, so that the operation says nothing of them.
     """
 
     operation: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rest_facade.collections import COLLECTIONS
+from rest_facade.current import storefront_described
 from rest_facade.current.admin import PREFIX
 from rest_facade.current.gateway import LIST
 from rest_facade.described import (
@@ -47,7 +48,7 @@ def told() -> dict[Key, Told]:
     found: dict[Key, Told] = {}
     for collection in COLLECTIONS:
         found.update(collection_routes(collection, "Admin", PREFIX))
-    return {**found, **_SIGN_IN, **_OAUTH, **_ADMIN, **_GATEWAY}
+    return {**found, **_SIGN_IN, **_OAUTH, **_ADMIN, **_GATEWAY, **storefront_described.told()}
 
 
 _SIGN_IN: dict[Key, Told] = {

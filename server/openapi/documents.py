@@ -283,7 +283,8 @@ class _Maker:
     def _shown(self, answer: Answer) -> Schema:
         schema = _there(answer_of(self._operations[answer.operation], answer.field))
         if answer.inside:
-            schema = _there(schema["properties"][answer.inside]["items"])
+            schema = _there(schema["properties"][answer.inside])
+            schema = _there(schema["items"]) if schema.get("type") == "array" else schema
         elif answer.first and schema.get("type") == "array":
             schema = _there(schema["items"])
         properties = schema.get("properties")
