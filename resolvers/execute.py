@@ -6,7 +6,6 @@ refusals that were raised inside, so that each family writes them in its own for
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,10 +17,10 @@ from graphql.language import FragmentDefinitionNode, OperationDefinitionNode
 
 from auth.access import Access
 from domain.idempotency import Claim, current_claim, finish
-from kernel.errors import ValidationFailed
 from kernel.scope import Scope
 from models.database import transaction
 from models.shapes import NotCompiled
+from resolvers import wrong_variables
 from resolvers.compiled import Compiler
 from schema.documents import Prepared
 from schema.execution import Call, refusal_of, run
@@ -176,29 +175,7 @@ def _raised(errors: list[GraphQLError]) -> BaseException:
     first = errors[0]
     if first.original_error is not None and not isinstance(first.original_error, GraphQLError):
         return first.original_error
-    return _wrong_variables(errors)
-
-
-# What graphql-core writes of a variable it can't read: which one, where in it, and why.
-_COERCION = re.compile(r"Variable '\$(\w+)' has invalid value(?: at \.([\w.\[\]]+))?: (.*)", re.DOTALL)
-_INDEX = re.compile(r"\[\d+\]")
-
-
-def _wrong_variables(errors: list[GraphQLError]) -> ValidationFailed:
-    """Turn coercion errors into one refusal that names every wrong field, by its place in the variable."""
-    fields: dict[str, str] = {}
-    reasons: list[str] = []
-    for error in errors:
-        found = _COERCION.fullmatch(error.message)
-        if found is None:
-            continue
-        variable, place, reason = found.groups()
-        name = _INDEX.sub("", place or variable)
-        fields.setdefault(name, "invalid")
-        # A letter's reason names the field itself.
-        last = name.rpartition(".")[2]
-        reasons.append(reason if place is None or reason.startswith(f"{last} is") else f"{name}: {reason}")
-    return ValidationFailed("; ".join(reasons) or errors[0].message, fields=fields)
+    return wrong_variables.refusal_of(error.message for error in errors)
 
 
 @lru_cache(maxsize=1)

@@ -133,7 +133,8 @@ async def test_the_detail_says_what_was_expected(admin: Caller) -> None:
         "status is 'X'; expected one of A, D, H, P"
     )
     assert (await admin.get(f"{ADMIN}/products", sort_by="color")).body["detail"] == (
-        "sort_by is 'color'; expected one of created_at, updated_at, name, sku, status, price_cents, stock, id"
+        "sort_by is 'color'; expected one of created_at, updated_at, name, sku, slug, status, price_cents, compare_at_cents,"
+        " stock, id"
     )
     assert (await admin.get(f"{ADMIN}/orders", sort_order="x")).body["detail"] == (
         "sort_order is 'x'; expected one of asc, desc"
