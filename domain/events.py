@@ -294,8 +294,11 @@ ORDER BY p.id
 """
 
 
-async def products_changed(scope: Scope, names: Mapping[int, str]) -> None:
-    """Write `product.created` or `product.updated` for products as they now stand: internal id → name of the event."""
+async def products_changed(scope: Scope, names: Mapping[int, str]) -> dict[int, UUID]:
+    """Write `product.created` or `product.updated` for products as they now stand: internal id → name of the event.
+
+    Give their public ids.
+    """
     found = await rows(_PRODUCT_FACTS, scope.store.id, list(names))
     await record_all(
         scope,
@@ -304,6 +307,7 @@ async def products_changed(scope: Scope, names: Mapping[int, str]) -> None:
             for facts in found
         ],
     )
+    return {facts["id"]: facts["public_id"] for facts in found}
 
 
 async def products_deleted(scope: Scope, public_ids: Iterable[UUID]) -> None:

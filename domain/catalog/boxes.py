@@ -132,8 +132,8 @@ async def delete_description(scope: Scope, description: object) -> None:
     """Delete a description."""
     async with transaction(scope):
         description_id = await find(scope, BOX_DESCRIPTION, description)
-        await BoxDescription.filter(id=description_id).delete()
         await audit.record(scope, "box_description.deleted", "box_description", description_id)
+        await BoxDescription.filter(id=description_id).delete()
 
 
 def _described() -> ValidationFailed:

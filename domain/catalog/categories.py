@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from domain import audit
 from domain.fields import Field, Given, letter_of, name_text, read_fields, text, whole
 from domain.references import CATEGORY, VENDOR, find, resolve_optional
 from kernel.errors import RuleViolation, ValidationFailed
@@ -60,6 +61,7 @@ async def create_category(scope: Scope, given: Given) -> int:
         await category.save()
         category_id: int = category.id
         await _set_path(scope, category_id, columns.get("parent_id"))
+        await audit.record(scope, "category.created", "category", category.public_id)
     return category_id
 
 
@@ -76,6 +78,9 @@ async def update_category(scope: Scope, category: object, given: Given) -> int:
         if "parent_id" in columns:
             await _move(scope, category_id, columns["parent_id"])
         await Category.filter(id=category_id).update(**columns, updated_at=scope.now)
+        await audit.record(
+            scope, "category.updated", "category", category_id, {"fields": sorted(map(str, given))}
+        )
     return category_id
 
 
@@ -96,6 +101,7 @@ async def delete_category(scope: Scope, category: object) -> None:
             if holds[what]:
                 raise RuleViolation(f"the category has {what}", reason="category_not_empty")
         await Category.filter(id=category_id).update(deleted_at=scope.now, updated_at=scope.now)
+        await audit.record(scope, "category.deleted", "category", category_id)
 
 
 async def _references(scope: Scope, given: Given) -> dict[str, Any]:

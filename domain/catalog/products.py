@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from uuid import UUID
 
-from domain import events
+from domain import audit, events
+from domain.audit import Entry
 from domain.catalog.feature_values import Value, read_values, write_values
 from domain.catalog.product_draft import ProductDraft, keep_approval, read_draft, refuse_drafts, start_as_new
 from domain.catalog.product_matching import enter_catalogue, enter_catalogue_alone, match
@@ -118,6 +119,9 @@ async def delete_products(scope: Scope, products: Iterable[object]) -> tuple[dic
         public_ids: dict[int, UUID] = {row["id"]: row["public_id"] for row in hidden}
         await hide_parts(scope, public_ids)
         await events.products_deleted(scope, public_ids.values())
+        await audit.record_all(
+            scope, [Entry("product.deleted", "product", public_id) for public_id in public_ids.values()]
+        )
     deleted = {reference: ids[reference] for reference in wanted if ids.get(reference) in public_ids}
     return deleted, [reference for reference in wanted if ids.get(reference) not in public_ids]
 
@@ -215,13 +219,28 @@ async def _write(scope: Scope, drafts: Sequence[ProductDraft], values: Sequence[
     await write_values(
         scope, {product: given for product, given in by_product.items() if product is not None}
     )
-    await events.products_changed(
+    told = await events.products_changed(
         scope,
         {
             draft.product_id: events.PRODUCT_CREATED if id(draft) in new else events.PRODUCT_UPDATED
             for draft in drafts
             if draft.product_id is not None
         },
+    )
+    await audit.record_all(
+        scope,
+        [
+            Entry("product.created", "product", told[draft.product_id])
+            if id(draft) in new
+            else Entry(
+                "product.updated",
+                "product",
+                told[draft.product_id],
+                {"fields": sorted(map(str, draft.given))},
+            )
+            for draft in drafts
+            if draft.product_id is not None
+        ],
     )
 
 

@@ -122,11 +122,11 @@ async def delete_review(scope: Scope, review: object) -> None:
     """Remove a post; a customer reaches its own only."""
     async with transaction(scope):
         post_id, _ = await _reach(scope, review)
+        if _is_staff(scope):
+            await audit.record(scope, "review.deleted", "review", post_id)
         await execute(
             "DELETE FROM discussion_posts WHERE tenant_id = $1 AND id = $2", scope.store.id, post_id
         )
-        if _is_staff(scope):
-            await audit.record(scope, "review.deleted", "review", post_id)
 
 
 def _is_staff(scope: Scope) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from domain import events
+from domain import audit, events
 from domain.orders.lifecycle import take_step
 from domain.orders.locked import LockedOrder, lock_order, refuse_shared
 from domain.orders.transitions import CANCELLED
@@ -37,6 +37,7 @@ async def delete_order(scope: Scope, order: object, *, reason: str = "") -> Dele
         step = await take_step(scope, held, CANCELLED, reason=reason or "deleted", restock=not stays)
         if not stays:
             await execute(_HIDE, scope.store.id, held.id, scope.now)
+            await audit.record(scope, "order.deleted", "order", held.public_id)
         if step is not None:
             await events.order_changed(scope, held.id, previous_status=held.status, cancelled=True)
         elif not stays:

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from domain import events
+from domain import audit, events
 from domain.catalog import stock
 from domain.fields import Given, read_fields
 from domain.orders.draft import CONTACT_FIELDS, ORDER_FIELDS, DraftLine, addresses_from, lines_from
@@ -100,6 +100,9 @@ async def update_order(
             changes.get("tracking_code"),
             changes.get("carrier"),
         )
+        edited = sorted(str(name) for name in changes if name != "status")
+        if edited:
+            await audit.record(scope, "order.updated", "order", held.public_id, {"fields": edited})
         if any(name in changes for name in _CHANGES):
             await events.order_changed(
                 scope,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from domain import events
+from domain import audit, events
 from domain.catalog import stock
 from domain.fields import Field, read_fields, short_text, text
 from domain.orders.locked import LockedOrder, lock_order, refuse_shared
@@ -117,6 +117,9 @@ async def take_step(
     if step.moves_goods:
         await stock.shift(scope, held.id, held.stock_state, holds)
     await write_history(scope, held.id, held.status, to, forced=step.forced, reason=reason)
+    await audit.record(
+        scope, "order.status_changed", "order", held.public_id, {"from": held.status, "to": to}
+    )
     return step
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from domain import events
+from domain import audit, events
 from domain.fields import Field, read_fields, short_text, whole
 from domain.orders.locked import LockedOrder, lock_order
 from kernel.errors import ValidationFailed
@@ -84,6 +84,9 @@ async def record_payment(
         held = await lock_order(scope, order)
         payment_id = await add_payment(
             scope, held, amount_cents, kind=kind, installments=installments, received_at=received_at
+        )
+        await audit.record(
+            scope, "order.payment_recorded", "order", held.public_id, {"amount_cents": amount_cents}
         )
         return await settle(scope, held, held.paid_cents + amount_cents, held.refunded_cents, payment_id)
 

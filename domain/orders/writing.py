@@ -29,7 +29,7 @@ WITH placed AS (
         email, firstname, lastname, phone, notes, details, ip_address, fields_data, hold_until,
         created_at, updated_at
     FROM jsonb_populate_record(NULL::orders, $2::text::jsonb)
-    RETURNING id
+    RETURNING id, public_id
 ), lines AS (
     INSERT INTO order_lines (tenant_id, public_id, order_id, position, product_id, vendor_id, product_name,
         product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, extra)
@@ -53,6 +53,10 @@ WITH placed AS (
 ), history AS (
     INSERT INTO order_status_changes (tenant_id, public_id, order_id, at, to_status, actor_kind, user_id, app_id)
     SELECT $1, $7, placed.id, $8, $9, $10, $11, $12 FROM placed
+), audited AS (
+    INSERT INTO audit_entries (tenant_id, public_id, at, actor_kind, user_id, app_id, action, subject_type, subject_id,
+        ip_address, request_id)
+    SELECT $1, $7, $14, $10, $11, $12, 'order.created', 'order', placed.public_id::text, $15, $16 FROM placed
 )
 SELECT id FROM placed
 """
@@ -122,6 +126,9 @@ async def _insert(
         actor.user_id,
         actor.app_id,
         _json(tax_rows(taxes)),
+        scope.now,
+        scope.client_ip,
+        scope.request_id,
     )
     return order_id
 
