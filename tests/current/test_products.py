@@ -203,7 +203,7 @@ async def test_a_deleted_product_is_gone_and_its_sku_free(admin: Caller) -> None
         ({"images": "x"}, {"images": "invalid"}),
         ({"images": [1]}, {"images": "invalid"}),
         ({"images": [None]}, {"images": "invalid"}),
-        ({"images": [{}]}, {"images": "invalid"}),
+        ({"images": [{}]}, {"images.url": "required"}),
         ({"images": [{"url": 5}]}, {"images.url": "url_invalid"}),
         ({"images": [{"url": None}]}, {"images.url": "url_invalid"}),
         ({"images": [{"url": "javascript:alert(1)"}]}, {"images.url": "url_invalid"}),
