@@ -20,6 +20,7 @@ from auth.secrets import decrypt, encrypt
 from auth.tenancy import CHANNEL, host_name, store_changed, store_from
 from domain import audit
 from domain.fields import Field, Given, check_fields, name_text, one_of, read_fields, refuse_wrong, text
+from domain.store_settings import MASK, sealed, shown_setting
 from domain.store_settings import STORE_SETTINGS as STORE_SETTINGS
 from domain.store_settings import setting as setting
 from kernel.errors import Conflict, TenantNotFound, ValidationFailed
@@ -30,7 +31,6 @@ from models.database import AcrossStores, UniqueViolation, across_stores, execut
 
 ACTIVE, SUSPENDED, MAINTENANCE = "A", "S", "M"
 GATEWAY_PURPOSE = "gateway_secret"
-MASK = "****"
 
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _GATEWAY_SECRET_BYTES = 32
@@ -263,8 +263,8 @@ async def gateway_secret(scope: Scope) -> str | None:
 
 
 def shown_settings(scope: Scope) -> dict[str, Any]:
-    """Give every setting with its value."""
-    return {name: setting(scope, name) for name in STORE_SETTINGS}
+    """Give every setting with its value, secrets masked."""
+    return {name: shown_setting(scope, name) for name in STORE_SETTINGS}
 
 
 def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,7 +276,7 @@ def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
         if name not in fields
     }
     refuse_wrong(wrong)
-    return columns
+    return sealed(columns)
 
 
 def _differing(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,4 +21,5 @@ MODEL_MODULES = [
     "models.idempotency",
     "models.notifications",
     "models.warehouses",
+    "models.b2b",
 ]

@@ -34,6 +34,7 @@ MODULES = (
     "deliveries",
     "account",
     "vendor_app",
+    "b2b",
     "audit",
     "imports",
     "notifications",

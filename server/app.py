@@ -12,7 +12,7 @@ import rest_facade.legacy
 from kernel.settings import Settings
 from rest_facade.bodies import MAX_BYTES
 from rest_facade.routing import Route
-from server import graphql_view, mail_page, mounting
+from server import credit_bureau, graphql_view, mail_page, mounting
 from server.cross_origin import allow_cross_origin
 from server.health import Checks, Health
 from server.limits import Counters, ProcessCounters
@@ -58,6 +58,7 @@ def create_app(
     reader.add_routes(app)
     if settings.is_private_development:
         mail_page.add_routes(app)
+        credit_bureau.add_routes(app)
     allow_cross_origin(app, settings.cors_origins)
 
     terms_of = mounting.settle(app)

@@ -14,15 +14,17 @@ import auth
 from auth import memory
 from auth.schemes import authenticate
 from auth.tenancy import StoreDirectory
+from domain.b2b import bureau
 from kernel import logging
 from kernel.settings import Settings
 from server import mail_page, shared_limits
-from server.app import HEALTH, create_app
+from server.app import HEALTH, SETTINGS, create_app
 from server.connections import Runner
 from server.database import Place, connected, readiness
 from server.graphql_view import open_introspection
 from server.outgoing import calling
 from server.shared_limits import counters_for
+from server.sockets import addresses_of
 
 # Platforms kill after 30 s; what is still under way then has had its chance.
 FINISH_SECONDS = 20.0
@@ -80,10 +82,13 @@ async def serve_on(
     try:
         for each in sockets:
             await web.SockSite(runner, each).start()
+        if app[SETTINGS].is_private_development:
+            bureau.serve_at(addresses_of(sockets)[0])
         async with ready():
             await stop.wait()
         app[HEALTH].stopping = True
     finally:
+        bureau.serve_at(None)
         await runner.cleanup()
 
 

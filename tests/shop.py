@@ -55,6 +55,7 @@ from models.shipping import Shipment, ShipmentLine, ShippingMethod
 from models.warehouses import Warehouse, WarehouseArea, WarehouseUsergroup, WarehouseZipcodes
 from server.app import create_app
 from tests import documented
+from tests.b2b_records import SANDBOX_BUREAU, furnish_b2b
 from tests.choices import furnish_choices
 
 SECRET = b"the secret of the tests, 32 bytes"
@@ -289,6 +290,7 @@ def new_shop(shop_client: TestClient) -> NewShop:
     """Give a function that makes a shop; keywords are settings of the store."""
 
     async def make(**settings: Any) -> Shop:
+        settings = {"credit_bureau_url": SANDBOX_BUREAU} | settings
         public_id = uuid7()
         host = f"shop-{public_id.hex}.test"
         async with models_database.across_stores() as everywhere:
@@ -360,6 +362,7 @@ async def furnish(scope: Scope) -> dict[str, Any]:
             found |= await furnish_choices(scope, found)
             found |= await _methods()
             found |= await _statuses()
+            found |= {name: made(row) for name, row in (await furnish_b2b(found)).items()}
         found |= await _orders(scope, found)
         found |= await _parcels(found)
         found |= await _warehouses(found)

@@ -15,6 +15,7 @@ import orjson
 from domain import audit, events
 from domain.catalog import stock
 from domain.fields import Given, read_fields
+from domain.orders import limits
 from domain.orders.draft import CONTACT_FIELDS, ORDER_FIELDS, DraftLine, addresses_from, lines_from
 from domain.orders.lifecycle import Moved, take_step, track
 from domain.orders.lines import (
@@ -84,6 +85,9 @@ async def update_order(
         columns |= _references(parties, changes)
         columns |= await _reprice(scope, held, parties, changes)
         await _write(scope, held, columns, changes)
+        buyer = columns.get("user_id", held.user_id)
+        if buyer is not None and columns.get("total_cents", 0) > held.total_cents:
+            await limits.refuse_grown(scope, buyer, held.id)
         step = None
         if changes.get("status") is not None:
             step = await take_step(

@@ -30,7 +30,7 @@ _LEGACY_SHIPPING_REQUIRED = (
 
 @dataclass(frozen=True, slots=True)
 class Buyer:
-    """Describe a buyer who has an account."""
+    """Describe a buyer who has an account; `is_limited` says that order limits are set for it."""
 
     id: int
     public_id: UUID
@@ -38,6 +38,7 @@ class Buyer:
     firstname: str
     lastname: str
     phone: str
+    is_limited: bool = False
 
     @property
     def contact(self) -> dict[str, str]:
@@ -85,6 +86,7 @@ class Parties:
 _PARTIES = """
 SELECT u.id AS user_id, u.public_id AS user_public_id, coalesce(u.email, '') AS email, u.firstname, u.lastname,
     coalesce(u.phone, '') AS phone,
+    EXISTS (SELECT 1 FROM order_limits ol WHERE ol.tenant_id = u.tenant_id AND ol.user_id = u.id) AS is_limited,
     pm.id AS payment_method_id, pm.status = 'A' OR pm.id = $8 AS payment_available, pm.processor, pm.settles_at_once, pm.hold_minutes,
     pm.surcharge_cents, pm.surcharge_percent,
     sm.id AS shipping_method_id, sm.status = 'A' OR sm.id = $9 AS shipping_available, sm.min_weight_grams, sm.max_weight_grams,
@@ -176,6 +178,7 @@ def _buyer(found: Mapping[str, Any]) -> Buyer:
         firstname=found["firstname"],
         lastname=found["lastname"],
         phone=found["phone"],
+        is_limited=found["is_limited"],
     )
 
 

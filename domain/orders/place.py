@@ -17,6 +17,7 @@ from uuid import UUID
 from domain import events
 from domain.catalog import stock
 from domain.notifications import write as notifications
+from domain.orders import limits
 from domain.orders.draft import Draft, draft_from, with_both
 from domain.orders.lifecycle import hold_letter
 from domain.orders.lines import (
@@ -31,7 +32,16 @@ from domain.orders.lines import (
 from domain.orders.parties import Buyer, Parties, WayToPay, find_parties, refuse_unavailable
 from domain.orders.payments import payment_status
 from domain.orders.pricing import Price, Purchase, price
-from domain.orders.transitions import COMPLETE, OPEN, PROCESSED, check_letter, holds
+from domain.orders.transitions import (
+    CANCELLED,
+    COMPLETE,
+    DECLINED,
+    FAILED,
+    OPEN,
+    PROCESSED,
+    check_letter,
+    holds,
+)
 from domain.orders.writing import Received, insert
 from domain.promotions.applying import redeem
 from kernel.errors import Forbidden, ValidationFailed
@@ -72,7 +82,8 @@ async def place_order(scope: Scope, draft: Draft | Mapping[str, Any], *, told: b
 
     Raises ValidationFailed for what is wrong in the draft or refers to nothing, and RuleViolation with the reasons
     `product_unavailable`, `quantity_too_small`, `quantity_too_large`, `out_of_stock`, `payment_unavailable`,
-    `shipping_unavailable`, `coupon_unavailable`, `shipping_required` (legacy: ValidationFailed with the contract's text).
+    `shipping_unavailable`, `coupon_unavailable`, `order_limit_exceeded`, `shipping_required` (legacy: ValidationFailed
+    with the contract's text).
     """
     draft = draft if isinstance(draft, Draft) else draft_from(draft)
     _check(scope, draft)
@@ -92,6 +103,7 @@ async def place_order(scope: Scope, draft: Draft | Mapping[str, Any], *, told: b
         order, received = _compose(scope, draft, parties, priced)
         await hold_letter(scope, order["status"])
         await _refuse_short(scope, order["stock_state"], lines)
+        await _refuse_beyond_limits(scope, order, parties, lines)
         order_id = await insert(scope, order, lines, with_both(draft.addresses), received, priced.taxes)
         await redeem(scope, priced.reward, order_id)
         await _take_stock(scope, order["stock_state"], lines)
@@ -140,6 +152,18 @@ async def _refuse_short(scope: Scope, stock_state: str, lines: Sequence[PricedLi
     short = is_short(lines) if stock_state != stock.NOTHING else []
     if short:
         raise await stock.out_of_stock(scope, short)
+
+
+async def _refuse_beyond_limits(
+    scope: Scope, order: Mapping[str, Any], parties: Parties, lines: Sequence[PricedLine]
+) -> None:
+    """Refuse what a buyer with order limits may not owe; an order that starts as come to nothing owes nothing."""
+    buyer = parties.buyer
+    if buyer is None or not buyer.is_limited or order["status"] in (DECLINED, FAILED, CANCELLED):
+        return
+    shares = ((line.offer.vendor_id, line.quantity * line.price_cents) for line in lines)
+    added = limits.by_vendor(order["vendor_id"], order["total_cents"], shares)
+    await limits.refuse_beyond(scope, buyer.id, added)
 
 
 # --- What is written -------------------------------------------------------------------------------------------------------

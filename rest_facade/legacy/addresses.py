@@ -29,6 +29,8 @@ _DOES: Mapping[str, tuple[str, str, Callable[[Resource, Operation], Handler]]] =
     "create": ("POST", "", engine.create_handler),
     "update": ("PUT", SINGLE, engine.update_handler),
     "delete": ("DELETE", SINGLE, engine.delete_handler),
+    "set": ("PUT", "", engine.answer_handler),
+    "ask": ("POST", "", engine.answer_handler),
 }
 _BY_HAND = (auth_tokens, notifications)
 

@@ -193,6 +193,21 @@ def _change_handler(
     return changed
 
 
+def answer_handler(resource: Resource, operation: Operation) -> Handler:
+    """Make the handler of what has no address of its own: it takes a body and answers with the record that came of it."""
+    read, rename = body_reader(resource.fields), renamer(resource.fields, resource.says)
+    show = row_shower(resource.fields, prepare=resource.prepare)
+
+    async def answered(request: web.Request) -> web.Response:
+        scope = admit(request, resource, MANAGE, operation)
+        body = await read_legacy(request)
+        require(body, resource.required)
+        done = await change(scope, operation, {"input": read(body)}, rename, resource)
+        return json_response(show(done))
+
+    return answered
+
+
 def delete_handler(resource: Resource, operation: Operation) -> Handler:
     """Make the handler that deletes a record and answers with nothing."""
     rename = renamer((*resource.fields, *resource.single), resource.says)

@@ -7,6 +7,7 @@ from typing import Any
 from rest_facade.legacy import boxes, product_combinations
 from rest_facade.legacy.resource import Resource
 from rest_facade.legacy.resources import RESOURCES
+from tests.b2b_records import CNPJ
 from tests.shop import Shop
 
 Body = Callable[[Shop, int], dict[str, Any]]
@@ -31,6 +32,22 @@ def _combination(shop: Shop, number: int) -> dict[str, Any]:
 
 
 SAMPLES: dict[str, Sample] = {
+    "business_partners": Sample("partner", lambda shop, number: {"company": "x", "CNPJ": CNPJ}),
+    "credit_score": Sample("partner", lambda shop, number: {"CNPJ": CNPJ}),
+    "manager_transactions": Sample(
+        "transaction", lambda shop, number: {"manager_id": shop.manager.number, "amount": "1.00"}
+    ),
+    "managers": Sample("manager", lambda shop, number: {"name": "x", "email": "x@example.com"}),
+    "mix_products": Sample("mix", lambda shop, number: {"product_id": shop.mug.number}),
+    "order_limit": Sample(
+        "partner",
+        lambda shop, number: {
+            "user_id": shop.caio.number,
+            "company_id": shop.vendor.number,
+            "limit_amount": "9000.00",
+        },
+    ),
+    "payment_codes": Sample("terms", lambda shop, number: {"code": f"C{number}"}),
     "categories": Sample("kitchen", lambda shop, number: {"category": "x"}),
     "combinations": Sample(
         "combination",

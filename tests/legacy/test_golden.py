@@ -48,6 +48,18 @@ ANSWERS = {
     "warehouse_list_filtered": "warehouses?zipcode=50010-000&status=active",
     "warehouse_areas": "warehouses/{warehouse}/delivery_areas",
     "warehouse_groups": "warehouses/{warehouse}/user_groups",
+    "manager": "managers/{manager}",
+    "manager_list": "managers",
+    "manager_list_filtered": "managers?q=marcia&status=active",
+    "payment_code_list": "payment_codes",
+    "payment_code_list_filtered": "payment_codes?code=30/60",
+    "business_partner": "business_partners/{partner}",
+    "business_partner_list": "business_partners",
+    "business_partner_list_filtered": "business_partners?manager_id={manager}",
+    "mix_product_list": "mix_products",
+    "mix_product_list_filtered": "mix_products?partner_id={partner}",
+    "manager_transaction_list": "manager_transactions",
+    "manager_transaction_list_filtered": "manager_transactions?type=credit",
     "shipment": "shipments/{shipment}",
     "shipment_list": "shipments",
     "shipment_list_filtered": "shipments?status=shipped&carrier=Correios",
@@ -95,6 +107,11 @@ def id_key(collection: str, value: dict[str, Any]) -> str:
         "product_features": "feature_id",
         "shipments": "shipment_id",
         "warehouses": "warehouse_id",
+        "managers": "manager_id",
+        "payment_codes": "payment_code_id",
+        "business_partners": "partner_id",
+        "mix_products": "mix_product_id",
+        "manager_transactions": "transaction_id",
         "variants": "variant_id",
     }.get(collection, "")
 
@@ -130,6 +147,11 @@ def names_in(shop: Shop) -> dict[str, dict[str, str]]:
         "area_id": "delivery_area",
         "shipment_id": "shipment",
         "item_id": "shipped_line",
+        "manager_id": "manager",
+        "payment_code_id": "terms",
+        "partner_id": "partner",
+        "mix_product_id": "mix",
+        "transaction_id": "transaction",
     }
     return {
         kind: {str(getattr(shop, name)): f"<{name}>" for name in words.split()}

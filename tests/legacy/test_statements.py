@@ -18,6 +18,11 @@ LISTS = {
     "stores": 2,
     "usergroups": 2,
     "statuses": 2,
+    "managers": 2,
+    "payment_codes": 2,
+    "business_partners": 2,
+    "mix_products": 2,
+    "manager_transactions": 2,
     "discussions": 2,
     # Rows and their number; what they hold.
     "shipments": 3,
@@ -33,7 +38,18 @@ LISTS = {
     "products/{mug}/discussions": 3,
 }
 # Those of which nothing but their own route makes more.
-OTHERS = ("stores", "usergroups", "discussions", "statuses", "warehouses")
+OTHERS = (
+    "stores",
+    "usergroups",
+    "discussions",
+    "statuses",
+    "warehouses",
+    "managers",
+    "payment_codes",
+    "business_partners",
+    "mix_products",
+    "manager_transactions",
+)
 SINGLES = {
     # The row, both kinds of pictures, values, features, variants.
     "products/{mug}": 6,
@@ -45,6 +61,8 @@ SINGLES = {
     "usergroups/{team}": 1,
     "statuses/{status_OP}": 1,
     "discussions/{review}": 1,
+    "managers/{manager}": 1,
+    "business_partners/{partner}": 1,
     # The row, what it holds.
     "shipments/{shipment}": 2,
     # The row, areas, their postal codes, groups.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rest_facade.legacy.resource import Resource
+from rest_facade.legacy.resources.b2b import B2B
 from rest_facade.legacy.resources.categories import CATEGORIES
 from rest_facade.legacy.resources.discussions import DISCUSSIONS
 from rest_facade.legacy.resources.extra_order_fields import EXTRA_ORDER_FIELDS
@@ -33,4 +34,5 @@ RESOURCES: tuple[Resource, ...] = (
     STORES,
     USERGROUPS,
     WAREHOUSES,
+    *B2B,
 )

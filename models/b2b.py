@@ -1,0 +1,120 @@
+"""Keep what selling to companies needs: who looks after them, on what terms they pay, what they may owe and what they are worth."""
+
+from __future__ import annotations
+
+from tortoise import fields
+from tortoise.contrib.postgres.fields import ArrayField
+
+from kernel.clock import now
+from models.base import Erasable, StoreManager, StoreModel, Timestamped
+
+
+class Manager(Erasable):
+    """Somebody who sells for the store to companies. `commission_percent` is in hundredths of a percent.
+
+    `balance_cents` is the sum of the transactions, credits less debits.
+    """
+
+    user = fields.ForeignKeyField("models.User", null=True, related_name="managers")
+    name = fields.TextField()
+    email = fields.TextField()
+    phone = fields.TextField(default="")
+    commission_percent = fields.BigIntField(default=0)
+    balance_cents = fields.BigIntField(default=0)
+    status = fields.TextField(default="A")
+
+    class Meta:
+        table = "managers"
+        manager = StoreManager()
+
+
+class PaymentCode(Erasable):
+    """Terms of payment. `days` are counted from the invoice to each payment."""
+
+    code = fields.TextField()
+    description = fields.TextField(default="")
+    installments = fields.IntField(default=1)
+    days = ArrayField(element_type="bigint", default=list)
+    min_amount_cents = fields.BigIntField(default=0)
+    status = fields.TextField(default="A")
+
+    class Meta:
+        table = "payment_codes"
+        manager = StoreManager()
+
+
+class BusinessPartner(Erasable):
+    """A company that buys on terms."""
+
+    payment_code = fields.ForeignKeyField("models.PaymentCode", null=True, related_name="partners")
+    manager = fields.ForeignKeyField("models.Manager", null=True, related_name="partners")
+    name = fields.TextField()
+    cnpj = fields.TextField()
+    email = fields.TextField(default="")
+    phone = fields.TextField(default="")
+    contact_name = fields.TextField(default="")
+    credit_limit_cents = fields.BigIntField(default=0)
+    status = fields.TextField(default="A")
+
+    class Meta:
+        table = "business_partners"
+        manager = StoreManager()
+
+
+class MixProduct(Erasable):
+    """A product that a partner should buy, or a manager should sell, and from how many units on at which price."""
+
+    product = fields.ForeignKeyField("models.Product", related_name="mixes")
+    partner = fields.ForeignKeyField("models.BusinessPartner", null=True, related_name="mixes")
+    manager = fields.ForeignKeyField("models.Manager", null=True, related_name="mixes")
+    min_quantity = fields.BigIntField(default=0)
+    price_cents = fields.BigIntField(default=0)
+    status = fields.TextField(default="A")
+
+    class Meta:
+        table = "mix_products"
+        manager = StoreManager()
+
+
+class ManagerTransaction(StoreModel):
+    """What a manager earned (`type` `C`) or was paid (`D`), and the balance after it; never changed."""
+
+    manager = fields.ForeignKeyField("models.Manager", related_name="transactions")
+    order = fields.ForeignKeyField("models.Order", null=True, related_name="manager_transactions")
+    type = fields.TextField()
+    amount_cents = fields.BigIntField()
+    balance_cents = fields.BigIntField()
+    description = fields.TextField(default="")
+    created_at = fields.DatetimeField(default=now)
+
+    class Meta:
+        table = "manager_transactions"
+        manager = StoreManager()
+
+
+class OrderLimit(Timestamped):
+    """How much a buyer may have open and paid with a vendor at a time."""
+
+    user = fields.ForeignKeyField("models.User", related_name="order_limits")
+    vendor = fields.ForeignKeyField("models.Vendor", related_name="order_limits")
+    limit_cents = fields.BigIntField()
+
+    class Meta:
+        table = "order_limits"
+        manager = StoreManager()
+
+
+class CreditCheck(StoreModel):
+    """What the credit bureau said last of a company. `score` is 0 to 1000, `risk` `low`, `medium` or `high`."""
+
+    cnpj = fields.TextField()
+    score = fields.IntField()
+    risk = fields.TextField()
+    limit_cents = fields.BigIntField(default=0)
+    source = fields.TextField()
+    bureau_url = fields.TextField()
+    checked_at = fields.DatetimeField()
+
+    class Meta:
+        table = "credit_checks"
+        manager = StoreManager()

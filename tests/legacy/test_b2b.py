@@ -1,0 +1,580 @@
+"""Check managers, terms of payment, partners, mixes, transactions, order limits and credit scores."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from domain.b2b import bureau
+from domain.stores import update_settings
+from kernel.errors import ValidationFailed
+from kernel.scope import entered
+from server.outgoing import calling
+from tests.b2b_records import CNPJ
+from tests.shop import NO_NUMBER, Answer, Shop
+
+OTHER_CNPJ = "11444777000161"
+ALPHANUMERIC = "12ABC34501DE35"
+
+
+async def create(shop: Shop, path: str, **body: Any) -> str:
+    answer = await shop.post(f"/api/{path}", body)
+    assert answer.status == 201, answer.raw
+    [number] = answer.body.values()
+    return number
+
+
+async def rows(shop: Shop, path: str) -> list[dict[str, Any]]:
+    answer = await shop.get(f"/api/{path}")
+    assert answer.status == 200, answer.raw
+    found = answer.body[path.partition("?")[0]]
+    return list(found.values()) if isinstance(found, dict) else found
+
+
+# --- Records -----------------------------------------------------------------------------------------------------------------
+
+NEW: dict[str, dict[str, Any]] = {
+    "managers": {"name": "Nina", "email": "nina@example.com"},
+    "payment_codes": {"code": "NOVO"},
+    "business_partners": {"company": "Mercado Lua", "CNPJ": OTHER_CNPJ},
+    "mix_products": {"product_id": None},
+    "manager_transactions": {"manager_id": None, "amount": "1"},
+}
+
+
+KEYS = {
+    "managers": "manager_id",
+    "payment_codes": "payment_code_id",
+    "business_partners": "partner_id",
+    "mix_products": "mix_product_id",
+    "manager_transactions": "transaction_id",
+}
+
+
+def new(shop: Shop, path: str) -> dict[str, Any]:
+    filled = {"product_id": shop.plate.number, "manager_id": shop.manager.number}
+    return {name: filled.get(name) if value is None else value for name, value in NEW[path].items()}
+
+
+BARE = {
+    "managers": {
+        "name": "Nina", "email": "nina@example.com", "phone": "", "commission": "0.00", "status": "A", "user_id": "0", "balance": "0.00",
+    },
+    "payment_codes": {
+        "code": "NOVO", "description": "", "installments": "1", "days": [], "min_amount": "0.00", "status": "A",
+    },
+    "business_partners": {
+        "company": "Mercado Lua", "CNPJ": OTHER_CNPJ, "email": "", "phone": "", "contact_name": "", "status": "A",
+        "credit_limit": "0.00", "payment_code_id": "0", "manager_id": "0",
+    },
+    "mix_products": {"partner_id": "0", "manager_id": "0", "min_amount": "0", "price": "0.00", "status": "A"},
+    "manager_transactions": {"order_id": "0", "type": "C", "amount": "1.00", "description": ""},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", NEW)
+async def test_what_creation_needs_is_enough(shop, path):
+    number = await create(shop, path, **new(shop, path))
+    [found] = [row for row in await rows(shop, f"{path}?items_per_page=250") if row[KEYS[path]] == number]
+    assert found | BARE[path] == found
+    timestamp = found.get("timestamp")
+    assert timestamp is None or abs(int(timestamp) - datetime.now(UTC).timestamp()) < 60
+
+
+FIELDS = [
+    ("managers", "name", " José Sá ", "José Sá"),
+    ("managers", "email", "Outra@Example.com", "outra@example.com"),
+    ("managers", "phone", "(81) 99999-0000", "(81) 99999-0000"),
+    ("managers", "commission", 5.5, "5.50"),
+    ("managers", "commission", "100", "100.00"),
+    ("managers", "status", "disabled", "D"),
+    ("managers", "user_id", "{caio}", "{caio}"),
+    ("managers", "balance", "99.00", "0.00"),
+    ("payment_codes", "code", 30, "30"),
+    ("payment_codes", "description", "À vista", "À vista"),
+    ("payment_codes", "installments", "3", "3"),
+    ("payment_codes", "days", [30, "60", 90.0], [30, 60, 90]),
+    ("payment_codes", "days", "30, 60", [30, 60]),
+    ("payment_codes", "days", {"0": 15, "1": 45}, [15, 45]),
+    ("payment_codes", "days", [], []),
+    ("payment_codes", "min_amount", "150.5", "150.50"),
+    ("payment_codes", "status", "D", "D"),
+    ("business_partners", "company", "Outro nome", "Outro nome"),
+    ("business_partners", "CNPJ", "11.444.777/0001-61", OTHER_CNPJ),
+    ("business_partners", "CNPJ", ALPHANUMERIC.lower(), ALPHANUMERIC),
+    ("business_partners", "CNPJ", 11444777000161, OTHER_CNPJ),
+    ("business_partners", "CNPJ", "11444777000199", "11444777000199"),
+    ("business_partners", "email", "A@Example.com", "a@example.com"),
+    ("business_partners", "phone", "3030", "3030"),
+    ("business_partners", "contact_name", "Dona Zica", "Dona Zica"),
+    ("business_partners", "status", "inactive", "D"),
+    ("business_partners", "credit_limit", 1_000, "1000.00"),
+    ("business_partners", "payment_code_id", "{terms}", "{terms}"),
+    ("business_partners", "manager_id", "{manager}", "{manager}"),
+    ("business_partners", "manager_id", 0, "0"),
+    ("mix_products", "product_id", "{ebook}", "{ebook}"),
+    ("mix_products", "partner_id", "{partner}", "{partner}"),
+    ("mix_products", "manager_id", "{manager}", "{manager}"),
+    ("mix_products", "min_amount", "12", "12"),
+    ("mix_products", "price", "19.9", "19.90"),
+    ("mix_products", "status", "Active", "A"),
+    ("manager_transactions", "order_id", "{order}", "{order}"),
+    ("manager_transactions", "type", "debit", "D"),
+    ("manager_transactions", "type", "c", "C"),
+    ("manager_transactions", "amount", 12.5, "12.50"),
+    ("manager_transactions", "description", "Prêmio", "Prêmio"),
+]
+
+
+@pytest.mark.parametrize("path, name, given, read_back", FIELDS)
+async def test_a_field_is_read_back_and_found_by(shop, path, name, given, read_back):
+    def filled(value: Any) -> Any:
+        return str(getattr(shop, value.strip("{}"))) if isinstance(value, str) and "{" in value else value
+
+    given, read_back = filled(given), filled(read_back)
+    number = await create(shop, path, **new(shop, path) | {name: given})
+    [found] = [row for row in await rows(shop, f"{path}?items_per_page=250") if row[KEYS[path]] == number]
+    assert found[name] == read_back
+    if path == "managers" and name != "balance":
+        answer = await shop.put(f"/api/managers/{shop.manager}", {name: given})
+        assert (answer.status, answer.body) == (200, {"manager_id": str(shop.manager)})
+        assert (await shop.get(f"/api/managers/{shop.manager}")).body[name] == read_back
+    if path == "business_partners":
+        answer = await shop.put(f"/api/business_partners/{shop.partner}", {name: given})
+        assert (answer.status, answer.body) == (200, {"partner_id": str(shop.partner)})
+        assert (await shop.get(f"/api/business_partners/{shop.partner}")).body[name] == read_back
+    if name != "days":
+        answer = await shop.get(f"/api/{path}", params={name: read_back, "items_per_page": "250"})
+        assert number in answer.body[path], answer.body
+        assert answer.body["search"] == {name: read_back}
+        none = await shop.get(f"/api/{path}", params={name: "zzz"})
+        assert (none.status, none.body[path]) == (200, {})
+
+
+WRONG = [
+    ("managers", {"name": ""}, "name is required"),
+    ("managers", {"email": None}, "email is required"),
+    ("managers", {"email": "no address"}, "email"),
+    ("managers", {"name": "x" * 256}, "name"),
+    ("managers", {"name": ["x"]}, "name"),
+    ("managers", {"commission": "100.01"}, "commission"),
+    ("managers", {"commission": "-1"}, "commission"),
+    ("managers", {"commission": "x"}, "commission"),
+    ("managers", {"status": "H"}, "status"),
+    ("managers", {"user_id": NO_NUMBER}, "user"),
+    ("managers", {"user_id": "abc"}, "user_id"),
+    ("managers", {"user_id": {}}, "user_id"),
+    ("payment_codes", {"code": ""}, "code is required"),
+    ("payment_codes", {"code": "30/60"}, "code"),
+    ("payment_codes", {"installments": 0}, "installments"),
+    ("payment_codes", {"installments": 10**12}, "installments"),
+    ("payment_codes", {"days": ["x"]}, "days"),
+    ("payment_codes", {"days": [-1]}, "days"),
+    ("payment_codes", {"days": [10**18]}, "days"),
+    ("payment_codes", {"days": list(range(400))}, "days"),
+    ("payment_codes", {"days": True}, "days"),
+    ("payment_codes", {"days": [[1]]}, "days"),
+    ("payment_codes", {"min_amount": "1.999"}, "min_amount"),
+    ("business_partners", {"company": " "}, "company is required"),
+    ("business_partners", {"CNPJ": ""}, "CNPJ is required"),
+    ("business_partners", {"CNPJ": "123"}, "CNPJ"),
+    ("business_partners", {"CNPJ": ["x"]}, "CNPJ"),
+    ("business_partners", {"email": "x"}, "email"),
+    ("business_partners", {"credit_limit": "1e3"}, "credit_limit"),
+    ("business_partners", {"payment_code_id": NO_NUMBER}, "payment_code_id"),
+    ("business_partners", {"manager_id": NO_NUMBER}, "manager_id"),
+    ("mix_products", {"product_id": ""}, "product_id is required"),
+    ("mix_products", {"product_id": 0}, "product_id is required"),
+    ("mix_products", {"product_id": NO_NUMBER}, "product_id"),
+    ("mix_products", {"partner_id": NO_NUMBER}, "partner_id"),
+    ("mix_products", {"min_amount": -1}, "min_amount"),
+    ("mix_products", {"min_amount": "1.5"}, "min_amount"),
+    ("mix_products", {"price": "-1"}, "price"),
+    ("manager_transactions", {"manager_id": None}, "manager_id is required"),
+    ("manager_transactions", {"manager_id": NO_NUMBER}, "manager_id"),
+    ("manager_transactions", {"amount": ""}, "amount is required"),
+    ("manager_transactions", {"amount": 0}, "amount"),
+    ("manager_transactions", {"amount": "-5"}, "amount"),
+    ("manager_transactions", {"amount": "0.001"}, "amount"),
+    ("manager_transactions", {"type": "Z"}, "type"),
+    ("manager_transactions", {"order_id": NO_NUMBER}, "order_id"),
+]
+
+
+@pytest.mark.parametrize("path, change, message", WRONG)
+async def test_what_is_wrong_is_refused_and_nothing_is_made(shop, path, change, message):
+    before = await rows(shop, f"{path}?items_per_page=250")
+    answer = await shop.post(f"/api/{path}", new(shop, path) | change)
+    assert (answer.status, set(answer.body)) == (400, {"status", "message"}), answer.raw
+    assert answer.body["message"].startswith(message)
+    assert await rows(shop, f"{path}?items_per_page=250") == before
+    assert (await shop.get(f"/api/managers/{shop.manager}")).body["balance"] == "100.00"
+
+
+async def test_records_of_another_store_are_not_there(shop, other_shop):
+    for path, body in (
+        ("managers", {"user_id": other_shop.caio.number}),
+        ("business_partners", {"manager_id": other_shop.manager.number}),
+        ("business_partners", {"payment_code_id": other_shop.terms.id}),
+        ("mix_products", {"product_id": other_shop.mug.number}),
+        ("mix_products", {"partner_id": other_shop.partner.number}),
+        ("manager_transactions", {"manager_id": other_shop.manager.number}),
+        ("manager_transactions", {"order_id": other_shop.order.number}),
+    ):
+        assert (await shop.post(f"/api/{path}", new(shop, path) | body)).status == 400, (path, body)
+    for method, path in (
+        ("GET", "managers"),
+        ("PUT", "managers"),
+        ("DELETE", "managers"),
+        ("PUT", "business_partners"),
+    ):
+        record = other_shop.manager if path == "managers" else other_shop.partner
+        answer = await shop.call(method, f"/api/{path}/{record}", {} if method == "PUT" else None)
+        assert answer.status == 404
+
+
+async def test_a_deleted_manager_is_gone_and_its_partners_stay(shop):
+    answer = await shop.delete(f"/api/managers/{shop.manager}")
+    assert (answer.status, answer.raw) == (204, b"")
+    assert (await shop.get(f"/api/managers/{shop.manager}")).status == 404
+    assert (await shop.get(f"/api/business_partners/{shop.partner}")).body["manager_id"] == str(shop.manager)
+    assert (
+        await shop.put(f"/api/business_partners/{shop.partner}", {"manager_id": shop.manager.number})
+    ).status == 400
+
+
+async def test_a_code_that_was_deleted_is_free_again(shop):
+    query = "mutation ($id: ID!) { payment_code_delete(id: $id) { id } }"
+    await shop.post("/graphql", {"query": query, "variables": {"id": shop.terms.id}}, auth="bearer")
+    assert (await shop.post("/api/payment_codes", {"code": "30/60"})).status == 201
+
+
+# --- Transactions ------------------------------------------------------------------------------------------------------------
+
+
+async def test_the_balance_is_kept_with_each_manager(shop):
+    other = await create(shop, "managers", **NEW["managers"])
+    for body in ({"amount": "25.00"}, {"amount": "150.00", "type": "D"}):
+        await create(shop, "manager_transactions", manager_id=shop.manager.number, **body)
+    await create(shop, "manager_transactions", manager_id=other, amount="7.00")
+    assert (await shop.get(f"/api/managers/{shop.manager}")).body["balance"] == "-25.00"
+    assert (await shop.get(f"/api/managers/{other}")).body["balance"] == "7.00"
+    found = await rows(shop, f"manager_transactions?manager_id={shop.manager}")
+    assert [(row["type"], row["amount"]) for row in found] == [
+        ("D", "150.00"),
+        ("C", "25.00"),
+        ("C", "100.00"),
+    ]
+
+
+async def test_transactions_at_once_lose_nothing(shop):
+    body = {"manager_id": shop.manager.number, "amount": "1.00"}
+    answers = await asyncio.gather(*(shop.post("/api/manager_transactions", body) for _ in range(12)))
+    assert {answer.status for answer in answers} == {201}
+    assert (await shop.get(f"/api/managers/{shop.manager}")).body["balance"] == "112.00"
+    balances = await shop.rows(
+        "select balance_cents from manager_transactions where manager_id = $1", shop.manager.number
+    )
+    assert sorted(row[0] for row in balances) == [10_000 + 100 * number for number in range(13)]
+
+
+async def test_a_balance_beyond_all_money_is_refused(shop):
+    body = {"manager_id": shop.manager.number, "amount": "10000000000000.00"}
+    answer = await shop.post("/api/manager_transactions", body)
+    assert (answer.status, set(answer.body)) == (422, {"status", "message"})
+    assert (await shop.get(f"/api/managers/{shop.manager}")).body["balance"] == "100.00"
+
+
+async def test_transactions_are_never_changed(shop):
+    for method in ("PUT", "DELETE", "GET"):
+        answer = await shop.call(
+            method, f"/api/manager_transactions/{shop.transaction}", {} if method == "PUT" else None
+        )
+        assert answer.status == 404
+
+
+# --- Order limits ------------------------------------------------------------------------------------------------------------
+
+
+async def set_limit(shop: Shop, amount: Any, **change: Any) -> Answer:
+    body = {"user_id": shop.caio.number, "company_id": shop.vendor.number, "limit_amount": amount} | change
+    return await shop.put("/api/order_limit", body)
+
+
+async def order(shop: Shop, amount: int = 1, **change: Any) -> Answer:
+    body = {
+        "user_id": shop.caio.number,
+        "shipping_id": shop.sedex.number,
+        "products": [{"product_id": shop.mug.number, "amount": amount}],
+    }
+    return await shop.post("/api/orders", body | change)
+
+
+async def test_a_limit_is_set_and_set_anew(shop):
+    answer = await set_limit(shop, "500.00")
+    assert answer.status == 200
+    # One order of two mugs and shipping: 114.80.
+    assert answer.body == {
+        "order_limit_id": answer.body["order_limit_id"],
+        "user_id": str(shop.caio),
+        "company_id": str(shop.vendor),
+        "limit_amount": "500.00",
+        "used_amount": "114.80",
+        "available_amount": "385.20",
+    }
+    again = await set_limit(shop, 100, user_id=shop.caio.id, company_id=str(shop.vendor))
+    assert again.body == answer.body | {"limit_amount": "100.00", "available_amount": "0.00"}
+    kept = await shop.put("/api/order_limit", {"user_id": shop.caio.number, "company_id": shop.vendor.number})
+    assert kept.body == again.body
+
+
+async def test_open_and_paid_orders_use_a_limit_and_done_ones_do_not(shop):
+    for letter, used in (("P", "114.80"), ("B", "114.80"), ("C", "0.00"), ("I", "0.00")):
+        await shop.put(f"/api/orders/{shop.order}", {"status": letter})
+        assert (await set_limit(shop, "500.00")).body["used_amount"] == used, letter
+
+
+async def test_of_a_shared_order_the_vendors_lines_count(shop):
+    for company, used in ((shop.vendor, "49.90"), (shop.rival, "75.00")):
+        body = (await set_limit(shop, "500", user_id=shop.bia.number, company_id=company.number)).body
+        assert body["used_amount"] == used
+
+
+async def test_an_order_above_what_is_available_is_refused(shop):
+    await set_limit(shop, "180.00")  # 65.20 are available, an order of one mug is 64.90
+    before = await shop.value("select count(*) from orders")
+    refused = await order(shop, 2)
+    assert (refused.status, refused.body["limit_amount"], refused.body["available_amount"]) == (
+        422,
+        "180.00",
+        "65.20",
+    )
+    assert "limit" in refused.body["message"]
+    assert await shop.value("select count(*) from orders") == before
+    assert await shop.value("select reserved from products where id = $1", shop.mug.number) == 3
+    assert (await order(shop, 1)).status == 201
+    assert (await order(shop, 1)).status == 422
+    assert (await order(shop, 1, user_id=shop.bia.number)).status == 201
+    assert (await order(shop, products=[{"product_id": shop.plate.number, "amount": 9}])).status == 201
+    assert (await order(shop, 1, status="I")).status == 201
+    await shop.put(f"/api/orders/{shop.order}", {"status": "I"})
+    assert (await order(shop, 1)).status == 201
+
+
+async def test_a_shared_order_is_held_against_each_vendors_limit(shop):
+    await set_limit(shop, "100.00", company_id=shop.rival.number)
+    products = [{"product_id": shop.mug.number, "amount": 1}, {"product_id": shop.plate.number, "amount": 5}]
+    assert (await order(shop, products=products)).status == 422
+    products[1]["amount"] = 4
+    assert (await order(shop, products=products)).status == 201
+
+
+async def test_an_order_does_not_grow_beyond_the_limit(shop):
+    await set_limit(shop, "180.00")
+    path = f"/api/orders/{shop.order}"
+    assert (await shop.put(path, {"products": [{"product_id": shop.mug.number, "amount": 4}]})).status == 422
+    assert (await shop.get(path)).body["total"] == "114.80"
+    assert (await shop.put(path, {"products": [{"product_id": shop.mug.number, "amount": 3}]})).status == 200
+    await set_limit(shop, "10.00")
+    assert (await shop.put(path, {"products": [{"product_id": shop.mug.number, "amount": 2}]})).status == 200
+
+
+async def test_orders_at_once_never_go_beyond_a_limit(shop):
+    await set_limit(shop, "280.00")  # room for two more of 64.90
+    answers = await asyncio.gather(*(order(shop, 1) for _ in range(8)))
+    assert sorted(answer.status for answer in answers) == [201] * 2 + [422] * 6
+    assert (await set_limit(shop, "280.00")).body["available_amount"] == "35.40"
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"user_id": None}, "user_id is required"),
+        ({"user_id": 0}, "user_id is required"),
+        ({"company_id": ""}, "company_id is required"),
+        ({"user_id": NO_NUMBER}, "user"),
+        ({"company_id": NO_NUMBER}, "company_id"),
+        ({"company_id": "abc"}, "company_id"),
+        ({"limit_amount": "-1"}, "limit_amount"),
+        ({"limit_amount": "x"}, "limit_amount"),
+        ({"limit_amount": 10**18}, "limit_amount"),
+        ({"limit_amount": None}, "limit_amount"),
+    ],
+)
+async def test_a_wrong_limit_is_refused(shop, change, message):
+    answer = await set_limit(shop, "1.00", **change)
+    assert (answer.status, set(answer.body)) == (400, {"status", "message"}), answer.raw
+    assert answer.body["message"].startswith(message)
+    assert not await shop.value("select count(*) from order_limits")
+
+
+async def test_a_first_limit_needs_an_amount(shop):
+    answer = await shop.put(
+        "/api/order_limit", {"user_id": shop.caio.number, "company_id": shop.vendor.number}
+    )
+    assert (answer.status, answer.body["message"]) == (400, "limit_amount is required")
+
+
+async def test_people_and_vendors_of_another_store_have_no_limit_here(shop, other_shop):
+    for change in ({"user_id": other_shop.caio.number}, {"company_id": other_shop.vendor.id}):
+        assert (await set_limit(shop, "1.00", **change)).status == 400
+
+
+# --- Credit scores -----------------------------------------------------------------------------------------------------------
+
+
+class Bureau:
+    """A bureau at the edge of the network."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Any, str | None]] = []
+        self.answer: Any = {"score": 512, "risk": "medium", "limit_suggested": "1234.50", "source": "serasa"}
+        self.status = 200
+        self.wait = 0.0
+        self.url = ""
+
+    async def opinion(self, request: web.Request) -> web.Response:
+        self.asked.append((await request.json(), request.headers.get("Authorization")))
+        await asyncio.sleep(self.wait)
+        if isinstance(self.answer, bytes):
+            return web.Response(body=self.answer, status=self.status)
+        return web.json_response(self.answer, status=self.status)
+
+
+@pytest.fixture
+async def at_bureau():
+    called = Bureau()
+    app = web.Application()
+    app.router.add_post("/check", called.opinion)
+    async with TestServer(app) as server, calling(allows_private=True):
+        called.url = str(server.make_url("/check"))
+        yield called
+
+
+async def check(shop: Shop, cnpj: Any = OTHER_CNPJ) -> Answer:
+    return await shop.post("/api/credit_score", {"CNPJ": cnpj})
+
+
+async def test_the_bureau_of_the_store_is_asked_once_a_day(new_shop, at_bureau):
+    shop = await new_shop(credit_bureau_url=at_bureau.url)
+    answer = await check(shop, "11.444.777/0001-61")
+    assert answer.status == 200
+    body = answer.body
+    checked_at = body.pop("checked_at")
+    assert abs(int(checked_at) - datetime.now(UTC).timestamp()) < 60
+    assert body == {
+        "CNPJ": OTHER_CNPJ, "score": "512", "risk": "medium", "limit_suggested": "1234.50", "source": "serasa",
+    }  # fmt: skip
+    assert at_bureau.asked == [({"cnpj": OTHER_CNPJ}, None)]
+    at_bureau.answer = {"score": 1}
+    assert (await check(shop)).body == answer.body
+    assert (await check(shop, ALPHANUMERIC)).body["score"] == "1"
+    assert len(at_bureau.asked) == 2
+    yesterday = datetime.now(UTC) - timedelta(hours=24, seconds=1)
+    await shop.execute("update credit_checks set checked_at = $1", yesterday)
+    assert (await check(shop)).body["score"] == "1"
+
+
+async def test_the_token_is_sent_and_kept_sealed(new_shop, at_bureau):
+    shop = await new_shop(credit_bureau_url=at_bureau.url)
+    mutation = "mutation ($settings: JSON!) { store_settings_update(settings: $settings) { settings } }"
+
+    async def settle(token: str) -> Any:
+        given = {"query": mutation, "variables": {"settings": {"credit_bureau_token": token}}}
+        return (await shop.post("/graphql", given, auth="bearer")).body
+
+    shown = await settle("geheim-123")
+    settings = shown["data"]["store_settings_update"]["settings"]
+    assert settings["credit_bureau_token"] == "****"
+    await settle("****")
+    stored = await shop.value("select settings::text from tenants where id = $1", shop.store.id)
+    assert "geheim" not in stored
+    await check(shop)
+    assert at_bureau.asked == [({"cnpj": OTHER_CNPJ}, "Bearer geheim-123")]
+
+
+async def test_a_store_without_a_bureau(new_shop):
+    shop = await new_shop(credit_bureau_url="")
+    answer = await check(shop, CNPJ)
+    assert (answer.status, answer.body) == (422, {"status": 422, "message": "credit bureau not configured"})
+
+
+@pytest.mark.parametrize(
+    "status, body",
+    [
+        (500, {"score": 1}), (302, {}), (401, {}), (204, {}), (200, b"not json"), (200, []), (200, {}),
+        (200, {"score": 1001}), (200, {"score": -1}), (200, {"score": "7"}), (200, {"score": True}),
+        (200, {"score": 1, "risk": "none"}), (200, {"score": 1, "limit_suggested": "x"}), (200, {"score": 1, "source": 5}),
+        (200, b"x" * 100_000),
+    ],
+)  # fmt: skip
+async def test_a_bureau_that_is_down_or_talks_nonsense(new_shop, at_bureau, status, body):
+    shop = await new_shop(credit_bureau_url=at_bureau.url)
+    at_bureau.status, at_bureau.answer = status, body
+    answer = await check(shop)
+    assert (answer.status, answer.body) == (503, {"status": 503, "message": "credit bureau unavailable"})
+    assert not await shop.value("select count(*) from credit_checks where cnpj = $1", OTHER_CNPJ)
+
+
+async def test_a_bureau_that_nobody_reaches_or_waits_for(new_shop, at_bureau, monkeypatch):
+    shop = await new_shop(credit_bureau_url="http://127.0.0.1:1/check")
+    assert (await check(shop)).status == 503
+    monkeypatch.setattr(bureau, "TIMEOUT_SECONDS", 0.2)
+    shop = await new_shop(credit_bureau_url=at_bureau.url)
+    at_bureau.wait = 5
+    assert (await check(shop)).status == 503
+
+
+async def test_a_company_the_bureau_does_not_know(new_shop, at_bureau):
+    shop = await new_shop(credit_bureau_url=at_bureau.url)
+    at_bureau.status = 404
+    assert (await check(shop)).status == 422
+
+
+@pytest.mark.parametrize(
+    "cnpj",
+    [None, "", "11444777000199", "00000000000000", "123", "12ABC34501DE36", [], {}, True, "x" * 10_000],
+)
+async def test_a_cnpj_must_be_right(shop, cnpj):
+    answer = await check(shop, cnpj)
+    assert (answer.status, set(answer.body)) == (400, {"status", "message"}), answer.raw
+    assert answer.body["message"].startswith("CNPJ ")
+
+
+async def test_the_servers_own_sandbox_is_a_bureau(new_shop, shop_client):
+    shop = await new_shop()
+    bureau.serve_at(str(shop_client.make_url("")).rstrip("/"))
+    try:
+        async with calling(allows_private=True):
+            answer = await check(shop)
+            again = await check(await new_shop())
+    finally:
+        bureau.serve_at(None)
+    assert (answer.status, answer.body["source"]) == (200, "sandbox")
+    assert 0 <= int(answer.body["score"]) <= 1000
+    assert again.body["score"] == answer.body["score"]
+    assert answer.body["risk"] in ("low", "medium", "high")
+
+
+async def test_the_sandbox_away_is_a_bureau_that_is_down(shop):
+    async with calling(allows_private=True):
+        assert (await check(shop)).status == 503
+
+
+async def test_a_credit_check_leaves_an_audit_line(new_shop, at_bureau):
+    shop = await new_shop(credit_bureau_url=at_bureau.url)
+    await check(shop)
+    [line] = await shop.rows("select * from audit_entries where action = 'credit.checked'")
+    assert (line["subject_id"], line["user_id"]) == (OTHER_CNPJ, shop.owner.number)
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://x.example", "http://169.254.169.254/", "not an address", "https://u:p@x.example"]
+)
+async def test_a_setting_that_no_bureau_can_have_is_refused(shop, url):
+    async with calling(allows_private=False):
+        with entered(shop.scope()), pytest.raises(ValidationFailed):
+            await update_settings(shop.scope(), {"credit_bureau_url": url})
