@@ -8,9 +8,20 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from graphql import GraphQLEnumType, GraphQLInputObjectType, GraphQLList, get_named_type, get_nullable_type
+from graphql import (
+    GraphQLEnumType,
+    GraphQLInputObjectType,
+    GraphQLList,
+    GraphQLNonNull,
+    get_named_type,
+    get_nullable_type,
+)
 
+from domain.catalog.attachments import create_attachment
+from domain.catalog.combinations import create_combination
+from domain.catalog.options import create_option
 from kernel.scope import Actor, ActorKind, entered
+from models.taxes import Tax
 from resolvers.execute import execute, load
 from resolvers.root import internal_schema
 from schema.fields import ACCESS, declared_field
@@ -37,7 +48,20 @@ MOVED = {
     "orders": {"status", "stock_state", "hold_until", "tracking_code"},
     "products": {"reserved", "on_hand", "stock"},
 }
-PLACES = {"product_categories", "product_images", "feature_values"}
+PLACES = {"product_categories", "product_images", "feature_values", "product_taxes"}
+OPTIONS = {"option_variants", "product_options", "combination_choices"}
+COMBINATION = {
+    "sku",
+    "on_hand",
+    "stock",
+    "price_cents",
+    "position",
+    "hash",
+    "image_url",
+    "image_alt",
+    "image_width",
+    "image_height",
+}
 # Per mutation: columns that may change of the vendor's own rows, by table, and tables in which rows may come and go.
 MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
     "user_update": (
@@ -75,6 +99,24 @@ MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
             },
         },
         {"shipment_lines", "order_status_changes"},
+    ),
+    "option_create": ({}, {"options", *OPTIONS}),
+    "option_update": (
+        {
+            "options": {"name", "type", "required", "inventory", "status", "position", "description"},
+            "option_variants": {"name", "modifier", "modifier_type", "position", "image_url", "image_alt"},
+        },
+        OPTIONS | {"combinations", "option_exceptions", "exception_choices"},
+    ),
+    "combination_create": ({}, {"combinations", *OPTIONS}),
+    "combination_batch_create": ({}, {"combinations", *OPTIONS}),
+    "combination_update": ({"combinations": COMBINATION}, OPTIONS),
+    "combination_called_update": ({"combinations": COMBINATION}, OPTIONS),
+    "option_exception_create": ({}, {"option_exceptions", "exception_choices"}),
+    "attachment_create": ({}, {"attachments"}),
+    "attachment_update": (
+        {"attachments": {"description", "filename", "url", "filesize", "position", "status"}},
+        set(),
     ),
     "vendor_sign_up": ({}, {"vendors", "users"}),
     "user_register": ({}, {"users", "mailed_tokens"}),
@@ -123,13 +165,24 @@ def value_for(shop: Shop, name: str, type_: Any) -> Any:
     if isinstance(inner, GraphQLList):
         return [value_for(shop, name.removesuffix("s"), inner.of_type)]
     if isinstance(inner, GraphQLInputObjectType):
-        return {field: value_for(shop, field, known.type) for field, known in inner.fields.items()}
+        given = {field: value_for(shop, field, known.type) for field, known in inner.fields.items()}
+        if inner.name == "OptionVariantInput":
+            given["id"] = None
+        if inner.name == "OptionInput":
+            given |= {
+                "product_ids": None,
+                "variant_pictures": None,
+            }  # for options that several products share
+        return given
     if isinstance(inner, GraphQLEnumType):
         return next(iter(inner.values))
     known = {
         "vendor_id": str(shop.rival), "company_id": str(shop.rival), "customer_id": str(shop.bia), "user_id": str(shop.bia),
         "product_id": str(shop.mug), "category_id": str(shop.home), "payment_method_id": str(shop.card),
-        "shipping_method_id": str(shop.sedex), "feature_id": str(shop.material), "variant_id": None,
+        "shipping_method_id": str(shop.sedex), "feature_id": str(shop.material),
+        "variant_id": str(shop.made.get("free_variant")) if isinstance(type_, GraphQLNonNull) else None,
+        "option_id": str(shop.made.get("option")), "tax_id": str(shop.made.get("tax")), "required_product_id": str(shop.ebook),
+        "hash": shop.made.get("hash"),
         "order_id": str(shop.order), "line_id": str(shop.line), "id": str(shop.mug),
         "email": "intruder@example.com", "password": "an intruders password", "role": "admin", "user_type": "A",
         "name": "Intruder", "phone": "81999990000", "cpf": "52998224725", "cnpj": "11222333000181", "sku": "INTRUDER",
@@ -138,11 +191,13 @@ def value_for(shop: Shop, name: str, type_: Any) -> Any:
         "zipcode": "01310100", "state": "SP", "country": "BR", "quantity": 1, "company": "Intruder", "group_key": "x",
         "value": "x",
     }  # fmt: skip
+    if inner.name == "SwitchStatus":
+        return "D"
     if name in known:
         return known[name]
     return {
         "Int": 1, "BigInt": 1, "Boolean": True, "JSON": {"intruder": "yes"}, "DateTime": "2020-01-01T00:00:00Z", "ID": None,
-        "ShipmentStatus": "A", "FeatureType": "T",
+        "OptionType": "S", "ModifierType": "A", "ExceptionType": "F", "ShipmentStatus": "A", "FeatureType": "T",
     }.get(inner.name, "intruder")  # fmt: skip
 
 
@@ -163,9 +218,42 @@ async def _parcel(shop: Shop) -> int:
     return int(parcel)
 
 
+async def _options(shop: Shop) -> dict[str, Any]:
+    """Give the mug an option of two sizes, one of which it has a combination of, and an attachment; and the store a tax."""
+    scope = shop.scope()
+    with entered(scope):
+        option = await create_option(
+            scope,
+            {
+                "name": "Tamanho", "type": "S", "product": shop.mug.number, "inventory": True,
+                "variants": [{"name": "P"}, {"name": "G"}],
+            },
+        )  # fmt: skip
+        small, large = [
+            row[0]
+            for row in await shop.rows(
+                "select id from option_variants where option_id = $1 order by id", option
+            )
+        ]
+        chosen = {"product": shop.mug.number, "choices": {str(option): str(small)}}
+        combination = await create_combination(scope, chosen)
+        file = {"product": shop.mug.number, "filename": "a.pdf", "url": "https://x.example/a.pdf"}
+        attachment = await create_attachment(scope, file)
+    return {
+        "option": option,
+        "free_variant": large,
+        "combination": combination,
+        "attachment": attachment,
+        "hash": await shop.value("select hash from combinations where id = $1", combination),
+        "tax": await shop.add(Tax, name="ICMS"),
+    }
+
+
 @pytest.mark.parametrize("name", MAY_WRITE)
 async def test_a_vendor_writes_no_more_than_it_may(shop, tmp_path, name):
     shop.made["line"] = await shop.value("select id from order_lines where order_id = $1", shop.order.number)
+    # An order of a product with options would have to choose among them.
+    shop.made |= await _options(shop) if "order" not in name and "shipment" not in name else {}
     parcel = await _parcel(shop) if name == "shipment_update" else 0
     subjects = {
         "user": shop.seller,
@@ -173,6 +261,9 @@ async def test_a_vendor_writes_no_more_than_it_may(shop, tmp_path, name):
         "product": shop.mug,
         "order": shop.order,
         "shipment": parcel,
+        "option": shop.made.get("option"),
+        "combination": shop.made.get("combination"),
+        "attachment": shop.made.get("attachment"),
     }
     field = vendor_mutations()[name]
     variables, declared, passed = {}, [], []
