@@ -103,6 +103,7 @@ MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
     "option_create": ({}, {"options", *OPTIONS}),
     "option_update": (
         {
+            "combinations": {"deleted_at"},  # of variants that are no more
             "options": {"name", "type", "required", "inventory", "status", "position", "description"},
             "option_variants": {"name", "modifier", "modifier_type", "position", "image_url", "image_alt"},
         },
@@ -186,7 +187,8 @@ def value_for(shop: Shop, name: str, type_: Any) -> Any:
         "order_id": str(shop.order), "line_id": str(shop.line), "id": str(shop.mug),
         "email": "intruder@example.com", "password": "an intruders password", "role": "admin", "user_type": "A",
         "name": "Intruder", "phone": "81999990000", "cpf": "52998224725", "cnpj": "11222333000181", "sku": "INTRUDER",
-        "url": "https://intruder.example", "commission": "0.01", "commission_type": "A", "status": "P",
+        "url": "https://intruder.example", 
+        "image_url": "https://intruder.example/x.png", "commission": "0.01", "commission_type": "A", "status": "P",
         "order_status": "P", "tracking": "D",
         "zipcode": "01310100", "state": "SP", "country": "BR", "quantity": 1, "company": "Intruder", "group_key": "x",
         "value": "x",
