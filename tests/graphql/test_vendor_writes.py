@@ -187,7 +187,7 @@ def value_for(shop: Shop, name: str, type_: Any) -> Any:
         "order_id": str(shop.order), "line_id": str(shop.line), "id": str(shop.mug),
         "email": "intruder@example.com", "password": "an intruders password", "role": "admin", "user_type": "A",
         "name": "Intruder", "phone": "81999990000", "cpf": "52998224725", "cnpj": "11222333000181", "sku": "INTRUDER",
-        "url": "https://intruder.example", 
+        "url": "https://intruder.example",
         "image_url": "https://intruder.example/x.png", "commission": "0.01", "commission_type": "A", "status": "P",
         "order_status": "P", "tracking": "D",
         "zipcode": "01310100", "state": "SP", "country": "BR", "quantity": 1, "company": "Intruder", "group_key": "x",
