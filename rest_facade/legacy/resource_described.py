@@ -55,6 +55,15 @@ def _routes_of(resource: Resource, path: str) -> Iterator[tuple[Key, Told]]:
                 ("PUT", single),
                 Told(f"Change what is given of a {resource.thing}", changed, body=body, forms=True),
             )
+        elif word in ("set", "ask"):
+            done = Answer(
+                f"{resource.operations}{word.capitalize()}",
+                over=_shown(resource.fields),
+                only=_names(resource.fields),
+            )
+            method, what = ("PUT", "Set") if word == "set" else ("POST", "Ask for")
+            body = body_of(resource, resource.required)
+            yield (method, path), Told(f"{what} {things}", done, body=body, forms=True)
         elif word == "delete":
             yield ("DELETE", single), Told(f"Delete a {resource.thing}", status=204)
     for below in resource.below:
