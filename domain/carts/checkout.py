@@ -20,8 +20,10 @@ from domain.carts.held import Cart, lock_open_cart
 from domain.carts.items import Item
 from domain.carts.placed import order_token
 from domain.carts.reckoning import Reckoned, coupon_refusal, reckon
+from domain.carts.texts import TEXTS, in_portuguese
 from domain.fields import Field, Given, read_fields, short_text, text
 from domain.idempotency import current_claim
+from domain.orders.choosing import as_asked
 from domain.orders.draft import SHIPPING, Draft, DraftLine, email_text
 from domain.orders.place import place_order
 from domain.references import NOT_FOUND, USER, missing_text
@@ -40,18 +42,6 @@ CHECKOUT: Mapping[str, Field] = {
     "customer_email": Field("email", email_text, code="email_invalid"),
     "customer_name": Field("name", short_text, code="name_invalid"),
     "notes": Field("notes", text(5_000), code="notes_invalid"),
-}
-
-# What the reasons of `place_order` are called before shoppers; `{names}` are the products concerned.
-_TEXTS: Mapping[str, str] = {
-    "out_of_stock": "Estoque insuficiente: {names}.",
-    "product_unavailable": "Produto indisponível: {names}.",
-    "quantity_too_small": "Quantidade abaixo do mínimo: {names}.",
-    "quantity_too_large": "Quantidade acima do máximo: {names}.",
-    "payment_unavailable": "A forma de pagamento não está disponível.",
-    "shipping_required": "Escolha uma forma de entrega.",
-    "coupon_unavailable": "O cupom não está disponível para este carrinho.",
-    "shipping_unavailable": "A forma de entrega escolhida não está disponível para este carrinho.",
 }
 
 _CUSTOMER = """
@@ -113,9 +103,8 @@ async def check_out(scope: Scope, cart: object, given: Given) -> Ordered:
         payment = _payment(given.get("payment"), reckoned)
         draft = _draft(held, reckoned, buyer, payment, asked)
         try:
-            placed = await place_order(scope, draft)
-        except RuleViolation as refusal:
-            raise _in_portuguese(refusal) from refusal
+            with in_portuguese():
+                placed = await place_order(scope, draft)
         except ValidationFailed as refusal:
             # One there is not looks like one that shoppers may not use.
             if "payment_method" in refusal.fields:
@@ -210,15 +199,7 @@ def _payment(payment: object, reckoned: Reckoned) -> UUID | None:
 def _refusal(reason: str, products: Sequence[Mapping[str, Any]] = ()) -> RuleViolation:
     names = ", ".join(str(product["name"]) for product in products)
     details = {"products": list(products)} if products else {}
-    return RuleViolation(_TEXTS[reason].format(names=names), reason=reason, details=details)
-
-
-def _in_portuguese(refusal: RuleViolation) -> RuleViolation:
-    text = _TEXTS.get(refusal.reason or "")
-    if text is None:
-        return refusal
-    names = ", ".join(str(product["name"]) for product in refusal.details.get("products", ()))
-    return RuleViolation(text.format(names=names), reason=refusal.reason, details=refusal.details)
+    return RuleViolation(TEXTS[reason].format(names=names), reason=reason, details=details)
 
 
 # --- The order -------------------------------------------------------------------------------------------------------------
@@ -233,7 +214,9 @@ def _draft(
     firstname, lastname = _names(asked.get("name") or guest.get("name", ""))
     return Draft(
         lines=[
-            DraftLine(item.line.offer.id, item.quantity) for item in reckoned.items if item.line is not None
+            DraftLine(item.line.offer.id, item.quantity, options=as_asked(item.options))
+            for item in reckoned.items
+            if item.line is not None
         ],
         user=buyer.user_id,
         email=buyer.email,

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import orjson
 
+from domain.carts.texts import in_portuguese
 from domain.fields import Field, Given, read_fields, whole
-from domain.orders.draft import MAX_UNITS, DraftLine
+from domain.orders.choosing import as_asked, choose, key_of
+from domain.orders.draft import MAX_UNITS, DraftLine, chosen_options
 from domain.orders.lines import Offer, PricedLine, offers_for, price_lines
 from domain.orders.totals import Goods
 from domain.references import NOT_FOUND, PRODUCT, missing_text
-from kernel.errors import ValidationFailed
+from kernel.errors import RuleViolation, ValidationFailed
 from kernel.ids import parse_uuid
 from kernel.scope import Scope, entered
 from models.database import rows
@@ -33,10 +36,13 @@ QUANTITY: Mapping[str, Field] = {
     "quantity": Field("quantity", whole(1, MAX_UNITS), code="quantity_invalid", required="required"),
 }
 
+OPTIONS: Mapping[str, Field] = {"options": Field("options", chosen_options, code="options_invalid")}
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Hold an item of a cart, prices in cents; without a `line` its product is gone, and name and price are what they were last."""
+    """Hold an item of a cart, prices in cents; without a `line` its product or what was chosen of it is gone, and name and price are what
+    they were last."""
 
     id: int
     public_id: UUID
@@ -80,7 +86,7 @@ async def wanted(scope: Scope, given: Sequence[Given], *, field: str = "") -> li
     """Read `[{product, quantity, options?}]`; units of one choice given twice are added up.
 
     `field` names the list that they stand in. Raises ValidationFailed for wrong quantities, for products that are not there or not for
-    shoppers to see, and for options.
+    shoppers to see, and for options; RuleViolation for options that can't be chosen together.
     """
     if len(given) > MAX_ITEMS:
         raise too_many()
@@ -89,9 +95,13 @@ async def wanted(scope: Scope, given: Sequence[Given], *, field: str = "") -> li
     summed: dict[tuple[int, str], Wanted] = {}
     for item in read:
         offer = offers[item.product]
-        before = summed.get((offer.id, ""))
+        with _named_within(field), in_portuguese():
+            choice = choose(offer, item.options)
+        key = key_of(choice)
+        before = summed.get((offer.id, key))
         quantity = item.quantity + (before.quantity if before else 0)
-        summed[offer.id, ""] = Wanted(offer, checked_quantity(quantity, field))
+        options = tuple(choice.options) if choice is not None else ()
+        summed[offer.id, key] = Wanted(offer, checked_quantity(quantity, field), options, key)
     return list(summed.values())
 
 
@@ -124,9 +134,14 @@ async def _lines(scope: Scope, found: Sequence[Mapping[str, Any]]) -> dict[int, 
         return {}
     with entered(scope):
         offers = await offers_for(scope, [item["product_id"] for item in there])
-    drafts = [DraftLine(item["product_id"], item["quantity"]) for item in there]
-    lines = price_lines(drafts, offers, trusted=False)
-    return {item["id"]: line for item, line in zip(there, lines, strict=True)}
+    lines: dict[int, PricedLine] = {}
+    for item in there:
+        options = as_asked(orjson.loads(item["options"]))
+        draft = DraftLine(item["product_id"], item["quantity"], options=options)
+        # What was chosen may be gone by now, or ruled out: such an item stays to be seen and can't be bought.
+        with suppress(ValidationFailed, RuleViolation):
+            [lines[item["id"]]] = price_lines([draft], offers, trusted=False)
+    return lines
 
 
 def _item(found: Mapping[str, Any], line: PricedLine | None) -> Item:
@@ -146,13 +161,16 @@ def _read(given: Given, field: str) -> DraftLine:
     product = given.get("product")
     if product is None:
         raise ValidationFailed("product_id is required", field=_named(field, "product_id"), code="required")
-    # The seam for options: what is chosen would be read here, and named by a key (`Wanted.options_key`).
-    if given.get("options"):
-        raise ValidationFailed(
-            "options are not taken yet", field=_named(field, "options"), code="options_unsupported"
-        )
+    with _named_within(field):
+        options = read_fields(OPTIONS, given).get("options", {})
+        return DraftLine(product, read_quantity(given), options=options)
+
+
+@contextmanager
+def _named_within(field: str) -> Iterator[None]:
+    """Let refusals name fields within the list that an item stands in."""
     try:
-        return DraftLine(product, read_quantity(given))
+        yield
     except ValidationFailed as refusal:
         fields = {_named(field, name): code for name, code in refusal.fields.items()}
         raise ValidationFailed(refusal.message, fields=fields) from refusal

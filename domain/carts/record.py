@@ -9,6 +9,7 @@ from domain.carts.delivery import Way
 from domain.carts.held import Cart, find_cart
 from domain.carts.items import Item
 from domain.carts.reckoning import Reckoned, reckon
+from domain.orders.choosing import as_asked
 from kernel.errors import NotFound
 from kernel.scope import Scope
 
@@ -79,7 +80,8 @@ def _item(item: Item) -> dict[str, Any]:
         "quantity": item.quantity,
         "price_cents": item.price_cents,
         "total_cents": item.total_cents,
-        "options": item.options,
+        "options": as_asked(item.options),
+        "chosen": item.options,
         "is_available": item.line is not None and item.line.offer.is_on_sale,
     }
 

@@ -14,6 +14,8 @@ No two such statements can wait for each other in a circle: each takes its produ
 is always locked before any product's. The rows are locked FOR NO KEY UPDATE, because the foreign keys of order lines lock them FOR
 KEY SHARE in no particular order, and only FOR UPDATE would collide with that.
 
+Combinations of options have figures of their own, kept in the same way; a line that holds one leaves its product's alone.
+
 Products whose stock is not kept (`tracking` `D`) never come here: their lines are marked as untracked when the order is placed.
 """
 
@@ -22,6 +24,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from domain.notifications import write as notifications
 from domain.notifications.write import Shelf
@@ -60,6 +63,14 @@ PER_UNIT: Mapping[tuple[str, str], Figures] = {
     (DEDUCTED, RESERVED): Figures(on_hand=+1, reserved=+1),  # backordered: it waits on the shelf again
 }
 
+
+class Stocked(StrEnum):
+    """Say whose figures are meant: a product's, or those of a combination of its options."""
+
+    PRODUCT = "product"
+    COMBINATION = "combination"
+
+
 _CHANGE = """
 WITH wanted AS (
     SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS w (product_id, on_hand, reserved)
@@ -73,8 +84,29 @@ WHERE p.tenant_id = $1 AND p.id = k.id AND p.on_hand + k.on_hand >= p.reserved +
 RETURNING p.id, p.name, p.vendor_id, p.stock AS after, p.stock - k.on_hand + k.reserved AS before
 """
 
+_CHANGE_COMBINATIONS = """
+WITH wanted AS (
+    SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS w (combination_id, on_hand, reserved)
+), locked AS (
+    SELECT c.id, w.on_hand, w.reserved FROM combinations c JOIN wanted w ON w.combination_id = c.id
+    WHERE c.tenant_id = $1 ORDER BY c.id FOR NO KEY UPDATE OF c
+)
+UPDATE combinations c SET on_hand = c.on_hand + k.on_hand, reserved = c.reserved + k.reserved
+FROM locked k, products p
+WHERE c.tenant_id = $1 AND c.id = k.id AND c.on_hand + k.on_hand >= c.reserved + k.reserved
+    AND p.tenant_id = $1 AND p.id = c.product_id
+RETURNING c.id, p.name || ' (' || c.sku || ')' AS name, p.vendor_id, c.stock AS after, c.stock - k.on_hand + k.reserved AS before
+"""
+
 _SHORT = """
 SELECT public_id, name, stock FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id
+"""
+_SHORT_COMBINATIONS = """
+SELECT p.public_id, c.stock, p.name || coalesce((SELECT ' (' || string_agg(v.name, ', ' ORDER BY k.option_id) || ')'
+        FROM combination_choices k JOIN option_variants v ON v.tenant_id = k.tenant_id AND v.id = k.variant_id
+        WHERE k.tenant_id = c.tenant_id AND k.combination_id = c.id), '') AS name
+FROM combinations c JOIN products p ON p.tenant_id = c.tenant_id AND p.id = c.product_id
+WHERE c.tenant_id = $1 AND c.id = ANY($2::bigint[]) ORDER BY c.id
 """
 
 # Whether a product's stock is kept may have changed since the order let go of its units, so it is asked again.
@@ -84,9 +116,12 @@ WHERE l.tenant_id = $1 AND l.order_id = $2 AND p.tenant_id = $1 AND p.id = l.pro
 """
 
 _UNITS = """
-SELECT product_id, sum(quantity)::bigint AS units FROM order_lines
-WHERE tenant_id = $1 AND order_id = $2 AND tracked AND product_id IS NOT NULL GROUP BY product_id
+SELECT product_id, combination_id, sum(quantity)::bigint AS units FROM order_lines
+WHERE tenant_id = $1 AND order_id = $2 AND tracked AND product_id IS NOT NULL GROUP BY product_id, combination_id
 """
+
+_CHANGES = {Stocked.PRODUCT: _CHANGE, Stocked.COMBINATION: _CHANGE_COMBINATIONS}
+_SHORTS = {Stocked.PRODUCT: _SHORT, Stocked.COMBINATION: _SHORT_COMBINATIONS}
 
 
 def summed(quantities: Iterable[tuple[int, int]]) -> dict[int, int]:
@@ -97,8 +132,10 @@ def summed(quantities: Iterable[tuple[int, int]]) -> dict[int, int]:
     return dict(units)
 
 
-async def change(scope: Scope, figures: Mapping[int, Figures]) -> None:
-    """Change the figures of products, all or none, as part of the current transaction.
+async def change(scope: Scope, figures: Mapping[int, Figures], stocked: Stocked = Stocked.PRODUCT) -> None:
+    """Change the figures of products (or of combinations), all or none, as part of the current transaction.
+
+    Whoever changes both changes products first, so that no two orders wait for each other in a circle.
 
     Raises RuleViolation `out_of_stock`, naming the products that can't be sold in that number.
     """
@@ -106,7 +143,7 @@ async def change(scope: Scope, figures: Mapping[int, Figures]) -> None:
     if not wanted:
         return
     changed = await rows(
-        _CHANGE,
+        _CHANGES[stocked],
         scope.store.id,
         [product for product, _ in wanted],
         [figure.on_hand for _, figure in wanted],
@@ -115,16 +152,16 @@ async def change(scope: Scope, figures: Mapping[int, Figures]) -> None:
     done = {found["id"] for found in changed}
     short = [product for product, _ in wanted if product not in done]
     if short:
-        raise await out_of_stock(scope, short)
+        raise await out_of_stock(scope, short, stocked)
     await notifications.stock_changed(
         scope,
         [Shelf(found["name"], found["vendor_id"], found["before"], found["after"]) for found in changed],
     )
 
 
-async def out_of_stock(scope: Scope, products: Iterable[int]) -> RuleViolation:
-    """Make the refusal that names the products and how many units of each can still be sold."""
-    found = await rows(_SHORT, scope.store.id, list(products))
+async def out_of_stock(scope: Scope, ids: Iterable[int], stocked: Stocked = Stocked.PRODUCT) -> RuleViolation:
+    """Make the refusal that names the products (or combinations) and how many units of each can still be sold."""
+    found = await rows(_SHORTS[stocked], scope.store.id, list(ids))
     names = ", ".join(product["name"] for product in found)
     return RuleViolation(
         f"out of stock: {names}",
@@ -152,5 +189,10 @@ async def shift(scope: Scope, order_id: int, from_state: str, to_state: str) -> 
         return
     if from_state == NOTHING:
         await rows(_TRACK_AGAIN, scope.store.id, order_id)
-    units = {found["product_id"]: found["units"] for found in await rows(_UNITS, scope.store.id, order_id)}
+    held = await rows(_UNITS, scope.store.id, order_id)
+    units = {each["product_id"]: each["units"] for each in held if each["combination_id"] is None}
+    combined = {each["combination_id"]: each["units"] for each in held if each["combination_id"] is not None}
     await change(scope, {product: per_unit.times(count) for product, count in units.items()})
+    await change(
+        scope, {each: per_unit.times(count) for each, count in combined.items()}, Stocked.COMBINATION
+    )

@@ -22,12 +22,16 @@ MAX_UNITS = 10**9
 
 @dataclass(frozen=True, slots=True)
 class DraftLine:
-    """Ask for some units of a product; `price_cents` is honoured only where prices are trusted."""
+    """Ask for some units of a product; `price_cents` is honoured only where prices are trusted.
+
+    `options` say what is chosen of it: option → variant, or a text where the option takes one.
+    """
 
     product: object
     quantity: int
     price_cents: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +88,11 @@ def json_object(value: object) -> object:
     return dict(value)
 
 
+def chosen_options(value: object) -> object:
+    """Read what is chosen of a product's options: an object, empty or null where nothing is."""
+    return {} if value is None or value == [] else json_object(value)
+
+
 # What a partial update of an order may change too (`edit`): the columns bear the same names.
 CONTACT_FIELDS: Mapping[str, Field] = {
     "email": Field("email", email_text, code="email_invalid"),
@@ -106,6 +115,7 @@ LINE_FIELDS: Mapping[str, Field] = {
     "quantity": Field("quantity", whole(1, MAX_UNITS), code="quantity_invalid", required="required"),
     "price_cents": Field("price_cents", cents(nullable=True), code="price_invalid"),
     "extra": Field("extra", json_object),
+    "options": Field("options", chosen_options, code="options_invalid"),
 }
 ADDRESS_FIELDS: Mapping[str, Field] = {
     name: Field(name, cep_text if name == "zipcode" else short_text)

@@ -16,10 +16,12 @@ from domain import audit, events
 from domain.catalog import stock
 from domain.fields import Given, read_fields
 from domain.orders import limits
+from domain.orders.choosing import key_of
 from domain.orders.draft import CONTACT_FIELDS, ORDER_FIELDS, DraftLine, addresses_from, lines_from
 from domain.orders.lifecycle import Moved, take_step, track
 from domain.orders.lines import (
     PricedLine,
+    combined_units,
     offers_for,
     price_lines,
     refuse_unsaleable,
@@ -46,9 +48,10 @@ _CHANGES = (*CONTACT_FIELDS, *_REPRICES, "addresses", "user", "fields", "status"
 
 _REPLACE_LINES = """
 INSERT INTO order_lines (tenant_id, public_id, order_id, position, product_id, vendor_id, product_name,
-    product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, extra)
+    product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, combination_id, options, extra)
 SELECT $1, l.public_id, $2, l.position, l.product_id, l.vendor_id, l.product_name,
-    l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.weight_grams, l.tracked, l.extra
+    l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.weight_grams, l.tracked,
+    l.combination_id, l.options, l.extra
 FROM jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
 """
 
@@ -184,13 +187,13 @@ async def _new_lines(
     if not drafts:
         raise ValidationFailed("products is required", field="lines", code="required")
     # Of a product that was bought and given away too, what was agreed is the price of the first line: gifts stand behind.
-    agreed = {line.offer.id: line.price_cents for line in reversed(old) if line.offer.id}
+    agreed = {(line.offer.id, key_of(line.choice)): line.price_cents for line in reversed(old) if line.offer.id}
     offers = await offers_for(scope, [draft.product for draft in drafts])
     lines = price_lines(
         drafts, offers, trusted=scope.actor.kind in _STAFF, imported=held.imported, agreed=agreed
     )
     _refuse_foreign(scope, lines)
-    refuse_unsaleable(lines, already=agreed)
+    refuse_unsaleable(lines, already=[product for product, _ in agreed])
     return lines
 
 
@@ -214,16 +217,23 @@ async def _replace(
     await execute("DELETE FROM order_lines WHERE tenant_id = $1 AND order_id = $2", scope.store.id, held.id)
     written = [line_row(line, position) for position, line in enumerate(lines, start=1)]
     await execute(_REPLACE_LINES, scope.store.id, held.id, orjson.dumps(written).decode())
-    before = tracked_units(line for line in old if line.offer.id)
-    after = tracked_units(lines)
-    per_unit = stock.PER_UNIT[stock.NOTHING, HOLDS[held.status]]
-    await stock.change(
-        scope,
-        {
-            product: per_unit.times(after.get(product, 0) - before.get(product, 0))
-            for product in before.keys() | after.keys()
-        },
+    kept = [line for line in old if line.offer.id]
+    await _take_difference(scope, held, tracked_units(kept), tracked_units(lines), stock.Stocked.PRODUCT)
+    await _take_difference(
+        scope, held, combined_units(kept), combined_units(lines), stock.Stocked.COMBINATION
     )
+
+
+async def _take_difference(
+    scope: Scope,
+    held: LockedOrder,
+    before: Mapping[int, int],
+    after: Mapping[int, int],
+    stocked: stock.Stocked,
+) -> None:
+    per_unit = stock.PER_UNIT[stock.NOTHING, HOLDS[held.status]]
+    units = {each: after.get(each, 0) - before.get(each, 0) for each in before.keys() | after.keys()}
+    await stock.change(scope, {each: per_unit.times(count) for each, count in units.items()}, stocked)
 
 
 async def _write(scope: Scope, held: LockedOrder, columns: Mapping[str, Any], changes: Given) -> None:

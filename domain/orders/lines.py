@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+import orjson
+
 from domain.catalog import stock
+from domain.orders.choosing import Choice, Choosable, choosable, choose, key_of
 from domain.orders.draft import DraftLine
 from domain.orders.totals import Goods
 from domain.references import PRODUCT, refuse_missing
@@ -18,11 +21,16 @@ from models.database import rows
 
 _NOT_KEPT = "D"
 _ON_SALE = "A"
+# Members of a line's `extra` that tell what was chosen.
+_OURS = ("product_options", "product_options_value")
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Describe a product as it stands when it is ordered; `stock` is what can be sold, weight in grams."""
+    """Describe a product as it stands when it is ordered; `stock` is what can be sold, weight in grams.
+
+    `required` are the products it is sold only together with, by number; `choosable` is null where there is nothing to choose.
+    """
 
     id: int
     public_id: UUID
@@ -39,6 +47,8 @@ class Offer:
     min_quantity: int
     max_quantity: int
     vendor_sells: bool
+    required: Mapping[int, str] = field(default_factory=dict)
+    choosable: Choosable | None = None
 
     @property
     def is_on_sale(self) -> bool:
@@ -65,6 +75,19 @@ class PricedLine:
     tracked: bool
     fixed: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
+    choice: Choice | None = None
+
+    @property
+    def combination_id(self) -> int | None:
+        """Give the combination whose stock the line holds instead of the product's."""
+        kept = self.choice.combination if self.choice is not None else None
+        return kept.id if kept is not None else None
+
+    @property
+    def sku(self) -> str:
+        """Give the code of what is sold: the combination's where it has one."""
+        kept = self.choice.combination if self.choice is not None else None
+        return (kept.sku if kept is not None else "") or self.offer.sku
 
     @property
     def goods(self) -> Goods:
@@ -81,7 +104,11 @@ class PricedLine:
 _OFFERS = """
 SELECT p.id, p.public_id, p.vendor_id, p.name, p.sku, p.status, p.price_cents, p.stock, p.tracking, p.weight_grams,
     p.is_edp, p.free_shipping, p.min_quantity, p.max_quantity,
-    coalesce(v.status = 'A' AND v.deleted_at IS NULL, true) AS vendor_sells
+    coalesce(v.status = 'A' AND v.deleted_at IS NULL, true) AS vendor_sells,
+    (SELECT jsonb_object_agg(q.id, q.name) FROM required_products r
+        JOIN products q ON q.tenant_id = r.tenant_id AND q.id = r.required_id AND q.deleted_at IS NULL
+        WHERE r.tenant_id = p.tenant_id AND r.product_id = p.id)::text AS required,
+    EXISTS (SELECT 1 FROM product_options l WHERE l.tenant_id = p.tenant_id AND l.product_id = p.id) AS has_options
 FROM products p LEFT JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id
 WHERE p.tenant_id = $1 AND (p.id = ANY($2::bigint[]) OR p.public_id = ANY($3::uuid[])) AND p.deleted_at IS NULL
 """
@@ -92,7 +119,8 @@ async def offers_for(
 ) -> dict[object, Offer]:
     """Read the products referred to, in one statement.
 
-    Raises ValidationFailed naming those there are not, unless `some_gone`: then they are left out.
+    Raises ValidationFailed naming those there are not, unless `some_gone`: then they are left out. Where any of the products
+    has options, what can be chosen takes two more statements.
     """
     parsed = {given: parse_reference(given) for given in references}
     known = [reference for reference in parsed.values() if reference is not None]
@@ -102,9 +130,11 @@ async def offers_for(
         [reference for reference in known if isinstance(reference, int)],
         [reference for reference in known if isinstance(reference, UUID)],
     )
+    choices = await choosable(scope, [product["id"] for product in found if product["has_options"]])
     by_reference: dict[Reference, Offer] = {}
     for product in found:
-        by_reference[product["id"]] = by_reference[product["public_id"]] = Offer(**product)
+        offer = _offer(dict(product), choices.get(product["id"]))
+        by_reference[offer.id] = by_reference[offer.public_id] = offer
     offers = {
         given: by_reference[reference]
         for given, reference in parsed.items()
@@ -115,40 +145,56 @@ async def offers_for(
     return offers
 
 
+def _offer(product: dict[str, Any], choices: Choosable | None) -> Offer:
+    del product["has_options"]
+    required = product.pop("required")
+    needs = {int(number): name for number, name in orjson.loads(required).items()} if required else {}
+    return Offer(**product, required=needs, choosable=choices)
+
+
 def price_lines(
     drafts: Sequence[DraftLine],
     offers: Mapping[object, Offer],
     *,
     trusted: bool,
     imported: bool = False,
-    agreed: Mapping[int, int] | None = None,
+    agreed: Mapping[tuple[int, str], int] | None = None,
 ) -> list[PricedLine]:
-    """Give each line its price: the one given where that is trusted, else the one `agreed` before (by product), else today's.
+    """Give each line its price: the one given where that is trusted, else the one `agreed` before (by product and choice), else today's.
 
-    Lines of an import are not tracked: they bypass today's stock.
+    Lines of an import are not tracked, and nothing is chosen of theirs: they bypass today's stock. Raises what `choose` does.
     """
     agreed = agreed or {}
     lines = []
     for draft in drafts:
         offer = offers[draft.product]
+        choice = None if imported else choose(offer, draft.options)
+        today = max(0, offer.price_cents + (choice.price_cents if choice is not None else 0))
         given = draft.price_cents if trusted else None
-        price = agreed.get(offer.id, offer.price_cents) if given is None else given
+        price = agreed.get((offer.id, key_of(choice)), today) if given is None else given
         lines.append(
             PricedLine(
                 offer=offer,
                 quantity=draft.quantity,
                 price_cents=price,
-                base_price_cents=offer.price_cents,
+                base_price_cents=today,
                 tracked=not imported and offer.is_tracked,
                 fixed=given is not None,
-                extra=draft.extra,
+                extra=_extra(draft, choice),
+                choice=choice,
             )
         )
     return lines
 
 
+def _extra(draft: DraftLine, choice: Choice | None) -> dict[str, Any]:
+    """Give what is noted on the line; what was chosen is written by us alone."""
+    noted = {name: value for name, value in draft.extra.items() if name not in _OURS}
+    return {**noted, **choice.extra} if choice is not None else noted
+
+
 def refuse_unsaleable(lines: Sequence[PricedLine], *, already: Iterable[int] = ()) -> None:
-    """Refuse products that are not on sale, and more or fewer units than a product is sold in.
+    """Refuse products that are not on sale, products without those they require, and more or fewer units than a product is sold in.
 
     `already` are the ids of products the order holds: what was sold once may stay. Raises RuleViolation naming the products.
     """
@@ -157,6 +203,7 @@ def refuse_unsaleable(lines: Sequence[PricedLine], *, already: Iterable[int] = (
     off_sale = [offer for offer in offers.values() if not offer.is_on_sale and offer.id not in kept]
     if off_sale:
         raise _refusal("product_unavailable", "not for sale", off_sale)
+    _refuse_without_required(offers)
     for product_id, quantity in stock.summed((line.offer.id, line.quantity) for line in lines).items():
         offer = offers[product_id]
         if quantity < offer.min_quantity:
@@ -165,15 +212,49 @@ def refuse_unsaleable(lines: Sequence[PricedLine], *, already: Iterable[int] = (
             raise _refusal("quantity_too_large", f"sold up to {offer.max_quantity} units", [offer])
 
 
+def _refuse_without_required(offers: Mapping[int, Offer]) -> None:
+    missing = {
+        number: name
+        for offer in offers.values()
+        for number, name in offer.required.items()
+        if number not in offers
+    }
+    if missing:
+        lacking = [offer for offer in offers.values() if offer.required.keys() & missing.keys()]
+        refusal = _refusal(
+            "required_products", f"sold only together with {', '.join(missing.values())}", lacking
+        )
+        refusal.details["required"] = [{"name": name} for name in missing.values()]
+        raise refusal
+
+
 def tracked_units(lines: Iterable[PricedLine]) -> dict[int, int]:
-    """Add up the units that are kept in the stock figures, by product."""
-    return stock.summed((line.offer.id, line.quantity) for line in lines if line.tracked)
+    """Add up the units that are kept in the stock figures of products, by product."""
+    return stock.summed(
+        (line.offer.id, line.quantity) for line in lines if line.tracked and line.combination_id is None
+    )
+
+
+def combined_units(lines: Iterable[PricedLine]) -> dict[int, int]:
+    """Add up the units that are kept in the stock figures of combinations, by combination."""
+    return stock.summed(
+        (line.combination_id, line.quantity)
+        for line in lines
+        if line.tracked and line.combination_id is not None
+    )
 
 
 def is_short(lines: Sequence[PricedLine]) -> list[int]:
     """List the products that had too few units when they were read: a refusal that needs no lock and writes nothing."""
     available = {line.offer.id: line.offer.stock for line in lines}
     return [product for product, units in tracked_units(lines).items() if units > available[product]]
+
+
+def short_combinations(lines: Sequence[PricedLine]) -> list[int]:
+    """List the combinations that had too few units when they were read."""
+    kept = [line.choice.combination for line in lines if line.choice is not None]
+    available = {each.id: each.stock for each in kept if each is not None}
+    return [each for each, units in combined_units(lines).items() if units > available[each]]
 
 
 def shared_vendor(lines: Sequence[PricedLine]) -> int | None:

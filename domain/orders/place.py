@@ -22,11 +22,13 @@ from domain.orders.draft import Draft, draft_from, with_both
 from domain.orders.lifecycle import hold_letter
 from domain.orders.lines import (
     PricedLine,
+    combined_units,
     is_short,
     offers_for,
     price_lines,
     refuse_unsaleable,
     shared_vendor,
+    short_combinations,
     tracked_units,
 )
 from domain.orders.parties import Buyer, Parties, WayToPay, find_parties, refuse_unavailable
@@ -81,9 +83,9 @@ async def place_order(scope: Scope, draft: Draft | Mapping[str, Any], *, told: b
     is taken from administrators, apps and the system. `told=False` sends no event (the demo).
 
     Raises ValidationFailed for what is wrong in the draft or refers to nothing, and RuleViolation with the reasons
-    `product_unavailable`, `quantity_too_small`, `quantity_too_large`, `out_of_stock`, `payment_unavailable`,
-    `shipping_unavailable`, `coupon_unavailable`, `order_limit_exceeded`, `shipping_required` (legacy: ValidationFailed
-    with the contract's text).
+    `product_unavailable`, `required_products`, `option_exception`, `combination_unavailable`, `quantity_too_small`,
+    `quantity_too_large`, `out_of_stock`, `payment_unavailable`, `shipping_unavailable`, `coupon_unavailable`,
+    `order_limit_exceeded`, `shipping_required` (legacy: ValidationFailed with the contract's text).
     """
     draft = draft if isinstance(draft, Draft) else draft_from(draft)
     _check(scope, draft)
@@ -152,6 +154,9 @@ async def _refuse_short(scope: Scope, stock_state: str, lines: Sequence[PricedLi
     short = is_short(lines) if stock_state != stock.NOTHING else []
     if short:
         raise await stock.out_of_stock(scope, short)
+    short = short_combinations(lines) if stock_state != stock.NOTHING else []
+    if short:
+        raise await stock.out_of_stock(scope, short, stock.Stocked.COMBINATION)
 
 
 async def _refuse_beyond_limits(
@@ -271,8 +276,13 @@ def _hold_until(scope: Scope, origin: str, status: str, payment: WayToPay | None
 async def _take_stock(scope: Scope, stock_state: str, lines: Sequence[PricedLine]) -> None:
     per_unit = stock.PER_UNIT.get((stock.NOTHING, stock_state))
     if per_unit is not None:
-        units = tracked_units(lines)
+        units, combined = tracked_units(lines), combined_units(lines)
         await stock.change(scope, {product: per_unit.times(count) for product, count in units.items()})
+        await stock.change(
+            scope,
+            {each: per_unit.times(count) for each, count in combined.items()},
+            stock.Stocked.COMBINATION,
+        )
 
 
 async def _tell(

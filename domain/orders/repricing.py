@@ -14,6 +14,7 @@ import orjson
 
 from domain.destinations.places import place_of
 from domain.fields import Given, read_fields
+from domain.orders.choosing import Choice, Kept
 from domain.orders.draft import BILLING, ORDER_FIELDS, SHIPPING, addresses_from
 from domain.orders.lines import Offer, PricedLine
 from domain.orders.locked import LockedOrder
@@ -27,7 +28,7 @@ from models.database import execute, rows
 
 _OLD_LINES = """
 SELECT l.product_id, l.public_id, l.vendor_id, l.product_name, l.product_code, l.quantity, l.price_cents, l.base_price_cents,
-    l.tracked, l.weight_grams, l.extra::text AS extra,
+    l.tracked, l.weight_grams, l.combination_id, l.options::text AS options, l.extra::text AS extra,
     coalesce(p.is_edp, false) AS is_edp, coalesce(p.free_shipping, false) OR l.extra ? 'promotion_id' AS free_shipping
 FROM order_lines l LEFT JOIN products p ON p.tenant_id = l.tenant_id AND p.id = l.product_id
 WHERE l.tenant_id = $1 AND l.order_id = $2 ORDER BY l.position, l.id
@@ -73,7 +74,16 @@ def _old_line(line: Mapping[str, Any]) -> PricedLine:
         base_price_cents=line["base_price_cents"],
         tracked=line["tracked"],
         extra=orjson.loads(line["extra"]),
+        choice=_as_sold(orjson.loads(line["options"]), line["combination_id"]),
     )
+
+
+def _as_sold(options: list[dict[str, Any]], combination_id: int | None) -> Choice | None:
+    """Give what was chosen of a line as far as its price and its units ask for it."""
+    if not options:
+        return None
+    kept = Kept(combination_id, frozenset(), "", 0, 0) if combination_id is not None else None
+    return Choice(price_cents=0, combination=kept, options=options, extra={})
 
 
 async def addresses_after(scope: Scope, held: LockedOrder, changes: Given) -> dict[str, dict[str, Any]]:

@@ -32,10 +32,10 @@ WITH placed AS (
     RETURNING id, public_id
 ), lines AS (
     INSERT INTO order_lines (tenant_id, public_id, order_id, position, product_id, vendor_id, product_name,
-        product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, extra)
+        product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, combination_id, options, extra)
     SELECT $1, l.public_id, placed.id, l.position, l.product_id, l.vendor_id, l.product_name,
         l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.weight_grams,
-        l.tracked, l.extra
+        l.tracked, l.combination_id, l.options, l.extra
     FROM placed, jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
 ), addresses AS (
     INSERT INTO order_addresses (tenant_id, public_id, order_id, kind, firstname, lastname, street, number,
@@ -141,12 +141,14 @@ def line_row(line: PricedLine, position: int) -> dict[str, Any]:
         "product_id": line.offer.id,
         "vendor_id": line.offer.vendor_id,
         "product_name": line.offer.name,
-        "product_code": line.offer.sku,
+        "product_code": line.sku,
         "quantity": line.quantity,
         "price_cents": line.price_cents,
         "base_price_cents": line.base_price_cents,
         "weight_grams": line.offer.weight_grams,
         "tracked": line.tracked,
+        "combination_id": line.combination_id,
+        "options": list(line.choice.options) if line.choice is not None else [],
         "extra": dict(line.extra),
     }
 

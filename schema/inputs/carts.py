@@ -14,7 +14,9 @@ class CartItemInput:
 
     product_id: Ident | None = given_field("The product's UUID.")
     quantity: BigInt | None = given_field("How many units, 1 or more.")
-    options: Json | None = given_field("What is chosen of the product's options; none can be yet.")
+    options: Json | None = given_field(
+        "What is chosen of the product: an object of option id to variant id, or to a text."
+    )
 
 
 @strawberry.input(description="A cart. Everything may be left out.")

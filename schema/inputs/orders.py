@@ -33,6 +33,9 @@ class OrderItemInput:
     product_id: Ident = strawberry.field(description="The product.")
     quantity: BigInt = strawberry.field(description="How many units, 1 or more.")
     price_cents: BigInt | None = given_field("The price of a unit in cents; only administrators may set it.")
+    options: Json | None = given_field(
+        "What is chosen of the product: an object of option id to variant id, or to a text where the option takes one."
+    )
     extra: Json | None = given_field("What the seller notes on the line.", internal=True)
 
 

@@ -32,7 +32,12 @@ class CartItem:
     quantity: BigInt = strawberry.field(description="How many units.")
     price_cents: BigInt = strawberry.field(description="The price of a unit in cents.")
     total_cents: BigInt = strawberry.field(description="Quantity times price, in cents.")
-    options: Json = strawberry.field(description="What was chosen of the product's options, a list.")
+    options: Json = strawberry.field(
+        description="What was chosen of the product, as it was asked for: option id to variant id, or to a text."
+    )
+    chosen: Json = strawberry.field(
+        description="The same to be read: a list of `{option_id, name, variant_id, value, modifier, modifier_type}`."
+    )
     is_available: bool = strawberry.field(
         description="Whether the product is on sale; its stock is looked at by the checkout."
     )

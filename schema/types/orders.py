@@ -21,6 +21,7 @@ from schema.scalars import (
 from schema.types.catalog import Product
 from schema.types.gateway import Charge
 from schema.types.marketplace import Vendor
+from schema.types.options import Combination
 from schema.types.people import User
 from schema.types.pricing import OrderTax, ShippingRate, Tax
 
@@ -169,6 +170,12 @@ class OrderLine:
         "(SELECT coalesce(sum(sl.quantity), 0)::bigint FROM shipment_lines sl WHERE sl.tenant_id = t.tenant_id"
         " AND sl.order_line_id = t.id)",
         "How many units were shipped.",
+    )
+    options: Json = column(
+        description="What was chosen, as sold: a list of `{option_id, name, variant_id, value, modifier, modifier_type}`."
+    )
+    combination: Combination | None = relation(
+        ToOne("combination_id"), "The combination chosen, as it is today; its stock went into the order."
     )
     extra: Json = column(description="What the seller noted on the line.", internal=True)
     product: Product | None = relation(

@@ -81,6 +81,9 @@ def _line_from(key: str | None, entry: Any, label: str) -> dict[str, Any]:
         line["price_cents"] = MONEY.read(entry["price"], f"{label}: price")
     if entry.get("extra"):
         line["extra"] = object_from(entry["extra"], f"{label}: extra")
+    chosen = entry.get("product_options", line.get("extra", {}).get("product_options"))
+    if chosen:
+        line["options"] = object_from(chosen, f"{label}: product_options")
     return line
 
 
