@@ -187,7 +187,9 @@ async def _new_lines(
     if not drafts:
         raise ValidationFailed("products is required", field="lines", code="required")
     # Of a product that was bought and given away too, what was agreed is the price of the first line: gifts stand behind.
-    agreed = {(line.offer.id, key_of(line.choice)): line.price_cents for line in reversed(old) if line.offer.id}
+    agreed = {
+        (line.offer.id, key_of(line.choice)): line.price_cents for line in reversed(old) if line.offer.id
+    }
     offers = await offers_for(scope, [draft.product for draft in drafts])
     lines = price_lines(
         drafts, offers, trusted=scope.actor.kind in _STAFF, imported=held.imported, agreed=agreed
