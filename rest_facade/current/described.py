@@ -6,6 +6,7 @@ from rest_facade.collections import COLLECTIONS
 from rest_facade.current import storefront_described
 from rest_facade.current.admin import PREFIX
 from rest_facade.current.gateway import LIST
+from rest_facade.deliveries_described import endpoint_routes
 from rest_facade.described import (
     MOMENT,
     PAGE,
@@ -48,6 +49,7 @@ def told() -> dict[Key, Told]:
     found: dict[Key, Told] = {}
     for collection in COLLECTIONS:
         found.update(collection_routes(collection, "Admin", PREFIX))
+    found.update(endpoint_routes(f"{PREFIX}/event-endpoints", "Admin", "per_page"))
     return {**found, **_SIGN_IN, **_OAUTH, **_ADMIN, **_GATEWAY, **storefront_described.told()}
 
 
