@@ -51,7 +51,9 @@ from models.marketplace import DiscussionPost, DiscussionThread, Vendor
 from models.orders import OrderLine, Status
 from models.payments import PaymentMethod
 from models.people import User, Usergroup, UsergroupMembership
-from models.shipping import Shipment, ShipmentLine, ShippingMethod
+from models.promotions import Promotion
+from models.shipping import Destination, DestinationZipcode, Shipment, ShipmentLine, ShippingMethod
+from models.taxes import Tax, TaxRate
 from models.warehouses import Warehouse, WarehouseArea, WarehouseUsergroup, WarehouseZipcodes
 from server.app import create_app
 from tests import documented
@@ -472,12 +474,36 @@ async def _methods() -> dict[str, Any]:
         "pix": made(await PaymentMethod.create(name="Pix", processor="pix")),
         "card": made(await PaymentMethod.create(name="Cartão", processor="pagarme", position=1)),
         "sedex": made(await ShippingMethod.create(name="Sedex", base_cents=1_500, delivery_time="3 dias")),
+        **await _terms(),
     }
 
 
 async def _statuses() -> dict[str, Any]:
     """Name the statuses that every store has: `status_OP` of orders, `status_SA` of parcels."""
     return {f"status_{status.type}{status.letter}": made(status) for status in await Status.all()}
+
+
+async def _terms() -> dict[str, Any]:
+    """Make a destination, a tax and a promotion, none of which changes what the shop's orders cost."""
+    south = made(await Destination.create(name="Sul", countries=["BR"], states=["PR", "RS", "SC"]))
+    await DestinationZipcode.create(
+        destination_id=south.number, zipcode_from="80000000", zipcode_to="99999999"
+    )
+    icms = made(await Tax.create(name="ICMS", rate_value=18_000, regnumber="123"))
+    await TaxRate.create(tax_id=icms.number, destination_id=south.number, rate_value=17_500)
+    ten = await Promotion.create(
+        name="Dez por cento",
+        conditions={"min_subtotal": "50.00"},
+        bonuses={"order_discount": "10%"},
+        rule={"set": "all", "holds": True, "of": [{"test": "subtotal", "op": "gte", "value": 5_000}]},
+        gifts=[{"gift": "order_discount", "way": "by_percent", "value": 10_000}],
+        coupon_code="DEZ",
+        coupon_key="dez",
+        usage_limit=100,
+        usage_cap=100,
+        from_at=datetime(2020, 1, 1, tzinfo=UTC),
+    )
+    return {"south": south, "icms": icms, "ten": made(ten)}
 
 
 async def _orders(scope: Scope, found: Mapping[str, Any]) -> dict[str, Any]:

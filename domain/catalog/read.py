@@ -75,6 +75,11 @@ def vendor_named(column: str) -> Callable[[Any], Where]:
     return build
 
 
+def holds_text(column: str) -> Callable[[Any], Where]:
+    """Match rows in whose `column` a text stands, whatever its case and accents; for tables of few rows."""
+    return lambda text: Where(f"strpos(vitrine_fold({column}), vitrine_fold({{}}::text)) > 0", (text,))
+
+
 def in_second(column: str) -> Callable[[Any], Where]:
     """Match rows whose moment lies in any of the seconds given."""
     return any_of(f"date_trunc('second', {column})", "timestamptz")

@@ -34,6 +34,11 @@ DESTINATIONS = Entity(
         "id": Filter("id", named, "any of these destinations", many=True),
         "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
         "name": Filter("text", any_of("t.name"), "exact name", many=True),
+        "search": Filter(
+            "text",
+            lambda text: Where("strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0", (text,)),
+            "part of the name",
+        ),
         "country": Filter("text", _holds("countries"), "names any of these countries", many=True),
         "state": Filter("text", _holds("states"), "names any of these states", many=True),
         "city": Filter("text", _holds("cities"), "names any of these cities", many=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from domain.catalog.read import refers_to_or_none
+from domain.catalog.read import holds_text, refers_to_or_none
 from domain.taxes.read import taxed_with
 from domain.visibility import Rows
 from models.reading import Entity, Filter, Sort, any_of, named, refers_to
@@ -25,6 +25,7 @@ PAYMENT_METHODS = Entity(
         "vendor_id": Filter("id", refers_to("t.vendor_id", "vendors"), "of any of these vendors", many=True),
         "name": Filter("text", any_of("t.name"), "exact name", many=True),
         "processor": Filter("text", any_of("t.processor"), "any of these processors", many=True),
+        "search": Filter("text", holds_text("t.name"), "part of the name"),
         "tax_id": Filter(
             "id", taxed_with("payment_method_taxes"), "any of these taxes lies on it", many=True
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from domain.catalog.read import in_second
+from domain.catalog.read import holds_text, in_second
 from domain.visibility import Rows
 from models.reading import Entity, Filter, Sort, any_of, compares, flag, named
 
@@ -15,6 +15,7 @@ PROMOTIONS = Entity(
     filters={
         "id": Filter("id", named, "any of these promotions", many=True),
         "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "search": Filter("text", holds_text("t.name"), "part of the name"),
         "zone": Filter("text", any_of("t.zone"), "any of these zones", many=True),
         "name": Filter("text", any_of("t.name"), "exact name", many=True),
         "coupon_code": Filter("text", any_of("t.coupon_code"), "any of these coupons", many=True),

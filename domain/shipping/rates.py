@@ -10,6 +10,7 @@ from kernel.errors import ValidationFailed
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.database import execute
+from models.shipping import ShippingMethod
 
 MAX_RATES = 1_000
 
@@ -19,6 +20,7 @@ RATE_FIELDS: Mapping[str, Field] = {
     "per_item_cents": Field("per_item_cents", cents(), code="price_invalid"),
     "max_weight_grams": Field("max_weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
 }
+_PRICES = ("base_cents", "per_kg_cents", "per_item_cents")
 
 _REPLACE = """
 WITH dropped AS (
@@ -37,7 +39,8 @@ ON CONFLICT (tenant_id, shipping_method_id, destination_id) DO UPDATE SET base_c
 async def write_rates(scope: Scope, method_id: int, given: Given) -> None:
     """Replace a method's rates by `rates [{destination, base_cents, per_kg_cents, per_item_cents, max_weight_grams}]`, when given.
 
-    Raises ValidationFailed for destinations that are not there or named twice.
+    One without a destination holds the method's own prices, which are charged where it has no rates. Raises ValidationFailed for
+    destinations that are not there or named twice.
     """
     rates = given.get("rates")
     if rates is None:
@@ -46,8 +49,12 @@ async def write_rates(scope: Scope, method_id: int, given: Given) -> None:
         raise ValidationFailed(
             f"rates has {len(rates)} entries; expected at most {MAX_RATES}", field="rates", code="too_many"
         )
+    own = [entry for entry in rates if entry.get("destination") is None]
+    rates = [entry for entry in rates if entry.get("destination") is not None]
     read = [read_fields(RATE_FIELDS, entry) for entry in rates]
-    named = [entry.get("destination") for entry in rates]
+    for entry in own:
+        await _write_own(scope, method_id, entry)
+    named = [entry["destination"] for entry in rates]
     found = await resolve_all(scope, DESTINATION, named, field="destination")
     ids = [found[reference] for reference in named]
     if len(set(ids)) < len(ids):
@@ -62,3 +69,9 @@ async def write_rates(scope: Scope, method_id: int, given: Given) -> None:
         ids,
         *([columns.get(name, 0) for columns in read] for name in RATE_FIELDS),
     )
+
+
+async def _write_own(scope: Scope, method_id: int, entry: Given) -> None:
+    """Write the method's own prices; its weights stay."""
+    columns = read_fields({name: RATE_FIELDS[name] for name in _PRICES}, entry)
+    await ShippingMethod.filter(id=method_id).update(**{name: columns.get(name, 0) for name in _PRICES})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from domain.catalog.read import in_second, refers_to_or_none
+from domain.catalog.read import holds_text, in_second, refers_to_or_none
 from domain.taxes.read import taxed_with
 from domain.visibility import Rows
 from models.reading import Entity, Filter, Sort, any_of, compares, named, refers_to
@@ -24,6 +24,7 @@ SHIPPING_METHODS = Entity(
         "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
         "vendor_id": Filter("id", refers_to("t.vendor_id", "vendors"), "of any of these vendors", many=True),
         "name": Filter("text", any_of("t.name"), "exact name", many=True),
+        "search": Filter("text", holds_text("t.name"), "part of the name"),
         "tax_id": Filter(
             "id", taxed_with("shipping_method_taxes"), "any of these taxes lies on it", many=True
         ),

@@ -26,6 +26,11 @@ TAXES = Entity(
         "id": Filter("id", named, "any of these taxes", many=True),
         "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
         "name": Filter("text", any_of("t.name"), "exact name", many=True),
+        "search": Filter(
+            "text",
+            lambda text: Where("strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0", (text,)),
+            "part of the name",
+        ),
         "address_type": Filter("text", any_of("t.address_type"), "any of these address letters", many=True),
         "rate_type": Filter("text", any_of("t.rate_type"), "any of these rate letters", many=True),
         "regnumber": Filter("text", any_of("t.regnumber"), "exact registration number", many=True),

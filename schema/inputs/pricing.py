@@ -34,7 +34,9 @@ class DestinationInput:
 class ShippingRateInput:
     """One rate."""
 
-    destination_id: Ident = strawberry.field(description="The destination.")
+    destination_id: Ident | None = given_field(
+        "The destination; without one, the method's own prices, charged where it has no rates."
+    )
     base_cents: BigInt | None = given_field("The price of a shipment in cents, before weight and items.")
     per_kg_cents: BigInt | None = given_field("What each kilogram adds, in cents.")
     per_item_cents: BigInt | None = given_field("What each item adds, in cents.")

@@ -113,6 +113,15 @@ class ShippingMethod:
         ToMany("t.shipping_method_id", "t.destination_id, t.id"),
         "What it charges at single destinations; with any it serves these only.",
     )
+    price_list: Json = column(
+        "(SELECT coalesce(jsonb_agg(to_jsonb(x) ORDER BY x.destination_id), '[]') FROM ("
+        "SELECT 0::bigint AS destination_id, t.base_cents AS base, t.per_kg_cents AS per_kg, t.per_item_cents AS per_item,"
+        " 0::bigint AS max_weight WHERE t.base_cents + t.per_kg_cents + t.per_item_cents > 0"
+        " UNION ALL SELECT r.destination_id, r.base_cents, r.per_kg_cents, r.per_item_cents, r.max_weight_grams"
+        " FROM shipping_rates r WHERE r.tenant_id = t.tenant_id AND r.shipping_method_id = t.id) AS x)",
+        "Its own prices (destination 0), where it has any, and its rates by the destinations' legacy numbers.",
+        internal=True,
+    )
     service: Json | None = column(
         description="What a realtime calculator needs to know.",
         guard=Access(privileges=("view_shipping",), app_scope="read_shipping"),

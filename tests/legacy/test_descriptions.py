@@ -174,6 +174,10 @@ def test_the_routes_are_those_of_the_contract():
             "categories",
             "shipments",
             "statuses",
+            "payments",
+            "shippings",
+            "taxes",
+            "promotions",
             "stores",
             "vendors",
             "usergroups",
@@ -192,6 +196,8 @@ def test_the_routes_are_those_of_the_contract():
         )
     }
     assert declared == five | {
+        ("GET", "destinations"),
+        ("GET", "destinations/{id}"),
         ("GET", "discussions"),
         ("POST", "discussions"),
         ("GET", "discussions/{id}"),

@@ -4,7 +4,7 @@ import pytest
 
 from models.catalog import ProductCategory, ProductImage
 from models.people import Usergroup
-from models.shipping import Shipment
+from models.shipping import Destination, Shipment
 from tests.legacy.entities import create, resource_of
 from tests.shop import Shop
 
@@ -15,6 +15,12 @@ LISTS = {
     "orders": 3,
     "users": 2,
     "categories": 2,
+    "payments": 2,
+    "shippings": 2,
+    # Rows and their number; rates, or ranges.
+    "destinations": 3,
+    "taxes": 3,
+    "promotions": 2,
     "stores": 2,
     "usergroups": 2,
     "statuses": 2,
@@ -39,6 +45,10 @@ LISTS = {
 }
 # Those of which nothing but their own route makes more.
 OTHERS = (
+    "payments",
+    "shippings",
+    "taxes",
+    "promotions",
     "stores",
     "usergroups",
     "discussions",
@@ -63,6 +73,11 @@ SINGLES = {
     "discussions/{review}": 1,
     "managers/{manager}": 1,
     "business_partners/{partner}": 1,
+    "payments/{pix}": 1,
+    "shippings/{sedex}": 1,
+    "destinations/{south}": 2,
+    "taxes/{icms}": 2,
+    "promotions/{ten}": 1,
     # The row, what it holds.
     "shipments/{shipment}": 2,
     # The row, areas, their postal codes, groups.
@@ -102,6 +117,8 @@ async def test_a_list_takes_as_many_statements_for_few_rows_as_for_many(shop, pa
             await shop.post(f"/api/warehouses/{shop.warehouse}/user_groups", {"usergroup_id": group.number})
             area = {"area_name": "x", "zipcodes": [{"zipcode_from": "01000000", "zipcode_to": 2_000_000}]}
             await shop.post(f"/api/warehouses/{shop.warehouse}/delivery_areas", area)
+        if path == "destinations":  # which no route makes
+            await shop.add(Destination, name=f"Lugar {number}")
     many, after = await counted(shop, at(shop, f"{path}?items_per_page=250"))
     assert after > before or path.endswith("/discussions")
     assert (few, many) == (LISTS[path], LISTS[path])

@@ -10,10 +10,14 @@ from rest_facade.legacy.resources.extra_order_fields import EXTRA_ORDER_FIELDS
 from rest_facade.legacy.resources.features import FEATURES
 from rest_facade.legacy.resources.options import COMBINATIONS, EXCEPTIONS, OPTIONS
 from rest_facade.legacy.resources.orders import ORDERS
+from rest_facade.legacy.resources.payments import PAYMENTS
 from rest_facade.legacy.resources.products import PRODUCTS
+from rest_facade.legacy.resources.promotions import PROMOTIONS
 from rest_facade.legacy.resources.shipments import SHIPMENTS
+from rest_facade.legacy.resources.shippings import DESTINATIONS, SHIPPINGS
 from rest_facade.legacy.resources.statuses import STATUSES
 from rest_facade.legacy.resources.stores import STORES
+from rest_facade.legacy.resources.taxes import TAXES
 from rest_facade.legacy.resources.usergroups import USERGROUPS
 from rest_facade.legacy.resources.users import USERS
 from rest_facade.legacy.resources.warehouses import WAREHOUSES
@@ -31,6 +35,11 @@ RESOURCES: tuple[Resource, ...] = (
     EXCEPTIONS,
     DISCUSSIONS,
     STATUSES,
+    PAYMENTS,
+    SHIPPINGS,
+    DESTINATIONS,
+    TAXES,
+    PROMOTIONS,
     STORES,
     USERGROUPS,
     WAREHOUSES,

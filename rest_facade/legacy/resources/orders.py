@@ -13,6 +13,7 @@ from rest_facade.legacy.kinds import (
     PLAIN,
     TEXT,
     UNIX,
+    if_given,
     shown_with,
 )
 from rest_facade.legacy.resource import Field, Filter, Resource, Together, id_field
@@ -59,7 +60,10 @@ ORDERS = Resource(
         *parts.address_fields("b", "billing", _USER_DATA),
         *parts.address_fields("s", "shipping", _USER_DATA),
     ),
-    inputs=(Field("shipping_id", ID, "shipping_method_id"),),
+    inputs=(
+        Field("shipping_id", ID, "shipping_method_id"),
+        Field("coupon_code", if_given(TEXT), "coupon_code"),
+    ),
     required={"user_id": "user_id is required", "products": "products is required"},
     says={
         "customer_id or customer_email": "user_data.email",

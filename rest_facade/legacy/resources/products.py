@@ -54,7 +54,7 @@ PRODUCTS = Resource(
         Field("tracking", one_of("B", "D"), "tracking", "tracking"),
         Field("min_qty", SMALL_NUMBER, "min_quantity", "min_quantity"),
         Field("max_qty", SMALL_NUMBER, "max_quantity", "max_quantity"),
-        Field("tax_ids", IDS),
+        Field("tax_ids", IDS, "tax_ids", "tax_id"),
         # CS-Cart's: numbers with commas between, 0 for everybody.
         Field("usergroup_ids", shown_with(lambda numbers: ",".join(map(str, numbers)) or "0")),
         Field("seo_name", TEXT, "slug", "slug"),
@@ -64,7 +64,7 @@ PRODUCTS = Resource(
         Field("product_features", shown_with(features_shown, features_from), "features"),
     ),
     required={"product": "product (name) is required", "price": "price is required"},
-    says={"vendor": "company_id"},
+    says={"vendor": "company_id", "tax": "tax_ids", "taxes": "tax_ids"},
     filters=(
         Filter("q", "search", TEXT, many=False),
         Filter("pcode", "sku", TEXT, keys=False),
