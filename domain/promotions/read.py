@@ -28,8 +28,20 @@ PROMOTIONS = Entity(
             "big_int", any_of("t.usage_limit", "bigint"), "exact limit of uses", many=True, internal=True
         ),
         "stop": Filter("boolean", flag("t.stop"), "keeps later ones out", internal=True),
-        "from_at": Filter("time", in_second("t.from_at"), "begins in that second", many=True, internal=True),
-        "to_at": Filter("time", in_second("t.to_at"), "ends in that second", many=True, internal=True),
+        "from_at": Filter(
+            "time",
+            in_second("coalesce(t.from_at, 'epoch')"),
+            "begins in that second, 0 for no beginning",
+            many=True,
+            internal=True,
+        ),
+        "to_at": Filter(
+            "time",
+            in_second("coalesce(t.to_at, 'epoch')"),
+            "ends in that second, 0 for no end",
+            many=True,
+            internal=True,
+        ),
     },
     sorts={
         "priority": Sort("t.priority", "bigint", "priority"),

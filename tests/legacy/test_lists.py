@@ -231,7 +231,7 @@ async def test_several_filters_must_all_hold(shop):
     [
         "colour=blue",
         "get_options=1&get_features=0&detailed_params=1&pname=Y&pshort=Y&pfull=Y&pkeywords=Y",
-        "main_pair=x&product_features=x&tax_ids=x&image_pairs=x&usergroup_ids=x",
+        "main_pair=x&product_features=x&image_pairs=x&usergroup_ids=x",
         "a[b][c]=d&=x&&&[]=1",
         "search=caneca",
         "params=x",
