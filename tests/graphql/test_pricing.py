@@ -153,7 +153,7 @@ async def test_a_promotion_and_a_coupon_of_an_order(shop):
         shown,
         conditions=conditions,
         bonuses={"order_discount": "10%"},
-        coupon_code="DEZ",
+        coupon_code="NOVE",
         usage_limit=1,
         from_at="2020-01-01T00:00:00Z",
     )
@@ -162,7 +162,7 @@ async def test_a_promotion_and_a_coupon_of_an_order(shop):
         "zone": "cart",
         "conditions": conditions,
         "bonuses": {"order_discount": "10%"},
-        "coupon_code": "DEZ",
+        "coupon_code": "NOVE",
         "usage_limit": 1,
         "used": 0,
         "from_at": "2020-01-01T00:00:00Z",
@@ -178,10 +178,10 @@ async def test_a_promotion_and_a_coupon_of_an_order(shop):
         "email": "ana@example.com",
         "items": [{"product_id": shop.mug.id, "quantity": 2}],
         "shipping_method_id": shop.sedex.id,
-        "coupon_code": "dez",
+        "coupon_code": "nove",
     }
     assert await done(shop, place, input=given) == {
-        "coupon_code": "dez",
+        "coupon_code": "nove",
         "discount_cents": 998,
         "tax_cents": 0,
         "total_cents": 2 * 4_990 - 998 + 1_500,
