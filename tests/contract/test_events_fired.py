@@ -436,6 +436,84 @@ async def test_a_new_user_is_told_however_made(shop: Shop, door: Callable[[Shop]
     }
 
 
+async def test_a_vendor_that_signs_up_is_told_as_a_user(shop: Shop) -> None:
+    before = await latest(shop)
+    given = {"company": "Ateliê Novo", "email": MAIL, "password": "a good long password"}
+    answer = await shop.post("/api/vendor_signup", given, auth=None)
+    assert answer.status in (200, 201), answer.raw
+    [(name, sequence, data)] = await told_since(shop, before)
+    assert (name, sequence, set(data)) == ("user.registered", 1, USER_DATA)
+    assert (data["email"], data["role"]) == (MAIL, "vendor")
+
+
+# --- Carts -------------------------------------------------------------------------------------------------------------------
+
+
+async def _checked_out_by_rest(shop: Shop, key: str) -> None:
+    async def post(path: str, body: dict[str, Any]) -> Any:
+        answer = await shop.post(
+            f"/api/v1/storefront/carts{path}", body, auth=None, headers={"X-API-Key": key}
+        )
+        assert answer.status in (200, 201), answer.raw
+        return answer.body
+
+    cart = (await post("", {}))["id"]
+    await post(f"/{cart}/items", {"product_id": shop.ebook.id, "quantity": 2})
+    await post(f"/{cart}/checkout", {"customer_email": MAIL, "payment_id": shop.pix.id})
+
+
+async def _checked_out_by_graphql(shop: Shop, key: str) -> None:
+    async def ask(document: str, **variables: Any) -> Any:
+        answer = await shop.post(
+            "/graphql", {"query": document, "variables": variables}, auth=None, headers={"X-API-Key": key}
+        )
+        assert "errors" not in answer.body, answer.raw
+        return next(iter(answer.body["data"].values()))
+
+    cart = (await ask("mutation { cart_create { id } }"))["id"]
+    await ask(
+        "mutation($id: ID!, $i: CartItemInput!) { cart_item_add(id: $id, input: $i) { id } }",
+        id=cart,
+        i={"product_id": shop.ebook.id, "quantity": 2},
+    )
+    await ask(
+        "mutation($id: ID!, $i: CartCheckoutInput!) { cart_checkout(id: $id, input: $i) { order { id } } }",
+        id=cart,
+        i={"customer_email": MAIL, "payment_id": shop.pix.id},
+    )
+
+
+@pytest.mark.parametrize("door", [_checked_out_by_rest, _checked_out_by_graphql])
+async def test_a_checkout_tells_of_the_cart_the_order_and_itself(
+    shop: Shop, door: Callable[[Shop, str], Awaitable[None]]
+) -> None:
+    key = await graphql(
+        shop,
+        "mutation($i: StorefrontKeyInput!) { storefront_key_create(input: $i) { key } }",
+        i={"scopes": ["storefront:read", "storefront:cart", "storefront:checkout"]},
+    )
+    before = await latest(shop)
+    await door(shop, key["key"])
+    found = await shop.rows(
+        "select name, sequence, data::text from outbox_events where id > $1 order by id", before
+    )
+    # The second change of the cart came within five seconds of the first, and is told later if at all.
+    assert [(row["name"], row["sequence"]) for row in found] == [
+        ("cart.updated", 1),
+        ("order.created", 1),
+        ("checkout.completed", 2),
+    ]
+    cart, order, checkout = (json.loads(row["data"]) for row in found)
+    assert set(cart) == {"id", "customer", "items", "total_cents", "currency", "updated_at"}
+    assert set(order) == ORDER_DATA
+    assert set(checkout) == {
+        "cart_id", "order_id", "total_cents", "currency", "customer", "items", "completed_at",
+    }  # fmt: skip
+    assert (checkout["cart_id"], checkout["order_id"]) == (cart["id"], order["id"])
+    assert (checkout["items"], checkout["total_cents"]) == (order["items"], order["total_cents"])
+    assert checkout["customer"]["email"] == MAIL
+
+
 # --- The importer ----------------------------------------------------------------------------------------------------------
 
 
