@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote_plus
 
-from server.demo import carts, sales
+from server.demo import carts, choices, sales
 from server.demo.acting import Owner
 from server.demo.assortment import Product, Shop
 from server.demo.gateway import Gateway, secret_of
@@ -52,6 +52,8 @@ async def fill(owner: Owner, demo: DemoStore, now: datetime) -> None:
     gateway = Gateway(owner, await secret_of(owner.store))
     await _sell(owner, gateway, people, stories, made)
     await _hear(owner, shop, people, stories, made, now)
+    # After the orders of the past, which chose nothing.
+    await choices.offer(owner, shop, made.products, now - OPENED)
     await carts.leave(owner, shop, people, made.products, now)
 
 

@@ -129,6 +129,23 @@ async def test_the_store_is_stocked(made):
     assert await value("select count(*) from discussion_posts where tenant_id = $1") >= 30
 
 
+async def test_there_is_something_to_choose(made):
+    for table, least in (
+        ("options", 8),
+        ("option_variants", 20),
+        ("combinations", 20),
+        ("option_exceptions", 1),
+        ("attachments", 3),
+        ("required_products", 1),
+        ("product_boxes", 3),
+        ("box_descriptions", 3),
+    ):
+        assert await value(f"select count(*) from {table} where tenant_id = $1") >= least, table
+    assert await value("select count(*) from options where tenant_id = $1 and required") == 0
+    assert await value("select count(*) from options where tenant_id = $1 and product_id is null") == 1
+    assert await value("select min(stock) from combinations where tenant_id = $1") > 0
+
+
 async def test_some_carts_were_left_standing(made):
     carts = await rows(
         "select status, expires_at <= now() as is_over, address, total_cents from carts where tenant_id = $1 order by created_at"
