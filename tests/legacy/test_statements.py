@@ -21,6 +21,13 @@ LISTS = {
     "destinations": 3,
     "taxes": 3,
     "promotions": 2,
+    # Rows and their number; variants.
+    "features": 3,
+    "options": 3,
+    "combinations": 2,
+    "exceptions": 2,
+    # The product, the rows and their number.
+    "products/{mug}/options/combinations": 3,
     "stores": 2,
     "usergroups": 2,
     "statuses": 2,
@@ -59,6 +66,8 @@ OTHERS = (
     "business_partners",
     "mix_products",
     "manager_transactions",
+    "features",
+    "options",
 )
 SINGLES = {
     # The row, both kinds of pictures, values, features, variants.
@@ -67,6 +76,15 @@ SINGLES = {
     "orders/{shared}": 7,
     "users/{caio}": 1,
     "categories/{home}": 1,
+    # The row, variants.
+    "features/{colour}": 2,
+    "options/{size}": 2,
+    # What the hash names, the row.
+    "combinations/{combination}": 2,
+    "products/{mug}/options/combinations/{combination.number}": 1,
+    "exceptions/{exception}": 1,
+    "productBoxes/{box}": 1,
+    "productBoxesDescriptions/{box}": 1,
     "stores/{vendor}": 1,
     "usergroups/{team}": 1,
     "statuses/{status_OP}": 1,
@@ -98,6 +116,17 @@ async def counted(shop: Shop, path: str) -> tuple[int, int]:
     return answer.statements, found
 
 
+async def choose_more(shop: Shop, number: int) -> None:
+    """Make one more combination of the mug, and one more exception."""
+    option = await shop.post(
+        "/api/options", {"option_name": "x", "product_id": shop.mug.number, "variants": [f"{number}"]}
+    )
+    [variant] = (await shop.get(f"/api/options/{option.body['option_id']}")).body["variants"]
+    chosen = {"product_id": shop.mug.number, "combination": {option.body["option_id"]: variant}}
+    assert (await shop.post("/api/combinations", chosen)).status == 201
+    assert (await shop.post("/api/exceptions", chosen | {"type": "F"})).status == 201
+
+
 @pytest.mark.parametrize("path", LISTS)
 async def test_a_list_takes_as_many_statements_for_few_rows_as_for_many(shop, path):
     await shop.get("/api/products")  # the credential is remembered from here on
@@ -112,6 +141,8 @@ async def test_a_list_takes_as_many_statements_for_few_rows_as_for_many(shop, pa
         await shop.post("/api/categories", {"category": f"Nova {number}"})
         if path in OTHERS and (path != "statuses" or number < 15):  # the alphabet ends
             await create(shop, resource_of(path), number)
+        if path.endswith("combinations") or path == "exceptions":
+            await choose_more(shop, number)
         if path.startswith("warehouses/"):
             group = await shop.add(Usergroup, name=f"Grupo {number}")
             await shop.post(f"/api/warehouses/{shop.warehouse}/user_groups", {"usergroup_id": group.number})
