@@ -22,7 +22,8 @@ _IS_SPOKEN_OF = """
         or exists (select from shipments where tenant_id = $1 and user_id = $2)
 """
 
-# Also what was put together without signing in: it bears the e-mail, and maybe an address.
+# Also what was put together without signing in: it bears the e-mail, and maybe an address. Before the user is locked, for a checkout
+# locks its cart first and then, by its order's foreign key, the user.
 _FORGET_CARTS = """
     delete from carts where tenant_id = $1 and (user_id = $2
         or customer_email = (select nullif(email, '') from users where tenant_id = $1 and id = $2))
@@ -36,9 +37,9 @@ async def delete_user(scope: Scope, user: Reference | str) -> None:
     """
     user_id = await references.find(scope, references.USER, user)
     async with database.transaction(scope):
+        await database.execute(_FORGET_CARTS, scope.store.id, user_id)
         account = await _to_be_removed(scope, user_id)
         await sessions.end_all_sessions(scope, user_id, sessions.DELETED)
-        await database.execute(_FORGET_CARTS, scope.store.id, user_id)
         if await database.value(_IS_SPOKEN_OF, scope.store.id, user_id):
             await revoke_all_api_keys(scope, user_id)
             await database.execute(
@@ -63,8 +64,8 @@ async def anonymize_user(scope: Scope, user: Reference | str) -> None:
     """
     user_id = await references.find(scope, references.USER, user)
     async with database.transaction(scope):
-        account = await _to_be_removed(scope, user_id)
         await database.execute(_FORGET_CARTS, scope.store.id, user_id)
+        account = await _to_be_removed(scope, user_id)
         await database.execute(
             """
             update users set email = null, password_hash = null, firstname = '', lastname = '', company_name = '', phone = null,
