@@ -23,7 +23,7 @@ from domain.carts.items import (
     too_many,
     wanted,
 )
-from domain.carts.reckoning import Reckoned, coupon_refusal, reckon, ways_for
+from domain.carts.reckoning import Reckoned, coupon_refusal, may_take_coupon, reckon, ways_for
 from domain.carts.record import record
 from domain.fields import Field, Given, read_fields, short_text
 from domain.orders.draft import cep_text, email_text
@@ -252,7 +252,7 @@ async def _changed(
     await execute(_EXTEND, scope.store.id, public_id, expires_at, scope.now, _owner(scope))
     cart = await lock_cart(scope, public_id)
     reckoned = await reckon(scope, cart)
-    if needs_coupon and not reckoned.coupon_is_good:
+    if needs_coupon and not reckoned.coupon_is_good and not await may_take_coupon(scope, cart):
         raise coupon_refusal()
     await keep(scope, cart, reckoned)
     if is_news:

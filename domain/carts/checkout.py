@@ -19,7 +19,7 @@ from domain.carts.change import keep
 from domain.carts.held import Cart, lock_open_cart
 from domain.carts.items import Item
 from domain.carts.placed import order_token
-from domain.carts.reckoning import Reckoned, coupon_refusal, reckon
+from domain.carts.reckoning import Reckoned, reckon
 from domain.carts.texts import TEXTS, in_portuguese
 from domain.fields import Field, Given, read_fields, short_text, text
 from domain.idempotency import current_claim
@@ -180,8 +180,6 @@ def _refuse_unready(cart: Cart, reckoned: Reckoned) -> None:
     if reckoned.needs_shipping and reckoned.way is None:
         chosen = cart.shipping_method_id is not None
         raise _refusal("shipping_unavailable" if chosen else "shipping_required")
-    if cart.coupon_code and not reckoned.coupon_is_good:
-        raise coupon_refusal()
 
 
 def _payment(payment: object, reckoned: Reckoned) -> UUID | None:

@@ -20,8 +20,14 @@ from domain.orders.totals import Totals, add_up
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope, entered
+from models.database import rows
 
 COUPON_UNAVAILABLE = "coupon_unavailable"
+
+# Some coupons are for some ways to pay only; so many are tried before a coupon is refused.
+_WAYS_TO_PAY = """
+SELECT id FROM payment_methods WHERE tenant_id = $1 AND status = 'A' AND deleted_at IS NULL ORDER BY position, id LIMIT 20
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,18 @@ async def ways_for(scope: Scope, cart: Cart) -> list[Way]:
     return promoted(offered, priced.reward)
 
 
+async def may_take_coupon(scope: Scope, cart: Cart) -> bool:
+    """Say whether the coupon gives something to whoever pays in one of the ways there are: a cart doesn't know yet how it is paid."""
+    lines = _lines(await items_of(scope, cart.id))
+    with entered(scope):
+        methods = await rows(_WAYS_TO_PAY, scope.store.id)
+    for method in methods:
+        _, is_good = await _priced(scope, cart, lines, None, payment=method["id"])
+        if is_good:
+            return True
+    return False
+
+
 def coupon_refusal() -> RuleViolation:
     """Refuse a coupon that is unknown, over, used up, or not for this cart: which of these it is, nobody is told."""
     return RuleViolation("O cupom não está disponível para este carrinho.", reason=COUPON_UNAVAILABLE)
@@ -89,13 +107,15 @@ async def _chosen(scope: Scope, cart: Cart, lines: Sequence[PricedLine]) -> Way 
 
 
 async def _priced(
-    scope: Scope, cart: Cart, lines: Sequence[PricedLine], way: Way | None
+    scope: Scope, cart: Cart, lines: Sequence[PricedLine], way: Way | None, *, payment: int | None = None
 ) -> tuple[Price, bool]:
     """Price the lines as an order of them; without the coupon where it gives nothing."""
     with entered(scope):
-        parties = Parties()
-        if way is not None:
-            parties = await find_parties(scope, shipping_method=way.shipping_method_id)
+        parties: Parties = await find_parties(
+            scope,
+            payment_method=payment,
+            shipping_method=way.shipping_method_id if way is not None else None,
+        )
         purchase = Purchase(
             lines=lines,
             parties=parties,

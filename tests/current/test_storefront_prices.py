@@ -95,6 +95,22 @@ async def test_a_coupon_that_is_over_gives_nothing_and_stops_the_checkout(front:
     assert (await front.check_out(cart)).status == 201
 
 
+async def test_a_coupon_for_a_way_to_pay_gives_when_it_is_paid_so(front: Front) -> None:
+    await offer(
+        front.shop,
+        coupon_code="PIX5",
+        conditions={"payment_methods": [front.shop.pix.number]},
+        bonuses={"order_discount": "5%"},
+    )
+    cart = await front.cart((front.shop.mug, 1))
+    answer = await front.post(f"carts/{cart}/coupon", {"code": "PIX5"})
+    assert (answer.status, answer.body["coupon_code"], answer.body["discount_cents"]) == (200, "PIX5", 0)
+    refused = await front.check_out(cart, payment_id=front.shop.card.id)
+    assert (refused.status, refused.body["error"]["code"]) == (422, "coupon_unavailable")
+    assert amounts((await front.check_out(cart)).body) == (4990, 250, 1500, 6240)
+    assert amounts(await shown(front, cart)) == (4990, 250, 1500, 6240)
+
+
 @pytest.mark.parametrize("_", range(2))
 async def test_a_coupon_with_one_use_is_used_once_however_many_check_out(front: Front, _: int) -> None:
     number = await offer(front.shop, coupon_code="UM", usage_limit=1, bonuses={"order_discount": "10%"})
