@@ -213,8 +213,12 @@ _FORGET_MAILS = """
 """
 _FORGET_EVENTS = """
     delete from outbox_events where tenant_id = $1 and id in (
-        select id from outbox_events
-        where tenant_id = $1 and created_at < $2 and (dispatched_at is null or dispatched_at < $2) limit $3
+        select id from outbox_events e
+        where tenant_id = $1 and created_at < $2 and (dispatched_at is null or dispatched_at < $2)
+          and not exists (
+            select 1 from event_deliveries d where d.tenant_id = e.tenant_id and d.event_id = e.id and d.due_at is not null
+          )
+        limit $3
     )
 """
 _HOLDS_AT_ONCE = 500
