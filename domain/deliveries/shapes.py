@@ -49,7 +49,7 @@ _ORDER = (
 _PRODUCT = (
     Member("id", _UUID, "The product."),
     Member("name", _TEXT, "Its name."),
-    Member("sku", f"{_TEXT} or null", "The store's code for it."),
+    Member("sku", _TEXT, "The store's code for it."),
     Member("slug", _TEXT, "Its name in addresses."),
     Member("description", _TEXT, "HTML as the store gave it."),
     Member("short_description", _TEXT, "The same, shorter."),
