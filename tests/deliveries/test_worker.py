@@ -12,6 +12,7 @@ import time
 from asyncio.subprocess import PIPE, Process
 from collections import Counter
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -253,8 +254,12 @@ async def test_endpoints_that_hang_keep_nobody_waiting(
             began = time.monotonic()
             before = len(receiver.names("/well"))
             await happen(app.store, "user.registered")
-            await until(lambda before=before: len(receiver.names("/well")) > before)
+            await until(partial(_more_than, before, receiver))
             assert time.monotonic() - began < 3
+
+
+def _more_than(before: int, receiver: Receiver) -> bool:
+    return len(receiver.names("/well")) > before
 
 
 async def test_an_endpoint_that_only_fails_gets_a_rest(
@@ -386,7 +391,7 @@ async def test_after_the_last_try_a_delivery_is_dead(
     await happen(app.store)
     async with delivering():
         for tries in range(1, 11):
-            await until(lambda tries=tries: _has_tried(app, tries))
+            await until(partial(_has_tried, app, tries))
             # Time flies: what is due in hours is due now.
             await kit.execute(
                 app.store,
