@@ -15,11 +15,11 @@ PREVIOUS_SECRET = {
 
 
 class Migration(Base):
-    """Follow the warehouses."""
+    """Follow the options."""
 
-    dependencies: list[tuple[str, str]] = [("models", "0009_warehouses")]  # noqa: RUF012  # as Tortoise declares it
+    dependencies: list[tuple[str, str]] = [("models", "0007_options")]  # noqa: RUF012  # as Tortoise declares it
     operations: list[Operation] = [  # noqa: RUF012
-        run_files(forward="0010_deliveries", backward="0010_deliveries_reverse.sql"),
+        run_files(forward="0008_deliveries", backward="0008_deliveries_reverse.sql"),
         StateOnly(
             *(AddField("App", name, field(name, written)) for name, written in PREVIOUS_SECRET.items()),
             store_model(
