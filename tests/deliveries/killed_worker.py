@@ -1,4 +1,4 @@
-"""A worker of its own process, to be killed: `python -m tests.deliveries.killed_worker URL`; says when it begins."""
+"""A worker of its own process, to be killed: `… -m tests.deliveries.killed_worker URL SECRET`; says when it can, begins when told to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from auth.configuration import configure
 from models import database
 from server.delivery import Deliverer
 from server.outgoing import calling
-from tests.shop import SECRET
 
 LEASE = timedelta(seconds=1.5)
 
@@ -20,14 +19,15 @@ async def _no_queries(_: Any) -> Any:
     raise AssertionError("no endpoint of this test has a query")
 
 
-async def main(url: str) -> None:
-    configure(SECRET)
+async def main(url: str, secret: str) -> None:
+    configure(secret.encode())
     await database.connect(database.DatabaseSettings(url))
     async with calling(allows_private=True):
-        sys.stdout.write("working\n")
+        sys.stdout.write("ready\n")
         sys.stdout.flush()
+        await asyncio.to_thread(sys.stdin.readline)
         await Deliverer(_no_queries, lease=LEASE).run()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    asyncio.run(main(*sys.argv[1:]))

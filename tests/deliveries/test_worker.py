@@ -31,8 +31,10 @@ from tests.deliveries.conftest import Delivering
 from tests.deliveries.killed_worker import LEASE
 from tests.deliveries.kit import deliveries, endpoint, happen, states, subscribed
 from tests.deliveries.receiver import Received, Receiver, answers, until
+from tests.shop import SECRET
 
 ROOT = Path(__file__).resolve().parents[2]
+_KILLED = 4
 
 
 async def open_ones(app: Caller) -> int:
@@ -56,13 +58,31 @@ async def all_over(app: Caller) -> bool:
 # --- Death -----------------------------------------------------------------------------------------------------------
 
 
-async def _started(url: str) -> Process:
+async def _ready(url: str) -> Process:
     worker = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.deliveries.killed_worker", url, stdout=PIPE, cwd=ROOT
+        sys.executable,
+        "-m",
+        "tests.deliveries.killed_worker",
+        url,
+        SECRET.decode(),
+        stdin=PIPE,
+        stdout=PIPE,
+        cwd=ROOT,
     )
     assert worker.stdout is not None
-    assert await worker.stdout.readline() == b"working\n"
+    assert await worker.stdout.readline() == b"ready\n"
     return worker
+
+
+def _begin(worker: Process) -> None:
+    assert worker.stdin is not None
+    worker.stdin.write(b"begin\n")
+
+
+async def _kill(worker: Process) -> None:
+    if worker.returncode is None:
+        worker.send_signal(signal.SIGKILL)
+    await worker.wait()
 
 
 @pytest.mark.slow
@@ -82,26 +102,27 @@ async def test_workers_that_are_killed_at_any_moment_lose_nothing_and_invent_not
         "/orders": {f"evt_{each.hex}" for each in await happen(app.store, "order.updated", times=500)},
         "/users": {f"evt_{each.hex}" for each in await happen(app.store, "user.registered", times=500)},
     }
-    kills = 0
-    steady = await _started(database_url)
+    # Loaded beforehand, so that the moments of their deaths are ours to choose; two at a time share the work.
+    workers = await asyncio.gather(*(_ready(database_url) for _ in range(_KILLED + 2)))
+    before: list[int] = []
     try:
-        while len(receiver.got) < 900 and kills < 8:
-            victim = steady
-            steady = await _started(database_url)  # two at a time: they share the work
-            await asyncio.sleep(chance.uniform(0.0, 0.4))
-            victim.send_signal(signal.SIGKILL)
-            await victim.wait()
-            kills += 1
-        await until(lambda: all_over(app), 30)
+        for worker in workers[:2]:
+            _begin(worker)
+        for number in range(_KILLED):
+            await receiver.until(number * 900 // _KILLED, 30)
+            await asyncio.sleep(chance.uniform(0.0, 0.1))
+            before.append(len(receiver.got))
+            await _kill(workers[number])
+            _begin(workers[number + 2])
+        await until(lambda: all_over(app), 60)
     finally:
-        steady.send_signal(signal.SIGKILL)
-        await steady.wait()
-    assert kills >= 3
+        await asyncio.gather(*(_kill(worker) for worker in workers))
+    assert before[-1] < 1_000
     for path, ids in wanted.items():
         times = Counter(each.envelope["id"] for each in receiver.got if each.path == path)
         assert set(times) == ids
         # What was in flight when a worker died, and nothing else, came again.
-        assert sum(times.values()) - len(ids) <= kills * 4
+        assert sum(times.values()) - len(ids) <= _KILLED * 4
     assert set(await states(app.store)) == {"delivered"}
 
 
