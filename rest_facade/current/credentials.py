@@ -18,6 +18,7 @@ from rest_facade.routing import Handler, Needs, Route, scope_of
 
 _KEY_FIELDS = ("name", "scopes", "rate_limit", "server_side")
 _KEY_CODES = {"name": "name_invalid", "scopes": "scope_unknown", "rate_limit": "rate_limit_invalid"}
+_APP_FIELDS = ("scopes", "rate_limit")
 # Tokens and keys must not stay in any cache on the way.
 _NOT_STORED = {"Cache-Control": "no-store"}
 
@@ -31,6 +32,9 @@ def routes(operations: Mapping[str, Operation]) -> list[Route]:
     return [
         Route("GET", apps, _listed(operations["AdminInstalledApps"], _APPS), Needs.ADMIN),
         Route("GET", f"{apps}/{{id}}", _shown(operations["AdminInstalledApp"], "installed app"), Needs.ADMIN),
+        # Both partial (decisions section 6).
+        Route("PUT", f"{apps}/{{id}}", _changed(operations["AdminInstalledAppUpdate"]), Needs.ADMIN),
+        Route("PATCH", f"{apps}/{{id}}", _changed(operations["AdminInstalledAppUpdate"]), Needs.ADMIN),
         Route(
             "DELETE",
             f"{apps}/{{id}}",
@@ -72,6 +76,27 @@ def _shown(operation: Operation, thing: str) -> Handler:
         return json_response(record)
 
     return show
+
+
+def _changed(operation: Operation) -> Handler:
+    async def change(request: web.Request) -> web.Response:
+        """Change an installed app: `{rate_limit?, scopes?}`; of the scopes only fewer."""
+        scope = scope_of(request)
+        authorize(scope, operation)
+        body = await read_json_object(request)
+        given = {name: body[name] for name in _APP_FIELDS if name in body}
+        try:
+            data = await execute(
+                scope, operation, {"id": public_id(request, "installed app"), "input": given}
+            )
+        except ValidationFailed as error:
+            raise translated(error, _KEY_CODES) from error
+        record = data[operation.fields[0]]
+        if record is None:
+            raise NotFound("installed app")
+        return json_response(record)
+
+    return change
 
 
 def _ended(operation: Operation, thing: str) -> Handler:

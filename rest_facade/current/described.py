@@ -129,6 +129,14 @@ _ADMIN: dict[Key, Told] = {
         "List installed apps", Answer("AdminInstalledApps"), query=_PAGES
     ),
     ("GET", f"{PREFIX}/installed-apps/{{id}}"): Told("Show one installed app", Answer("AdminInstalledApp")),
+    **{
+        (method, f"{PREFIX}/installed-apps/{{id}}"): Told(
+            "Change an installed app's limit or narrow its scopes",
+            Answer("AdminInstalledAppUpdate"),
+            body=Takes("AdminInstalledAppUpdate", ("rate_limit", "scopes")),
+        )
+        for method in ("PUT", "PATCH")
+    },
     ("DELETE", f"{PREFIX}/installed-apps/{{id}}"): Told("Remove an app at once", status=204),
     ("GET", f"{PREFIX}/storefront-keys"): Told(
         "List storefront keys", Answer("AdminStorefrontKeys"), query=_PAGES

@@ -29,6 +29,7 @@ from tests.current.oauth import (
     tokens_of,
 )
 from tests.current.test_oauth_tokens import PRODUCTS, works
+from tests.shop import NOBODY
 
 ADMIN_APPS = "/api/v1/admin/installed-apps"
 
@@ -317,6 +318,41 @@ async def test_the_admin_routes_list_show_and_remove(admin):
         answer = await admin.ask(method, f"{ADMIN_APPS}/{found['id']}")
         assert (answer.status, answer.body) == (404, {"error": "installed app not found"})
     assert (await admin.delete(f"{ADMIN_APPS}/x")).status == 404
+
+
+async def test_the_admin_routes_change_the_limit_and_narrow_the_scopes(admin, caller):
+    app = await register(admin)
+    await tokens_of(admin, app)
+    found = await installation(admin, app)
+    path = f"{ADMIN_APPS}/{found['id']}"
+    assert found["rate_limit"] == 120
+    changed = await admin.patch(path, {"rate_limit": 30})
+    assert (changed.status, changed.body) == (
+        200,
+        found | {"rate_limit": 30, "updated_at": changed.body["updated_at"]},
+    )
+    narrowed = await admin.put(path, {"scopes": ["read_orders"], "unknown": 1})
+    assert (narrowed.status, narrowed.body["scopes"], narrowed.body["rate_limit"]) == (
+        200,
+        ["read_orders"],
+        30,
+    )
+    assert (await admin.get(path)).body == narrowed.body
+    for body, fields in (
+        ({"rate_limit": 0}, {"rate_limit": "rate_limit_invalid"}),
+        ({"rate_limit": 100_001}, {"rate_limit": "rate_limit_invalid"}),
+        ({"rate_limit": "30"}, {"rate_limit": "rate_limit_invalid"}),
+        ({"rate_limit": 2**40}, {"rate_limit": "rate_limit_invalid"}),
+        ({"scopes": 5}, {"scopes": "scope_unknown"}),
+    ):
+        answer = await admin.put(path, body)
+        assert (answer.status, answer.body) == (400, {"error": "validation_failed", "fields": fields})
+    assert (await admin.put(path, data=b"[]", headers={"Content-Type": "application/json"})).status == 400
+    assert (await admin.get(path)).body == narrowed.body
+    for id in (NOBODY, "x", "1"):
+        assert (await admin.put(f"{ADMIN_APPS}/{id}", {"rate_limit": 5})).status == 404
+    viewer = await caller("view_apps")
+    assert (await viewer.put(path, {"rate_limit": 5})).status == 403
 
 
 async def test_the_admin_routes_ask_for_the_privilege(caller, admin):
