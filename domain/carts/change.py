@@ -71,8 +71,7 @@ FROM unnest($3::uuid[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])
     WITH ORDINALITY AS w (public_id, product_id, quantity, options, options_key, place)
 ORDER BY w.place
 ON CONFLICT (tenant_id, cart_id, product_id, options_key)
-    DO UPDATE SET quantity = least(cart_items.quantity + excluded.quantity, 1000000001)
-RETURNING quantity
+    DO UPDATE SET quantity = cart_items.quantity + excluded.quantity
 """
 _HOW_MANY = "SELECT product_id, options_key, quantity FROM cart_items WHERE tenant_id = $1 AND cart_id = $2"
 _SET_QUANTITY = "UPDATE cart_items SET quantity = $4 WHERE tenant_id = $1 AND cart_id = $2 AND public_id = $3"
@@ -81,9 +80,11 @@ _SET_ADDRESS = "UPDATE carts SET address = $3::text::jsonb WHERE tenant_id = $1 
 _SET_WAY = "UPDATE carts SET shipping_method_id = $3 WHERE tenant_id = $1 AND id = $2"
 _SET_COUPON = "UPDATE carts SET coupon_code = $3 WHERE tenant_id = $1 AND id = $2"
 _SET_EMAIL = "UPDATE carts SET customer_email = $3 WHERE tenant_id = $1 AND id = $2"
-# A shopper who signs in takes the cart along. Requests wait for each other, so a later one may bring an earlier moment.
+# A shopper who signs in takes the cart along, and its money is the store's of today. Requests wait for each other, so a later one may
+# bring an earlier moment.
 _EXTEND = """
-UPDATE carts SET expires_at = greatest(expires_at, $3), updated_at = greatest(updated_at, $4), user_id = coalesce(user_id, $5)
+UPDATE carts SET expires_at = greatest(expires_at, $3), updated_at = greatest(updated_at, $4), user_id = coalesce(user_id, $5),
+    currency = $6
 WHERE tenant_id = $1 AND public_id = $2
 """
 _KEEP = """
@@ -226,7 +227,7 @@ async def _put_in(scope: Scope, cart_id: int, items: Sequence[Wanted]) -> None:
         checked_quantity(there.get((item.offer.id, item.options_key), 0) + item.quantity)
     if len(there | {(item.offer.id, item.options_key): 0 for item in items}) > MAX_ITEMS:
         raise too_many()
-    await rows(
+    await execute(
         _PUT_IN,
         scope.store.id,
         cart_id,
@@ -249,7 +250,9 @@ async def _changed(
 ) -> dict[str, Any]:
     """Move the end of a cart that was just changed away, add it up, keep what came out, tell of it, and give its record."""
     expires_at = scope.now + timedelta(days=setting(scope, "cart_days"))
-    await execute(_EXTEND, scope.store.id, public_id, expires_at, scope.now, _owner(scope))
+    await execute(
+        _EXTEND, scope.store.id, public_id, expires_at, scope.now, _owner(scope), scope.store.currency
+    )
     cart = await lock_cart(scope, public_id)
     reckoned = await reckon(scope, cart)
     if needs_coupon and not reckoned.coupon_is_good and not await may_take_coupon(scope, cart):

@@ -61,7 +61,7 @@ SELECT EXISTS (
 _MARK = """
 UPDATE carts c SET status = 'ordered', ordered_at = $3, updated_at = greatest(c.updated_at, $3), order_id = o.id, content_hash = $5,
     is_untold = false, customer_email = $6, subtotal_cents = o.subtotal_cents, discount_cents = o.discount_cents,
-    shipping_cents = o.shipping_cents, total_cents = o.total_cents - o.surcharge_cents
+    shipping_cents = o.shipping_cents, total_cents = o.total_cents - o.surcharge_cents, currency = o.currency
 FROM orders o
 WHERE c.tenant_id = $1 AND c.id = $2 AND c.status = 'open' AND o.tenant_id = $1 AND o.id = $4
 """

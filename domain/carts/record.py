@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain.carts.delivery import Way
-from domain.carts.held import Cart, find_cart
+from domain.carts.held import OPEN, Cart, find_cart
 from domain.carts.items import Item
 from domain.carts.reckoning import Reckoned, reckon
 from domain.orders.choosing import as_asked
@@ -37,11 +37,12 @@ async def show_cart(scope: Scope, cart: object) -> dict[str, Any] | None:
 
 
 def record(scope: Scope, cart: Cart, reckoned: Reckoned) -> dict[str, Any]:
-    """Give the record of a cart that was added up."""
+    """Give the record of a cart that was added up; an open one is in the store's currency of today."""
+    status = cart.status_at(scope.now)
     return {
         "id": cart.public_id,
-        "status": cart.status_at(scope.now),
-        "currency": cart.currency,
+        "status": status,
+        "currency": scope.store.currency if status == OPEN else cart.currency,
         "items": [_item(item) for item in reckoned.items],
         "gifts": [
             {"product_id": gift.offer.public_id, "name": gift.offer.name, "quantity": gift.quantity}

@@ -183,6 +183,19 @@ async def test_a_cart_is_of_its_store(shop, other_shop):
         await change.set_customer_email(other_shop.as_storefront(), cart, "a@example.com")
 
 
+async def test_an_open_cart_is_in_the_stores_currency_and_a_closed_one_in_that_of_its_end(shop):
+    product = await shop.product(is_edp=True)
+    payment = await shop.public_id("payment_methods", await shop.payment())
+    ordered, alive = await a_cart(shop, (product, 1)), await a_cart(shop, (product, 1))
+    given = {"customer_email": "ana@example.com", "payment": payment}
+    await checkout.check_out(shop.as_storefront(), ordered, given)
+    euro = replace(shop.as_storefront(), store=replace(shop.scope.store, currency="EUR"))
+    assert (await show_cart(euro, alive))["currency"] == "EUR"
+    assert (await show_cart(euro, ordered))["currency"] == "BRL"
+    await put_in(shop, after(euro, 6), alive, product)
+    assert [data["currency"] for data in await told(shop, alive)] == ["BRL", "EUR"]
+
+
 async def test_only_shoppers_and_staff_change_carts(shop):
     vendor = await shop.vendor()
     for scope in (shop.as_vendor(vendor), shop.as_app(), shop.as_actor(ActorKind.ANONYMOUS)):
