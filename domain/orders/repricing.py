@@ -29,7 +29,8 @@ from models.database import execute, rows
 _OLD_LINES = """
 SELECT l.product_id, l.public_id, l.vendor_id, l.product_name, l.product_code, l.quantity, l.price_cents, l.base_price_cents,
     l.tracked, l.weight_grams, l.combination_id, l.options::text AS options, l.extra::text AS extra,
-    coalesce(p.is_edp, false) AS is_edp, coalesce(p.free_shipping, false) OR l.extra ? 'promotion_id' AS free_shipping
+    coalesce(p.is_edp, false) AS is_edp,
+    coalesce(p.free_shipping, false) OR (l.price_cents = 0 AND l.extra ? 'promotion_id') AS free_shipping
 FROM order_lines l LEFT JOIN products p ON p.tenant_id = l.tenant_id AND p.id = l.product_id
 WHERE l.tenant_id = $1 AND l.order_id = $2 ORDER BY l.position, l.id
 """

@@ -74,6 +74,7 @@ class PaymentWay:
     settles_at_once: bool = False
     hold_minutes: int = 4_320
     surcharge_cents: int = 0
+    instructions: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,14 @@ CARD = PaymentWay(
     settles_at_once=True,
     hold_minutes=60,
 )
-PIX = PaymentWay("pix", "Pix", "Aprovado em segundos, a qualquer hora.", "pix", hold_minutes=60)
+PIX = PaymentWay(
+    "pix",
+    "Pix",
+    "Aprovado em segundos, a qualquer hora.",
+    "pix",
+    hold_minutes=60,
+    instructions="<p>Abra o aplicativo do seu banco, escolha Pix e leia o código.</p>",
+)
 BOLETO = PaymentWay(
     "boleto",
     "Boleto bancário",

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote_plus
 
-from server.demo import carts, choices, sales
+from server.demo import carts, choices, sales, terms
 from server.demo.acting import Owner
 from server.demo.assortment import Product, Shop
 from server.demo.gateway import Gateway, secret_of
@@ -34,6 +34,7 @@ class Filled:
     features: dict[str, str] = field(default_factory=dict)
     payments: dict[str, str] = field(default_factory=dict)
     shippings: dict[str, str] = field(default_factory=dict)
+    taxes: list[str] = field(default_factory=list)
     products: list[str] = field(default_factory=list)
     customers: list[str] = field(default_factory=list)
 
@@ -96,6 +97,7 @@ async def _found(owner: Owner, shop: Shop, made: Filled, at: datetime) -> None:
             asked["variants"] = [{"name": name} for name in feature.variants]
         made.features[feature.key] = (await owner.do("DemoFeature", at, input=asked))["id"]
     await _take_money_and_parcels(owner, shop, made, at)
+    await terms.promote(owner, shop, made.categories, at)
 
 
 async def _take_money_and_parcels(owner: Owner, shop: Shop, made: Filled, at: datetime) -> None:
@@ -107,9 +109,13 @@ async def _take_money_and_parcels(owner: Owner, shop: Shop, made: Filled, at: da
             "settles_at_once": way.settles_at_once,
             "hold_minutes": way.hold_minutes,
             "surcharge_cents": way.surcharge_cents,
+            "instructions": way.instructions,
+            "processor_params": {"mode": "test", "secret_key": f"sk_test_{way.key}"},
             "position": position,
         }
         made.payments[way.key] = (await owner.do("DemoPaymentMethod", at, input=given))["id"]
+    agreed = await terms.settle(owner, at)
+    made.taxes += agreed.taxes
     for position, delivery in enumerate(shop.shippings):
         given = {
             "name": delivery.name,
@@ -118,6 +124,7 @@ async def _take_money_and_parcels(owner: Owner, shop: Shop, made: Filled, at: da
             "per_kg_cents": delivery.per_kg,
             "free_from_cents": delivery.free_from,
             "max_weight_grams": delivery.heaviest,
+            "rates": terms.rates_of(delivery, agreed, is_express=delivery.key == "expressa"),
             "position": position,
         }
         made.shippings[delivery.key] = (await owner.do("DemoShippingMethod", at, input=given))["id"]
@@ -142,6 +149,7 @@ async def _stock_shelves(owner: Owner, shop: Shop, made: Filled, now: datetime) 
             "free_shipping": product.free_shipping,
             "vendor_id": made.vendors[product.vendor],
             "category_id": made.categories[product.category],
+            "tax_ids": made.taxes,
             "images": _images(product, shop.colour),
             "features": [
                 {"feature_id": made.features[key], "value": text} for key, text in product.features.items()

@@ -126,6 +126,11 @@ async def test_the_store_is_stocked(made):
     )
     assert await value("select count(*) from payment_methods where tenant_id = $1") >= 3
     assert await value("select count(*) from shipping_methods where tenant_id = $1") >= 3
+    assert await value("select count(*) from destinations where tenant_id = $1") >= 6
+    assert await value("select count(*) from shipping_rates where tenant_id = $1") >= 11
+    assert await value("select count(*) from taxes where tenant_id = $1") >= 2
+    assert await value("select count(*) from order_taxes where tenant_id = $1") >= 60
+    assert await value("select count(*) from promotions where tenant_id = $1 and coupon_code <> ''") >= 3
     assert await value("select count(*) from discussion_posts where tenant_id = $1") >= 30
 
 
