@@ -33,6 +33,7 @@ _CSCART_WAYS: Mapping[str, str] = {
     "by_fixed": "by_cents",
     "to_fixed": "to_cents",
 }
+_AMOUNTS = ("value", "discount_value", "discount", "amount")
 _TYPES: Mapping[str, str] = {
     "percent": "by_percent",
     "percentage": "by_percent",
@@ -104,11 +105,12 @@ def _discount(value: object) -> Gift:
                 f"has the discount_bonus {shown(value['discount_bonus'])}; expected one of {', '.join(_CSCART_WAYS)}"
             )
         return _way(way, value.get("discount_value"))
-    if "type" in value:
-        way = _TYPES.get(str(value["type"]).lower())
+    kind = value.get("type", value.get("discount_type"))
+    if kind is not None:
+        way = _TYPES.get(str(kind).lower())
         if way is None:
-            raise Malformed(f"has the type {shown(value['type'])}; expected percent or amount")
-        return _way(way, value.get("value"))
+            raise Malformed(f"has the type {shown(kind)}; expected percent or amount")
+        return _way(way, next((value[name] for name in _AMOUNTS if name in value), None))
     for name in ("percent", "percentage"):
         if name in value:
             return _way("by_percent", value[name])

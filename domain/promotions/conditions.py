@@ -2,7 +2,7 @@
 
 A plain object, all of whose words must hold:
 
-    {"min_subtotal": "100.00", "categories": [3, 7], "usergroups": [2], "once_per_customer": "Y"}
+    {"min_subtotal": "100.00", "categories": [3, 7], "price": {"operator": "lt", "value": "50.00"}, "once_per_customer": "Y"}
 
 or CS-Cart's sets, nested at will, which are kept as they are and given back so:
 
@@ -125,6 +125,8 @@ _PLAIN: Mapping[str, tuple[str, str, Callable[[object], Any] | None]] = {
     "max_subtotal": ("subtotal", "lte", None),
     "min_subtotal_cents": ("subtotal", "gte", _whole),
     "max_subtotal_cents": ("subtotal", "lte", _whole),
+    "min_total": ("subtotal", "gte", None),
+    "max_total": ("subtotal", "lte", None),
     "min_price": ("price", "gte", None),
     "max_price": ("price", "lte", None),
     "min_price_cents": ("price", "gte", _whole),
@@ -179,6 +181,10 @@ class _Reader:
         of = []
         for name, value in given.items():
             word_name, operator, read = _PLAIN.get(name, (name, "", None))
+            if isinstance(value, Mapping) and "value" in value:
+                said = value.get("operator")
+                operator = said if isinstance(said, str) and said else operator
+                value = value["value"]
             of.append(self._test(name, word_name, operator, value, read))
         return {"set": "all", "holds": True, "of": of}
 

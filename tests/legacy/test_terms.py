@@ -336,6 +336,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("promotions", {"conditions": {"moon": "full"}}, None),  # type: ignore[list-item]
     ("promotions", {"conditions": {"products": [NO_NUMBER]}}, f"product {NO_NUMBER} not found"),
     ("promotions", {"from_date": "soon"}, "from_date is 'soon'; expected Unix seconds"),
+    ("promotions", {"from_date": "2026-99-99"}, "from_date is '2026-99-99'; expected Unix seconds"),
     ("promotions", {"from_date": 10**18}, f"from_date is {10**18}; expected Unix seconds"),
     ("promotions", {"usage_limit": "many"}, "usage_limit is 'many'; expected a whole number"),
 ]

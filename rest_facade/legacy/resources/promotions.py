@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from kernel.clock import from_unix, rfc3339
@@ -26,9 +27,9 @@ def _moment_from(value: Any, label: str) -> str | None:
     """Read Unix seconds; 0 and nothing at all mean that there is no such end. A day stands for its first second."""
     if value in (None, "", 0, "0") and not isinstance(value, bool):
         return None
-    if isinstance(value, str) and _DAY.match(value):
-        return value
     try:
+        if isinstance(value, str) and _DAY.fullmatch(value):
+            return rfc3339(datetime.fromisoformat(value).replace(tzinfo=UTC))
         return rfc3339(from_unix(str(value) if isinstance(value, int) else value))
     except (Malformed, TypeError, ValueError) as error:
         raise Malformed(f"{label} is {shown(value)}; expected Unix seconds") from error

@@ -39,7 +39,7 @@ _show_rate = row_shower(_RATE)
 
 def _rates_shown(rates: list[Record]) -> list[Record]:
     """Show what a method asks at each destination; what it asks where it has no rates stands first, at destination 0."""
-    return [_show_rate(rate) for rate in rates]
+    return [{field.name: rate[field.name] for field in _RATE} for rate in map(_show_rate, rates)]
 
 
 def entries_of(value: Any, label: str) -> list[tuple[Any, Any]]:
