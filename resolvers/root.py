@@ -39,6 +39,7 @@ MODULES = (
     "imports",
     "notifications",
     "warehouses",
+    "quotes",
 )
 
 

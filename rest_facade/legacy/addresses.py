@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from resolvers.execute import Operation, load
-from rest_facade.legacy import auth_tokens, boxes, engine, notifications, product_combinations
+from rest_facade.legacy import auth_tokens, boxes, engine, notifications, product_combinations, quotes
 from rest_facade.legacy.engine import Operations
 from rest_facade.legacy.resource import Nested, Resource
 from rest_facade.legacy.resources import RESOURCES
@@ -47,6 +47,7 @@ def all_routes() -> list[Route]:
         *vendor_app.routes(operations),
         *product_combinations.routes(operations),
         *boxes.routes(operations),
+        *quotes.routes(operations),
     ]
 
 

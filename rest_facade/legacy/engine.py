@@ -37,13 +37,20 @@ def admit(request: web.Request, resource: Resource, verb: str, operation: Operat
     An administrator needs the privilege of the entity's area; a vendor passes where the entity is open to vendors at all, and the
     operation's own rule says the rest.
     """
+    return admit_to(request, resource.area, verb, operation, open_to_vendors=resource.open_to_vendors)
+
+
+def admit_to(
+    request: web.Request, area: str, verb: str, operation: Operation, *, open_to_vendors: bool = False
+) -> Scope:
+    """Do the same for a route that is of no entity."""
     scope = scope_of(request)
     actor = scope.actor
     if actor.kind is ActorKind.ADMIN:
-        privilege = f"{verb}_{resource.area}"
+        privilege = f"{verb}_{area}"
         if not actor.holds(privilege):
             raise InsufficientPrivileges(privilege)
-    elif not resource.open_to_vendors:
+    elif not open_to_vendors:
         raise Forbidden("insufficient permissions")
     authorize(scope, operation)
     return scope

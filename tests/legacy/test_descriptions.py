@@ -13,7 +13,7 @@ from graphql import (
 
 from resolvers.execute import Operation, load
 from resolvers.root import internal_schema
-from rest_facade.legacy import boxes, product_combinations, routes
+from rest_facade.legacy import boxes, product_combinations, quotes, routes
 from rest_facade.legacy.addresses import OPERATIONS
 from rest_facade.legacy.resource import Action, Filter, Nested, Resource
 from rest_facade.legacy.resources import RESOURCES
@@ -156,6 +156,7 @@ def test_every_operation_is_used(operations):
     vendor_app.routes(Asked(operations))
     product_combinations.routes(Asked(operations))
     boxes.routes(Asked(operations))
+    quotes.routes(Asked(operations))
     named = {"AuthTokenCreate", "NotificationInbox"} | asked
     for resource in RESOURCES:
         named |= {f"{resource.operations}{word.capitalize()}" for word in resource.does}
@@ -234,6 +235,8 @@ def test_the_routes_are_those_of_the_contract():
         ("GET", "vendor_order/{id}"),
         ("PUT", "vendor_order/{id}"),
         ("GET", "notifications"),
+        ("GET", "delivery_methods"),
+        ("GET", "sellers_availability"),
         ("GET", "warehouses/{id}/delivery_areas"),
         ("POST", "warehouses/{id}/delivery_areas"),
         ("PUT", "warehouses/{id}/delivery_areas/{area_id}"),
