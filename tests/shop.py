@@ -556,10 +556,11 @@ async def _parcels(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _warehouses(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the store's own warehouse, which delivers to Pernambuco, and one of a vendor's."""
+    """Write the store's own warehouse, for Pernambuco alone and not open yet, and one of a vendor's, which sends everywhere."""
     warehouse = await Warehouse.create(
         name="Galpão Recife",
         code="REC",
+        status="D",
         city="Recife",
         state="PE",
         zipcode="50030-000",

@@ -28,14 +28,19 @@ class Way:
 
 
 async def ways(
-    scope: Scope, lines: Sequence[PricedLine], address: Mapping[str, str] | None, subtotal_cents: int
+    scope: Scope,
+    lines: Sequence[PricedLine],
+    address: Mapping[str, str] | None,
+    subtotal_cents: int,
+    buyer: int | None = None,
 ) -> list[Way]:
-    """List the ways in which the goods can travel to the address; none where nothing is shipped.
+    """List the ways in which the goods can travel to the address; none where nothing is shipped, or no warehouse sends it there.
 
     Without an address it is those that charge the same everywhere. A vendor's own way carries that vendor's goods only.
     """
     if not need_shipping(lines):
         return []
+    senders = {line.offer.vendor_id for line in lines if line.goods.is_shipped}
     to = address or {}
     quotes = await quote(
         scope,
@@ -45,8 +50,9 @@ async def ways(
         country=to.get("country") or BRAZIL,
         city=to.get("city", ""),
         subtotal_cents=subtotal_cents,
+        vendors=senders,
+        buyer=buyer,
     )
-    senders = {line.offer.vendor_id for line in lines if line.goods.is_shipped}
     return [
         Way(
             offered.shipping_method_id,

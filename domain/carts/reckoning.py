@@ -96,7 +96,8 @@ def _lines(items: Sequence[Item]) -> list[PricedLine]:
 
 
 async def _ways(scope: Scope, cart: Cart, lines: Sequence[PricedLine]) -> list[Way]:
-    return await ways(scope, lines, cart.address, add_up([line.goods for line in lines]).subtotal_cents)
+    subtotal = add_up([line.goods for line in lines]).subtotal_cents
+    return await ways(scope, lines, cart.address, subtotal, cart.user_id)
 
 
 async def _chosen(scope: Scope, cart: Cart, lines: Sequence[PricedLine]) -> Way | None:

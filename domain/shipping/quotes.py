@@ -104,9 +104,7 @@ async def methods_to(scope: Scope, address: Mapping[str, str]) -> Methods:
         return Methods(await rows(_METHODS, scope.store.id, destination), place.is_known)
 
 
-def priced(
-    methods: Methods, goods: Sequence[Goods], subtotal_cents: int, dispatch: Dispatch
-) -> list[Quote]:
+def priced(methods: Methods, goods: Sequence[Goods], subtotal_cents: int, dispatch: Dispatch) -> list[Quote]:
     """List the methods that carry the goods, each with its price and its time."""
     weight = weight_grams(goods)
     return [

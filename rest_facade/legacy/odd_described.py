@@ -18,7 +18,7 @@ _NUMBERS = {"oneOf": [TEXT, WHOLE]}
 
 def told() -> dict[Key, Told]:
     """Give the description of the routes that were written by hand."""
-    return {**_DOORS, **_vendor_app(), **_COMBINATIONS, **_BOXES}
+    return {**_DOORS, **_vendor_app(), **_COMBINATIONS, **_BOXES, **_QUOTES}
 
 
 _DOORS: dict[Key, Told] = {
@@ -192,5 +192,27 @@ _BOXES: dict[Key, Told] = {
     ),
     ("GET", "/api/productBoxesDescriptions/{id}"): Told(
         "Show the description of one box", _DESCRIPTION, query={"lang_code": TEXT}
+    ),
+}
+
+
+_QUOTED = record(
+    shipping_id=TEXT, shipping=TEXT, price=TEXT, delivery_time=TEXT, company_id=TEXT, warehouse_id=TEXT
+)
+_SELLER = record(
+    company_id=TEXT, company=TEXT, product_id=TEXT, price=TEXT, amount=TEXT, delivers=TEXT, delivery_time=TEXT
+)
+_QUOTES: dict[Key, Told] = {
+    ("GET", "/api/delivery_methods"): Told(
+        "Quote the ways to send a product to a postal code",
+        record(delivery_methods=array(_QUOTED), params=record(product_id=TEXT, zipcode=TEXT, amount=TEXT)),
+        query={"product_id": TEXT, "zipcode": TEXT, "amount": TEXT},
+        required_query=("product_id", "zipcode"),
+    ),
+    ("GET", "/api/sellers_availability"): Told(
+        "List who sells a product, and whether each delivers it to a postal code",
+        record(sellers=array(_SELLER)),
+        query={"product_id": TEXT, "zipcode": TEXT},
+        required_query=("product_id", "zipcode"),
     ),
 }

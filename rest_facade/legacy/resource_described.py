@@ -74,9 +74,15 @@ def _routes_of(resource: Resource, path: str) -> Iterator[tuple[Key, Told]]:
             yield (below.method, address), _action(resource, below)
 
 
+_VERBS = {"POST": "Add to", "PUT": "Set", "DELETE": "Remove from"}
+
+
 def _action(resource: Resource, action: Action) -> Told:
+    summary = f"{_VERBS[action.method]} the {action.path.partition('/')[0]} of a {resource.thing}"
+    if action.answers is None:
+        return Told(summary, status=204)
     return Told(
-        f"Set the {action.path.partition('/')[0]} of a {resource.thing}",
+        summary,
         {"type": "object"},
         status=action.status,
         body=_body(action.takes, action.required),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphql import (
     GraphQLObjectType,
     GraphQLSchema,
+    Undefined,
     get_named_type,
     is_list_type,
     is_non_null_type,
@@ -37,10 +38,14 @@ def singles(schema: GraphQLSchema) -> list[str]:
 
 
 def lists(schema: GraphQLSchema) -> list[str]:
-    """List the root fields that read a plain list."""
+    """List the root fields that read a plain list and need no argument."""
     assert schema.query_type is not None
     found = []
     for name, field in schema.query_type.fields.items():
+        if any(
+            is_non_null_type(given.type) and given.default_value is Undefined for given in field.args.values()
+        ):
+            continue
         bare = field.type.of_type if is_non_null_type(field.type) else field.type
         if is_list_type(bare) and is_object_type(get_named_type(field.type)):
             found.append(name)

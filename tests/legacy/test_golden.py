@@ -63,7 +63,7 @@ ANSWERS = {
     "discussion_list_filtered": "discussions?object_type=product&rating_value=5",
     "warehouse": "warehouses/{warehouse}",
     "warehouse_list": "warehouses",
-    "warehouse_list_filtered": "warehouses?zipcode=50010-000&status=active",
+    "warehouse_list_filtered": "warehouses?zipcode=50010-000&status=disabled",
     "warehouse_areas": "warehouses/{warehouse}/delivery_areas",
     "warehouse_groups": "warehouses/{warehouse}/user_groups",
     "manager": "managers/{manager}",

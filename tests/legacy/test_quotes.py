@@ -11,6 +11,13 @@ RECIFE, SAO_PAULO = "50010-000", "01310100"
 ADMIN_ONLY = {"status": 403, "message": "Forbidden: admin scope required"}
 
 
+@pytest.fixture
+async def shop(shop: Shop) -> Shop:
+    """Open the store's warehouse, which delivers to Pernambuco alone."""
+    assert (await shop.put(f"/api/warehouses/{shop.warehouse}", {"status": "A"})).status == 200
+    return shop
+
+
 async def quotes(shop: Shop, product: Any, zipcode: str = RECIFE, more: str = "", **how: Any) -> Any:
     answer = await shop.get(f"/api/delivery_methods?product_id={product}&zipcode={zipcode}{more}", **how)
     assert answer.status == 200, answer.raw

@@ -190,7 +190,7 @@ async def test_a_deleted_warehouse_is_gone_with_all_that_hangs_on_it(shop):
         body = AREA if method in ("POST", "PUT") else None
         gone = await shop.call(method, f"{BASE}/{shop.warehouse}{path}", body)
         assert (gone.status, gone.body) == (404, {"status": 404, "message": "Warehouse not found"}), path
-    assert str(shop.warehouse) not in await listed(shop, "status=A")
+    assert str(shop.warehouse) not in await listed(shop, "status=D")
 
 
 # --- The default -------------------------------------------------------------------------------------------------------------
@@ -229,8 +229,9 @@ async def test_many_that_would_be_the_default_at_once_leave_one(shop):
 
 async def test_the_contracts_filters_make_an_object(shop):
     for query, expected in (
-        ("status=active", {shop.warehouse, shop.depot}),
-        ("status=D", set()),
+        ("status=active", {shop.depot}),
+        ("status=D", {shop.warehouse}),
+        ("status=Z", set()),
         (f"company_id={shop.rival}", {shop.depot}),
         ("company_id=0", {shop.warehouse}),
         ("state=pe", {shop.warehouse}),
@@ -245,7 +246,7 @@ async def test_the_contracts_filters_make_an_object(shop):
         ("zipcode=57000000", set()),
         ("zipcode=abc", set()),
         ("zipcode=5001000", set()),
-        ("zipcode=50010000&state=PE&status=A", {shop.warehouse}),
+        ("zipcode=50010000&state=PE&status=D", {shop.warehouse}),
         ("zipcode=50010000&state=SP", set()),
     ):
         assert await listed(shop, query) == {str(each) for each in expected}, query
