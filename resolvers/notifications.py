@@ -17,7 +17,7 @@ from resolvers.reads import DEFAULT_SIZE, MAX_PUBLIC, reads
 from schema.fields import root
 from schema.filters import window
 from schema.pages import page_type
-from schema.scalars import BigInt, Ident
+from schema.scalars import BigInt, Ident, Time
 from schema.selection import asked, selection_below
 from schema.types.notifications import Notification
 
@@ -70,10 +70,13 @@ class NotificationMutations:
         """Mark one as read."""
         return await shown(info, NOTIFICATIONS, await write.mark_read(info.context.scope, id))
 
-    @root(_OWN, "Mark all of one's own notifications as read; gives how many were unread.")
-    async def notifications_mark_read(self, info: Info) -> BigInt:
+    @root(
+        _OWN,
+        "Mark all of one's own notifications, or those written before a moment, as read; gives how many were unread.",
+    )
+    async def notifications_mark_read(self, info: Info, before: Time | None = None) -> BigInt:
         """Mark all as read."""
-        return BigInt(await write.mark_all_read(info.context.scope))
+        return BigInt(await write.mark_all_read(info.context.scope, before))
 
 
 QUERIES = (

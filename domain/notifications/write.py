@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from domain.store_settings import setting
@@ -79,7 +80,10 @@ _READ = """
 UPDATE notifications SET read_at = coalesce(read_at, $4)
 WHERE tenant_id = $1 AND user_id = $2 AND (id = $3 OR public_id = $5) RETURNING id
 """
-_READ_ALL = "UPDATE notifications SET read_at = $3 WHERE tenant_id = $1 AND user_id = $2 AND read_at IS NULL"
+_READ_ALL = """
+UPDATE notifications SET read_at = $3
+WHERE tenant_id = $1 AND user_id = $2 AND read_at IS NULL AND ($4::timestamptz IS NULL OR created_at < $4)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +137,10 @@ async def mark_read(scope: Scope, notification: object) -> int:
     return int(found)
 
 
-async def mark_all_read(scope: Scope) -> int:
-    """Mark all of the caller's own notifications as read and give how many there were."""
+async def mark_all_read(scope: Scope, before: datetime | None = None) -> int:
+    """Mark all of the caller's own notifications, or those written before a moment, as read and give how many they were."""
     async with transaction(scope):
-        return await execute(_READ_ALL, scope.store.id, scope.actor.user_id, scope.now)
+        return await execute(_READ_ALL, scope.store.id, scope.actor.user_id, scope.now, before)
 
 
 async def _about_order(scope: Scope, order_id: int, title: str, message: str) -> None:

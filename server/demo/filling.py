@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote_plus
 
-from server.demo import carts, choices, sales, terms
+from server.demo import carts, choices, depots, sales, terms
 from server.demo.acting import Owner
 from server.demo.assortment import Product, Shop
 from server.demo.gateway import Gateway, secret_of
@@ -46,6 +46,7 @@ async def fill(owner: Owner, demo: DemoStore, now: datetime) -> None:
         return
     made = Filled()
     await _found(owner, shop, made, now - OPENED)
+    await depots.open_warehouses(owner, shop, made.vendors, now - OPENED)
     await _stock_shelves(owner, shop, made, now)
     people = _people(demo, shop)
     await _welcome(owner, people, made, now)
@@ -56,6 +57,7 @@ async def fill(owner: Owner, demo: DemoStore, now: datetime) -> None:
     # After the orders of the past, which chose nothing.
     await choices.offer(owner, shop, made.products, now - OPENED)
     await carts.leave(owner, shop, people, made.products, now)
+    await depots.read_inbox(owner, now)
 
 
 # --- The shop --------------------------------------------------------------------------------------------------------------

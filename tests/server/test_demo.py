@@ -151,6 +151,32 @@ async def test_there_is_something_to_choose(made):
     assert await value("select min(stock) from combinations where tenant_id = $1") > 0
 
 
+async def test_goods_lie_in_two_warehouses_one_of_which_sends_everywhere(made):
+    warehouses = await rows(
+        "select id, vendor_id, is_default from warehouses where tenant_id = $1 order by vendor_id nulls first"
+    )
+    assert [(each["vendor_id"] is None, each["is_default"]) for each in warehouses] == [
+        (True, True),
+        (False, True),
+    ]
+    states = "select count(distinct s) from warehouse_areas a, unnest(a.states) s where a.tenant_id = $1 and a.warehouse_id ="
+    assert await value(f"{states} {warehouses[0]['id']}") == 27
+    assert await value("select count(*) from warehouse_zipcodes where tenant_id = $1") == 2
+    assert await value("select count(*) from warehouse_usergroups where tenant_id = $1") == 2
+
+
+async def test_people_were_told_what_happened_and_the_owner_read_what_is_old(made):
+    types = await rows("select distinct type from notifications where tenant_id = $1 order by type")
+    assert {"order", "app"} <= {each["type"] for each in types}
+    told = await rows(
+        "select n.read_at is null as unread, n.created_at < now() - interval '8 days' as old from notifications n"
+        " join tenants t on t.id = n.tenant_id and t.owner_id = n.user_id where n.tenant_id = $1"
+    )
+    assert {(each["unread"], each["old"]) for each in told} >= {(True, False), (False, True)}
+    assert (True, True) not in {(each["unread"], each["old"]) for each in told}
+    assert await value("select count(*) from shipments where tenant_id = $1") >= 10
+
+
 async def test_some_carts_were_left_standing(made):
     carts = await rows(
         "select status, expires_at <= now() as is_over, address, total_cents from carts where tenant_id = $1 order by created_at"
