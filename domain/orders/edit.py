@@ -30,7 +30,7 @@ from domain.orders.lines import (
 )
 from domain.orders.locked import LockedOrder, lock_order, refuse_shared
 from domain.orders.parties import Parties, find_parties, refuse_unavailable
-from domain.orders.repricing import amounts, moves, old_lines
+from domain.orders.repricing import amounts, let_go_of_promotions, moves, old_lines
 from domain.orders.transitions import CANCELLED, EDITABLE, HOLDS
 from domain.orders.writing import address_row, line_row
 from kernel.errors import RuleViolation, ValidationFailed
@@ -171,6 +171,7 @@ async def _reprice(scope: Scope, held: LockedOrder, parties: Parties, changes: G
                 reason="order_not_editable",
             )
         return {}
+    await let_go_of_promotions(scope, held, changes)
     old = await old_lines(scope, held)
     if "lines" not in changes:
         return await amounts(scope, held, parties, changes, old)

@@ -111,16 +111,25 @@ async def moves(scope: Scope, held: LockedOrder, changes: Given) -> bool:
     return any(place_of(before.get(kind)) != place_of(after.get(kind)) for kind in (BILLING, SHIPPING))
 
 
+async def let_go_of_promotions(scope: Scope, held: LockedOrder, changes: Given) -> None:
+    """Give the uses of promotions back when a discount by hand takes their place; no product is locked yet, for these come after."""
+    if held.has_promotions and _by_hand(changes) is not None:
+        await forget(scope, held.id)
+
+
+def _by_hand(changes: Given) -> int | None:
+    given = read_fields({"discount_cents": ORDER_FIELDS["discount_cents"]}, changes)
+    found: int | None = given.get("discount_cents")
+    return found
+
+
 async def amounts(
     scope: Scope, held: LockedOrder, parties: Parties, changes: Given, lines: Sequence[PricedLine]
 ) -> dict[str, Any]:
     """Give the amounts of the order with these lines, and keep what the taxes took."""
-    given = read_fields({"discount_cents": ORDER_FIELDS["discount_cents"]}, changes)
-    by_hand: int | None = given.get("discount_cents")
+    by_hand = _by_hand(changes)
     if held.imported:
         return _columns(_added_up(held, parties, changes, lines, by_hand))
-    if by_hand is not None and held.has_promotions:
-        await forget(scope, held.id)
     keeps = held.has_promotions and by_hand is None
     if not keeps and by_hand is None:
         by_hand = held.discount_cents

@@ -362,3 +362,18 @@ async def test_another_stores_terms_change_nothing_here(shop, other_shop):
     await create_destination(other_shop.scope, {"name": "Brasil"})
     order = await shop.order((await shop.product(price_cents=1_000), 1), addresses=SAO_PAULO)
     assert await amounts(shop, order) == (1_000, 0, 0, 0, 0, 1_000)
+
+
+async def test_placing_editing_and_ending_orders_at_once_never_wait_in_a_circle(shop):
+    product = await shop.product(price_cents=1_000, stock=1_000)
+    await shop.delivery()
+    number = await promotion(shop, bonuses={"order_discount": "10%"})
+    placed = [await shop.order((product, 1)) for _ in range(8)]
+    lines = [{"product": product, "quantity": 2}]
+    await asyncio.gather(
+        *(update_order(shop.scope, order.id, {"discount_cents": 5, "lines": lines}) for order in placed[:4]),
+        *(move(shop.scope, order.id, "F") for order in placed[4:]),
+        *(shop.order((product, 1)) for _ in range(8)),
+    )
+    assert await uses(shop, number) == 8
+    assert await shop.figures(product) == (1_000, 4 * 2 + 8)
