@@ -15,6 +15,7 @@ from kernel.scope import Actor, ActorKind, Scope, Store, entered
 from models import database
 from models.access import AuditEntry, Session
 from models.apps import AppInstallation, StorefrontKey
+from models.boxes import Attachment, BoxDescription, ProductBox
 from models.catalog import (
     Category,
     Feature,
@@ -27,6 +28,15 @@ from models.catalog import (
 from models.events import EventDelivery, EventEndpoint, OutboxEvent
 from models.marketplace import DiscussionPost, DiscussionThread, Vendor
 from models.notifications import Notification
+from models.options import (
+    Combination,
+    CombinationChoice,
+    ExceptionChoice,
+    Option,
+    OptionException,
+    OptionVariant,
+    ProductOption,
+)
 from models.orders import Order, OrderAddress, OrderLine, OrderStatusChange
 from models.payments import Charge, GatewayNotification, Payment, PaymentMethod
 from models.people import User, Usergroup, UsergroupMembership
@@ -187,6 +197,7 @@ async def fill(scope: Scope) -> Filled:
         feature = await Feature.create(name="Cor", type="S")
         variant = await FeatureVariant.create(feature_id=feature.id, name="Azul")
         await FeatureValue.create(product_id=product.id, feature_id=feature.id, variant_id=variant.id)
+        chosen = await _chosen(product.id, vendor.id)
         payment_method = await PaymentMethod.create(name="Pix", processor="pix")
         shipping_method = await ShippingMethod.create(name="Sedex", base_cents=1500)
         priced = await _priced(product.id, payment_method.id, shipping_method.id)
@@ -262,6 +273,7 @@ async def fill(scope: Scope) -> Filled:
         audited = await AuditEntry.create(action="product.deleted", subject_type="product", subject_id="1")
     made = {
         **priced,
+        **chosen,
         "audit_entry": audited,
         "admin": admin,
         "vendor_user": clerk,
@@ -300,6 +312,32 @@ async def fill(scope: Scope) -> Filled:
         ids["gateway_notification"] = str(notification.id)  # its one id is the number
         ids["payment"] = str((await Payment.all().order_by("id"))[0].public_id)
     return Filled(scope, ids, {name: record.id for name, record in made.items()})
+
+
+async def _chosen(product: int, vendor: int) -> dict[str, Any]:
+    """Make what is chosen of a product, what goes with it and what it is packed in."""
+    option = await Option.create(name="Tamanho", product_id=product, vendor_id=vendor, inventory=True)
+    variant = await OptionVariant.create(option_id=option.id, name="G", modifier=500)
+    await ProductOption.create(product_id=product, option_id=option.id)
+    hash_ = f"{option.id}_{variant.id}"
+    combination = await Combination.create(product_id=product, hash=hash_, on_hand=4, sku="CAN-1-G")
+    exception = await OptionException.create(product_id=product, type="A", hash=hash_)
+    chosen = {"option_id": option.id, "variant_id": variant.id}
+    await CombinationChoice.create(combination_id=combination.id, **chosen)
+    await ExceptionChoice.create(exception_id=exception.id, **chosen)
+    attachment = await Attachment.create(
+        product_id=product, filename="a.pdf", url="https://files.example.com/a.pdf"
+    )
+    box = await ProductBox.create(name="Caixa P")
+    description = await BoxDescription.create(box_id=box.id, title="Caixa pequena")
+    return {
+        "option": option,
+        "combination": combination,
+        "option_exception": exception,
+        "attachment": attachment,
+        "product_box": box,
+        "box_description": description,
+    }
 
 
 async def _priced(product: int, payment: int, shipping: int) -> dict[str, Any]:

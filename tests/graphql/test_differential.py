@@ -80,7 +80,8 @@ async def test_compiled_answers_are_the_executors(block: int, which: str, filled
         assert _listed(answered) == _listed(orjson.loads(orjson.dumps(expected))), written.text
         assert _listed(in_process) == _listed(expected), written.text
         outcomes["compiled"] += 1
-    assert outcomes["compiled"] >= 15, outcomes
+    # The rest asks for what its caller may not see, the more the schema holds of such.
+    assert outcomes["compiled"] >= 10, outcomes
 
 
 def _listed(value: Any) -> Any:
