@@ -153,15 +153,22 @@ def letter_of(table: LetterTable) -> Reader:
     return read
 
 
-def one_of(*words: str) -> Reader:
-    """Read one of a few words, exactly."""
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Read one of a few words, exactly; a reader that can tell which they are."""
 
-    def read(value: object) -> str:
-        if not isinstance(value, str) or value not in words:
-            raise Malformed(f"is {shown(value)}; expected one of {', '.join(words)}")
+    words: tuple[str, ...]
+
+    def __call__(self, value: object) -> str:
+        """Give the word."""
+        if not isinstance(value, str) or value not in self.words:
+            raise Malformed(f"is {shown(value)}; expected one of {', '.join(self.words)}")
         return value
 
-    return read
+
+def one_of(*words: str) -> OneOf:
+    """Read one of a few words, exactly."""
+    return OneOf(words)
 
 
 def web_page(value: object) -> str:

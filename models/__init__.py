@@ -10,6 +10,7 @@ MODEL_MODULES = [
     "models.catalog",
     "models.options",
     "models.boxes",
+    "models.content",
     "models.orders",
     "models.carts",
     "models.payments",

@@ -43,7 +43,7 @@ class StoreMutations:
         """Change the store."""
         scope = info.context.scope
         await stores.update_store(scope, renamed(input, {}))
-        return _shown(replace(scope, store=await stores.find_store(scope.store.public_id)))
+        return _shown(await as_it_is_now(scope))
 
     @root(_WRITE, "Set some of the store's settings; a value that equals the default is forgotten.")
     async def store_settings_update(self, info: Info, settings: Json) -> Store:
@@ -52,7 +52,7 @@ class StoreMutations:
         if not isinstance(settings, dict):
             raise ValidationFailed("settings must be an object", field="settings")
         await stores.update_settings(scope, settings)
-        return _shown(replace(scope, store=await stores.find_store(scope.store.public_id)))
+        return _shown(await as_it_is_now(scope))
 
     @root(
         _GATEWAY,
@@ -64,6 +64,11 @@ class StoreMutations:
         scope = info.context.scope
         await stores.set_gateway_secret(scope, secret)
         return _shown(scope)
+
+
+async def as_it_is_now(scope: Scope) -> Scope:
+    """Give the scope with the store as it is after a change of its settings."""
+    return replace(scope, store=await stores.find_store(scope.store.public_id))
 
 
 def _shown(scope: Scope) -> Any:

@@ -21,8 +21,8 @@ class Answer:
     """Stand for what a root field of an operation answers: the one named, else the first.
 
     `inside` names the object within it, or the list whose elements are meant; `first` means the only one of a list. `over` holds
-    members that the facade shows otherwise. `only` names the members that it shows, where it makes some of others; `is_remade` says
-    that it makes objects and lists anew, so that the operation says nothing of them.
+    members that the facade shows otherwise. `only` names the members that it shows, where it makes some of others, `without` those that
+    it keeps for itself; `is_remade` says that it makes objects and lists anew, so that the operation says nothing of them.
     """
 
     operation: str
@@ -30,6 +30,7 @@ class Answer:
     inside: str = ""
     over: Mapping[str, Any] = field_of(default_factory=dict)
     only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     first: bool = False
     is_remade: bool = False
 

@@ -44,6 +44,7 @@ VendorStatus = NewType("VendorStatus", str)
 SwitchStatus = NewType("SwitchStatus", str)
 ShipmentStatus = NewType("ShipmentStatus", str)
 ReviewStatus = NewType("ReviewStatus", str)
+CallRequestStatus = NewType("CallRequestStatus", str)
 FeatureType = NewType("FeatureType", str)
 OptionType = NewType("OptionType", str)
 ModifierType = NewType("ModifierType", str)
@@ -227,6 +228,9 @@ SCALARS: dict[object, ScalarDefinition] = {
     AllocationType: _letters(
         "AllocationType", letters.ALLOCATION_TYPE_LETTERS, "How a warehouse serves a group"
     ),
+    CallRequestStatus: _letters(
+        "CallRequestStatus", letters.CALL_REQUEST_LETTERS, "The status of a request to be called"
+    ),
     FeatureType: _letters("FeatureType", letters.FEATURE_TYPE_LETTERS, "The type of a feature"),
     OptionType: _letters("OptionType", letters.OPTION_TYPE_LETTERS, "The type of an option"),
     ModifierType: _letters("ModifierType", letters.MODIFIER_TYPE_LETTERS, "How a variant changes the price"),
@@ -252,6 +256,7 @@ FILTER_KINDS: dict[str, Any] = {
     "switch_status": SwitchStatus,
     "shipment_status": ShipmentStatus,
     "review_status": ReviewStatus,
+    "call_request_status": CallRequestStatus,
 }
 
 

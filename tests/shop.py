@@ -32,6 +32,7 @@ from auth.schemes import authenticate
 from auth.sessions import SignedIn, login
 from auth.tenancy import StoreDirectory
 from domain.orders.place import place_order
+from domain.settings import find_setting
 from kernel.ids import uuid7
 from kernel.scope import ANONYMOUS, SYSTEM, Scope, Store, entered
 from kernel.settings import Settings
@@ -59,6 +60,7 @@ from server.app import create_app
 from tests import documented
 from tests.b2b_records import SANDBOX_BUREAU, furnish_b2b
 from tests.choices import furnish_choices
+from tests.content import furnish_content
 
 SECRET = b"the secret of the tests, 32 bytes"
 PASSWORD = "correct horse battery"
@@ -84,6 +86,16 @@ class Made:
 @dataclass(frozen=True)
 class Called(Made):
     """A record that legacy addresses name by something else than its number."""
+
+    name: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Named(Made):
+    """A record that has a name of its own in addresses."""
 
     name: str = ""
 
@@ -365,6 +377,8 @@ async def furnish(scope: Scope) -> dict[str, Any]:
             found |= await _methods()
             found |= await _statuses()
             found |= {name: made(row) for name, row in (await furnish_b2b(found)).items()}
+            found |= await _content(found)
+        found |= await _settings(scope)
         found |= await _orders(scope, found)
         found |= await _parcels(found)
         found |= await _warehouses(found)
@@ -504,6 +518,19 @@ async def _terms() -> dict[str, Any]:
         from_at=datetime(2020, 1, 1, tzinfo=UTC),
     )
     return {"south": south, "icms": icms, "ten": made(ten)}
+
+
+async def _content(found: Mapping[str, Any]) -> dict[str, Any]:
+    rows = await furnish_content(found)
+    tongue = rows.pop("tongue")
+    named = Named(tongue.id, str(tongue.public_id), tongue.code)
+    return {"tongue": named, **{name: made(row) for name, row in rows.items()}}
+
+
+async def _settings(scope: Scope) -> dict[str, Any]:
+    record = await find_setting(scope, "legacy_lists")
+    assert record is not None
+    return {"setting": Made(record.number, str(record.id))}
 
 
 async def _orders(scope: Scope, found: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,6 @@ APP_NAME = "Vitrine Vendedor"
 MIN_VERSION = "1.0.0"
 
 _SYMBOLS = {"BRL": "R$", "USD": "US$", "EUR": "€"}
-_LANGUAGES = {"pt": "Português"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +75,11 @@ _PERMISSIONS = [
 ]
 
 
+_LANGUAGES = """
+SELECT code, name FROM languages WHERE tenant_id = $1 AND status = 'A' AND deleted_at IS NULL ORDER BY id
+"""
 _ORDER_STATUSES = """
-SELECT letter, description FROM statuses WHERE tenant_id = $1 AND type = 'O' AND deleted_at IS NULL ORDER BY position, id
+SELECT letter AS code, description AS name FROM statuses WHERE tenant_id = $1 AND type = 'O' AND deleted_at IS NULL ORDER BY position, id
 """
 
 
@@ -91,9 +93,9 @@ async def begin(scope: Scope) -> Beginning:
         store_name=scope.store.name,
         store_currency=currency,
         store_logo=setting(scope, "logo_url"),
-        languages=[Choice(code, name) for code, name in _LANGUAGES.items()],
+        languages=await _chosen(scope, _LANGUAGES),
         currencies=[Choice(currency, _SYMBOLS.get(currency, currency))],
-        order_statuses=await _order_statuses(scope),
+        order_statuses=await _chosen(scope, _ORDER_STATUSES),
         product_statuses=_choices(PRODUCT_LETTERS),
         menus=_MENUS,
         permissions=_PERMISSIONS,
@@ -102,10 +104,9 @@ async def begin(scope: Scope) -> Beginning:
     )
 
 
-async def _order_statuses(scope: Scope) -> list[Choice]:
-    """Give the letters of orders as the store names them, its own among them."""
-    found = await rows(_ORDER_STATUSES, scope.store.id)
-    return [Choice(each["letter"], each["description"]) for each in found]
+async def _chosen(scope: Scope, sql: str) -> list[Choice]:
+    """Give codes and names as the store keeps them."""
+    return [Choice(found["code"], found["name"]) for found in await rows(sql, scope.store.id)]
 
 
 def _choices(table: LetterTable) -> list[Choice]:

@@ -90,7 +90,7 @@ def _about_product(value: object) -> Where:
 
 
 # Where the things lie that somebody may write about; the store itself has no row, and the number 0.
-_OBJECT_TABLES = {"P": "products", "C": "categories", "O": "orders"}
+_OBJECT_TABLES = {"P": "products", "C": "categories", "A": "pages", "O": "orders"}
 
 
 def _about_any(value: object) -> Where:

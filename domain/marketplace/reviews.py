@@ -12,6 +12,7 @@ from domain.references import (
     CATEGORY,
     NOT_FOUND,
     ORDER,
+    PAGE,
     PRODUCT,
     REVIEW,
     THREAD,
@@ -34,7 +35,7 @@ AWAITING = "P"
 STORE_ITSELF = 0
 
 # What a thread may be about; the store itself (`E`, testimonials) has no record to look for.
-OBJECTS: Mapping[str, Kind] = {"P": PRODUCT, "C": CATEGORY, "O": ORDER}
+OBJECTS: Mapping[str, Kind] = {"P": PRODUCT, "C": CATEGORY, "A": PAGE, "O": ORDER}
 
 REVIEW_FIELDS: Mapping[str, Field] = {
     "name": Field("name", short_text),

@@ -116,3 +116,85 @@ USERGROUPS = Entity(
 MEMBERSHIPS = Entity(
     name="membership", table="usergroup_memberships", visible=Rows(admin=("view_users",), app="read_users")
 )
+
+# Whom the shop may write to or call.
+_OUTREACH = Rows(admin=("view_users",), app="read_users")
+
+
+def _exact(column: str, what: str) -> Filter:
+    return Filter("text", any_of(column), f"exact {what}", many=True, internal=True)
+
+
+SUBSCRIBERS = Entity(
+    name="subscriber",
+    table="subscribers",
+    alive="t.deleted_at IS NULL",
+    visible=_OUTREACH,
+    filters={
+        "id": Filter("id", named, "any of these subscribers", many=True),
+        "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "email": Filter("text", any_of("t.email"), "exact e-mail, in lower case", many=True),
+        "lang_code": Filter("text", any_of("t.lang_code"), "any of these languages", many=True),
+        "search": Filter(
+            "text",
+            lambda text: Where("strpos(t.email, lower({}::text)) > 0", (text.strip(),)),
+            "part of the e-mail",
+        ),
+        "created_at": Filter(
+            "time", in_second("t.created_at"), "joined in that second", many=True, internal=True
+        ),
+    },
+    sorts={
+        "created_at": Sort("t.created_at", "timestamptz", "time of joining"),
+        "email": Sort("t.email", "text", "e-mail"),
+        "status": Sort("t.status", "text", "status letter"),
+        "id": Sort("t.id", "bigint", "order of entry"),
+    },
+    default_sort="-created_at",
+)
+
+CALL_REQUESTS = Entity(
+    name="call request",
+    table="call_requests",
+    alive="t.deleted_at IS NULL",
+    visible=_OUTREACH,
+    filters={
+        "id": Filter("id", named, "any of these requests", many=True),
+        "status": Filter("call_request_status", any_of("t.status"), "any of these statuses", many=True),
+        "product_id": Filter(
+            "id",
+            refers_to_or_none("t.product_id", "products"),
+            "about any of these products; 0 means about none",
+            many=True,
+        ),
+        "order_id": Filter(
+            "id",
+            refers_to_or_none("t.order_id", "orders"),
+            "about any of these orders; 0 means about none",
+            many=True,
+        ),
+        "search": Filter(
+            "text",
+            lambda text: Where(
+                "strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0 OR strpos(t.phone, {}::text) > 0",
+                (text, text.strip()),
+            ),
+            "part of the name or of the phone",
+        ),
+        "name": _exact("t.name", "name"),
+        "phone": _exact("t.phone", "phone"),
+        "time_from": _exact("t.time_from", "hour from which on"),
+        "time_to": _exact("t.time_to", "hour until which"),
+        "notes": _exact("t.notes", "notes"),
+        "created_at": Filter(
+            "time", in_second("t.created_at"), "made in that second", many=True, internal=True
+        ),
+    },
+    sorts={
+        "created_at": Sort("t.created_at", "timestamptz", "time of the request"),
+        "name": Sort("t.name", "text", "name"),
+        "status": Sort("t.status", "text", "status letter"),
+        "id": Sort("t.id", "bigint", "order of entry"),
+    },
+    default_sort="-created_at",
+)

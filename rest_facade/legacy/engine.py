@@ -17,7 +17,7 @@ from resolvers.execute import Operation, authorize, execute
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.queries import Asked, envelope, query_reader
 from rest_facade.legacy.reshape import Rename, body_reader, renamer, require, row_shower
-from rest_facade.legacy.resource import Action, Nested, Record, Resource
+from rest_facade.legacy.resource import WAS_THERE, Action, Nested, Record, Resource
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, scope_of
 
@@ -195,7 +195,9 @@ def _change_handler(
         # The record's id is there when the address names one; creation's operation has no such variable.
         variables = {"input": read(body), **addressed(resource, request, body)}
         ids = await change(scope, operation, variables, rename, resource)
-        return json_response({name: str(number) for name, number in ids.items()}, status=status)
+        # An operation may say that what should be made was there already: then its id is the answer.
+        answered = 200 if ids.pop(WAS_THERE, False) else status
+        return json_response({name: str(number) for name, number in ids.items()}, status=answered)
 
     return changed
 

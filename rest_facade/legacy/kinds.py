@@ -340,6 +340,6 @@ def moment_from(text: str) -> datetime:
     return from_unix(text).astimezone(UTC)
 
 
-def shown_with(show: Show, read: Read | None = None) -> Kind:
+def shown_with(show: Show, read: Read | None = None, shape: Mapping[str, Any] | None = None) -> Kind:
     """Describe a value with a form of its own."""
-    return Kind(show=show, read=read)
+    return Kind(show=show, read=read, shape=shape)

@@ -95,11 +95,14 @@ def envelope(resource: Resource, scope: Scope, asked: Asked, rows: list[Record],
         **asked.echo,
     }
     if scope.store.settings.get("legacy_lists") == CSCART:
-        found: Any = _keyed(resource, rows) if resource.always_keyed else rows
-        return found if resource.bare else {resource.name: found, "params": params}
+        if not resource.bare:
+            return {resource.name: rows, "params": params}
+        return _keyed(resource, rows) if resource.always_keyed else rows
     if asked.is_keyed:
         return {resource.name: _keyed(resource, rows), "search": asked.echo, "params": params}
-    return {resource.name: _keyed(resource, rows) if resource.always_keyed else rows, "params": params}
+    found = _keyed(resource, rows) if resource.always_keyed else rows
+    told = {"search": asked.echo} if resource.always_searching else {}
+    return {resource.name: found, **told, "params": params}
 
 
 def _keyed(resource: Resource, rows: list[Record]) -> dict[str, Record]:

@@ -17,6 +17,9 @@ Record: TypeAlias = dict[str, Any]
 Given: TypeAlias = Mapping[str, Any]
 Right: TypeAlias = Callable[[Scope], bool]
 
+WAS_THERE = "was_there"
+"""What the operation of a creation may ask for: whether the record was there already, which is answered with 200."""
+
 EVERYTHING = ("list", "show", "create", "update", "delete")
 
 
@@ -115,7 +118,8 @@ class Resource:
 
     Lists: `filters` beyond the fields', `sorts` (names → GraphQL's), `default_sort` and `default_order` (of a sort that is asked for
     without one). `always_keyed` lists are objects keyed by id whether filtered or not; `bare` ones have no envelope in CS-Cart's
-    form. `spare_key` keys a row whose `key` an earlier one of the page has. `rights` are passed to the reading operations as
+    form, and what is always keyed but not bare is an array there. `always_searching` lists tell what was sought even when nothing
+    was. `spare_key` keys a row whose `key` an earlier one of the page has. `rights` are passed to the reading operations as
     variables of their names.
     """
 
@@ -140,6 +144,7 @@ class Resource:
     default_order: str = "asc"
     always_keyed: bool = False
     bare: bool = False
+    always_searching: bool = False
     spare_key: str = ""
     segment: str = "id"
     also: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rest_facade.described import TEXT, Answer, Key, Schema, Told, array, given, size
-from rest_facade.legacy.resource import Action, Field, Filter, Nested, Resource
+from rest_facade.legacy.resource import WAS_THERE, Action, Field, Filter, Nested, Resource
 from rest_facade.legacy.resources import RESOURCES
 
 BASE = "/api"
@@ -43,7 +43,7 @@ def _routes_of(resource: Resource, path: str) -> Iterator[tuple[Key, Told]]:
             yield ("GET", single), Told(f"Show one {resource.thing}", single_of(resource))
         elif word == "create":
             body = body_of(resource, resource.required)
-            made = Answer(f"{resource.operations}Create", over=_Texts())
+            made = Answer(f"{resource.operations}Create", over=_Texts(), without=(WAS_THERE,))
             yield (
                 ("POST", path),
                 Told(f"Create a {resource.thing}", made, status=201, body=body, forms=True, also={200: made}),

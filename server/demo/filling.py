@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote_plus
 
-from server.demo import carts, choices, depots, sales, terms
+from server.demo import carts, choices, depots, sales, telling, terms
 from server.demo.acting import Owner
 from server.demo.assortment import Product, Shop
 from server.demo.gateway import Gateway, secret_of
@@ -58,6 +58,7 @@ async def fill(owner: Owner, demo: DemoStore, now: datetime) -> None:
     await choices.offer(owner, shop, made.products, now - OPENED)
     await carts.leave(owner, shop, people, made.products, now)
     await depots.read_inbox(owner, now)
+    await telling.tell(owner, people, made.customers, made.products, now)
 
 
 # --- The shop --------------------------------------------------------------------------------------------------------------

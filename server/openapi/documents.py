@@ -292,7 +292,7 @@ class _Maker:
             return schema
         if answer.is_remade:
             properties = {name: value for name, value in properties.items() if not _has_parts(value)}
-        names = answer.only or tuple(properties)
+        names = answer.only or tuple(name for name in properties if name not in answer.without)
         # What the facade makes of other members is there too, and nothing is known of it.
         shown = {
             name: answer.over[name] if name in answer.over else properties.get(name, {}) for name in names

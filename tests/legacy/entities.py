@@ -48,6 +48,12 @@ SAMPLES: dict[str, Sample] = {
         },
     ),
     "payment_codes": Sample("terms", lambda shop, number: {"code": f"C{number}"}),
+    "blocks": Sample("block", lambda shop, number: {"type": "banner", "name": "x"}),
+    "call_requests": Sample("call_request", lambda shop, number: {"phone": "81999990000"}),
+    "languages": Sample("tongue", lambda shop, number: {}),
+    "pages": Sample("page", lambda shop, number: {"page": "x"}),
+    "settings": Sample("setting", lambda shop, number: {}),
+    "subscribers": Sample("subscriber", lambda shop, number: {"email": f"leitor{number}@example.com"}),
     "categories": Sample("kitchen", lambda shop, number: {"category": "x"}),
     "combinations": Sample(
         "combination",

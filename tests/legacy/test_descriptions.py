@@ -173,6 +173,8 @@ def test_the_routes_are_those_of_the_contract():
             "orders",
             "users",
             "categories",
+            "pages",
+            "blocks",
             "shipments",
             "statuses",
             "payments",
@@ -199,6 +201,16 @@ def test_the_routes_are_those_of_the_contract():
     assert declared == five | {
         ("GET", "destinations"),
         ("GET", "destinations/{id}"),
+        ("GET", "languages"),
+        ("GET", "languages/{id}"),
+        ("GET", "settings"),
+        ("GET", "settings/{id}"),
+        ("PUT", "settings/{id}"),
+        *(
+            (method, f"{entity}{tail}")
+            for entity in ("subscribers", "call_requests")
+            for method, tail in (("GET", ""), ("GET", "/{id}"), ("POST", ""), ("DELETE", "/{id}"))
+        ),
         ("GET", "discussions"),
         ("POST", "discussions"),
         ("GET", "discussions/{id}"),

@@ -55,6 +55,23 @@ ANSWERS = {
     "status": "statuses/{status_OP}",
     "status_list": "statuses?items_per_page=20",
     "status_list_filtered": "statuses?type=shipment&status=S",
+    "page": "pages/{page}",
+    "page_list": "pages",
+    "page_list_filtered": "pages?status=active&page_type=form",
+    "block": "blocks/{block}",
+    "block_list": "blocks",
+    "block_list_filtered": "blocks?type=banner",
+    "language": "languages/{tongue}",
+    "language_list": "languages",
+    "language_list_filtered": "languages?lang_code=pt",
+    "setting": "settings/{setting}",
+    "setting_list_filtered": "settings?name=legacy_lists",
+    "subscriber": "subscribers/{subscriber}",
+    "subscriber_list": "subscribers",
+    "subscriber_list_filtered": "subscribers?email=Leitora%40example.com",
+    "call_request": "call_requests/{call_request}",
+    "call_request_list": "call_requests",
+    "call_request_list_filtered": "call_requests?status=new",
     "usergroup": "usergroups/{team}",
     "usergroup_list": "usergroups",
     "usergroup_list_filtered": "usergroups?type=admin",
@@ -97,7 +114,7 @@ ANSWERS = {
     "shipment_list": "shipments",
     "shipment_list_filtered": "shipments?status=shipped&carrier=Correios",
 }
-_OTHERS = {"item_id": "<line>", "thread_id": "<thread>", "ip_address": "<address>"}
+_OTHERS = {"lang_id": "<language>", "item_id": "<line>", "thread_id": "<thread>", "ip_address": "<address>"}
 _PICTURE = ("pair_id", "detailed_id")
 
 
@@ -141,6 +158,12 @@ def id_key(collection: str, value: dict[str, Any]) -> str:
         "users": "user_id",
         "categories": "category_id",
         "usergroups": "usergroup_id",
+        "pages": "page_id",
+        "blocks": "block_id",
+        "languages": "lang_code",
+        "settings": "object_id",
+        "subscribers": "subscriber_id",
+        "call_requests": "request_id",
         "statuses": "status_id",
         "payments": "payment_id",
         "shippings": "shipping_id",
@@ -195,6 +218,10 @@ def names_in(shop: Shop) -> dict[str, dict[str, str]]:
         "box_id": "box bare_box",
         "description_id": "box_description",
         "post_id": "review",
+        "page_id": "about page draft_page",
+        "block_id": "block",
+        "subscriber_id": "subscriber",
+        "request_id": "call_request",
         "status_id": "status_OO status_OP status_OC status_OB status_OD status_OF status_OI status_SP status_SA status_SS",
         "payment_id": "pix card",
         "shipping_id": "sedex",
@@ -204,6 +231,7 @@ def names_in(shop: Shop) -> dict[str, dict[str, str]]:
         "tax_id": "icms",
         "promotion_id": "ten",
         "shipment_id": "shipment",
+        "lang_code": "tongue",
         "item_id": "shipped_line",
         "manager_id": "manager",
         "payment_code_id": "terms",
@@ -230,6 +258,10 @@ async def test_an_answer_is_the_one_that_was_accepted(new_shop, name, form):
     names = names_in(shop)
     if name.startswith("option"):
         names["variant_id"] = names["option_variant_id"]
+    if path.startswith("pages"):  # whose parents are pages
+        names["category_id"] = names["page_id"]
+    if path.startswith("settings"):  # which have no other id
+        names["product_id"] = {str(shop.setting): "<setting>"}
     shown = told(answer.body, names, "" if "params" in answer.body else ends_with)
     written = json.dumps(shown, ensure_ascii=False, indent=2) + "\n"
     file = GOLDEN / f"{name}.{form}.json"

@@ -36,6 +36,10 @@ LISTS = {
     "business_partners": 2,
     "mix_products": 2,
     "manager_transactions": 2,
+    "pages": 2,
+    "blocks": 2,
+    "subscribers": 2,
+    "call_requests": 2,
     "discussions": 2,
     # Rows and their number; what they hold.
     "shipments": 3,
@@ -60,7 +64,6 @@ OTHERS = (
     "usergroups",
     "discussions",
     "statuses",
-    "warehouses",
     "managers",
     "payment_codes",
     "business_partners",
@@ -68,6 +71,11 @@ OTHERS = (
     "manager_transactions",
     "features",
     "options",
+    "pages",
+    "blocks",
+    "subscribers",
+    "call_requests",
+    "warehouses",
 )
 SINGLES = {
     # The row, both kinds of pictures, values, features, variants.
@@ -87,6 +95,12 @@ SINGLES = {
     "productBoxesDescriptions/{box}": 1,
     "stores/{vendor}": 1,
     "usergroups/{team}": 1,
+    "pages/{page}": 1,
+    "blocks/{block}": 1,
+    "languages/{tongue}": 1,
+    "settings/{setting}": 1,
+    "subscribers/{subscriber}": 1,
+    "call_requests/{call_request}": 1,
     "statuses/{status_OP}": 1,
     "discussions/{review}": 1,
     "managers/{manager}": 1,

@@ -480,8 +480,8 @@ async def test_a_wrong_change_of_an_order_is_refused(shop, body):
 # --- Statements --------------------------------------------------------------------------------------------------------------
 
 STATEMENTS = {
-    # What the store calls its statuses.
-    "vendor_start": 1,
+    # The store's languages, and what it calls its statuses.
+    "vendor_start": 2,
     "vendor_dashboard": 3,
     "vendor_company": 1,
     "vendor_profile": 1,

@@ -185,6 +185,23 @@ async def test_some_carts_were_left_standing(made):
     assert all(each["total_cents"] and each["address"] for each in carts)
 
 
+async def test_the_store_speaks_for_itself(made):
+    pages = await rows("select type, status, parent_id from pages where tenant_id = $1")
+    assert {page["type"] for page in pages} == set("TLFB")
+    assert {page["status"] for page in pages} == set("AD")
+    assert any(page["parent_id"] for page in pages)
+    assert await value("select count(*) from blocks where tenant_id = $1") >= 4
+    assert [
+        each[0] for each in await rows("select code from languages where tenant_id = $1 order by id")
+    ] == ["pt", "en"]
+    assert await value("select status_letters::text from tenants where id = $1") == '{"O": {"X": "D"}}'
+    assert await value("select count(*) from subscribers where tenant_id = $1") >= 8
+    called = await rows("select distinct status from call_requests where tenant_id = $1")
+    assert {each[0] for each in called} == set("NICF")
+    spoken_of = await rows("select distinct object_type from discussion_threads where tenant_id = $1")
+    assert {each[0] for each in spoken_of} == set("PE")
+
+
 async def test_sixty_orders_stand_in_every_status_and_tell_a_likely_story(made):
     letters = [each[0] for each in await rows("select status from orders where tenant_id = $1")]
     assert len(letters) == 60

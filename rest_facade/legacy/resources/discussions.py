@@ -10,7 +10,7 @@ from kernel.letters import (
     SWITCH_LETTERS,
     LetterTable,
 )
-from rest_facade.legacy.kinds import ID, SMALL_NUMBER, TEXT, UNIX, Kind, if_given, letter
+from rest_facade.legacy.kinds import ID, SMALL_NUMBER, TEXT, UNIX, if_given, letter
 from rest_facade.legacy.resource import Field, Filter, Resource, id_field
 
 _STATUS = LetterTable("status", {**SWITCH_LETTERS.labels, "P": ("pending",)})
@@ -18,7 +18,7 @@ _STATUS = LetterTable("status", {**SWITCH_LETTERS.labels, "P": ("pending",)})
 _RATING = if_given(replace(SMALL_NUMBER, show=lambda rating: str(rating or 0)))
 """From 1 to 5 stars; 0 says that there is none."""
 
-_AUTHOR = Kind(show=lambda number: str(number or 0), read=ID.read, seek=str)
+_AUTHOR = replace(ID, show=lambda number: str(number or 0))
 
 DISCUSSIONS = Resource(
     path="discussions",

@@ -11,11 +11,11 @@ from rest_facade.legacy.kinds import (
     ORDER_STATUS,
     SMALL_NUMBER,
     TEXT,
-    Kind,
     flag_from,
     if_given,
     letter,
     object_from,
+    shown_with,
 )
 from rest_facade.legacy.resource import Field, Filter, Record, Resource, id_field
 
@@ -32,6 +32,16 @@ def _params_from(value: Any, label: str) -> Record:
     if "notify" in given:
         read["notify"] = flag_from(given["notify"], f"{label}: notify")
     return read
+
+
+_PARAMS = {
+    "type": "object",
+    "properties": {
+        "inventory": {"type": "string", "enum": ["D", "I"]},
+        "notify": {"type": "string", "enum": ["Y", "N"]},
+    },
+    "required": ["notify"],
+}
 
 
 def _params_shown(params: Record) -> Record:
@@ -52,7 +62,7 @@ STATUSES = Resource(
         Field("description", TEXT, "description", "description"),
         Field("is_default", FLAG, filters="is_built_in"),
         Field("color", replace(TEXT, seek=str.lower), "color", "color"),
-        Field("params", Kind(show=_params_shown, read=_params_from), "params"),
+        Field("params", shown_with(_params_shown, _params_from, _PARAMS), "params"),
         Field("position", SMALL_NUMBER, "position", "position"),
     ),
     required={"description": "description is required"},

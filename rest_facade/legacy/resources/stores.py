@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kernel.letters import COMMISSION_TYPE_LETTERS, VENDOR_LETTERS
 from kernel.money import cents_from, decimal_text
-from rest_facade.legacy.kinds import EMAIL, OBJECT, OPTIONAL_TEXT, TEXT, UNIX, Kind, document, letter
+from rest_facade.legacy.kinds import EMAIL, MONEY, OBJECT, OPTIONAL_TEXT, TEXT, UNIX, Kind, document, letter
 from rest_facade.legacy.resource import Field, Filter, Resource, id_field
 
 
@@ -15,7 +15,7 @@ def _two_decimals(text: str) -> str:
     return decimal_text(cents_from(text))
 
 
-_RATING = Kind(show=lambda mean: f"{mean or 0:.2f}", seek=_two_decimals)
+_RATING = Kind(show=lambda mean: f"{mean or 0:.2f}", seek=_two_decimals, shape=MONEY.shape)
 
 STORES = Resource(
     path="stores",

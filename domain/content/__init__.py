@@ -1,0 +1,1 @@
+"""Keep what a shop says of itself: languages, pages and blocks."""

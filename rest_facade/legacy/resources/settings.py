@@ -1,0 +1,47 @@
+"""Describe settings: what the store can set about itself, a text each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernel.text import Malformed, nfc, shown
+from rest_facade.legacy.kinds import TEXT, Kind, one_of, shown_with
+from rest_facade.legacy.resource import Field, Filter, Record, Resource, id_field
+
+
+def _value_from(value: Any, label: str) -> str | None:
+    """Read a value: a text, a number, or JSON's own yes and no."""
+    if isinstance(value, bool):
+        return "Y" if value else "N"
+    if value is None or isinstance(value, str | int | float):
+        return None if value is None else str(value)
+    raise Malformed(f"{label} is {shown(value)}; expected a text")
+
+
+_VARIANTS = {"type": "object", "additionalProperties": {"type": "string"}}
+
+
+def _variants_shown(variants: list[Record]) -> Record:
+    return {each["value"]: each["name"] for each in variants}
+
+
+SETTINGS = Resource(
+    path="settings",
+    key="object_id",
+    thing="setting",
+    area="settings",
+    operations="Setting",
+    does=("list", "show", "update"),
+    fields=(
+        id_field("object_id"),
+        Field("name", TEXT, filters="name"),
+        Field("section_id", TEXT, filters="section"),
+        Field("type", one_of("C", "S", "U", "I", "P"), filters="type"),
+        Field("value", Kind(read=_value_from, seek=nfc), "value", "value"),
+        Field("description", TEXT, filters="description"),
+        Field("variants", shown_with(_variants_shown, shape=_VARIANTS)),
+    ),
+    filters=(Filter("q", "search", TEXT, many=False),),
+    sorts={"section_id": "SECTION", "section": "SECTION", "name": "NAME", "object_id": "ID"},
+    default_sort=("section_id", "asc"),
+)

@@ -1,0 +1,189 @@
+"""Check subscribers and requests to be called over every route."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.shop import NO_NUMBER, NOBODY, Shop
+
+
+async def shown(shop: Shop, path: str, number: Any) -> dict[str, Any]:
+    answer = await shop.get(f"/api/{path}/{number}")
+    assert answer.status == 200, answer.raw
+    return answer.body
+
+
+# --- Subscribers -------------------------------------------------------------------------------------------------------------
+
+
+async def subscribe(shop: Shop, **body: Any) -> Any:
+    return await shop.post("/api/subscribers", {"email": "novo@example.com"} | body)
+
+
+async def test_a_subscriber_is_created_with_defaults(shop):
+    answer = await subscribe(shop)
+    assert answer.status == 201
+    assert set(answer.body) == {"subscriber_id"}
+    subscriber = await shown(shop, "subscribers", answer.body["subscriber_id"])
+    assert subscriber.pop("timestamp").isdigit()
+    assert subscriber.pop("subscriber_id") == answer.body["subscriber_id"]
+    assert subscriber == {"email": "novo@example.com", "lang_code": "pt", "status": "A"}
+
+
+@pytest.mark.parametrize(
+    "name, given, read_back",
+    [
+        ("email", "Outro@Example.COM", "outro@example.com"),
+        ("lang_code", "pt", "pt"),
+        ("status", "D", "D"),
+        ("status", "inactive", "D"),
+    ],
+)
+async def test_a_field_of_a_subscriber_is_read_back(shop, name, given, read_back):
+    number = (await subscribe(shop, **{name: given})).body["subscriber_id"]
+    assert (await shown(shop, "subscribers", number))[name] == read_back
+
+
+async def test_the_same_address_again_is_the_same_subscriber(shop):
+    before = await shown(shop, "subscribers", shop.subscriber)
+    for email in ("leitora@example.com", " LEITORA@example.com"):
+        answer = await subscribe(shop, email=email, status="D")
+        assert (answer.status, answer.body) == (200, {"subscriber_id": str(shop.subscriber)})
+    assert await shown(shop, "subscribers", shop.subscriber) == before
+    assert (await shop.get("/api/subscribers")).body["params"]["total_items"] == 1
+
+
+async def test_of_many_at_once_one_is_made(shop):
+    answers = await asyncio.gather(*(subscribe(shop) for _ in range(6)))
+    assert sorted(answer.status for answer in answers) == [200] * 5 + [201]
+    assert len({answer.body["subscriber_id"] for answer in answers}) == 1
+
+
+async def test_a_deleted_subscriber_may_come_back(shop):
+    assert (await shop.delete(f"/api/subscribers/{shop.subscriber}")).status == 204
+    for method in ("GET", "DELETE"):
+        gone = await shop.call(method, f"/api/subscribers/{shop.subscriber}")
+        assert (gone.status, gone.body) == (404, {"status": 404, "message": "Subscriber not found"})
+    assert await shop.value("select count(*) from subscribers") == 0  # nothing personal is kept
+    assert (await subscribe(shop, email="leitora@example.com")).status == 201
+
+
+@pytest.mark.parametrize(
+    "body, message",
+    [
+        ({"email": None}, "email is required"),
+        ({"email": ""}, "email is required"),
+        ({"email": "nobody"}, "email is 'nobody'; expected an e-mail address"),
+        ({"email": 5}, "email is '5'; expected an e-mail address"),
+        ({"status": "P"}, "status is 'P'; expected one of A, D"),
+        ({"lang_code": "xx"}, "lang_code is 'xx', which is no language of the store"),
+    ],
+)
+async def test_what_is_wrong_with_a_subscriber_is_told(shop, body, message):
+    answer = await subscribe(shop, **body)
+    assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
+
+
+async def test_a_php_form_subscribes_too(shop):
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = await shop.post("/api/subscribers", data=b"email=novo%40example.com", headers=headers)
+    assert answer.status == 201, answer.raw
+
+
+async def test_subscribers_are_changed_in_graphql(shop):
+    document = "mutation ($id: ID!, $email: String!) { subscriber_update(id: $id, input: {email: $email}) { email } }"
+    sent = {"query": document, "variables": {"id": shop.subscriber.id, "email": "Nova@example.com"}}
+    answer = (await shop.post("/graphql", sent, auth="bearer")).body
+    assert answer["data"]["subscriber_update"] == {"email": "nova@example.com"}
+    await subscribe(shop)
+    sent["variables"] = {"id": shop.subscriber.id, "email": "novo@example.com"}
+    (error,) = (await shop.post("/graphql", sent, auth="bearer")).body["errors"]
+    assert error["message"] == "email is taken"
+
+
+# --- Requests to be called ---------------------------------------------------------------------------------------------------
+
+
+async def ask(shop: Shop, **body: Any) -> str:
+    answer = await shop.post("/api/call_requests", {"phone": "81 99999-0000"} | body)
+    assert answer.status == 201, answer.raw
+    assert set(answer.body) == {"request_id"}
+    return answer.body["request_id"]
+
+
+async def test_a_request_is_created_with_defaults(shop):
+    number = await ask(shop)
+    request = await shown(shop, "call_requests", number)
+    assert request.pop("timestamp").isdigit()
+    assert request == {
+        "request_id": number,
+        "name": "",
+        "phone": "81 99999-0000",
+        "time_from": "",
+        "time_to": "",
+        "product_id": "0",
+        "order_id": "0",
+        "notes": "",
+        "status": "N",
+    }
+
+
+@pytest.mark.parametrize(
+    "name, given, read_back",
+    [
+        ("name", "Bia", "Bia"),
+        ("phone", 81999990000, "81999990000"),
+        ("time_from", "09:00", "09:00"),
+        ("time_to", "18h", "18h"),
+        ("notes", "Sobre a caneca", "Sobre a caneca"),
+        ("status", "I", "I"),
+        ("status", "in_progress", "I"),
+        ("status", "completed", "C"),
+        ("status", "no_answer", "F"),
+    ],
+)
+async def test_a_field_of_a_request_is_read_back(shop, name, given, read_back):
+    assert (await shown(shop, "call_requests", await ask(shop, **{name: given})))[name] == read_back
+
+
+async def test_a_request_is_about_a_product_or_an_order(shop):
+    for form in ("number", "text", "uuid"):
+        of = {"number": lambda made: made.number, "text": str, "uuid": lambda made: made.id}[form]
+        number = await ask(shop, product_id=of(shop.mug), order_id=of(shop.order))
+        request = await shown(shop, "call_requests", number)
+        assert (request["product_id"], request["order_id"]) == (str(shop.mug), str(shop.order))
+    request = await shown(shop, "call_requests", await ask(shop, product_id=0, order_id=None))
+    assert (request["product_id"], request["order_id"]) == ("0", "0")
+
+
+@pytest.mark.parametrize(
+    "body, message",
+    [
+        ({"phone": None}, "phone is required"),
+        ({"phone": " "}, "phone is required"),
+        ({"phone": "9" * 41}, "phone has 41 characters; expected at most 40"),
+        ({"status": "A"}, "status is 'A'; expected one of N, I, C, F"),
+        ({"product_id": NO_NUMBER}, f"product_id '{NO_NUMBER}' not found"),
+        ({"order_id": NOBODY}, f"order_id '{NOBODY}' not found"),
+        ({"order_id": "abc"}, "order_id is 'abc'; expected an id"),
+        ({"name": {}}, "name is {}; expected a text"),
+    ],
+)
+async def test_what_is_wrong_with_a_request_is_told(shop, body, message):
+    answer = await shop.post("/api/call_requests", {"phone": "81"} | body)
+    assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
+
+
+async def test_a_request_is_deleted_and_not_changed(shop):
+    assert (await shop.put(f"/api/call_requests/{shop.call_request}", {"status": "C"})).status == 405
+    assert (await shop.delete(f"/api/call_requests/{shop.call_request}")).status == 204
+    gone = await shop.get(f"/api/call_requests/{shop.call_request}")
+    assert (gone.status, gone.body) == (404, {"status": 404, "message": "Call request not found"})
+
+
+async def test_a_request_goes_on_in_graphql(shop):
+    document = """mutation ($id: ID!) { call_request_update(id: $id, input: {status: "in_progress"}) { status product { name } } }"""
+    sent = {"query": document, "variables": {"id": shop.call_request.id}}
+    answer = (await shop.post("/graphql", sent, auth="bearer")).body
+    assert answer["data"]["call_request_update"] == {"status": "I", "product": {"name": "Caneca de Ágata"}}
