@@ -114,12 +114,24 @@ async def test_rates_are_replaced_as_a_whole(shop):
     assert await shop.rows(sql) == []
 
 
+async def test_a_rate_without_a_destination_holds_the_methods_own_prices(shop):
+    place = await create_destination(shop.scope, {"name": "SP", "states": ["SP"]})
+    method = await shop.shipping(
+        name="x", rates=[{"base_cents": 300, "per_item_cents": 5}, {"destination": place, "base_cents": 700}]
+    )
+    record = await shop.record("shipping_methods", method)
+    assert (record["base_cents"], record["per_kg_cents"], record["per_item_cents"]) == (300, 0, 5)
+    assert await quoted(shop) == {"x": 700}
+    await update_shipping_method(shop.scope, method, {"rates": [{"destination": None, "per_kg_cents": 10}]})
+    assert await quoted(shop, zipcode=RIO) == {"x": 10}
+
+
 @pytest.mark.parametrize(
     "rates, fields",
     [
         ([{"destination": 10**12}], {"destination": "not_found"}),
-        ([{"destination": None}], {"destination": "not_found"}),
-        ([{}], {"destination": "not_found"}),
+        ([{"destination": "nonsense"}], {"destination": "not_found"}),
+        ([{"base_cents": "x"}], {"base_cents": "price_invalid"}),
         ([{"destination": 1, "base_cents": -1}], {"base_cents": "price_invalid"}),
         ([{"destination": 1, "max_weight_grams": "x"}], {"max_weight_grams": "weight_invalid"}),
     ],
