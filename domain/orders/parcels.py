@@ -27,7 +27,10 @@ Quantities: TypeAlias = Mapping[object, int] | Sequence[tuple[object, int]]
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """Describe a parcel apart from what it holds; `status` is `P` picked up, `A` packed, `S` shipped."""
+    """Describe a parcel apart from what it holds; `status` is `P` picked up, `A` packed, `S` shipped.
+
+    Without a name of its own it bears that of its shipping method; without a group key that of its first line's vendor.
+    """
 
     shipping_method_id: int | None = None
     user_id: int | None = None
@@ -64,7 +67,9 @@ WHERE l.tenant_id = $1 AND l.order_id = $2 ORDER BY l.position, l.id
 _INSERT = """
 INSERT INTO shipments (tenant_id, public_id, order_id, shipping_method_id, user_id, shipping_name, carrier, tracking_number,
     comments, group_key, status, order_placed_at, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+VALUES ($1, $2, $3, $4, $5,
+    coalesce(nullif($6, ''), (SELECT m.name FROM shipping_methods m WHERE m.tenant_id = $1 AND m.id = $4), ''),
+    $7, $8, $9, $10, $11, $12, $13, $14)
 RETURNING id
 """
 

@@ -64,6 +64,7 @@ async def test_the_parcel_is_written_and_told(shop):
     parcel = await shop.record("shipments", shipment)
     assert (parcel["user_id"], parcel["shipping_method_id"], parcel["carrier"]) == (user, method, "Correios")
     assert (parcel["comments"], parcel["status"]) == ("fragile", "A")
+    assert (parcel["shipping_name"], parcel["group_key"]) == ("Sedex", "0")
     last = (await shop.events(order.public_id))[-1]
     assert (last["name"], last["data"]["tracking_code"]) == ("order.updated", "BR1")
 
