@@ -112,8 +112,9 @@ async def delete_shipment(scope: Scope, shipment: object) -> None:
     """Withdraw a parcel: its units count as not shipped again."""
     async with transaction(scope):
         shipment_id, held = await _lock(scope, shipment)
-        await _empty(scope, shipment_id)
+        # First, while the row is there to give its public id.
         await audit.record(scope, "shipment.deleted", "shipment", shipment_id, {"order": str(held.public_id)})
+        await _empty(scope, shipment_id)
         await execute("DELETE FROM shipments WHERE tenant_id = $1 AND id = $2", scope.store.id, shipment_id)
         await events.order_changed(scope, held.id)
 
