@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -15,7 +16,9 @@ from kernel.scope import Actor, ActorKind, Scope, Store, entered
 from models import database
 from models.access import AuditEntry, Session
 from models.apps import AppInstallation, StorefrontKey
+from models.b2b import BusinessPartner, Manager, ManagerTransaction, MixProduct, OrderLimit, PaymentCode
 from models.boxes import Attachment, BoxDescription, ProductBox
+from models.carts import Cart
 from models.catalog import (
     Category,
     Feature,
@@ -37,7 +40,7 @@ from models.options import (
     OptionVariant,
     ProductOption,
 )
-from models.orders import Order, OrderAddress, OrderLine, OrderStatusChange
+from models.orders import Order, OrderAddress, OrderLine, OrderStatusChange, Status
 from models.payments import Charge, GatewayNotification, Payment, PaymentMethod
 from models.people import User, Usergroup, UsergroupMembership
 from models.promotions import Promotion
@@ -237,6 +240,9 @@ async def fill(scope: Scope) -> Filled:
             await OrderTax.create(order_id=order.id, tax_id=priced["tax"].id, name="ICMS", amount_cents=10)
             shipment = await Shipment.create(order_id=order.id, carrier="Correios")
             await ShipmentLine.create(shipment_id=shipment.id, order_line_id=line.id, quantity=1)
+        agreed = await _agreed(product.id, vendor.id, customer.id, orders[0].id)
+        cart = await Cart.create(expires_at=scope.now + timedelta(days=1))
+        status = await Status.create(type="O", letter="Q", description="Na fila", inventory="D")
         thread = await DiscussionThread.create(object_type="P", object_id=product.id)
         warehouse = await Warehouse.create(name="Galpão", vendor_id=vendor.id)
         delivery_area = await WarehouseArea.create(warehouse_id=warehouse.id, name="Tudo")
@@ -274,6 +280,9 @@ async def fill(scope: Scope) -> Filled:
     made = {
         **priced,
         **chosen,
+        **agreed,
+        "cart": cart,
+        "status": status,
         "audit_entry": audited,
         "admin": admin,
         "vendor_user": clerk,
@@ -312,6 +321,25 @@ async def fill(scope: Scope) -> Filled:
         ids["gateway_notification"] = str(notification.id)  # its one id is the number
         ids["payment"] = str((await Payment.all().order_by("id"))[0].public_id)
     return Filled(scope, ids, {name: record.id for name, record in made.items()})
+
+
+async def _agreed(product: int, vendor: int, user: int, order: int) -> dict[str, Any]:
+    """Make what is agreed with companies."""
+    manager = await Manager.create(name="Márcia", email="marcia@example.com")
+    terms = await PaymentCode.create(code="30/60", installments=2, days=[30, 60])
+    partner = await BusinessPartner.create(
+        name="Bistrô", cnpj="11222333000181", manager_id=manager.id, payment_code_id=terms.id
+    )
+    return {
+        "manager": manager,
+        "payment_code": terms,
+        "business_partner": partner,
+        "mix_product": await MixProduct.create(product_id=product, partner_id=partner.id),
+        "manager_transaction": await ManagerTransaction.create(
+            manager_id=manager.id, order_id=order, type="C", amount_cents=5, balance_cents=5
+        ),
+        "order_limit": await OrderLimit.create(user_id=user, vendor_id=vendor, limit_cents=1),
+    }
 
 
 async def _chosen(product: int, vendor: int) -> dict[str, Any]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from graphql import (
     GraphQLObjectType,
     GraphQLSchema,
-    Undefined,
     get_named_type,
+    get_nullable_type,
     is_list_type,
     is_non_null_type,
     is_object_type,
+    is_required_argument,
 )
 
 
@@ -34,7 +35,11 @@ def everything(type_: GraphQLObjectType, depth: int) -> str:
 def singles(schema: GraphQLSchema) -> list[str]:
     """List the root fields that read one record by its id."""
     assert schema.query_type is not None
-    return [name for name, field in schema.query_type.fields.items() if set(field.args) == {"id"}]
+    return [
+        name
+        for name, field in schema.query_type.fields.items()
+        if set(field.args) == {"id"} and not is_list_type(get_nullable_type(field.type))
+    ]
 
 
 def lists(schema: GraphQLSchema) -> list[str]:
@@ -42,12 +47,9 @@ def lists(schema: GraphQLSchema) -> list[str]:
     assert schema.query_type is not None
     found = []
     for name, field in schema.query_type.fields.items():
-        if any(
-            is_non_null_type(given.type) and given.default_value is Undefined for given in field.args.values()
-        ):
+        if any(is_required_argument(given) for given in field.args.values()):
             continue
-        bare = field.type.of_type if is_non_null_type(field.type) else field.type
-        if is_list_type(bare) and is_object_type(get_named_type(field.type)):
+        if is_list_type(get_nullable_type(field.type)) and is_object_type(get_named_type(field.type)):
             found.append(name)
     return found
 
