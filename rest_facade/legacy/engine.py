@@ -187,13 +187,15 @@ def _change_handler(
 ) -> Handler:
     fields = (*resource.fields, *resource.single, *resource.inputs)
     read, rename = body_reader(fields), renamer(fields, resource.says)
+    read_vendors = body_reader(each for each in fields if each.name not in resource.kept_from_vendors)
 
     async def changed(request: web.Request) -> web.Response:
         scope = admit(request, resource, MANAGE, operation)
         body = await read_legacy(request)
         require(body, required)
         # The record's id is there when the address names one; creation's operation has no such variable.
-        variables = {"input": read(body), **addressed(resource, request, body)}
+        given = (read_vendors if scope.actor.kind is ActorKind.VENDOR else read)(body)
+        variables = {"input": given, **addressed(resource, request, body)}
         ids = await change(scope, operation, variables, rename, resource)
         # An operation may say that what should be made was there already: then its id is the answer.
         answered = 200 if ids.pop(WAS_THERE, False) else status

@@ -6,11 +6,21 @@ from typing import Any
 
 from rest_facade.described import ANYTHING, PAGE, TEXT, WHOLE, Key, Told, array, given, record
 from rest_facade.legacy.resource import Resource
-from rest_facade.legacy.resource_described import PAGE_SIZE, PARAMS, body_of, query_of, rows_of, single_of
+from rest_facade.legacy.resource_described import (
+    PAGE_SIZE,
+    PARAMS,
+    body_of,
+    query_of,
+    row_of,
+    rows_of,
+    single_of,
+)
+from rest_facade.legacy.resources.options import OPTIONS
 from rest_facade.legacy.resources.orders import ORDERS
+from rest_facade.legacy.resources.products import PRODUCTS
 from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.users import USERS
-from rest_facade.legacy.vendor_app.routes import VENDOR_CATEGORIES, VENDOR_PRODUCTS
+from rest_facade.legacy.vendor_app.routes import VENDOR_CATEGORIES
 
 _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": TEXT}
 _NUMBERS = {"oneOf": [TEXT, WHOLE]}
@@ -95,7 +105,7 @@ def _vendor_app() -> dict[Key, Told]:
             "Change the user who is signed in", record(user_id=TEXT), body=body_of(USERS, {}), forms=True
         ),
         ("GET", "/api/vendor_categories"): _list("List categories", VENDOR_CATEGORIES),
-        ("GET", "/api/vendor_products"): _list("List the vendor's products", VENDOR_PRODUCTS),
+        ("GET", "/api/vendor_products"): _list("List the vendor's products", PRODUCTS),
         ("POST", "/api/vendor_products"): Told(
             "Delete several of the vendor's products, all or none",
             record(deleted=array(ANYTHING), not_found=array(ANYTHING)),
@@ -106,15 +116,37 @@ def _vendor_app() -> dict[Key, Told]:
             "Create a product of the vendor's",
             record(product_id=TEXT),
             status=201,
-            body=body_of(VENDOR_PRODUCTS, VENDOR_PRODUCTS.required),
+            body=body_of(PRODUCTS, PRODUCTS.required),
             forms=True,
         ),
-        ("GET", "/api/vendor_product/{id}"): Told("Show one of the vendor's products", single_of(VENDOR_PRODUCTS)),
+        ("GET", "/api/vendor_product/{id}"): Told("Show one of the vendor's products", single_of(PRODUCTS)),
         ("PUT", "/api/vendor_product/{id}"): Told(
             "Change one of the vendor's products",
             record(product_id=TEXT),
-            body=body_of(VENDOR_PRODUCTS, {}),
+            body=body_of(PRODUCTS, {}),
             forms=True,
+        ),
+        ("GET", "/api/vendor_product_options"): Told(
+            "Show the options of one of the vendor's products",
+            record(options={"type": "object", "additionalProperties": single_of(OPTIONS)}),
+            query={"product_id": TEXT},
+            required_query=("product_id",),
+        ),
+        ("GET", "/api/vendor_product_attachments"): Told(
+            "List the files of one of the vendor's products",
+            record(
+                attachments=array(
+                    record(attachment_id=TEXT, description=TEXT, filename=TEXT, url=TEXT, filesize=TEXT)
+                )
+            ),
+            query={"product_id": TEXT},
+            required_query=("product_id",),
+        ),
+        ("GET", "/api/vendor_required_products"): Told(
+            "List the products that one of the vendor's is sold with",
+            record(required_products=array(row_of(PRODUCTS))),
+            query={"product_id": TEXT},
+            required_query=("product_id",),
         ),
         ("GET", "/api/vendor_orders"): _list("List the vendor's orders", ORDERS),
         ("GET", "/api/vendor_order/{id}"): Told("Show one of the vendor's orders", single_of(ORDERS)),

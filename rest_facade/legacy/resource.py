@@ -119,7 +119,8 @@ class Resource:
     Lists: `filters` beyond the fields', `sorts` (names → GraphQL's), `default_sort` and `default_order` (of a sort that is asked for
     without one). `always_keyed` lists are objects keyed by id whether filtered or not; `bare` ones have no envelope in CS-Cart's
     form, and what is always keyed but not bare is an array there. `always_searching` lists tell what was sought even when nothing
-    was. `spare_key` keys a row whose `key` an earlier one of the page has. `rights` are passed to the reading operations as
+    was. `spare_key` keys a row whose `key` an earlier one of the page has. What is `kept_from_vendors` is not taken from a vendor,
+    whatever it holds (decisions-legacy section 4). `rights` are passed to the reading operations as
     variables of their names.
     """
 
@@ -150,6 +151,7 @@ class Resource:
     also: tuple[str, ...] = ()
     rights: Mapping[str, Right] = field(default_factory=dict)
     open_to_vendors: bool = False
+    kept_from_vendors: tuple[str, ...] = ()
     below: tuple[Nested | Action, ...] = ()
 
     @property

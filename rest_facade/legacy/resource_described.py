@@ -122,7 +122,8 @@ def _remakes(resource: Resource, is_single: bool) -> bool:
     return resource.prepare is not None or (is_single and resource.complete is not None)
 
 
-def _row(resource: Resource) -> Answer:
+def row_of(resource: Resource) -> Answer:
+    """Describe a row of a list."""
     return Answer(
         f"{resource.operations}List",
         inside="items",
@@ -145,7 +146,7 @@ def single_of(resource: Resource) -> Answer:
 
 def rows_of(resource: Resource) -> dict[str, Any]:
     """Describe the list of a resource."""
-    return _envelope(resource, _row(resource))
+    return _envelope(resource, row_of(resource))
 
 
 def _nested(nested: Nested) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from domain.catalog.attachments import require_products
+from kernel.scope import entered
 from models.marketplace import Vendor
 from rest_facade.legacy import routes
 from rest_facade.routing import Needs
@@ -488,14 +490,64 @@ STATEMENTS = {
     "vendor_categories": 2,
     "vendor_products": 3,
     "vendor_orders": 3,
+    "vendor_product_options?product_id={mug}": 3,
+    "vendor_product_attachments?product_id={mug}": 2,
+    "vendor_required_products?product_id={mug}": 3,
 }
 
 
 @pytest.mark.parametrize("path", STATEMENTS)
 async def test_statements_do_not_depend_on_the_number_of_rows(shop, path):
+    few_of = STATEMENTS[path]
+    path = path.format(mug=shop.mug)
     await as_seller(shop, "GET", path)  # the credential is remembered from here on
     few = (await as_seller(shop, "GET", path)).statements
     for _ in range(12):
         await shop.new_order((await shop.new_product(), 1), user=shop.caio.id)
     many = (await as_seller(shop, "GET", path)).statements
-    assert few == many <= STATEMENTS[path]
+    assert few == many <= few_of
+
+
+# --- What belongs to a product -----------------------------------------------------------------------------------------------
+
+
+async def test_options_attachments_and_required_products_of_an_own_product(shop):
+    options = (await as_seller(shop, "GET", f"vendor_product_options?product_id={shop.mug}")).body["options"]
+    assert {option["option_name"] for option in options.values()} >= {"Tamanho", "Estampa"}
+    for number, option in options.items():
+        assert option == (await shop.get(f"/api/options/{number}")).body
+    files = (await as_seller(shop, "GET", f"vendor_product_attachments?product_id={shop.mug.id}")).body
+    [file] = files["attachments"]
+    assert file | {
+        "description": "", "filename": "cuidados.pdf", "url": "https://files.example.com/c.pdf", "filesize": "9",
+    } == file  # fmt: skip
+    assert set(file) == {"attachment_id", "description", "filename", "url", "filesize"}
+    with entered(shop.scope()):
+        await require_products(shop.scope(), shop.mug.number, [shop.ebook.number, shop.plate.number])
+    found = (await as_seller(shop, "GET", f"vendor_required_products?product_id={shop.mug}")).body
+    [product] = found["required_products"]  # the plate is another vendor's
+    rows = (await as_seller(shop, "GET", f"vendor_products?product_id={shop.ebook}")).body["products"]
+    assert product == rows[str(shop.ebook)]
+
+
+@pytest.mark.parametrize("part", ["product_options", "product_attachments", "required_products"])
+async def test_what_belongs_to_no_product_of_the_vendors(shop, part):
+    for named in (shop.plate, shop.plate.id, NOBODY, NO_NUMBER, "abc", "0", "%00"):
+        answer = await as_seller(shop, "GET", f"vendor_{part}?product_id={named}")
+        assert answer.status in ((400,) if named == "%00" else (404,)), named
+    for query in ("", "?product_id=", "?product_id[]=1"):
+        answer = await as_seller(shop, "GET", f"vendor_{part}{query}")
+        assert (answer.status, answer.body) == (400, {"status": 400, "message": "product_id is required"})
+    empty = await as_seller(shop, "GET", f"vendor_{part}?product_id={shop.secret}")
+    [found] = empty.body.values()
+    assert not found
+
+
+async def test_what_a_vendor_may_not_write_is_ignored_on_the_entity_routes_too(new_shop):
+    shop = await new_shop(legacy_vendor_keys="Y")
+    wrong = {"company_id": {"a": 1}, "commission": "x", "commission_type": "?", "CNPJ": "1"}
+    assert (await as_seller(shop, "PUT", f"products/{shop.mug}", {"price": 1} | wrong)).status == 200
+    answer = await as_seller(shop, "PUT", f"stores/{shop.vendor}", {"city": "Olinda", "status": "Z"} | wrong)
+    assert answer.status == 200, answer.raw
+    vendor = await row(shop, "vendors", shop.vendor.number)
+    assert (vendor["city"], vendor["status"], vendor["commission"]) == ("Olinda", "A", "0.00")

@@ -31,6 +31,7 @@ PRODUCTS = Resource(
     area="products",
     operations="Product",
     open_to_vendors=True,
+    kept_from_vendors=("company_id",),
     fields=(
         id_field("product_id"),
         Field("product", TEXT, "name", "name", label="product (name)"),

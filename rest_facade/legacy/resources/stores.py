@@ -25,6 +25,7 @@ STORES = Resource(
     area="marketplace",
     operations="Store",
     open_to_vendors=True,
+    kept_from_vendors=("status", "CNPJ", "commission", "commission_type"),
     fields=(
         id_field("company_id"),
         Field("company", TEXT, "name", "name"),

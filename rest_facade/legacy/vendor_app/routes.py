@@ -11,23 +11,15 @@ from dataclasses import replace
 
 from resolvers.execute import Operation
 from rest_facade.legacy import engine
-from rest_facade.legacy.resource import Resource
 from rest_facade.legacy.resources.categories import CATEGORIES
 from rest_facade.legacy.resources.orders import ORDERS
 from rest_facade.legacy.resources.products import PRODUCTS
-from rest_facade.legacy.vendor_app import account, doors, overview, work
+from rest_facade.legacy.vendor_app import account, doors, overview, parts, work
 from rest_facade.routing import Handler, Needs, Route
 
 BASE = "/api"
 
 
-def _without_writing(resource: Resource, *names: str) -> Resource:
-    """Describe an entity of which some fields are never taken, whatever they hold."""
-    fields = tuple(replace(field, writes=None) if field.name in names else field for field in resource.fields)
-    return replace(resource, fields=fields)
-
-
-VENDOR_PRODUCTS = _without_writing(PRODUCTS, "company_id")
 VENDOR_CATEGORIES = replace(CATEGORIES, open_to_vendors=True, does=(), below=())
 
 
@@ -68,11 +60,14 @@ def _inside(of: Mapping[str, Operation]) -> Iterator[tuple[str, str, Handler]]:
     yield "GET", "vendor_profile", account.show_profile(of["VendorProfile"])
     yield "PUT", "vendor_profile", account.change_profile(of["UserUpdate"])
     yield "GET", "vendor_categories", engine.list_handler(VENDOR_CATEGORIES, of["CategoryList"])
-    yield "GET", "vendor_products", engine.list_handler(VENDOR_PRODUCTS, of["ProductList"])
+    yield "GET", "vendor_products", engine.list_handler(PRODUCTS, of["ProductList"])
     yield "POST", "vendor_products", work.delete_products(of["VendorProductsDelete"])
-    yield "POST", "vendor_product", engine.create_handler(VENDOR_PRODUCTS, of["ProductCreate"])
-    yield "GET", "vendor_product/{id}", engine.show_handler(VENDOR_PRODUCTS, of["ProductShow"])
-    yield "PUT", "vendor_product/{id}", engine.update_handler(VENDOR_PRODUCTS, of["ProductUpdate"])
+    yield "POST", "vendor_product", engine.create_handler(PRODUCTS, of["ProductCreate"])
+    yield "GET", "vendor_product/{id}", engine.show_handler(PRODUCTS, of["ProductShow"])
+    yield "PUT", "vendor_product/{id}", engine.update_handler(PRODUCTS, of["ProductUpdate"])
+    yield "GET", "vendor_product_options", parts.options(of["VendorProductOptions"])
+    yield "GET", "vendor_product_attachments", parts.attachments(of["VendorProductAttachments"])
+    yield "GET", "vendor_required_products", parts.required_products(of["VendorRequiredProducts"])
     yield "GET", "vendor_orders", engine.list_handler(ORDERS, of["OrderList"])
     yield "GET", "vendor_order/{id}", engine.show_handler(ORDERS, of["OrderShow"])
     yield "PUT", "vendor_order/{id}", work.change_order(of["VendorOrderUpdate"])
