@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote_plus
 
-from server.demo import carts, choices, depots, sales, telling, terms
+from server.demo import b2b, carts, choices, depots, sales, telling, terms
 from server.demo.acting import Owner
 from server.demo.assortment import Product, Shop
 from server.demo.gateway import Gateway, secret_of
@@ -59,6 +59,7 @@ async def fill(owner: Owner, demo: DemoStore, now: datetime) -> None:
     await carts.leave(owner, shop, people, made.products, now)
     await depots.read_inbox(owner, now)
     await telling.tell(owner, people, made.customers, made.products, now)
+    await b2b.trade(owner, made.vendors, made.products, made.customers, now)
 
 
 # --- The shop --------------------------------------------------------------------------------------------------------------

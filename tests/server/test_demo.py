@@ -177,6 +177,27 @@ async def test_people_were_told_what_happened_and_the_owner_read_what_is_old(mad
     assert await value("select count(*) from shipments where tenant_id = $1") >= 10
 
 
+async def test_the_store_sells_to_companies(made):
+    tables = (
+        "managers",
+        "payment_codes",
+        "business_partners",
+        "mix_products",
+        "manager_transactions",
+        "order_limits",
+    )
+    for table in tables:
+        assert await value(f"select count(*) from {table} where tenant_id = $1") >= 2, table
+    odd = """
+        select count(*) from managers m where tenant_id = $1 and balance_cents <> (
+            select coalesce(sum(case type when 'C' then amount_cents else -amount_cents end), 0) from manager_transactions t
+            where t.tenant_id = m.tenant_id and t.manager_id = m.id)
+    """
+    assert await value(odd) == 0
+    setting = "select settings ->> 'credit_bureau_url' from tenants where id = $1"
+    assert await value(setting) == "/dev/credit-bureau"
+
+
 async def test_some_carts_were_left_standing(made):
     carts = await rows(
         "select status, expires_at <= now() as is_over, address, total_cents from carts where tenant_id = $1 order by created_at"
