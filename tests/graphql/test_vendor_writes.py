@@ -191,7 +191,7 @@ def value_for(shop: Shop, name: str, type_: Any) -> Any:
         "image_url": "https://intruder.example/x.png", "commission": "0.01", "commission_type": "A", "status": "P",
         "order_status": "P", "tracking": "D",
         "zipcode": "01310100", "state": "SP", "country": "BR", "quantity": 1, "company": "Intruder", "group_key": "x",
-        "value": "x",
+        "value": "x", "options": {},
     }  # fmt: skip
     if inner.name == "SwitchStatus":
         return "D"
