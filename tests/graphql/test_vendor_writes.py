@@ -177,7 +177,7 @@ def value_for(shop: Shop, name: str, type_: Any) -> Any:
         return given
     if isinstance(inner, GraphQLEnumType):
         return next(iter(inner.values))
-    known = {
+    known: dict[str, Any] = {
         "vendor_id": str(shop.rival), "company_id": str(shop.rival), "customer_id": str(shop.bia), "user_id": str(shop.bia),
         "product_id": str(shop.mug), "category_id": str(shop.home), "payment_method_id": str(shop.card),
         "shipping_method_id": str(shop.sedex), "feature_id": str(shop.material),
