@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 
 from auth.privileges import ALL
+from domain.settings import find_setting
 from kernel.ids import uuid7
 from kernel.scope import Actor, ActorKind, Scope, Store, entered
 from models import database
@@ -28,6 +29,7 @@ from models.catalog import (
     ProductCategory,
     ProductImage,
 )
+from models.content import Block, CallRequest, Language, Page, Subscriber
 from models.events import EventDelivery, EventEndpoint, OutboxEvent
 from models.marketplace import DiscussionPost, DiscussionThread, Vendor
 from models.notifications import Notification
@@ -243,6 +245,9 @@ async def fill(scope: Scope) -> Filled:
         agreed = await _agreed(product.id, vendor.id, customer.id, orders[0].id)
         cart = await Cart.create(expires_at=scope.now + timedelta(days=1))
         status = await Status.create(type="O", letter="Q", description="Na fila", inventory="D")
+        said = await _said(product.id)
+        setting = await find_setting(scope, "legacy_lists")
+        assert setting is not None
         thread = await DiscussionThread.create(object_type="P", object_id=product.id)
         warehouse = await Warehouse.create(name="Galpão", vendor_id=vendor.id)
         delivery_area = await WarehouseArea.create(warehouse_id=warehouse.id, name="Tudo")
@@ -283,6 +288,7 @@ async def fill(scope: Scope) -> Filled:
         **agreed,
         "cart": cart,
         "status": status,
+        **said,
         "audit_entry": audited,
         "admin": admin,
         "vendor_user": clerk,
@@ -314,13 +320,26 @@ async def fill(scope: Scope) -> Filled:
         "storefront_key": storefront_key,
     }
     ids = {name: str(record.public_id) for name, record in made.items()}
+    ids["setting"] = str(setting.id)
     with entered(scope):
         notification = await GatewayNotification.create(
             event_type="charge.paid", fingerprint=uuid7().bytes * 2, body=b"{}"
         )
         ids["gateway_notification"] = str(notification.id)  # its one id is the number
         ids["payment"] = str((await Payment.all().order_by("id"))[0].public_id)
-    return Filled(scope, ids, {name: record.id for name, record in made.items()})
+    numbers = {name: record.id for name, record in made.items()}
+    return Filled(scope, ids, {**numbers, "setting": setting.number})
+
+
+async def _said(product: int) -> dict[str, Any]:
+    """Make what the shop says of itself, and people who want to hear from it."""
+    return {
+        "language": await Language.create(code="fr", name="Français"),
+        "page": await Page.create(name="Ajuda", lang_code="pt"),
+        "block": await Block.create(type="html", name="Rodapé", lang_code="pt"),
+        "subscriber": await Subscriber.create(email="leitora@example.com", lang_code="pt"),
+        "call_request": await CallRequest.create(phone="81", product_id=product),
+    }
 
 
 async def _agreed(product: int, vendor: int, user: int, order: int) -> dict[str, Any]:
