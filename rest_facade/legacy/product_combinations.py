@@ -52,7 +52,6 @@ COMBINATIONS = Resource(
     thing="combination",
     area="catalog",
     operations=PREFIX,
-    open_to_vendors=True,
     fields=(
         id_field("combination_id"),
         Field("product_id", ID),

@@ -299,16 +299,22 @@ async def test_vendors_manage_their_own_options(new_shop):
         ("GET", f"options/{shop.size}", None),
         ("PUT", f"options/{shop.size}", {"option_name": "x"}),
         ("DELETE", f"options/{shop.size}", None),
+    ):
+        answer = await shop.call(method, f"/api/{path}", body, by=shop.rival_seller)
+        assert answer.status == 404, (path, answer.raw)
+    # Of what belongs to options only they themselves are opened (decisions-legacy, section 6).
+    for method, path, body in (
+        ("GET", "combinations", None),
         ("GET", f"combinations/{shop.combination}", None),
         ("PUT", f"combinations/{shop.combination}", {"amount": 1}),
         ("DELETE", f"combinations/{shop.combination}", None),
-        ("GET", f"exceptions/{shop.exception}", None),
+        ("GET", "exceptions", None),
         ("DELETE", f"exceptions/{shop.exception}", None),
         ("GET", f"2.0/products/{shop.mug}/options/combinations", None),
         ("POST", f"2.0/products/{shop.mug}/options/combinations", {"combination": {"1": 1}}),
     ):
-        answer = await shop.call(method, f"/api/{path}", body, by=shop.rival_seller)
-        assert answer.status == 404, (path, answer.raw)
+        answer = await shop.call(method, f"/api/{path}", body, by=shop.seller)
+        assert answer.status == 403, (path, answer.raw)
     # What it offers and did not make is the shop's.
     assert (await shop.put(f"/api/options/{shop.print}", {"option_name": "x"}, by=shop.seller)).status == 404
     made = await shop.post(

@@ -210,7 +210,6 @@ COMBINATIONS = Resource(
     thing="combination",
     area="catalog",
     operations="Combination",
-    open_to_vendors=True,
     bare=True,
     fields=(
         Field("combination_hash", TEXT, filters="hash"),
@@ -235,7 +234,6 @@ EXCEPTIONS = Resource(
     area="catalog",
     operations="Exception",
     does=("list", "show", "create", "delete"),
-    open_to_vendors=True,
     bare=True,
     fields=(
         id_field("exception_id"),
