@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 
 from aiohttp import web
 
-from kernel.errors import Forbidden, InsufficientPrivileges, NotFound, ValidationFailed
+from kernel.errors import Forbidden, InsufficientPrivileges, NotFound, Refusal, ValidationFailed
 from kernel.scope import ActorKind, Scope
+from kernel.text import shown as text_shown
 from resolvers.execute import Operation, authorize, execute
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.queries import Asked, envelope, query_reader
@@ -196,12 +197,26 @@ def _change_handler(
         # The record's id is there when the address names one; creation's operation has no such variable.
         given = (read_vendors if scope.actor.kind is ActorKind.VENDOR else read)(body)
         variables = {"input": given, **addressed(resource, request, body)}
-        ids = await change(scope, operation, variables, rename, resource)
+        try:
+            ids = await change(scope, operation, variables, rename, resource)
+        except NotFound as absent:
+            raise _as_referred(resource, request, body, absent) from absent
         # An operation may say that what should be made was there already: then its id is the answer.
         answered = 200 if ids.pop(WAS_THERE, False) else status
         return json_response({name: str(number) for name, number in ids.items()}, status=answered)
 
     return changed
+
+
+def _as_referred(
+    resource: Resource, request: web.Request, body: Mapping[str, Any], absent: NotFound
+) -> Refusal:
+    """Say what isn't there: the record, unless the body told it apart by something that fits none (section 1: 400)."""
+    for name in resource.also if "id" in request.match_info else ():
+        if not request.rel_url.query.get(name) and body.get(name) not in (None, ""):
+            message = f"{name} is {text_shown(body[name])}; expected that of the {resource.thing}"
+            return ValidationFailed(message, fields={name: "not_found"})
+    return absent
 
 
 def answer_handler(resource: Resource, operation: Operation) -> Handler:

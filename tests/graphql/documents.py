@@ -30,6 +30,9 @@ class Written:
     variables: dict[str, Any]
 
 
+_WITHOUT_A = ("call_requests",)
+
+
 @dataclass
 class Writer:
     """Write one document; `ids` are ids of records by the name of the root field that reads one."""
@@ -80,7 +83,8 @@ class Writer:
             elif key == "sort" and isinstance(target, GraphQLEnumType) and self.chance.random() < 0.6:
                 given.append(f"sort: {self.chance.choice(list(target.values))}")
             elif key == "status" and self.chance.random() < 0.2:
-                given.append('status: "A"')
+                # Most entities have an A; that of call requests is an N.
+                given.append('status: "A"' if name not in _WITHOUT_A else 'status: "N"')
             elif (
                 key == "filter" and isinstance(target, GraphQLInputObjectType) and self.chance.random() < 0.4
             ):
