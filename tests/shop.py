@@ -299,7 +299,7 @@ async def shop_client(database: object) -> AsyncIterator[TestClient]:
         yield client
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def new_shop(shop_client: TestClient) -> NewShop:
     """Give a function that makes a shop; keywords are settings of the store."""
 

@@ -182,9 +182,15 @@ async def combination_called(scope: Scope, hash_: str, product: object | None = 
     """
     only = scope.actor.company_id if scope.actor.kind is ActorKind.VENDOR else None
     reference, itself = parse_reference(product), parse_reference(hash_)
-    if (product is not None and reference is None) or (itself is None and not _HASH.fullmatch(hash_)):
+    if itself is None and not _HASH.fullmatch(hash_):
         raise NotFound("combination")
-    found = await rows(_CALLED, scope.store.id, hash_, *_apart(reference), only, *_apart(itself))
+    found = []
+    if product is None or reference is not None:
+        found = await rows(_CALLED, scope.store.id, hash_, *_apart(reference), only, *_apart(itself))
+    if not found and product is not None:
+        whosever = await rows(_CALLED, scope.store.id, hash_, None, None, only, *_apart(itself))
+        if whosever:
+            raise NotFound("combination") from _of_another(product)
     if not found:
         raise NotFound("combination")
     if len(found) > 1:
@@ -193,6 +199,13 @@ async def combination_called(scope: Scope, hash_: str, product: object | None = 
         )
     combination_id: int = found[0]["id"]
     return combination_id
+
+
+def _of_another(product: object) -> ValidationFailed:
+    """Say, as the cause of its absence, that there is such a combination, and not of the product named."""
+    return ValidationFailed(
+        f"product is {shown(product)}; expected that of the combination", field="product", code="not_found"
+    )
 
 
 def _apart(reference: Reference | None) -> tuple[int | None, UUID | None]:
@@ -214,7 +227,7 @@ async def _reach(scope: Scope, combination: object, product: object | None = Non
         held["product_id"],
         held["product_public_id"],
     ):
-        raise NotFound("combination")
+        raise NotFound("combination") from _of_another(product)
     return dict(held)
 
 

@@ -211,11 +211,13 @@ def _change_handler(
 def _as_referred(
     resource: Resource, request: web.Request, body: Mapping[str, Any], absent: NotFound
 ) -> Refusal:
-    """Say what isn't there: the record, unless the body told it apart by something that fits none (section 1: 400)."""
-    for name in resource.also if "id" in request.match_info else ():
-        if not request.rel_url.query.get(name) and body.get(name) not in (None, ""):
-            message = f"{name} is {text_shown(body[name])}; expected that of the {resource.thing}"
-            return ValidationFailed(message, fields={name: "not_found"})
+    """Say what isn't there: the record, unless the body alone told it apart by what doesn't fit it (section 1: 400)."""
+    below = absent.__cause__
+    if below is not None and isinstance(below.__cause__, ValidationFailed):
+        for name in resource.also:
+            if not request.rel_url.query.get(name) and body.get(name) not in (None, ""):
+                message = f"{name} is {text_shown(body[name])}; expected that of the {resource.thing}"
+                return ValidationFailed(message, fields={name: "not_found"})
     return absent
 
 

@@ -74,10 +74,17 @@ async def prepare(shop: Shop) -> None:
     await shop.execute(with_amounts, shop.order.number)
 
 
-@pytest.mark.parametrize("resource, field", FILTERED_FIELDS)
-async def test_every_field_filters_by_equal_value(shop, resource: Resource, field):
+@pytest.fixture(scope="module")
+async def standing(new_shop) -> Shop:
+    """Give a shop that the tests of this module share: they only read."""
+    shop = await new_shop()
     await prepare(shop)
-    records = await everything(shop, resource)
+    return shop
+
+
+@pytest.mark.parametrize("resource, field", FILTERED_FIELDS)
+async def test_every_field_filters_by_equal_value(standing, resource: Resource, field):
+    records = await everything(standing, resource)
     values = {
         value
         for record in records.values()
@@ -86,7 +93,7 @@ async def test_every_field_filters_by_equal_value(shop, resource: Resource, fiel
     # Some are numbers; a query holds texts alone.
     for value in sorted(map(str, values - {""})):
         expected = {number for number, record in records.items() if is_there(record[field.name], value)}
-        answer = await shop.get(f"/api/{resource.path}?{field.name}={quote(value)}&items_per_page=250")
+        answer = await standing.get(f"/api/{resource.path}?{field.name}={quote(value)}&items_per_page=250")
         assert answer.status == 200, answer.raw
         assert set(answer.body[resource.path]) == expected, (field.name, value)
         assert answer.body["search"] == {field.name: value}
@@ -95,9 +102,8 @@ async def test_every_field_filters_by_equal_value(shop, resource: Resource, fiel
 
 
 @pytest.mark.parametrize("resource, field", FIELDS_OF_MANY)
-async def test_several_values_in_brackets_mean_any_of_them(shop, resource: Resource, field):
-    await prepare(shop)
-    records = await everything(shop, resource)
+async def test_several_values_in_brackets_mean_any_of_them(standing, resource: Resource, field):
+    records = await everything(standing, resource)
     held = {
         value
         for record in records.values()
@@ -110,7 +116,7 @@ async def test_several_values_in_brackets_mean_any_of_them(shop, resource: Resou
         for number, record in records.items()
         if any(is_there(record[field.name], value) for value in values)
     }
-    answer = await shop.get(f"/api/{resource.path}?{query}&items_per_page=250")
+    answer = await standing.get(f"/api/{resource.path}?{query}&items_per_page=250")
     assert set(answer.body[resource.path]) == expected
     assert answer.body["search"] == {field.name: values if len(values) > 1 else values[0]}
 
@@ -133,9 +139,9 @@ NONSENSE = [
 
 
 @pytest.mark.parametrize("resource, field", FILTERED_FIELDS)
-async def test_a_value_that_can_not_be_matches_nothing(shop, resource: Resource, field):
+async def test_a_value_that_can_not_be_matches_nothing(standing, resource: Resource, field):
     for value in NONSENSE:
-        answer = await shop.get(f"/api/{resource.path}?{field.name}={quote(value, safe='%')}")
+        answer = await standing.get(f"/api/{resource.path}?{field.name}={quote(value, safe='%')}")
         if "%00" in value:
             assert answer.status == 400
             continue
@@ -148,15 +154,15 @@ async def test_a_value_that_can_not_be_matches_nothing(shop, resource: Resource,
 
 
 @pytest.mark.parametrize("resource, field", FILTERED_FIELDS)
-async def test_an_empty_value_is_no_filter(shop, resource: Resource, field):
-    everything = await shop.get(f"/api/{resource.path}")
-    assert (await shop.get(f"/api/{resource.path}?{field.name}=")).body == everything.body
-    assert (await shop.get(f"/api/{resource.path}?{field.name}[]=")).body == everything.body
+async def test_an_empty_value_is_no_filter(standing, resource: Resource, field):
+    everything = await standing.get(f"/api/{resource.path}")
+    assert (await standing.get(f"/api/{resource.path}?{field.name}=")).body == everything.body
+    assert (await standing.get(f"/api/{resource.path}?{field.name}[]=")).body == everything.body
 
 
 @pytest.mark.parametrize("resource, field", FILTERED_FIELDS)
-async def test_nested_values_match_nothing(shop, resource: Resource, field):
-    answer = await shop.get(f"/api/{resource.path}?{field.name}[a][b]=1")
+async def test_nested_values_match_nothing(standing, resource: Resource, field):
+    answer = await standing.get(f"/api/{resource.path}?{field.name}[a][b]=1")
     assert (answer.status, answer.body[resource.path]) == (200, {})
 
 
@@ -164,8 +170,8 @@ async def test_nested_values_match_nothing(shop, resource: Resource, field):
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=IDS)
-async def test_a_list_is_an_array_and_a_filtered_one_an_object(shop, resource: Resource):
-    plain = await shop.get(f"/api/{resource.path}")
+async def test_a_list_is_an_array_and_a_filtered_one_an_object(standing, resource: Resource):
+    plain = await standing.get(f"/api/{resource.path}")
     told = {"search"} if resource.always_searching else set()
     assert set(plain.body) == {resource.path, "params"} | told
     assert isinstance(plain.body[resource.path], dict if resource.always_keyed else list)
@@ -180,7 +186,7 @@ async def test_a_list_is_an_array_and_a_filtered_one_an_object(shop, resource: R
         }
         == plain.body["params"]
     )
-    filtered = await shop.get(f"/api/{resource.path}?{resource.key}={rows[0][resource.key]}")
+    filtered = await standing.get(f"/api/{resource.path}?{resource.key}={rows[0][resource.key]}")
     assert set(filtered.body) == {resource.path, "search", "params"}
     assert filtered.body[resource.path] == {rows[0][resource.key]: rows[0]}
     assert filtered.body["search"] == {resource.key: rows[0][resource.key]}
@@ -417,8 +423,8 @@ async def test_a_period_beside_a_filter_is_one_of_its_conditions(shop, dated):
     ],
 )
 @pytest.mark.parametrize("resource", RESOURCES, ids=IDS)
-async def test_page_and_size_have_defaults_and_bounds(shop, resource: Resource, query, page, size):
-    answer = await shop.get(f"/api/{resource.path}?{query}")
+async def test_page_and_size_have_defaults_and_bounds(standing, resource: Resource, query, page, size):
+    answer = await standing.get(f"/api/{resource.path}?{query}")
     params = answer.body["params"]
     assert (params["page"], params["items_per_page"]) == (page, size)
     total = params["total_items"]
@@ -446,8 +452,8 @@ async def test_pages_follow_each_other_without_gap_or_repetition(shop):
         for order in ("asc", "desc", "DESC", "", "sideways")
     ],
 )
-async def test_every_order_is_stable_and_told(shop, resource: Resource, name, order):
-    answer = await shop.get(f"/api/{resource.path}?sort_by={name}&sort_order={order}&items_per_page=250")
+async def test_every_order_is_stable_and_told(standing, resource: Resource, name, order):
+    answer = await standing.get(f"/api/{resource.path}?sort_by={name}&sort_order={order}&items_per_page=250")
     params = answer.body["params"]
     applied = order.lower() if order.lower() in ("asc", "desc") else resource.default_order
     assert (params["sort_by"], params["sort_order"]) == (name, applied)
@@ -459,13 +465,13 @@ async def test_every_order_is_stable_and_told(shop, resource: Resource, name, or
         keys = [(row[name], id_in(row, resource)) for row in rows]
         assert keys == sorted(keys, reverse=applied == "desc")
     other = "asc" if applied == "desc" else "desc"
-    back = await shop.get(f"/api/{resource.path}?sort_by={name}&sort_order={other}&items_per_page=250")
+    back = await standing.get(f"/api/{resource.path}?sort_by={name}&sort_order={other}&items_per_page=250")
     assert rows_in(resource, back.body) == rows[::-1]
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=IDS)
-async def test_an_unknown_order_falls_back_to_the_default(shop, resource: Resource):
-    default = (await shop.get(f"/api/{resource.path}")).body
+async def test_an_unknown_order_falls_back_to_the_default(standing, resource: Resource):
+    default = (await standing.get(f"/api/{resource.path}")).body
     for query in (
         "sort_by=colour",
         "sort_by=",
@@ -473,7 +479,7 @@ async def test_an_unknown_order_falls_back_to_the_default(shop, resource: Resour
         "sort_order=sideways",
         "sort_by=colour&sort_order=x",
     ):
-        assert (await shop.get(f"/api/{resource.path}?{query}")).body == default
+        assert (await standing.get(f"/api/{resource.path}?{query}")).body == default
     name, direction = resource.default_sort
     assert (default["params"]["sort_by"], default["params"]["sort_order"]) == (name, direction)
 

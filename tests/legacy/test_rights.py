@@ -82,18 +82,30 @@ async def ask(shop: Shop, route: Any, **how: Any) -> Any:
 # --- Credentials -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+async def standing(new_shop) -> Shop:
+    """Give a shop for the tests that are refused whatever they try, and so may share one."""
+    return await new_shop()
+
+
+@pytest.fixture(scope="module")
+async def other_standing(new_shop) -> Shop:
+    """Give another such shop."""
+    return await new_shop()
+
+
 @EVERY_ROUTE
-async def test_without_a_credential_a_route_says_how_to_give_one(shop, route):
-    answer = await ask(shop, route, auth=None)
+async def test_without_a_credential_a_route_says_how_to_give_one(standing, route):
+    answer = await ask(standing, route, auth=None)
     assert (answer.status, answer.body) == (401, {"status": 401, "message": MISSING})
     assert answer.headers["WWW-Authenticate"].startswith("Basic ")
 
 
 @EVERY_ROUTE
-async def test_a_wrong_credential_is_invalid(shop, route):
-    wrong_key = base64.b64encode(f"{shop.owner.email}:x".encode()).decode()
+async def test_a_wrong_credential_is_invalid(standing, route):
+    wrong_key = base64.b64encode(f"{standing.owner.email}:x".encode()).decode()
     for header in (f"Basic {wrong_key}", "Basic ???", "Bearer x", "Digest x", "Basic", "Bearer "):
-        answer = await ask(shop, route, auth=None, headers={"Authorization": header})
+        answer = await ask(standing, route, auth=None, headers={"Authorization": header})
         assert (answer.status, answer.body) == (401, {"status": 401, "message": "Invalid credentials"})
 
 
@@ -107,25 +119,27 @@ async def test_basic_bearer_and_legacy_tokens_open_the_routes(shop):
 
 
 @EVERY_ROUTE
-async def test_customers_and_vendors_are_not_administrators(shop, route):
-    for person in (shop.seller, shop.caio):
-        answer = await ask(shop, route, auth="bearer", by=person)
+async def test_customers_and_vendors_are_not_administrators(standing, route):
+    for person in (standing.seller, standing.caio):
+        answer = await ask(standing, route, auth="bearer", by=person)
         assert (answer.status, answer.body) == (403, {"status": 403, "message": ADMIN_ONLY})
 
 
 @EVERY_ROUTE
-async def test_a_credential_of_another_store_opens_nothing(shop, other_shop, route):
-    answer = await shop.call(route.method, path_to(route, shop), body_for(route, shop), at=other_shop)
+async def test_a_credential_of_another_store_opens_nothing(standing, other_standing, route):
+    answer = await standing.call(
+        route.method, path_to(route, standing), body_for(route, standing), at=other_standing
+    )
     assert (answer.status, answer.body) == (401, {"status": 401, "message": "Invalid credentials"})
-    answer = await shop.call(
-        route.method, path_to(route, shop), body_for(route, shop), at=other_shop, auth="bearer"
+    answer = await standing.call(
+        route.method, path_to(route, standing), body_for(route, standing), at=other_standing, auth="bearer"
     )
     assert (answer.status, answer.body) == (403, {"status": 403, "message": ADMIN_ONLY})
 
 
 @EVERY_ROUTE
-async def test_a_store_that_is_not_there(shop, route):
-    answer = await ask(shop, route, headers={"X-Tenant-ID": NOBODY})
+async def test_a_store_that_is_not_there(standing, route):
+    answer = await ask(standing, route, headers={"X-Tenant-ID": NOBODY})
     assert (answer.status, answer.body) == (404, {"status": 404, "message": "tenant not found"})
 
 
@@ -143,13 +157,13 @@ async def test_a_suspended_store_is_closed(shop, route):
 
 
 @EVERY_ROUTE
-async def test_an_administrator_without_the_privilege_is_told_which(shop, route):
+async def test_an_administrator_without_the_privilege_is_told_which(standing, route):
     """What is asked for is refused before the body is read: a broken one changes nothing."""
     verb = "view" if route.method == "GET" else "manage"
     needed = f"{verb}_{AREAS[entity_of(route)]}"
-    nobody = await shop.new_person("view_apps")
+    nobody = await standing.new_person("view_apps")
     for data in (None, b"{broken"):
-        answer = await shop.call(route.method, path_to(route, shop), by=nobody, data=data)
+        answer = await standing.call(route.method, path_to(route, standing), by=nobody, data=data)
         assert (answer.status, answer.body) == (
             403,
             {"status": 403, "message": f"Forbidden: privilege {needed} required"},
@@ -209,10 +223,10 @@ NO_IDS = [
 
 
 @SINGLE_ROUTES
-async def test_what_names_nothing_is_not_found(shop, route):
+async def test_what_names_nothing_is_not_found(standing, route):
     for named in NO_IDS:
-        path = named_by(route, named, shop)
-        answer = await shop.call(route.method, path, body_for(route, shop))
+        path = named_by(route, named, standing)
+        answer = await standing.call(route.method, path, body_for(route, standing))
         message = f"{THINGS[entity_of(route)]} not found"
         assert (answer.status, answer.body) == (404, {"status": 404, "message": message}), named
 
@@ -243,16 +257,16 @@ async def test_a_record_is_named_by_its_uuid_too(shop, route):
 
 
 @SINGLE_ROUTES
-async def test_another_stores_record_is_not_there(shop, other_shop, route):
-    theirs = record_of(other_shop, resource_of(entity_of(route)))
+async def test_another_stores_record_is_not_there(standing, other_standing, route):
+    theirs = record_of(other_standing, resource_of(entity_of(route)))
     for named in (str(theirs), theirs.id):
-        path = named_by(route, named, shop)
-        answer = await shop.call(route.method, path, body_for(route, shop))
+        path = named_by(route, named, standing)
+        answer = await standing.call(route.method, path, body_for(route, standing))
         message = f"{THINGS[entity_of(route)]} not found"
         assert (answer.status, answer.body) == (404, {"status": 404, "message": message})
     resource = resource_of(entity_of(route))
     if resource.path == product_combinations.COMBINATIONS.path or does(resource, "show"):
-        untouched = await other_shop.get(f"/api/{resource.name}/{theirs}")
+        untouched = await other_standing.get(f"/api/{resource.name}/{theirs}")
         assert untouched.status == 200
 
 
