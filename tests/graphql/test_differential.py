@@ -53,7 +53,7 @@ async def test_compiled_answers_are_the_executors(block: int, which: str, filled
     schema = root.public_schema() if which == "public" else root.internal_schema()
     native, plain = Compiler(schema, native=True), Compiler(schema, native=False)
     outcomes: Counter[str] = Counter()
-    for seed in range(block * 40, block * 40 + 40):
+    for seed in range(block * 60, block * 60 + 60):
         chance = random.Random(f"{which}{seed}")
         written = Writer(schema, filled.ids, chance).write()
         prepared = _document(schema, written)
@@ -80,8 +80,8 @@ async def test_compiled_answers_are_the_executors(block: int, which: str, filled
         assert _listed(answered) == _listed(orjson.loads(orjson.dumps(expected))), written.text
         assert _listed(in_process) == _listed(expected), written.text
         outcomes["compiled"] += 1
-    # The rest asks for what its caller may not see, the more the schema holds of such.
-    assert outcomes["compiled"] >= 10, outcomes
+    # The rest asks for what its caller may not see: the more the schema holds of such, the more documents it takes.
+    assert outcomes["compiled"] >= 15, outcomes
 
 
 def _listed(value: Any) -> Any:
