@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from functools import lru_cache
 from html import escape
 
 from aiohttp import web
@@ -55,11 +57,19 @@ async def page(request: web.Request) -> web.Response:
 
 async def document(request: web.Request) -> web.Response:
     """Answer one family's document."""
-    found = documents().get(request.match_info["family"])
-    if found is None:
+    # Made in a thread: a second of work the first time, while others are served.
+    body = (await asyncio.to_thread(_bodies)).get(request.match_info["family"])
+    if body is None:
         raise web.HTTPNotFound
-    body = json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()
     return web.Response(body=body, content_type="application/json", headers={"Cache-Control": "no-cache"})
+
+
+@lru_cache(maxsize=1)
+def _bodies() -> dict[str, bytes]:
+    return {
+        name: json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+        for name, document in documents().items()
+    }
 
 
 def add_routes(app: web.Application) -> None:
