@@ -1,8 +1,8 @@
-"""Read one record and all that hangs on it in one statement: what hangs on it is JSON that PostgreSQL builds."""
+"""Read one record, or a few, and all that hangs on them in one statement: what hangs on them is JSON that PostgreSQL builds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kernel.errors import Refusal
@@ -17,9 +17,11 @@ from models.tree_texts import MOST_TEXTS, ROLES, Binder, Texts, fragment, loaded
 _ROLE_SQL = "CASE {0} WHEN 'A' THEN 'admin' WHEN 'V' THEN 'vendor' WHEN 'C' THEN 'customer' ELSE {0} END"
 _TIME_SQL = "to_char({0} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
 
+_FIRST = " LIMIT 1"
+
 
 def fits_one_statement(shape: Shape) -> bool:
-    """Tell whether nothing below the record needs a check that only Python makes."""
+    """Tell whether nothing below a record needs a check that only Python makes."""
     return all(_fits_json(item) for item in shape.items)
 
 
@@ -34,12 +36,12 @@ def _fits_json(item: Item, inside: bool = False) -> bool:
 
 
 class Whole:
-    """A record and all that hangs on it, in one statement."""
+    """Records and all that hangs on them, in one statement."""
 
     def __init__(self, shape: Shape, native: bool) -> None:
         self._shape = shape
         self._native = native
-        self._kept: dict[tuple[str, ...], tuple[str, Callable[[Any], Any]]] = {}
+        self._kept: dict[tuple[Any, ...], tuple[str, Callable[[Any], Any]]] = {}
         self._interned = Interned()
         self._rights = PerCaller(self._rights_of)
 
@@ -48,25 +50,50 @@ class Whole:
         rights = self._rights(scope)
         found = rights.written.get(condition.sql)
         if found is None:
-            found = rights.written[condition.sql] = self._statement((*rights.texts, condition.sql))
+            found = rights.written[condition.sql] = self._statement(
+                (_FIRST, ()), (*rights.texts, condition.sql)
+            )
         sql, make = found
         record = await database.row(sql, scope.store.id, *rights.params, *condition.params)
         return None if record is None else make(record)
+
+    async def fetch(
+        self, scope: Scope, conditions: Sequence[Where], tail: str, extra: tuple[str, ...] = ()
+    ) -> tuple[list[Any], Callable[[Any], Any]]:
+        """Read the records of a list, with `extra` columns behind them, and give what makes an object of a record."""
+        rights = self._rights(scope)
+        texts = tuple([condition.sql for condition in conditions])
+        asked = (tail, extra, texts)
+        found = rights.written.get(asked)
+        if found is None:
+            found = self._statement((tail, extra), rights.texts + texts)
+            if len(rights.written) < MOST_TEXTS:
+                rights.written[asked] = found
+        params = [scope.store.id, *rights.params]
+        for condition in conditions:
+            params += condition.params
+        sql, make = found
+        return await database.rows(sql, *params), make
 
     def _rights_of(self, scope: Scope) -> Rights:
         texts = Texts()
         _gather(self._shape, scope, texts)
         return self._interned(texts.texts, texts.params)
 
-    def _statement(self, texts: tuple[str, ...]) -> tuple[str, Callable[[Any], Any]]:
-        found = self._kept.get(texts)
+    def _statement(
+        self, form: tuple[str, tuple[str, ...]], texts: tuple[str, ...]
+    ) -> tuple[str, Callable[[Any], Any]]:
+        key = (*form, *texts)
+        found = self._kept.get(key)
         if found is None:
-            found = self._compile(list(texts))
+            found = self._compile(list(texts), *form)
             if len(self._kept) < MOST_TEXTS:
-                self._kept[texts] = found
+                self._kept[key] = found
         return found
 
-    def _compile(self, texts: list[str]) -> tuple[str, Callable[[Any], Any]]:
+    def _compile(
+        self, texts: list[str], tail: str, extra: tuple[str, ...]
+    ) -> tuple[str, Callable[[Any], Any]]:
         writer = _Writer(texts)
         columns: list[str] = []
         names: dict[str, Any] = {"required": required, "json": loaded, "roles": ROLES.get}
@@ -74,13 +101,14 @@ class Whole:
         names["below"] = fragment if self._native else loaded
         visible = writer.take()
         literal = self._object(self._shape.items, "t", writer, columns)
+        columns += extra
         entity = self._shape.entity
         where = ["t.tenant_id = $1"]
         if entity.alive:
             where.append(entity.alive)
-        where += [f"({text})" for text in (visible, writer.take()) if text]
+        where += [f"({text})" for text in (visible, *writer.rest()) if text]
         exec(compile(f"def make(r):\n    return {literal}", "<shape>", "exec"), names)  # noqa: S102  # as in tree_levels
-        sql = f"SELECT {', '.join(columns) or '1'} FROM {entity.table} t WHERE {' AND '.join(where)} LIMIT 1"
+        sql = f"SELECT {', '.join(columns) or '1'} FROM {entity.table} t WHERE {' AND '.join(where)}{tail}"
         return sql, names["make"]
 
     def _object(self, items: tuple[Item, ...], alias: str, writer: _Writer, columns: list[str]) -> str:
@@ -142,6 +170,10 @@ class _Writer:
     def take(self) -> str:
         """Give the next collected text, its parameters numbered."""
         return self._binder.bind(self._texts.pop(0))
+
+    def rest(self) -> list[str]:
+        """Give the texts that are left: the conditions of the list."""
+        return [self.take() for _ in range(len(self._texts))]
 
     def branch(self, branch: Branch, parent: str) -> str:
         """Write the subquery that gives a branch as JSON."""

@@ -1,7 +1,7 @@
 """Read a whole tree of records as it will be written: compiled once for a document, run with few statements.
 
-A `Shape` is what a document asks of an entity, with the keys of the answer. A list takes one statement a level; a single record takes one
-in all. SQL texts are kept by the text of their conditions, which the caller's kind and the filters decide.
+A `Shape` is what a document asks of an entity, with the keys of the answer. A list takes one statement a level; a single record, and a
+short list from its beginning, one in all. SQL texts are kept by the text of their conditions, which the caller's kind and the filters decide.
 
 What this can't answer exactly as the executor of graphql-core would (a refused field, a null where there must be none) it does not answer
 at all: `NotCompiled` sends the caller to the executor.
@@ -17,6 +17,10 @@ from models.reading import Where, order_sql, sort_of, window
 from models.shapes import Shape
 from models.tree_levels import Level
 from models.tree_whole import Whole, fits_one_statement
+
+# Up to so many records are read with all that hangs on them in one statement: the round trips that are spared cost the server more than
+# the JSON costs the database. Rows that an offset skips would have theirs built too, so these are read level by level.
+MOST_WHOLE = 25
 
 
 class Reader:
@@ -43,6 +47,9 @@ class Reader:
         if limit <= 0:
             return []
         tail = f" ORDER BY {order_sql(self.entity, sort)} LIMIT {window(limit)}"
+        if self._whole is not None and self._level.branches and not offset and limit <= MOST_WHOLE:
+            found, make = await self._whole.fetch(scope, conditions, tail)
+            return [make(record) for record in found[:limit]]
         records = await self._level.fetch(scope, conditions, tail, offset)
         return await self._level.finish(scope, records[:limit])
 
@@ -52,6 +59,12 @@ class Reader:
         """Read a list and, for each record, its sort key and id."""
         described, _ = sort_of(self.entity, sort)
         tail = f" ORDER BY {order_sql(self.entity, sort)} LIMIT {window(limit)}"
-        records = (await self._level.fetch(scope, conditions, tail, 0, extra=(described.sql, "t.id")))[:limit]
+        extra = (described.sql, "t.id")
+        if self._whole is not None and self._level.branches and limit <= MOST_WHOLE:
+            found, make = await self._whole.fetch(scope, conditions, tail, extra)
+            return [make(record) for record in found[:limit]], [
+                (each[-2], each[-1]) for each in found[:limit]
+            ]
+        records = (await self._level.fetch(scope, conditions, tail, 0, extra=extra))[:limit]
         keys = [(record[-2], record[-1]) for record in records]
         return await self._level.finish(scope, records), keys

@@ -188,7 +188,9 @@ async def test_variables_of_every_kind_are_taken_as_the_executor_takes_them(
     assert answered >= 10
 
 
-async def test_a_list_takes_one_statement_a_level_and_a_record_one_in_all(filled: Filled) -> None:
+async def test_a_list_takes_one_statement_a_level_and_records_few_in_number_one_in_all(
+    filled: Filled,
+) -> None:
     from models import database
 
     schema = root.public_schema()
@@ -198,8 +200,13 @@ async def test_a_list_takes_one_statement_a_level_and_a_record_one_in_all(filled
     record = f'{{ order(id: "{filled.ids["order"]}") {{ {below} }} }}'
     for text, statements in (
         ("{ products(limit: 50) { name category { name } images { url } } }", 2),
-        ("{ product_page { items { name category { parent { name } } } total } }", 3),
-        ("{ product_connection { edges { node { images { url } } } } }", 2),
+        ("{ products(limit: 50) { name category { parent { name } } images { url } } }", 3),
+        ("{ products(limit: 25) { name category { parent { name } } images { url } } }", 1),
+        ("{ products(limit: 25, offset: 1) { name category { parent { name } } images { url } } }", 3),
+        ("{ product_page { items { name category { parent { name } } } total } }", 2),
+        ("{ product_page(page: 2, per_page: 1) { items { name category { parent { name } } } total } }", 3),
+        ("{ product_connection(first: 50) { edges { node { images { url } } } } }", 2),
+        ("{ product_connection { edges { node { images { url } } } } }", 1),
         (record, 1),
     ):
         prepared = prepare(schema, text, limited=True)

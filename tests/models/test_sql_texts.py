@@ -10,7 +10,7 @@ import pytest
 from kernel.scope import Scope, entered
 from models import callers, tree_levels, tree_whole
 from models.catalog import Product, ProductImage
-from models.reading import Entity, ToMany, Where
+from models.reading import Entity, Sort, ToMany, Where
 from models.shapes import Branch, Leaf, Shape
 from models.trees import Reader
 
@@ -29,7 +29,7 @@ class Changing:
 
     def __init__(self, table: str) -> None:
         self.times = 0
-        self.entity = Entity(table, table, self.visible)
+        self.entity = Entity(table, table, self.visible, sorts={"name": Sort("t.name", "text", "by name")})
 
     def visible(self, _scope: Scope) -> Where:
         self.times += 1
@@ -58,11 +58,28 @@ async def test_a_list_keeps_no_more_texts_than_its_bound(scope: Scope) -> None:
     with entered(scope):
         await _made()
         for _ in range(4 * MOST):
-            found: list[Any] = await reader.many(_another_caller(scope), (), sort=None, limit=10, offset=0)
+            found: list[Any] = await reader.many(_another_caller(scope), (), sort=None, limit=50, offset=0)
             assert found == [VASE]
     level = reader._level
     assert len(level._kept) == MOST
     assert [len(below._kept) for _, below, _ in level.branches] == [MOST]
+
+
+async def test_a_short_list_keeps_no_more_texts_than_its_bound(scope: Scope) -> None:
+    products, images = Changing("products"), Changing("product_images")
+    reader = Reader(_shape(products.entity, images.entity), native=False)
+    with entered(scope):
+        await _made()
+        for number in range(4 * MOST):
+            found = await reader.many(_another_caller(scope), (), sort=None, limit=10, offset=0)
+            assert found == [VASE]
+            dated = [Where(f"t.id > -{number}"), Where("t.name = {}", ("Vaso",))]
+            nodes, keys = await reader.keyed(scope, dated, sort="name", limit=10)
+            assert nodes == [VASE]
+            assert len(keys) == 1
+    assert reader._whole is not None
+    assert len(reader._whole._kept) == MOST
+    assert len(reader._whole._rights(scope).written) <= MOST
 
 
 async def test_a_single_record_keeps_no_more_texts_than_its_bound(scope: Scope) -> None:
