@@ -24,6 +24,9 @@ from tortoise.context import TortoiseContext
 from kernel.scope import Scope, entered
 from models import MODEL_MODULES
 from models.base import WrongStore as WrongStore
+from models.connections import NO_STORE, StoreConnection
+from models.connections import StatementCount as StatementCount
+from models.connections import counting as counting
 from models.engine import OpenTransaction, StoreClient
 from models.failures import CheckViolation as CheckViolation
 from models.failures import ConstraintViolation as ConstraintViolation
@@ -33,10 +36,8 @@ from models.failures import constraint_of as constraint_of
 from models.failures import translated as translated
 from models.failures import translation_of
 from models.listening import Listener, Notified
-from models.pool import NO_STORE, StoreConnection, StorePool, close_pool, open_pool, store_of_task
 from models.pool import DatabaseSettings as DatabaseSettings
-from models.pool import StatementCount as StatementCount
-from models.pool import counting as counting
+from models.pool import StorePool, close_pool, open_pool, store_of_task
 from models.roles import MAY_BECOME
 from models.transactions import AfterCommit, Transaction, open_transaction
 from models.transactions import TransactionOver as TransactionOver
@@ -286,7 +287,7 @@ async def _run(method: Callable[..., Awaitable[Any]], sql: str, args: tuple[Any,
             finally:
                 current.done()
         pool = _connected().pool
-        connection = await pool.lend(store_of_task())
+        connection = await pool.lend(store_of_task(), one_statement=True)
         try:
             return await method(connection, sql, *args)
         finally:

@@ -17,8 +17,9 @@ from tortoise.backends.asyncpg.client import AsyncpgDBClient
 from tortoise.backends.base.client import TransactionContext
 from tortoise.exceptions import OperationalError
 
+from models.connections import StoreConnection
 from models.failures import translation_of
-from models.pool import DatabaseSettings, StoreConnection, StorePool, open_pool, store_of_task
+from models.pool import DatabaseSettings, StorePool, open_pool, store_of_task
 from models.transactions import Transaction, enter, leave, open_transaction
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Lend connections that see one store: what row-level security reads is set as a connection is handed out, and remembered.
+"""Lend connections that see one store: what row-level security reads is set before the borrower's statement, and remembered.
 
 asyncpg's own pool resets a connection with four statements at each release and makes a task for it: 0.2 ms a query. This one
 keeps the connection as it is. That is safe because nobody sets session state on a pooled connection except the store, because
@@ -16,33 +16,19 @@ import asyncio
 import logging
 import math
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import asyncpg
-from asyncpg.connection import Connection
 from asyncpg.pool import Pool, PoolConnectionHolder, PoolConnectionProxy, _PoolConnectionHolderQueue
 
 from kernel.scope import current_scope
+from models.connections import NO_STORE, StoreConnection
 
-PINNED_ASYNCPG = "0.32.0"
-NO_STORE = 0
 SETTLE_SECONDS = 5.0
 CLOSE_SECONDS = 10.0
-_BIND = "select set_config('vitrine.tenant', $1, false)"
-# What `_execute` is asked with besides the statement by fetch, fetchrow, fetchval and execute.
-_USUAL = {"record_class", "return_status"}
-_OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select set_config('vitrine.tenant'")
 
 logger = logging.getLogger("vitrine.database")
-
-if asyncpg.__version__ != PINNED_ASYNCPG:
-    raise ImportError(
-        f"models/pool.py knows the inside of asyncpg {PINNED_ASYNCPG}; found {asyncpg.__version__}"
-    )
 
 
 @dataclass(frozen=True)
@@ -82,127 +68,6 @@ class DatabaseSettings:
             # Part of the log-in rather than a statement after it, so RESET ROLE leads back here and not to the owner.
             settings["role"] = role
         return settings
-
-
-@dataclass(slots=True)
-class StatementCount:
-    """Count what was sent: the work in `count` and `statements`, BEGIN, COMMIT and the binding to a store in `overhead`.
-
-    `arguments` holds the parameters of each of the `statements`.
-    """
-
-    count: int = 0
-    overhead: int = 0
-    statements: list[str] = field(default_factory=list)
-    arguments: list[Sequence[Any]] = field(default_factory=list)
-
-
-_counting: ContextVar[StatementCount | None] = ContextVar("vitrine_counting", default=None)
-
-
-@contextmanager
-def counting() -> Iterator[StatementCount]:
-    """Count the statements sent inside, by this task and by those it starts, Tortoise's included."""
-    outer = _counting.get()
-    counted = StatementCount()
-    token = _counting.set(counted)
-    try:
-        yield counted
-    finally:
-        _counting.reset(token)
-        if outer is not None:
-            outer.count += counted.count
-            outer.overhead += counted.overhead
-            outer.statements += counted.statements
-            outer.arguments += counted.arguments
-
-
-def _count(sql: str, args: Sequence[Any] = ()) -> None:
-    counted = _counting.get()
-    if counted is None:
-        return
-    if sql[:48].lstrip().lower().startswith(_OVERHEAD):
-        counted.overhead += 1
-    else:
-        counted.count += 1
-        counted.statements.append(sql)
-        counted.arguments.append(args)
-
-
-class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
-    """A connection that remembers which store the server has bound it to; `store` is None while nobody knows."""
-
-    __slots__ = ("store",)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.store: int | None = NO_STORE
-
-    async def bind(self, store: int) -> None:
-        """Let row-level security show this store's rows only (`NO_STORE`: none)."""
-        # Forgotten before and remembered after the server's answer: a cancelled statement may have taken effect or not.
-        self.store = None
-        await self.fetchval(_BIND, str(store) if store else "")
-        self.store = store
-
-    async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
-        """Run a statement and give its command tag."""
-        if not args:  # with arguments it comes by `_execute` below
-            _count(query)
-        try:
-            tag: str = await super().execute(query, *args, timeout=timeout)
-        except asyncpg.InternalClientError:
-            self.terminate()
-            raise
-        return tag
-
-    async def _execute(
-        self, query: str, args: Sequence[Any], limit: int, timeout: float | None, **kwargs: Any
-    ) -> Any:
-        _count(query, args)
-        try:
-            if timeout is None and kwargs.keys() <= _USUAL and not self._query_loggers:
-                known = self._stmt_cache.get((query, kwargs.get("record_class") or asyncpg.Record, False))
-                if known is not None:
-                    return await self._execute_known(
-                        query, known, args, limit, kwargs.get("return_status", False)
-                    )
-            return await super()._execute(query, args, limit, timeout, **kwargs)
-        except asyncpg.InternalClientError:
-            # The protocol has lost its place, as when the server ends the session between two answers. Nobody may use it again,
-            # though for a moment it looks idle.
-            self.terminate()
-            raise
-
-    async def _execute_known(
-        self, query: str, statement: Any, args: Sequence[Any], limit: int, return_status: bool
-    ) -> Any:
-        """Execute what is prepared already: asyncpg's own way there costs as much again as the statement itself."""
-        protocol = self._protocol
-        try:
-            with self._stmt_exclusive_section:
-                return await protocol.bind_execute(
-                    state=statement,
-                    args=args,
-                    portal_name="",
-                    limit=limit,
-                    return_extra=return_status,
-                    timeout=protocol._get_timeout(None),
-                )
-        except asyncpg.OutdatedSchemaCacheError:
-            # A type has changed under the statement: it was executed, its answer can't be read.
-            await self.reload_schema_state()
-            raise
-        except asyncpg.InvalidCachedStatementError:
-            # A table has changed; nothing was executed, and outside a transaction nothing is spoilt.
-            self._drop_global_statement_cache()
-            if protocol.is_in_transaction():
-                raise
-        return await super()._execute(query, args, limit, None, return_status=return_status)
-
-    async def _executemany(self, query: str, *args: Any, **kwargs: Any) -> Any:
-        _count(query)
-        return await super()._executemany(query, *args, **kwargs)
 
 
 def store_of_task() -> int:
@@ -253,10 +118,11 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         self._acquire_seconds = acquire_seconds
         self._settling: set[asyncio.Task[None]] = set()
 
-    async def lend(self, store: int) -> StoreConnection:
+    async def lend(self, store: int, *, one_statement: bool = False) -> StoreConnection:
         """Hand out a connection bound to the store; without waiting when an idle one is bound to it already.
 
-        The borrower gives it back with `give_back` in a `finally`, whatever happened, and never keeps it.
+        Who will run just `one_statement` gets one that is bound together with it, in one round trip. The borrower gives the connection
+        back with `give_back` in a `finally`, whatever happened, and never keeps it.
         """
         if self._closing or self._closed:
             raise asyncpg.InterfaceError("pool is closing")
@@ -273,7 +139,9 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
             self._schedule_min_size_maintenance()
             raise
         assert connection is not None
-        if connection.store != store:
+        if connection.store != store and one_statement:
+            connection.due = store
+        elif connection.store != store:
             try:
                 await connection.bind(store)
             except BaseException:
@@ -286,6 +154,7 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         holder = connection._pool_holder and connection._pool_holder()
         if holder is None or holder._con is not connection or holder._in_use is None:
             return  # it was lost meanwhile and its place is free already
+        connection.due = None
         if self._is_at_rest(connection) and holder._generation == self._generation:
             connection._pool_release_ctr += 1  # statements and cursors of the borrower end here
             holder._release()

@@ -16,8 +16,9 @@ from contextvars import ContextVar, Token
 from typing import Any, TypeAlias
 
 from models.base import WrongStore
+from models.connections import StoreConnection
 from models.failures import translated
-from models.pool import StoreConnection, StorePool, store_of_task
+from models.pool import StorePool, store_of_task
 
 AfterCommit: TypeAlias = Callable[[], Awaitable[object] | object]
 

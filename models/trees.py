@@ -1,7 +1,8 @@
 """Read a whole tree of records as it will be written: compiled once for a document, run with few statements.
 
-A `Shape` is what a document asks of an entity, with the keys of the answer. A list takes one statement a level; a single record, and a
-short list from its beginning, one in all. SQL texts are kept by the text of their conditions, which the caller's kind and the filters decide.
+A `Shape` is what a document asks of an entity, with the keys of the answer. A list takes one statement a level; a single record and a
+short list from its beginning one in all. SQL texts are kept by the text of their conditions, which the caller's kind and the filters
+decide.
 
 What this can't answer exactly as the executor of graphql-core would (a refused field, a null where there must be none) it does not answer
 at all: `NotCompiled` sends the caller to the executor.

@@ -13,8 +13,9 @@ from kernel.errors import Unavailable
 from kernel.scope import Scope, entered
 from models import database as db
 from models.catalog import Product
+from models.connections import NO_STORE, StoreConnection
 from models.marketplace import Vendor
-from models.pool import NO_STORE, DatabaseSettings, StoreConnection, close_pool, open_pool
+from models.pool import DatabaseSettings, close_pool, open_pool
 from tests.conftest import scope_of
 
 TASKS = 50

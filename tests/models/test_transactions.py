@@ -17,9 +17,9 @@ from kernel.ids import uuid7
 from kernel.scope import Scope, current_scope, entered
 from models import database as db
 from models.catalog import Product
+from models.connections import StoreConnection
 from models.database import TransactionOver, WrongStore, separate_transaction, transaction
 from models.marketplace import Vendor
-from models.pool import StoreConnection
 from models.transactions import NothingCommitted
 
 INSERT = "insert into vendors (public_id, name) values ($1, $2)"
