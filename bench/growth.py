@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bench import load, starting
 from bench.database import Filled, Size, make_database
-from bench.measuring import CONNECTIONS, Pace, signed_in
+from bench.measuring import CONNECTIONS, Pace, signed_in, signed_in_at_limit
 from bench.reporting import growth_table
 from bench.servers import Server
 from bench.work import ITEMS, Facts, Item
@@ -107,6 +107,7 @@ def _started(stack: ExitStack, filled: Filled, what: str) -> list[Run]:
         label = "vitrine" if what == "products" else "vitrine, one store"
         runs.append(Run(label, size, item.name, ours, item.asks["vitrine"](stores[0])))
     theirs = stack.enter_context(starting.limit(filled))
+    stores[0].limit_token = signed_in_at_limit(theirs)
     runs += [
         Run(
             "limit, one store" if what == "stores" else "limit",

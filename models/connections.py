@@ -170,12 +170,10 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
             self._drop_global_statement_cache()
             if protocol.is_in_transaction():
                 raise
-        except asyncpg.PostgresError:
-            raise
-        except BaseException:
-            if due is not None:
-                # Whether the statement was sent at all is unknown (an argument may have been of no use), and so what the server
-                # will answer next.
+        except BaseException as error:
+            if due is not None and getattr(error, "severity", None) is None:
+                # The server said nothing, so nobody knows whether the statement was sent (an argument may have been of no use). If it
+                # was not, the binding waits there for an end that never comes.
                 self.terminate()
             raise
         if due is not None:

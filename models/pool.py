@@ -173,9 +173,10 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         self._queue = line  # type: ignore[misc]
 
     def _free_holder(self, store: int) -> PoolConnectionHolder | None:
-        """Take an idle connection, best one that is bound to the store, next best the one used last, else a place for a new one.
+        """Take an idle connection, best one that is bound to the store, next best the one unused for longest, else a new one's place.
 
-        While others wait nothing is free: what comes back is handed to them.
+        The one used last is most likely to be wanted again by its own store: for the next level of a list, say. While others wait
+        nothing is free: what comes back is handed to them.
         """
         free: list[PoolConnectionHolder] = self._queue._queue
         if not free:
@@ -187,8 +188,7 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
                 continue
             if connection.store == store:
                 return free.pop(index)
-            if chosen < 0:
-                chosen = index
+            chosen = index
         return free.pop(chosen)
 
     async def _wait_for_holder(self) -> PoolConnectionHolder:

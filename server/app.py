@@ -11,8 +11,10 @@ import rest_facade.current
 import rest_facade.legacy
 from kernel.settings import Settings
 from rest_facade.bodies import MAX_BYTES
+from rest_facade.responses import PUT_HEADERS
 from rest_facade.routing import Route
 from server import credit_bureau, graphql_view, mail_page, mounting
+from server.connections import PIPELINE
 from server.cross_origin import allow_cross_origin
 from server.health import Checks, Health
 from server.limits import Counters, ProcessCounters
@@ -63,9 +65,10 @@ def create_app(
 
     terms_of = mounting.settle(app)
     limits = rates.Rates(settings, app[COUNTERS], rate_of)
-    app.middlewares.append(pipeline(settings, terms_of, limits, directory, authenticate))
+    app[PIPELINE] = pipeline(settings, terms_of, limits, directory, authenticate)
+    app.middlewares.append(app[PIPELINE])
 
-    async def put_headers(request: web.Request, response: web.StreamResponse) -> None:
+    def put_headers(request: web.Request, response: web.StreamResponse) -> None:
         response.headers[hdrs.SERVER] = SERVER_NAME
         request_id.put(request, response)
         rates.put(request, response)
@@ -74,5 +77,9 @@ def create_app(
             # aiohttp-cors repeats the origin in its answer, and doesn't tell caches that it does.
             response.headers.add(hdrs.VARY, hdrs.ORIGIN)
 
-    app.on_response_prepare.append(put_headers)
+    async def put_on_others(request: web.Request, response: web.StreamResponse) -> None:
+        put_headers(request, response)
+
+    app[PUT_HEADERS] = put_headers
+    app.on_response_prepare.append(put_on_others)
     return app

@@ -21,6 +21,7 @@ from resolvers import root
 from resolvers.compiled import Compiler, Ready
 from resolvers.persisted import find_document, keep_document
 from rest_facade.bodies import read_raw
+from rest_facade.responses import WholeResponse
 from rest_facade.routing import Needs, scope_of
 from schema.documents import Documents, Prepared, check_cost, cost_of
 from schema.execution import Call, formatted, graphql_code, run
@@ -300,13 +301,10 @@ def _wants_response_json(request: web.Request) -> bool:
 def _respond(
     request: web.Request, status: int, shown: dict[str, Any], response_json_status: int
 ) -> web.Response:
+    body = orjson.dumps(shown, option=_AS_SHOWN)
     if _wants_response_json(request):
-        return web.Response(
-            body=orjson.dumps(shown, option=_AS_SHOWN),
-            status=response_json_status,
-            content_type=_RESPONSE_JSON,
-        )
-    return web.Response(body=orjson.dumps(shown, option=_AS_SHOWN), status=status, content_type=_JSON)
+        return WholeResponse(body, status=response_json_status, content_type=_RESPONSE_JSON)
+    return WholeResponse(body, status=status)
 
 
 def _refused(request: web.Request, status: int, message: str) -> web.Response:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol
 
 MINUTE = 60.0
@@ -35,15 +35,23 @@ class Verdict(NamedTuple):
 
 
 class Counters(Protocol):
-    """Count hits of a key; a key's window begins with its first hit and lasts `window` seconds."""
+    """Count hits of a key; a key's window begins with its first hit and lasts `window` seconds.
 
-    async def hit(self, key: str, limit: int, window: float = MINUTE) -> Verdict:
+    Who has to ask elsewhere gives a promise of the verdict; who knows it gives it at once (`told` takes both).
+    """
+
+    def hit(self, key: str, limit: int, window: float = MINUTE) -> Verdict | Awaitable[Verdict]:
         """Count one more; not allowed when the limit was reached before."""
         ...
 
-    async def peek(self, key: str, limit: int, window: float = MINUTE) -> Verdict:
+    def peek(self, key: str, limit: int, window: float = MINUTE) -> Verdict | Awaitable[Verdict]:
         """Say what one more hit would be told, without counting it."""
         ...
+
+
+async def told(verdict: Verdict | Awaitable[Verdict]) -> Verdict:
+    """Give the verdict that was given or promised."""
+    return verdict if isinstance(verdict, Verdict) else await verdict
 
 
 class ProcessCounters:
@@ -59,25 +67,27 @@ class ProcessCounters:
         # By length of window, so that the first key of each is always the first to expire.
         self._windows: dict[float, dict[str, _Window]] = {}
 
-    async def hit(self, key: str, limit: int, window: float = MINUTE) -> Verdict:
+    def hit(self, key: str, limit: int, window: float = MINUTE) -> Verdict:
         """Count one more; not allowed when the limit was reached before."""
         now = self._clock()
-        windows = self._windows.setdefault(window, {})
+        windows = self._windows.get(window)
+        if windows is None:
+            windows = self._windows[window] = {}
         found = windows.get(key)
         if found is None or found.ends_at <= now:
             windows.pop(key, None)  # a new window goes to the end of the dict
             self._make_room(windows, now)
-            found = windows[key] = _Window(now + window)
+            found = windows[key] = _Window(now + window, time.time() + window)
         found.count += 1
-        return _verdict(limit, found.count, found.ends_at - now)
+        return _verdict(limit, found.count, found.reset_at)
 
-    async def peek(self, key: str, limit: int, window: float = MINUTE) -> Verdict:
+    def peek(self, key: str, limit: int, window: float = MINUTE) -> Verdict:
         """Say what one more hit would be told, without counting it."""
-        now = self._clock()
-        found = self._windows.get(window, {}).get(key)
-        if found is None or found.ends_at <= now:
-            return _verdict(limit, 1, window)
-        return _verdict(limit, found.count + 1, found.ends_at - now)
+        windows = self._windows.get(window)
+        found = None if windows is None else windows.get(key)
+        if found is None or found.ends_at <= self._clock():
+            return _verdict(limit, 1, time.time() + window)
+        return _verdict(limit, found.count + 1, found.reset_at)
 
     def _make_room(self, windows: dict[str, _Window], now: float) -> None:
         for _ in range(_EXPIRED_AT_ONCE):
@@ -88,12 +98,15 @@ class ProcessCounters:
 
 
 class _Window:
-    __slots__ = ("count", "ends_at")
+    """Hold a count, and when it ends: by the clock that counts, and by the one on the wall, which answers tell."""
 
-    def __init__(self, ends_at: float) -> None:
+    __slots__ = ("count", "ends_at", "reset_at")
+
+    def __init__(self, ends_at: float, reset_at: float) -> None:
         self.count = 0
         self.ends_at = ends_at
+        self.reset_at = reset_at
 
 
-def _verdict(limit: int, count: int, seconds_left: float) -> Verdict:
-    return Verdict(limit, max(0, limit - count), time.time() + seconds_left, count <= limit)
+def _verdict(limit: int, count: int, reset_at: float) -> Verdict:
+    return Verdict(limit, limit - count if count < limit else 0, reset_at, count <= limit)

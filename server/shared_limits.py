@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 
 from kernel import logging
 from kernel.settings import Settings
-from server.limits import MINUTE, Counters, ProcessCounters, Verdict
+from server.limits import MINUTE, Counters, ProcessCounters, Verdict, told
 
 PREFIX = "vitrine:limit"
 # A request waits so long at most, and only the one that finds Redis gone.
@@ -99,7 +99,7 @@ class SharedCounters:
                 return await self._counted(self._hit, key, limit, window)
             except LOST as error:
                 self._lost(error)
-        return await self._own.hit(key, limit, window)
+        return await told(self._own.hit(key, limit, window))
 
     async def peek(self, key: str, limit: int, window: float = MINUTE) -> Verdict:
         """Say what one more hit would be told, without counting it."""
@@ -108,7 +108,7 @@ class SharedCounters:
                 return await self._counted(self._peek, key, limit, window)
             except LOST as error:
                 self._lost(error)
-        return await self._own.peek(key, limit, window)
+        return await told(self._own.peek(key, limit, window))
 
     async def _counted(self, script: AsyncScript, key: str, limit: int, window: float) -> Verdict:
         length = int(window * 1_000)

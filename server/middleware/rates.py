@@ -13,7 +13,7 @@ from kernel.errors import RateLimited
 from kernel.scope import Actor, ActorKind, Scope
 from kernel.settings import Settings
 from server.families import Family
-from server.limits import MINUTE, Counters, Verdict
+from server.limits import MINUTE, Counters, Verdict, told
 
 APP_RATE = 120
 STOREFRONT_KEY_RATE = 600
@@ -61,7 +61,9 @@ class Rates:
             # These answers carry the headers whatever happens: say what a caller may expect.
             _report(request, family, Verdict(APP_RATE, APP_RATE, time.time() + MINUTE, allowed=True))
         elif family.is_counted:
-            verdict = await self._counters.hit(f"ip:{counted_as(address)}", self._ip_rate)
+            verdict = self._counters.hit(f"ip:{counted_as(address)}", self._ip_rate)
+            if not isinstance(verdict, Verdict):
+                verdict = await verdict
             _report(request, family, verdict)
             if not verdict.allowed:
                 raise _refusal(self._ip_rate, "from this address")
@@ -69,14 +71,16 @@ class Rates:
     async def refuse_guessing(self, address: str) -> None:
         """Refuse a credential, right or wrong, from an address that showed too many wrong ones: else guessing would go on."""
         if self._failed_rate:
-            verdict = await self._counters.peek(f"failed:{counted_as(address)}", self._failed_rate)
+            verdict = self._counters.peek(f"failed:{counted_as(address)}", self._failed_rate)
+            if not isinstance(verdict, Verdict):
+                verdict = await verdict
             if not verdict.allowed:
                 raise _refusal(self._failed_rate, "with a wrong credential from this address")
 
     async def count_failure(self, address: str) -> None:
         """Count a credential that was wrong."""
         if self._failed_rate:
-            await self._counters.hit(f"failed:{counted_as(address)}", self._failed_rate)
+            await told(self._counters.hit(f"failed:{counted_as(address)}", self._failed_rate))
 
     async def count_caller(self, request: web.Request, family: Family, scope: Scope) -> None:
         """Count the request against the limit of its app, storefront key or legacy credential."""
@@ -101,7 +105,7 @@ class Rates:
         # A storefront key is one, whichever shopper's token stands beside it.
         credential = scope.actor.credential.partition("/")[0]
         key = f"{family.name if family.name == 'legacy' else 'caller'}:{scope.store.id}:{credential}"
-        verdict = await self._counters.hit(key, limit)
+        verdict = await told(self._counters.hit(key, limit))
         _report(request, family, verdict)
         if not verdict.allowed:
             raise _refusal(limit, whose, message)

@@ -114,10 +114,21 @@ class TestBindingAhead:
             assert await self.ask(pool, other) == (str(other), 7)
 
     async def test_an_argument_that_cannot_be_sent_leaves_nothing_half_sent(self, pool: StorePool) -> None:
+        sql = "select pg_backend_pid(), $1::int"
+        pid, _ = await self.ask(pool, 1, sql)
         with pytest.raises(asyncpg.DataError):
-            await self.ask(pool, 2, argument="seven")
+            await self.ask(pool, 2, sql, argument="seven")
+        # The binding was sent without its statement: only a new connection is sure to be in nobody's transaction.
         for store in (1, 2):
             assert await self.ask(pool, store) == (str(store), 7)
+        assert (await self.ask(pool, 1, sql))[0] != pid
+
+    async def test_what_the_server_refuses_costs_no_connection(self, pool: StorePool) -> None:
+        sql = "select pg_backend_pid(), 1 / $1::int"
+        pid, _ = await self.ask(pool, 1, sql, 1)
+        with pytest.raises(asyncpg.DivisionByZeroError):
+            await self.ask(pool, 2, sql, 0)
+        assert (await self.ask(pool, 1, sql, 1))[0] == pid
 
     async def test_a_table_that_changes_is_read_as_it_is_now_and_by_the_right_store(
         self, pool: StorePool

@@ -24,6 +24,7 @@ ROUTES = (
     Route("GET", "/api/v1/admin/things/{id}", shown, Needs.ADMIN),
     Route("GET", "/api/things/{id}", shown, Needs.LEGACY_ADMIN),
     Route("GET", "/api/v1/public/{id}", shown, Needs.STORE),
+    Route("GET", "/api/v1/storefront/public/{id}", shown, Needs.STORE),
 )
 HEAD = b"Host: localhost\r\nConnection: close\r\n"
 
@@ -147,3 +148,34 @@ async def test_a_client_that_goes_away_is_logged_as_gone_and_hurts_nobody():
         )
         assert (await server.get("/api/v1/public/1")).status == 200
         assert server.lines.all("accident") == []
+
+
+async def test_an_answer_that_goes_out_in_one_piece_has_the_headers_of_any_other():
+    """The first of two requests on a connection takes the short way, the last one, which ends it, aiohttp's own."""
+    line = b"GET /api/v1/storefront/public/1 HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: same\r\n"
+    async with serving(*ROUTES) as server:
+        raw = await server.speak(line + b"\r\n" + line + b"Connection: close\r\n\r\n")
+        asked_head = await server.speak(line.replace(b"GET", b"HEAD") + b"Connection: close\r\n\r\n")
+        across = await server.speak(line + b"Origin: https://a.example\r\nConnection: close\r\n\r\n")
+    first, second = raw.split(b'{"id":"1"}')[:2]
+    assert raw.count(b'{"id":"1"}') == 2
+    assert _headers(second) == {**_headers(first), b"connection": b"close"}
+    assert _headers(first)[b"content-length"] == b"10"
+    assert b"connection" not in _headers(first)
+    assert set(_headers(first)) >= {
+        b"content-type",
+        b"date",
+        b"server",
+        b"x-request-id",
+        b"vary",
+        b"x-ratelimit-limit",
+    }
+    assert _headers(asked_head) == _headers(second)
+    assert asked_head.endswith(b"\r\n\r\n")
+    assert _headers(across)[b"access-control-allow-origin"] == b"https://a.example"
+
+
+def _headers(answer: bytes) -> dict[bytes, bytes]:
+    lines = answer.partition(b"\r\n\r\n")[0].split(b"\r\n")[1:]
+    named = {name.lower(): value for name, _, value in (line.partition(b": ") for line in lines)}
+    return {**named, b"date": b"", b"x-ratelimit-remaining": b""}
