@@ -21,7 +21,6 @@ NO_STORE = 0
 _BIND = "select set_config('vitrine.tenant', $1, false)"
 # The same without a row in the answer: it goes ahead of another statement, whose rows follow.
 _BIND_AHEAD = "select 1 where set_config('vitrine.tenant', $1, false) is null"
-_AHEAD = "vitrine_bind"
 # What `_execute` is asked with besides the statement by fetch, fetchrow, fetchval and execute.
 _USUAL = {"record_class", "return_status"}
 _OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select set_config('vitrine.tenant'")
@@ -89,7 +88,8 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         super().__init__(*args, **kwargs)
         self.store: int | None = NO_STORE
         self.due: int | None = None
-        self._ahead: PreparedStatement[asyncpg.Record] | None = None
+        # With its name, which asyncpg doesn't tell once the connection was given back.
+        self._ahead: tuple[PreparedStatement[asyncpg.Record], bytes] | None = None
 
     async def bind(self, store: int) -> None:
         """Let row-level security show this store's rows only (`NO_STORE`: none)."""
@@ -139,7 +139,9 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
             await self.bind(due)
         elif self._ahead is None:
             await self.bind(due)
-            self._ahead = await self.prepare(_BIND_AHEAD, name=_AHEAD)
+            # Under a name that asyncpg makes: if this is cut off, the next attempt has another.
+            prepared = await self.prepare(_BIND_AHEAD)
+            self._ahead = (prepared, prepared.get_name().encode())
 
     async def _execute_known(
         self, query: str, statement: Any, args: Sequence[Any], limit: int, return_status: bool
@@ -185,10 +187,11 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
 
         Both are one implicit transaction: if the statement fails, the binding is undone with it.
         """
+        assert self._ahead is not None
         _count(_BIND)
         self.store = self.due = None
         value = str(store).encode() if store else b""
-        bound = b"\0%s\0" % _AHEAD.encode() + struct.pack(f"!hhi{len(value)}sh", 0, 1, len(value), value, 0)
+        bound = b"\0%s\0" % self._ahead[1] + struct.pack(f"!hhi{len(value)}sh", 0, 1, len(value), value, 0)
         execute = b"\0" + struct.pack("!i", 0)
         self._transport.write(
             b"B"

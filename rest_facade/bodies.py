@@ -32,7 +32,7 @@ async def read_raw(request: web.Request) -> bytes:
         raise _too_large()
     try:
         if request.content.is_eof():
-            return await request.read()  # all of it came with the headers
+            return _arrived(request)  # all of it came with the headers
         async with asyncio.timeout(BODY_SECONDS):
             return await request.read()
     except web.HTTPRequestEntityTooLarge as error:
@@ -41,6 +41,16 @@ async def read_raw(request: web.Request) -> bytes:
         raise Unavailable() from error
     except (web.RequestPayloadError, PayloadEncodingError) as error:
         raise MalformedRequest(detail="the body does not arrive as its headers say") from error
+
+
+def _arrived(request: web.Request) -> bytes:
+    """Give a body that is there whole, and keep it as `request.read` would, which goes about it in twice the time."""
+    if request._read_bytes is None:
+        raw = request.content.read_nowait()
+        if len(raw) > MAX_BYTES:
+            raise _too_large()
+        request._read_bytes = raw
+    return request._read_bytes
 
 
 async def read_json_object(request: web.Request, *, empty: bool = False) -> dict[str, Any]:

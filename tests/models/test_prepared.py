@@ -156,6 +156,25 @@ class TestBindingAhead:
         for store in (1, 2):
             assert await self.ask(pool, store) == (str(store), 7)
 
+    async def test_preparing_the_binding_may_be_cut_off(
+        self, database_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pool = await open_pool(DatabaseSettings(database_url), "vitrine_app", min_size=1, max_size=1)
+        prepare = StoreConnection.prepare
+
+        async def cut_off(self: StoreConnection, *args: object, **kwargs: object) -> object:
+            await prepare(self, *args, **kwargs)
+            raise asyncio.CancelledError
+
+        assert await self.ask(pool, 1) == ("1", 7)
+        with monkeypatch.context() as patch:
+            patch.setattr(StoreConnection, "prepare", cut_off)
+            with pytest.raises(asyncio.CancelledError):
+                await self.ask(pool, 2)
+        for store in (1, 2, 1):
+            assert await self.ask(pool, store) == (str(store), 7)
+        await close_pool(pool)
+
     async def test_who_lends_for_one_statement_and_runs_none_leaves_no_trace(self, pool: StorePool) -> None:
         await pool.give_back(await pool.lend(2, one_statement=True))
         connection = await pool.lend(1)
