@@ -71,9 +71,10 @@ class Stocked(StrEnum):
     COMBINATION = "combination"
 
 
+# The arrays stand in subqueries, where their length can't be seen: else each call would be planned anew for being short.
 _CHANGE = """
 WITH wanted AS (
-    SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS w (product_id, on_hand, reserved)
+    SELECT * FROM unnest((SELECT $2::bigint[]), (SELECT $3::bigint[]), (SELECT $4::bigint[])) AS w (product_id, on_hand, reserved)
 ), locked AS (
     SELECT p.id, w.on_hand, w.reserved FROM products p JOIN wanted w ON w.product_id = p.id
     WHERE p.tenant_id = $1 ORDER BY p.id FOR NO KEY UPDATE OF p
@@ -86,7 +87,7 @@ RETURNING p.id, p.name, p.vendor_id, p.stock AS after, p.stock - k.on_hand + k.r
 
 _CHANGE_COMBINATIONS = """
 WITH wanted AS (
-    SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS w (combination_id, on_hand, reserved)
+    SELECT * FROM unnest((SELECT $2::bigint[]), (SELECT $3::bigint[]), (SELECT $4::bigint[])) AS w (combination_id, on_hand, reserved)
 ), locked AS (
     SELECT c.id, w.on_hand, w.reserved FROM combinations c JOIN wanted w ON w.combination_id = c.id
     WHERE c.tenant_id = $1 ORDER BY c.id FOR NO KEY UPDATE OF c

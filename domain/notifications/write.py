@@ -36,7 +36,7 @@ _PUBLIC_ID = (
     "overlay(overlay(gen_random_uuid()::text PLACING $2 FROM 1 FOR 13) PLACING '7' FROM 15 FOR 1)::uuid"
 )
 _STAFF = """
-    SELECT u.id FROM users u WHERE u.tenant_id = $1 AND u.user_type = 'A' AND (
+    SELECT u.id FROM users u WHERE u.tenant_id = $1 AND u.user_type = 'A' AND u.deleted_at IS NULL AND (
         u.privileges && $3::text[] OR u.id = (SELECT s.owner_id FROM tenants s WHERE s.id = $1)
         OR EXISTS (
             SELECT 1 FROM usergroup_memberships m
