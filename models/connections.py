@@ -21,8 +21,6 @@ NO_STORE = 0
 _BIND = "select set_config('vitrine.tenant', $1, false)"
 # The same without a row in the answer: it goes ahead of another statement, whose rows follow.
 _BIND_AHEAD = "select 1 where set_config('vitrine.tenant', $1, false) is null"
-# What `_execute` is asked with besides the statement by fetch, fetchrow, fetchval and execute.
-_USUAL = {"record_class", "return_status"}
 _OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select set_config('vitrine.tenant'")
 
 if asyncpg.__version__ != PINNED_ASYNCPG:
@@ -111,22 +109,43 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
             raise
         return tag
 
+    async def run(
+        self, query: str, args: Sequence[Any], limit: int = 0, *, return_status: bool = False
+    ) -> Any:
+        """Run a statement and give its rows, at most `limit` (0: all); with `return_status` also its command tag."""
+        self._check_open()
+        return await self._execute(query, args, limit, None, return_status=return_status)
+
     async def _execute(
-        self, query: str, args: Sequence[Any], limit: int, timeout: float | None, **kwargs: Any
+        self,
+        query: str,
+        args: Sequence[Any],
+        limit: int,
+        timeout: float | None,
+        *,
+        return_status: bool = False,
+        ignore_custom_codec: bool = False,
+        record_class: Any = None,
     ) -> Any:
         try:
             known = None
-            if timeout is None and kwargs.keys() <= _USUAL and not self._query_loggers:
-                known = self._stmt_cache.get((query, kwargs.get("record_class") or asyncpg.Record, False))
+            if timeout is None and not ignore_custom_codec and not self._query_loggers:
+                known = self._stmt_cache.get((query, record_class or asyncpg.Record, False))
             due = self.due
             if due is not None:
                 await self._settle(due, is_known=known is not None)
             _count(query, args)
             if known is not None:
-                return await self._execute_known(
-                    query, known, args, limit, kwargs.get("return_status", False)
-                )
-            return await super()._execute(query, args, limit, timeout, **kwargs)
+                return await self._execute_known(query, known, args, limit, return_status)
+            return await super()._execute(
+                query,
+                args,
+                limit,
+                timeout,
+                return_status=return_status,
+                ignore_custom_codec=ignore_custom_codec,
+                record_class=record_class,
+            )
         except asyncpg.InternalClientError:
             # The protocol has lost its place, as when the server ends the session between two answers. Nobody may use it again,
             # though for a moment it looks idle.
@@ -207,3 +226,9 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
             await self.bind(self.due)
         _count(query)
         return await super()._executemany(query, *args, **kwargs)
+
+
+def touched(answer: tuple[Any, bytes, Any]) -> int:
+    """Say how many rows a statement touched, from what `run` gives with its command tag."""
+    count = answer[1].decode().rpartition(" ")[2]
+    return int(count) if count.isdigit() else 0

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Any
@@ -24,7 +24,7 @@ from tortoise.context import TortoiseContext
 from kernel.scope import Scope, entered
 from models import MODEL_MODULES
 from models.base import WrongStore as WrongStore
-from models.connections import NO_STORE, StoreConnection
+from models.connections import NO_STORE, StoreConnection, touched
 from models.connections import StatementCount as StatementCount
 from models.connections import counting as counting
 from models.engine import OpenTransaction, StoreClient
@@ -256,40 +256,41 @@ def in_transaction() -> bool:
 
 async def rows(sql: str, *args: Any) -> list[asyncpg.Record]:
     """Run a statement and give its rows."""
-    found: list[asyncpg.Record] = await _run(StoreConnection.fetch, sql, args)
+    found: list[asyncpg.Record] = await _run(sql, args)
     return found
 
 
 async def row(sql: str, *args: Any) -> asyncpg.Record | None:
     """Run a statement and give its first row, or None."""
-    return await _run(StoreConnection.fetchrow, sql, args)
+    found = await _run(sql, args, 1)
+    return found[0] if found else None
 
 
 async def value(sql: str, *args: Any) -> Any:
     """Run a statement and give the first column of its first row, or None."""
-    return await _run(StoreConnection.fetchval, sql, args)
+    found = await _run(sql, args, 1)
+    return found[0][0] if found else None
 
 
 async def execute(sql: str, *args: Any) -> int:
     """Run a statement and give how many rows it touched."""
-    touched: int = await _run(_touched, sql, args)
-    return touched
+    return touched(await _run(sql, args, return_status=True))
 
 
-async def _run(method: Callable[..., Awaitable[Any]], sql: str, args: tuple[Any, ...]) -> Any:
+async def _run(sql: str, args: tuple[Any, ...], limit: int = 0, *, return_status: bool = False) -> Any:
     """Run one statement on the open transaction's connection, else on one lent for it."""
     current = open_transaction()
     try:
         if current is not None:
             connection = await current.use()
             try:
-                return await method(connection, sql, *args)
+                return await connection.run(sql, args, limit, return_status=return_status)
             finally:
                 current.done()
         pool = _connected().pool
         connection = await pool.lend(store_of_task(), one_statement=True)
         try:
-            return await method(connection, sql, *args)
+            return await connection.run(sql, args, limit, return_status=return_status)
         finally:
             await pool.give_back(connection)
     except Exception as error:
@@ -297,13 +298,6 @@ async def _run(method: Callable[..., Awaitable[Any]], sql: str, args: tuple[Any,
         if ours is None:
             raise
         raise ours from error
-
-
-async def _touched(connection: StoreConnection, sql: str, *args: Any) -> int:
-    # Not Connection.execute, which sends a statement without arguments as text, to be parsed each time.
-    _, tag, _ = await connection._execute(sql, args, 0, None, return_status=True)
-    count: str = tag.decode().rpartition(" ")[2]
-    return int(count) if count.isdigit() else 0
 
 
 async def notify(channel: str, payload: str = "") -> None:
@@ -346,7 +340,8 @@ class AcrossStores:
     async def execute(self, sql: str, *args: Any) -> int:
         """Run a statement and give how many rows it touched."""
         with translated():
-            return await _touched(self._connection, sql, *args)
+            # Not Connection.execute, which sends a statement without arguments as text, to be parsed each time.
+            return touched(await self._connection.run(sql, args, return_status=True))
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
