@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from domain import audit
+from domain import audit, events
 from domain.catalog.offered import (
     MAX_CHOICES,
     Offered,
@@ -107,6 +107,7 @@ async def create_combination(scope: Scope, given: Given) -> int:
     async with transaction(scope):
         owner = await owner_named(scope, given.get("product"))
         [made] = await _make(scope, owner, [given], alone=True)
+        await _tell(scope, owner.id)
     return made.id
 
 
@@ -127,7 +128,9 @@ async def create_combinations(scope: Scope, product: object, given: Sequence[Giv
         owner = await find_owner(scope, product)
         if owner is None:
             raise NotFound("product")
-        return await _make(scope, owner, given)
+        made = await _make(scope, owner, given)
+        await _tell(scope, owner.id)
+    return made
 
 
 async def update_combination(
@@ -163,6 +166,7 @@ async def update_combination(
             held["public_id"],
             {"fields": sorted(map(str, given))},
         )
+        await _tell(scope, owner.id)
     combination_id: int = held["id"]
     return combination_id
 
@@ -173,6 +177,7 @@ async def delete_combination(scope: Scope, combination: object, *, product: obje
         held = await _reach(scope, combination, product)
         await _change(scope, held["id"], {"deleted_at": scope.now})
         await audit.record(scope, "combination.deleted", "combination", held["public_id"])
+        await _tell(scope, held["product_id"])
 
 
 async def combination_called(scope: Scope, hash_: str, product: object | None = None) -> int:
@@ -214,6 +219,11 @@ def _apart(reference: Reference | None) -> tuple[int | None, UUID | None]:
         reference if isinstance(reference, int) else None,
         reference if isinstance(reference, UUID) else None,
     )
+
+
+async def _tell(scope: Scope, product: int) -> None:
+    """Tell that a product has changed: its combinations are a part of it."""
+    await events.products_changed(scope, {product: events.PRODUCT_UPDATED})
 
 
 async def _reach(scope: Scope, combination: object, product: object | None = None) -> Mapping[str, Any]:

@@ -32,7 +32,7 @@ SELECT pg_advisory_xact_lock_shared(hashtextextended('catalog:' || $1::bigint, 0
 
 # In the order of the ids, as orders lock products too.
 _EXISTING = """
-SELECT id, public_id, vendor_id, category_id, status, sku, slug FROM products
+SELECT id, public_id, vendor_id, category_id, status, sku, slug, name, stock, tracking FROM products
 WHERE tenant_id = $1 AND deleted_at IS NULL AND ($5::bigint IS NULL OR vendor_id = $5)
     AND (id = ANY($2::bigint[]) OR public_id = ANY($3::uuid[]) OR (sku <> '' AND sku = ANY($4::text[])))
 ORDER BY id FOR NO KEY UPDATE

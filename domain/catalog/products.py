@@ -24,6 +24,7 @@ from domain.catalog.product_matching import enter_catalogue, enter_catalogue_alo
 from domain.catalog.product_parts import hide_parts
 from domain.catalog.product_writing import write_images, write_places, write_rows
 from domain.fields import Given
+from domain.notifications import write as notifications
 from domain.references import PRODUCT, look_up
 from domain.store_settings import setting
 from domain.taxes.taxes import lay
@@ -219,6 +220,7 @@ async def _write(scope: Scope, drafts: Sequence[ProductDraft], values: Sequence[
     await write_values(
         scope, {product: given for product, given in by_product.items() if product is not None}
     )
+    await notifications.stock_changed(scope, [shelf for draft in drafts for shelf in _shelves(draft)])
     told = await events.products_changed(
         scope,
         {
@@ -251,3 +253,14 @@ def _row_error(draft: ProductDraft) -> RowError | None:
         "; ".join(sentence for _, sentence in draft.wrong.values()),
         {name: code for name, (code, _) in draft.wrong.items()},
     )
+
+
+def _shelves(draft: ProductDraft) -> list[notifications.Shelf]:
+    """Give the product's shelf when the stock of one that was there, and whose stock is kept, was set."""
+    before = draft.before
+    if before is None or "stock" not in draft.columns:
+        return []
+    now = {**before, **draft.columns}
+    if now["tracking"] == "D":
+        return []
+    return [notifications.Shelf(now["name"], now["vendor_id"], before["stock"], now["stock"])]

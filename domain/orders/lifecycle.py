@@ -8,6 +8,7 @@ from uuid import UUID
 from domain import audit, events
 from domain.catalog import stock
 from domain.fields import Field, read_fields, short_text, text
+from domain.orders import limits
 from domain.orders.locked import LockedOrder, lock_order, refuse_shared
 from domain.orders.parcels import Parcel, keep_tracking_code, send
 from domain.orders.transitions import CANCELLED, COMPLETE, Step, decide
@@ -69,7 +70,8 @@ async def move(
     `C` (shipped) it also records a parcel of all that has not gone out. `told=False` sends no events (an import).
 
     Raises NotFound, Forbidden (a vendor, for an order shared with others), ValidationFailed for no letter, RuleViolation with
-    `allowed` for a forbidden change and with `products` when stock that was given back is gone.
+    `allowed` for a forbidden change, with `products` when stock that was given back is gone, and `order_limit_exceeded` when an order
+    that had come to nothing is taken up again beyond what its buyer may owe.
     """
     reason = read_fields(_REASON, {"reason": reason})["reason"]
     async with transaction(scope):
@@ -114,6 +116,7 @@ async def take_step(
     if not changed:
         raise Conflict(f"order {held.id} is no longer in status {held.status}")
     await _count_uses(scope, held, step.stock_state)
+    await _hold_to_limits(scope, held, to)
     if step.moves_goods:
         await stock.shift(scope, held.id, held.stock_state, holds)
     await write_history(scope, held.id, held.status, to, forced=step.forced, reason=reason)
@@ -137,6 +140,14 @@ async def _count_uses(scope: Scope, held: LockedOrder, holds: str) -> None:
     if not held.has_promotions or came_to_nothing is (held.stock_state == stock.NOTHING):
         return
     await (give_back if came_to_nothing else take_again)(scope, held.id)
+
+
+async def _hold_to_limits(scope: Scope, held: LockedOrder, to: str) -> None:
+    """Refuse to take up again what its buyer may not owe; money that came in late (the system's doing) is never refused."""
+    was_done, is_done = held.status in limits.DONE_WITH, to in limits.DONE_WITH
+    if held.user_id is None or not was_done or is_done or scope.actor.kind is ActorKind.SYSTEM:
+        return
+    await limits.refuse_grown(scope, held.user_id, held.id)
 
 
 def may_force(scope: Scope) -> bool:

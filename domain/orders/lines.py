@@ -111,7 +111,8 @@ SELECT p.id, p.public_id, p.vendor_id, p.name, p.sku, p.status, p.price_cents, p
         WHERE r.tenant_id = p.tenant_id AND r.product_id = p.id)::text AS required,
     EXISTS (SELECT 1 FROM product_options l WHERE l.tenant_id = p.tenant_id AND l.product_id = p.id) AS has_options
 FROM products p LEFT JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id
-WHERE p.tenant_id = $1 AND (p.id = ANY((SELECT $2::bigint[])::bigint[]) OR p.public_id = ANY((SELECT $3::uuid[])::uuid[])) AND p.deleted_at IS NULL
+WHERE p.tenant_id = $1 AND p.deleted_at IS NULL
+    AND (p.id = ANY((SELECT $2::bigint[])::bigint[]) OR p.public_id = ANY((SELECT $3::uuid[])::uuid[]))
 """
 
 

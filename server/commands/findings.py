@@ -259,6 +259,7 @@ async def _of_contents() -> AsyncIterator[Finding]:
     for finding in await _gateways():
         yield finding
     yield await _jobs()
+    yield await _events()
 
 
 _SIGNS = (
@@ -328,3 +329,30 @@ async def _jobs() -> Finding:
     if not found:
         return ok("jobs", "none was due yet: vitrine worker, or serve without DATABASE_URL, does them")
     return ok("jobs", f"{len(found)} done in time")
+
+
+_WAITING = """
+    select (select count(*) from outbox_events e where e.dispatched_at is null and e.created_at < clock_timestamp() - $1::interval)
+        as unsent,
+        (select count(*) from event_deliveries d join event_endpoints p on p.tenant_id = d.tenant_id and p.id = d.endpoint_id
+            where d.due_at < clock_timestamp() - $1::interval and p.status = 'A' and p.deleted_at is null
+                and (p.paused_until is null or p.paused_until < clock_timestamp() - $1::interval)) as undelivered,
+        (select count(*) from event_endpoints p where p.failing_since is not null and p.status = 'A' and p.deleted_at is null)
+            as failing
+"""
+
+
+async def _events() -> Finding:
+    async with database.across_stores() as platform:
+        found = await platform.row(_WAITING, OVERDUE)
+    assert found is not None
+    if found["unsent"] or found["undelivered"]:
+        waiting = found["unsent"] + found["undelivered"]
+        return warn("events", f"{waiting} should have been sent {_minutes(OVERDUE)} ago: run vitrine worker")
+    if found["failing"]:
+        return warn("events", f"{found['failing']} endpoints don't take theirs; they are tried again")
+    return ok("events", "none waits")
+
+
+def _minutes(span: timedelta) -> str:
+    return f"{span.seconds // 60} minutes"

@@ -53,7 +53,7 @@ TOLD_WHEN = {
     events.ORDER_UPDATED: "An order is updated: status, tracking code, lines, …",
     events.ORDER_CANCELLED: "An order is cancelled, or deleted; `order.updated` comes right before it.",
     events.PRODUCT_CREATED: "A product is created.",
-    events.PRODUCT_UPDATED: "A product is updated; stock that orders move is not told.",
+    events.PRODUCT_UPDATED: "A product or a combination of it is updated; stock that orders move is not told.",
     events.PRODUCT_DELETED: "A product is removed.",
     events.USER_REGISTERED: "A user registers, or is made in any other way.",
     events.CHECKOUT_COMPLETED: "A checkout finishes; its subject is the cart.",

@@ -131,6 +131,22 @@ async def test_a_batch_tells_each_mistake_by_its_place(shop):
     assert [each["sku"] for each in answer["data"]["combination_batch_create"]] == ["B", "A"]
 
 
+async def test_a_combination_that_changes_is_news_of_its_product(shop):
+    async def told() -> list[str]:
+        found = await shop.rows(
+            "select name from outbox_events where subject_id = $1 order by id", shop.mug.id
+        )
+        return [row["name"] for row in found]
+
+    before = await told()
+    path = f"/api/combinations/{shop.combination}"
+    assert (await shop.put(path, {"amount": 4})).status == 200
+    assert await told() == [*before, "product.updated"]
+    assert (await shop.put(path, {"amount": "x"})).status == 400
+    assert (await shop.delete(path)).status == 204
+    assert await told() == [*before, "product.updated", "product.updated"]
+
+
 async def test_what_is_written_is_in_the_audit_log(shop):
     await shop.put(f"/api/options/{shop.size}", {"position": 4})
     await shop.put(f"/api/combinations/{shop.combination}", {"amount": 4})

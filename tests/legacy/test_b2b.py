@@ -382,6 +382,21 @@ async def test_an_order_does_not_grow_beyond_the_limit(shop):
     assert (await shop.put(path, {"products": [{"product_id": shop.mug.number, "amount": 2}]})).status == 200
 
 
+@pytest.mark.parametrize("letter", ["D", "F", "I"])
+async def test_an_order_that_came_to_nothing_is_not_taken_up_again_beyond_the_limit(shop, letter):
+    path = f"/api/orders/{shop.order}"
+    assert (await shop.put(path, {"status": letter})).status == 200
+    await set_limit(shop, "100.00")
+    refused = await shop.put(path, {"status": "O"})
+    assert (refused.status, refused.body["available_amount"]) == (422, "0.00"), refused.body
+    assert (await shop.get(path)).body["status"] == letter
+    assert await shop.value("select reserved from products where id = $1", shop.mug.number) == 1
+    if letter != "I":
+        assert (await shop.put(path, {"status": "I"})).status == 200
+    await set_limit(shop, "114.80")
+    assert (await shop.put(path, {"status": "O"})).status == 200
+
+
 async def test_orders_at_once_never_go_beyond_a_limit(shop):
     await set_limit(shop, "280.00")  # room for two more of 64.90
     answers = await asyncio.gather(*(order(shop, 1) for _ in range(8)))

@@ -224,3 +224,17 @@ async def test_stock_that_runs_low_is_told_once_to_seller_and_administrators_of_
         assert "Estoque baixo: Bule" not in await titles(shop, person)
     [row] = [row for row in (await inbox(shop, shop.seller.id))["notifications"] if row["type"] == "stock"]
     assert row["message"] == "“Bule” está com 3 unidades para venda."
+
+
+async def test_stock_that_staff_set_low_is_told_like_stock_that_was_sold(new_shop):
+    shop = await new_shop(low_stock_at=3)
+    product, other = await shop.new_product(name="Bule", on_hand=5), await shop.new_product(on_hand=9)
+    await clear(shop)
+    await shop.put(f"/api/products/{product}", {"amount": 4})
+    await shop.put(f"/api/products/{product}", {"product": "Bule azul"})
+    assert await titles(shop, shop.seller) == []
+    await shop.put(f"/api/products/{product}", {"amount": 2})
+    await shop.put(f"/api/products/{product}", {"amount": 1})  # it was low already
+    await shop.put(f"/api/products/{other}", {"amount": 0, "tracking": "D"})  # its stock is not kept
+    for person in (shop.seller, shop.owner):
+        assert await titles(shop, person) == ["Estoque baixo: Bule azul"]

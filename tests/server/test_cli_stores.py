@@ -230,11 +230,19 @@ async def test_doctor_finds_nothing_wrong_and_says_what_is(vitrine, postgres, em
     try:
         await connection.execute("update tenants set gateway_secret = null where public_id = $1", tenant)
         await connection.execute("insert into job_runs values ('expire_holds', now() - interval '1 hour')")
+        await connection.execute(
+            "select set_config('vitrine.tenant', (select max(id)::text from tenants), false)"
+        )
+        await connection.execute(
+            "insert into outbox_events (public_id, name, subject_type, subject_id, sequence, data, created_at) values"
+            " (gen_random_uuid(), 'order.created', 'order', gen_random_uuid(), 1, '{}', now() - interval '1 hour')"
+        )
         unsigned = {
             f["check"]: (f["level"], f["text"]) for f in vitrine("doctor", "--json", **url).json["findings"]
         }
         assert unsigned["gateway"] == ("warn", "notifications are not signed in Sem assinatura")
         assert unsigned["jobs"] == ("warn", "nobody does expire_holds: run vitrine worker")
+        assert unsigned["events"] == ("warn", "1 should have been sent 10 minutes ago: run vitrine worker")
         await connection.execute("alter table orders no force row level security")
         bare = vitrine("doctor", **url)
         assert bare.code == 1
