@@ -25,6 +25,8 @@ from kernel.scope import Store, entered
 from kernel.settings import Settings
 from models import database as db
 from models.reading import Row, encode_cursor
+from rest_facade import collections
+from rest_facade.lists import DIRECTIONS
 from server.app import create_app
 from tests.shop import SECRET, Shop, furnish
 
@@ -190,6 +192,10 @@ CURRENT = [
         "", "search=pessoa77", "role=vendor", "role=customer", "status=A", "status=D", "sort_by=name", "sort_by=email",
         "sort_by=created_at",
     )),
+    # Every field of a record can be sorted by, either way.
+    *(f"/api/v1/admin/{of.name}?sort_by={field}&sort_order={direction}"
+      for of in (collections.PRODUCTS, collections.ORDERS, collections.USERS, collections.CUSTOMERS)
+      for field in of.listing.sorts for direction in DIRECTIONS),
 ]  # fmt: skip
 
 
