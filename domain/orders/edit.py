@@ -94,7 +94,12 @@ async def update_order(
         step = None
         if changes.get("status") is not None:
             step = await take_step(
-                scope, held, changes["status"], force=force, reason=reason, restock=restock
+                scope,
+                replace(held, user_id=buyer),
+                changes["status"],
+                force=force,
+                reason=reason,
+                restock=restock,
             )
         status = step.to_status if step else held.status
         await track(

@@ -115,8 +115,9 @@ async def take_step(
     changed = await execute(_CHANGE, scope.store.id, held.id, held.status, to, holds, scope.now)
     if not changed:
         raise Conflict(f"order {held.id} is no longer in status {held.status}")
-    await _count_uses(scope, held, step.stock_state)
+    # Limits, promotions, stock: the order in which a new order locks them.
     await _hold_to_limits(scope, held, to)
+    await _count_uses(scope, held, step.stock_state)
     if step.moves_goods:
         await stock.shift(scope, held.id, held.stock_state, holds)
     await write_history(scope, held.id, held.status, to, forced=step.forced, reason=reason)

@@ -397,6 +397,16 @@ async def test_an_order_that_came_to_nothing_is_not_taken_up_again_beyond_the_li
     assert (await shop.put(path, {"status": "O"})).status == 200
 
 
+async def test_an_order_taken_up_again_for_another_buyer_is_held_to_that_ones_limit(shop):
+    path = f"/api/orders/{shop.order}"
+    assert (await shop.put(path, {"status": "D"})).status == 200
+    await set_limit(shop, "100.00", user_id=shop.bia.number)
+    refused = await shop.put(path, {"status": "O", "user_id": shop.bia.number})
+    assert refused.status == 422, refused.body
+    body = (await shop.get(path)).body
+    assert (body["status"], body["user_id"]) == ("D", str(shop.caio.number))
+
+
 async def test_orders_at_once_never_go_beyond_a_limit(shop):
     await set_limit(shop, "280.00")  # room for two more of 64.90
     answers = await asyncio.gather(*(order(shop, 1) for _ in range(8)))
