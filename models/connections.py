@@ -154,10 +154,10 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
 
     async def _settle(self, due: int, *, is_known: bool) -> None:
         """Bind what is due, unless the statement can take the binding along."""
-        if not is_known:
-            await self.bind(due)
-        elif self._ahead is None:
-            await self.bind(due)
+        if is_known and self._ahead is not None:
+            return
+        await self.bind(due)
+        if is_known:
             # Under a name that asyncpg makes: if this is cut off, the next attempt has another.
             prepared = await self.prepare(_BIND_AHEAD)
             self._ahead = (prepared, prepared.get_name().encode())

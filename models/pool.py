@@ -139,14 +139,16 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
             self._schedule_min_size_maintenance()
             raise
         assert connection is not None
-        if connection.store != store and one_statement:
+        if connection.store == store:
+            return connection
+        if one_statement:
             connection.due = store
-        elif connection.store != store:
-            try:
-                await connection.bind(store)
-            except BaseException:
-                await self.give_back(connection)
-                raise
+            return connection
+        try:
+            await connection.bind(store)
+        except BaseException:
+            await self.give_back(connection)
+            raise
         return connection
 
     async def give_back(self, connection: StoreConnection) -> None:

@@ -47,15 +47,8 @@ class Whole:
 
     async def read(self, scope: Scope, condition: Where) -> Any:
         """Read the first record that fulfils the condition, or None."""
-        rights = self._rights(scope)
-        found = rights.written.get(condition.sql)
-        if found is None:
-            found = rights.written[condition.sql] = self._statement(
-                (_FIRST, ()), (*rights.texts, condition.sql)
-            )
-        sql, make = found
-        record = await database.row(sql, scope.store.id, *rights.params, *condition.params)
-        return None if record is None else make(record)
+        found, make = await self.fetch(scope, (condition,), _FIRST)
+        return make(found[0]) if found else None
 
     async def fetch(
         self, scope: Scope, conditions: Sequence[Where], tail: str, extra: tuple[str, ...] = ()

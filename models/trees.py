@@ -33,6 +33,8 @@ class Reader:
         self._shape = shape
         self._level = Level(shape, native)
         self._whole = Whole(shape, native) if fits_one_statement(shape) else None
+        # What reads short lists: nothing is gained where no level hangs below.
+        self._short = self._whole if self._level.branches else None
 
     async def one(self, scope: Scope, condition: Where) -> Any:
         """Read the first record that fulfils the condition, or None."""
@@ -48,8 +50,8 @@ class Reader:
         if limit <= 0:
             return []
         tail = f" ORDER BY {order_sql(self.entity, sort)} LIMIT {window(limit)}"
-        if self._whole is not None and self._level.branches and not offset and limit <= MOST_WHOLE:
-            found, make = await self._whole.fetch(scope, conditions, tail)
+        if self._short is not None and not offset and limit <= MOST_WHOLE:
+            found, make = await self._short.fetch(scope, conditions, tail)
             return [make(record) for record in found[:limit]]
         records = await self._level.fetch(scope, conditions, tail, offset)
         return await self._level.finish(scope, records[:limit])
@@ -61,8 +63,8 @@ class Reader:
         described, _ = sort_of(self.entity, sort)
         tail = f" ORDER BY {order_sql(self.entity, sort)} LIMIT {window(limit)}"
         extra = (described.sql, "t.id")
-        if self._whole is not None and self._level.branches and limit <= MOST_WHOLE:
-            found, make = await self._whole.fetch(scope, conditions, tail, extra)
+        if self._short is not None and limit <= MOST_WHOLE:
+            found, make = await self._short.fetch(scope, conditions, tail, extra)
             return [make(record) for record in found[:limit]], [
                 (each[-2], each[-1]) for each in found[:limit]
             ]

@@ -37,7 +37,8 @@ class Verdict(NamedTuple):
 class Counters(Protocol):
     """Count hits of a key; a key's window begins with its first hit and lasts `window` seconds.
 
-    Who has to ask elsewhere gives a promise of the verdict; who knows it gives it at once (`told` takes both).
+    Who has to ask elsewhere gives a promise of the verdict; who knows it gives it at once, which spares what is counted at every
+    request a coroutine (`told` takes both, where that doesn't matter).
     """
 
     def hit(self, key: str, limit: int, window: float = MINUTE) -> Verdict | Awaitable[Verdict]:

@@ -18,6 +18,7 @@ from uuid import UUID
 
 from domain import audit, events
 from domain.audit import Entry
+from domain.catalog import stock
 from domain.catalog.feature_values import Value, read_values, write_values
 from domain.catalog.product_draft import ProductDraft, keep_approval, read_draft, refuse_drafts, start_as_new
 from domain.catalog.product_matching import enter_catalogue, enter_catalogue_alone, match
@@ -261,6 +262,6 @@ def _shelves(draft: ProductDraft) -> list[notifications.Shelf]:
     if before is None or "stock" not in draft.columns:
         return []
     now = {**before, **draft.columns}
-    if now["tracking"] == "D":
+    if now["tracking"] == stock.NOT_KEPT:
         return []
     return [notifications.Shelf(now["name"], now["vendor_id"], before["stock"], now["stock"])]

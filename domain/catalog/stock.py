@@ -35,6 +35,8 @@ from models.database import rows
 RESERVED, DEDUCTED, NOTHING = "R", "D", "N"
 
 OUT_OF_STOCK = "out_of_stock"
+# The letter of a product (`tracking`) whose stock is not kept.
+NOT_KEPT = "D"
 
 
 @dataclass(frozen=True, slots=True)

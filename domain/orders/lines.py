@@ -19,7 +19,6 @@ from kernel.ids import Reference, parse_reference
 from kernel.scope import Scope
 from models.database import rows
 
-_NOT_KEPT = "D"
 _ON_SALE = "A"
 # Members of a line's `extra` that tell what was chosen.
 _OURS = ("product_options", "product_options_value")
@@ -58,7 +57,7 @@ class Offer:
     @property
     def is_tracked(self) -> bool:
         """Say whether its stock is kept."""
-        return self.tracking != _NOT_KEPT
+        return self.tracking != stock.NOT_KEPT
 
 
 @dataclass(frozen=True, slots=True)

@@ -348,11 +348,10 @@ async def _events() -> Finding:
     assert found is not None
     if found["unsent"] or found["undelivered"]:
         waiting = found["unsent"] + found["undelivered"]
-        return warn("events", f"{waiting} should have been sent {_minutes(OVERDUE)} ago: run vitrine worker")
+        return warn(
+            "events",
+            f"{waiting} should have been sent {OVERDUE // timedelta(minutes=1)} minutes ago: run vitrine worker",
+        )
     if found["failing"]:
         return warn("events", f"{found['failing']} endpoints don't take theirs; they are tried again")
     return ok("events", "none waits")
-
-
-def _minutes(span: timedelta) -> str:
-    return f"{span.seconds // 60} minutes"

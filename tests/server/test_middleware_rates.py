@@ -194,9 +194,9 @@ async def test_the_legacy_layer_has_a_rate_of_its_own_only_when_the_setting_give
 async def test_a_window_begins_with_its_first_hit_and_a_new_one_when_it_is_over():
     now = 100.0
     counters = ProcessCounters(clock=lambda: now)
-    assert [(counters.hit("a", 2)).allowed for _ in range(3)] == [True, True, False]
+    assert [counters.hit("a", 2).allowed for _ in range(3)] == [True, True, False]
     now = 159.9
-    assert not (counters.hit("a", 2)).allowed
+    assert not counters.hit("a", 2).allowed
     now = 160.0
     again = counters.hit("a", 2)
     assert (again.allowed, again.remaining) == (True, 1)
@@ -205,9 +205,9 @@ async def test_a_window_begins_with_its_first_hit_and_a_new_one_when_it_is_over(
 async def test_looking_does_not_count():
     counters = ProcessCounters()
     for _ in range(5):
-        assert (counters.peek("a", 1)).allowed
+        assert counters.peek("a", 1).allowed
     counters.hit("a", 1)
-    assert not (counters.peek("a", 1)).allowed
+    assert not counters.peek("a", 1).allowed
 
 
 async def test_what_is_remembered_is_bounded(monkeypatch):
