@@ -5,4 +5,4 @@ a request: StoreDirectory.resolve(...) → schemes.authenticate(...) → Actor
 """
 
 from auth.configuration import configure as configure
-from auth.memory import changed as changed
+from auth.credential_cache import changed as changed

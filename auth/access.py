@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernel.errors import Forbidden, InsufficientPrivileges, MissingScope, Refusal, Unauthenticated
+from kernel.errors import DomainError, Forbidden, InsufficientPrivileges, MissingScope, Unauthenticated
 from kernel.scope import ActorKind, Scope
 
 
@@ -81,7 +81,7 @@ class Access:
             text += " (user tokens only)"
         return f"{text}. {self.note}" if self.note else text
 
-    def _refusal(self, scope: Scope) -> Refusal | None:
+    def _refusal(self, scope: Scope) -> DomainError | None:
         refusal = self._refusal_of_caller(scope)
         if refusal is not None or not self.module or scope.actor.kind is ActorKind.SYSTEM:
             return refusal
@@ -90,7 +90,7 @@ class Access:
             return Forbidden("module_disabled", details={"module": self.module})
         return None
 
-    def _refusal_of_caller(self, scope: Scope) -> Refusal | None:
+    def _refusal_of_caller(self, scope: Scope) -> DomainError | None:
         actor = scope.actor
         kind = actor.kind
         if self.anonymous or kind is ActorKind.SYSTEM:

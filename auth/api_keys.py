@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from auth import privileges
-from auth.memory import changed
+from auth.credential_cache import changed
 from domain import audit
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
 from kernel.ids import Reference, parse_reference, uuid7
@@ -38,7 +38,7 @@ class ApiKeyInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class NewApiKey:
+class CreatedApiKey:
     """An API key with its secret, which is shown this once."""
 
     info: ApiKeyInfo
@@ -53,7 +53,7 @@ class KeyHolder:
     user_id: int
 
 
-async def create_api_key(scope: Scope, user: Reference | str, name: str = "") -> NewApiKey:
+async def create_api_key(scope: Scope, user: Reference | str, name: str = "") -> CreatedApiKey:
     """Make an API key for an administrator or vendor, who needs an e-mail to be named by.
 
     An administrator's key carries all of that user's privileges, so only that user or one who holds them all may make it.
@@ -80,7 +80,7 @@ async def create_api_key(scope: Scope, user: Reference | str, name: str = "") ->
             scope.now,
         )
         await audit.record(scope, "api_key.created", "api_key", info.id)
-    return NewApiKey(info, secret)
+    return CreatedApiKey(info, secret)
 
 
 async def list_api_keys(scope: Scope, user: Reference | str) -> list[ApiKeyInfo]:

@@ -13,8 +13,8 @@ from datetime import timedelta
 from uuid import UUID
 
 from auth.app_scopes import widen
+from auth.credential_cache import Remembered
 from auth.installations import REMOVED, holder_of
-from auth.memory import Remembered
 from kernel.errors import TokenRevoked
 from kernel.ids import checksummed_token, has_valid_checksum, uuid7
 from kernel.scope import Actor, ActorKind, Scope
@@ -43,7 +43,7 @@ _FIND = """
 
 
 @dataclass(frozen=True, slots=True)
-class AppTokens:
+class AppTokenPair:
     """What the token route answers; `expires_in` is the access token's life in seconds."""
 
     access_token: str
@@ -60,14 +60,14 @@ def store_of(token: str) -> UUID | None:
 
 async def give_tokens(
     scope: Scope, grant_id: int, mode: str, scopes: Iterable[str], granted: Iterable[str]
-) -> AppTokens:
+) -> AppTokenPair:
     """Make an access token with these scopes, and the refresh token that renews all that was granted; joins the transaction."""
     access = checksummed_token(f"{PREFIX}{mode}_{scope.store.public_id.hex}_")
     refresh = checksummed_token("vrt_")
     given = sorted(set(scopes))
     await _keep(scope, grant_id, "A", access, given, ACCESS_LIFETIME)
     await _keep(scope, grant_id, "R", refresh, sorted(set(granted)), REFRESH_LIFETIME)
-    return AppTokens(access, refresh, int(ACCESS_LIFETIME.total_seconds()), given)
+    return AppTokenPair(access, refresh, int(ACCESS_LIFETIME.total_seconds()), given)
 
 
 async def _keep(

@@ -14,7 +14,7 @@ from auth.app_scopes import read_app_scopes
 from auth.redirects import read_redirect_uris
 from auth.secrets import decrypt, encrypt
 from domain import audit
-from domain.fields import Field, read_fields, text
+from domain.fields import InputField, read_fields, text
 from kernel.clock import now
 from kernel.errors import Forbidden, NotFound, ValidationFailed
 from kernel.ids import checksummed_token, uuid7
@@ -37,11 +37,13 @@ def _mode(value: object) -> str:
     return str(value)
 
 
-FIELDS: Mapping[str, Field] = {
-    "name": Field("name", text(MAX_NAME, blank=False), "name_invalid", required="name_required"),
-    "redirect_uris": Field("redirect_uris", read_redirect_uris, "redirect_uri_invalid", required="required"),
-    "scopes": Field("scopes", read_app_scopes, "scope_unknown", required="required"),
-    "mode": Field("mode", _mode, "mode_invalid"),
+FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", text(MAX_NAME, blank=False), "name_invalid", required="name_required"),
+    "redirect_uris": InputField(
+        "redirect_uris", read_redirect_uris, "redirect_uri_invalid", required="required"
+    ),
+    "scopes": InputField("scopes", read_app_scopes, "scope_unknown", required="required"),
+    "mode": InputField("mode", _mode, "mode_invalid"),
 }
 
 _INSERT = """
@@ -57,7 +59,7 @@ _HASHES = """
 
 
 @dataclass(frozen=True, slots=True)
-class App:
+class AppDetails:
     """An app as everybody may see it, except `number`, which is the table's own."""
 
     number: int
@@ -71,7 +73,7 @@ class App:
 
 
 @dataclass(frozen=True, slots=True)
-class NewApp:
+class RegisteredApp:
     """An app that was just registered: the one time its secret is shown."""
 
     id: UUID
@@ -84,7 +86,7 @@ class NewApp:
     created_at: datetime
 
 
-async def register_app(scope: Scope, given: Mapping[str, Any]) -> NewApp:
+async def register_app(scope: Scope, given: Mapping[str, Any]) -> RegisteredApp:
     """Register an app from a store: `name`*, `redirect_uris`*, `scopes`* and `mode` (`live` unless said).
 
     Any store may install it. Raises `InsufficientPrivileges` without `manage_apps`, `ValidationFailed` naming wrong fields.
@@ -99,7 +101,7 @@ async def register_app(scope: Scope, given: Mapping[str, Any]) -> NewApp:
     return made
 
 
-async def register_app_of_platform(given: Mapping[str, Any]) -> NewApp:
+async def register_app_of_platform(given: Mapping[str, Any]) -> RegisteredApp:
     """Register an app for the platform's operator; needs no store. Raises `ValidationFailed` naming wrong fields."""
     made = _draft(given, now())
     async with database.across_stores() as platform:
@@ -107,7 +109,7 @@ async def register_app_of_platform(given: Mapping[str, Any]) -> NewApp:
     return made
 
 
-async def find_app(client_id: str) -> App | None:
+async def find_app(client_id: str) -> AppDetails | None:
     """Give the app of a client id, in whatever store the caller works."""
     if len(client_id) > MAX_CLIENT_ID or has_forbidden_characters(client_id):
         return None
@@ -115,13 +117,13 @@ async def find_app(client_id: str) -> App | None:
     return None if found is None else _app(found)
 
 
-async def list_registered(scope: Scope) -> list[App]:
+async def list_registered(scope: Scope) -> list[AppDetails]:
     """List the apps that were registered in the scope's store, the oldest first."""
     found = await database.rows("select * from apps where registered_in = $1 order by id", scope.store.id)
     return [_app(record) for record in found]
 
 
-async def verify_client(client_id: str, client_secret: str) -> App | None:
+async def verify_client(client_id: str, client_secret: str) -> AppDetails | None:
     """Give the app whose credentials these are, None when the id is unknown or the secret wrong."""
     app = await find_app(client_id)
     # An unknown client costs the same comparison; what is compared are hashes of random secrets.
@@ -150,14 +152,16 @@ def good_secrets(
 
 
 @dataclass(frozen=True, slots=True)
-class RotatedSecret:
+class SecretRotation:
     """A new secret, shown once, and until when the one before it is good; None when it ended at once."""
 
     client_secret: str
     previous_valid_until: datetime | None
 
 
-async def rotate_secret(scope: Scope, client_secret: str | None, *, immediate: bool = False) -> RotatedSecret:
+async def rotate_secret(
+    scope: Scope, client_secret: str | None, *, immediate: bool = False
+) -> SecretRotation:
     """Give the calling app a new secret; the one it has now stays good for 24 hours, or ends at once.
 
     `client_secret` must be the newest: neither a stolen token nor a secret that was replaced renews it. Raises `ValidationFailed`.
@@ -178,7 +182,7 @@ async def rotate_secret(scope: Scope, client_secret: str | None, *, immediate: b
                 field="client_secret",
                 code="client_secret_invalid",
             )
-    return RotatedSecret(secret, until)
+    return SecretRotation(secret, until)
 
 
 async def _replace_secret(app: int | None, present: str, secret: str, until: datetime | None) -> bool:
@@ -221,11 +225,11 @@ async def renew_secret(client_id: str) -> str:
     return secret
 
 
-def _draft(given: Mapping[str, Any], at: datetime) -> NewApp:
+def _draft(given: Mapping[str, Any], at: datetime) -> RegisteredApp:
     columns = read_fields(
         FIELDS, {name: value for name, value in given.items() if value is not None}, creating=True
     )
-    return NewApp(
+    return RegisteredApp(
         id=uuid7(),
         client_id=checksummed_token("vci_", 128),
         client_secret=_new_secret(),
@@ -241,7 +245,7 @@ def _new_secret() -> str:
     return checksummed_token("vcs_")
 
 
-def _columns(app: NewApp, registered_in: int | None) -> tuple[Any, ...]:
+def _columns(app: RegisteredApp, registered_in: int | None) -> tuple[Any, ...]:
     return (
         app.id,
         app.client_id,
@@ -256,8 +260,8 @@ def _columns(app: NewApp, registered_in: int | None) -> tuple[Any, ...]:
     )
 
 
-def _app(found: Record) -> App:
-    return App(
+def _app(found: Record) -> AppDetails:
+    return AppDetails(
         number=found["id"],
         id=found["public_id"],
         client_id=found["client_id"],

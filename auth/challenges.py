@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from auth import attempts
+from auth import lockout
 from auth.identify import WRONG, Entrant, entrant_of
 from kernel.errors import Unauthenticated
 from kernel.ids import random_token, uuid7
@@ -65,7 +65,7 @@ async def waiting(scope: Scope, temp_token: str) -> Entrant:
     )
     if user is None:
         raise Unauthenticated(INVALID)
-    return entrant_of(user, attempts.subject_of_user(user["id"]))
+    return entrant_of(user, lockout.subject_of_user(user["id"]))
 
 
 async def count_try(scope: Scope, temp_token: str) -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 MIN_SECRET_BYTES = 16
 
 
-class NotConfigured(RuntimeError):
+class AuthNotConfigured(RuntimeError):
     """Report a programming error: a secret was needed before `auth.configure` was called."""
 
 
@@ -55,7 +55,7 @@ def use(configuration: Configuration) -> Configuration:
 
 
 def configured() -> Configuration:
-    """Give the configuration, or raise `NotConfigured`."""
+    """Give the configuration, or raise `AuthNotConfigured`."""
     if _configuration is None:
-        raise NotConfigured("call auth.configure(secret_key) at start")
+        raise AuthNotConfigured("call auth.configure(secret_key) at start")
     return _configuration

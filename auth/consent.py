@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from auth.app_scopes import privilege_for, read_app_scopes, widen
-from auth.apps import App, find_app
+from auth.apps import AppDetails, find_app
 from auth.installations import MAX_STATE, is_code_challenge, registered_address
 from auth.redirects import with_parameters
 from kernel.errors import GrantRefused, ValidationFailed
@@ -14,7 +14,7 @@ from kernel.text import Malformed
 
 
 @dataclass(frozen=True, slots=True)
-class AskedScope:
+class RequestedScope:
     """A scope that the app asks for, and the privilege that its approver needs."""
 
     name: str
@@ -33,7 +33,7 @@ class Consent:
     mode: str
     store: str
     redirect_uri: str
-    scopes: list[AskedScope]
+    scopes: list[RequestedScope]
     deny_to: str
     error_to: str | None
 
@@ -77,13 +77,13 @@ async def asked(
         mode=app.mode,
         store=scope.store.name,
         redirect_uri=address,
-        scopes=[AskedScope(name, privilege_for(name)) for name in wanted],
+        scopes=[RequestedScope(name, privilege_for(name)) for name in wanted],
         deny_to=with_parameters(address, error="access_denied", state=kept),
         error_to=with_parameters(address, error=wrong, state=kept) if wrong else None,
     )
 
 
-def _scopes(app: App, named: str | None) -> list[str]:
+def _scopes(app: AppDetails, named: str | None) -> list[str]:
     """Read scopes with spaces (or commas) between; none named are all that the app was registered with, wrong ones are none."""
     names = (named or "").replace(",", " ").split()
     if not names:

@@ -14,8 +14,8 @@ from typing import TypeAlias
 from uuid import UUID
 
 from auth import api_keys, app_tokens, legacy_tokens, privileges
+from auth.credential_cache import Remembered, process_memory
 from auth.keys import process_ring
-from auth.memory import Remembered, process_memory
 from auth.tokens import INVALID, AccessClaims, read_access_token
 from kernel.errors import TenantMismatch, TokenRevoked, Unauthenticated
 from kernel.scope import Actor, ActorKind, Scope, Store, entered

@@ -12,9 +12,9 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from auth import attempts
+from auth import lockout
 from auth.passwords import hash_password, needs_rehash, verify_password
-from kernel.documents import Kind, classify_identifier, normalise_email
+from kernel.documents import DocumentType, classify_identifier, normalise_email
 from kernel.errors import AccountBarred, Conflict, Unauthenticated
 from kernel.scope import Scope
 from models import database
@@ -23,17 +23,20 @@ from models import database
 MAX_SHARED = 20
 
 _COLUMNS = {
-    Kind.EMAIL: "select * from users where tenant_id = $1 and email = $2 and deleted_at is null order by id limit $3",
-    Kind.CPF: "select * from users where tenant_id = $1 and cpf = $2 and deleted_at is null order by id limit $3",
-    Kind.CNPJ: "select * from users where tenant_id = $1 and cnpj = $2 and deleted_at is null order by id limit $3",
-    Kind.PHONE: "select * from users where tenant_id = $1 and phone = $2 and deleted_at is null order by id limit $3",
+    DocumentType.EMAIL: "select * from users where tenant_id = $1 and email = $2 and deleted_at is null order by id limit $3",
+    DocumentType.CPF: "select * from users where tenant_id = $1 and cpf = $2 and deleted_at is null order by id limit $3",
+    DocumentType.CNPJ: "select * from users where tenant_id = $1 and cnpj = $2 and deleted_at is null order by id limit $3",
+    DocumentType.PHONE: "select * from users where tenant_id = $1 and phone = $2 and deleted_at is null order by id limit $3",
 }
 
 _SHARED = {
-    Kind.EMAIL: ("multiple_accounts_email", "Há mais de uma conta com este e-mail."),
-    Kind.CPF: ("multiple_accounts_cpf", "Há mais de uma conta com este CPF. Entre com o e-mail."),
-    Kind.CNPJ: ("multiple_accounts_cnpj", "Há mais de uma conta com este CNPJ. Entre com o e-mail."),
-    Kind.PHONE: ("multiple_accounts_phone", "Há mais de uma conta com este telefone. Entre com o e-mail."),
+    DocumentType.EMAIL: ("multiple_accounts_email", "Há mais de uma conta com este e-mail."),
+    DocumentType.CPF: ("multiple_accounts_cpf", "Há mais de uma conta com este CPF. Entre com o e-mail."),
+    DocumentType.CNPJ: ("multiple_accounts_cnpj", "Há mais de uma conta com este CNPJ. Entre com o e-mail."),
+    DocumentType.PHONE: (
+        "multiple_accounts_phone",
+        "Há mais de uma conta com este telefone. Entre com o e-mail.",
+    ),
 }
 
 WRONG = "invalid credentials"
@@ -56,7 +59,7 @@ class Entrant:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    kind: Kind | None
+    kind: DocumentType | None
     value: str
     users: list[Record]
 
@@ -71,7 +74,7 @@ async def prove(scope: Scope, identifier: str, password: str) -> Entrant:
 
 
 async def prove_among(
-    scope: Scope, readings: list[tuple[Kind, str]], identifier: str, password: str
+    scope: Scope, readings: list[tuple[DocumentType, str]], identifier: str, password: str
 ) -> Entrant:
     """Do what `prove` does with the ways the identifier may be read given, most likely first."""
     named = await _accounts_named(scope, readings, identifier)
@@ -79,18 +82,18 @@ async def prove_among(
     platform_hash = await _platform_hash(named)
     single = named.users[0] if len(named.users) == 1 else None
     if single is not None:
-        subject = attempts.subject_of_user(single["id"])
+        subject = lockout.subject_of_user(single["id"])
     else:
-        subject = attempts.subject_of_identifier(named.value)
-    async with attempts.in_turn(scope, subject):
-        await attempts.check_not_locked(scope, subject)
+        subject = lockout.subject_of_identifier(named.value)
+    async with lockout.in_turn(scope, subject):
+        await lockout.check_not_locked(scope, subject)
         if len(named.users) > 1:
             await _refuse_shared(named, password)
         elif single is None:
             await _refuse_unknown(platform_hash, password)
         elif await verify_password(single["password_hash"], password):
             return entrant_of(single, subject)
-        await attempts.record_wrong(scope, subject)
+        await lockout.record_wrong(scope, subject)
     raise Unauthenticated(WRONG)
 
 
@@ -126,7 +129,7 @@ async def complete(scope: Scope, user: Entrant, password: str | None = None) -> 
     account was changed while its password was verified, so that a token never outlives the change that should end it.
     """
     new_hash = await _new_hash(user, password)
-    await attempts.check_not_locked(scope, user.subject)
+    await lockout.check_not_locked(scope, user.subject)
     touched = await database.execute(
         """
         update users set last_login_at = $3, password_hash = coalesce($4, password_hash)
@@ -140,7 +143,7 @@ async def complete(scope: Scope, user: Entrant, password: str | None = None) -> 
     )
     if not touched:
         raise Unauthenticated(WRONG)
-    await attempts.clear(scope, user.subject)
+    await lockout.clear(scope, user.subject)
 
 
 async def renew_hash(scope: Scope, user: Entrant, password: str) -> Entrant:
@@ -164,7 +167,7 @@ async def _new_hash(user: Entrant, password: str | None) -> str | None:
     return await hash_password(password)
 
 
-async def _accounts_named(scope: Scope, readings: list[tuple[Kind, str]], identifier: str) -> _Named:
+async def _accounts_named(scope: Scope, readings: list[tuple[DocumentType, str]], identifier: str) -> _Named:
     """Take the first reading that anybody has; else the most likely one, with nobody."""
     for kind, value in readings:
         found = await database.rows(_COLUMNS[kind], scope.store.id, value, MAX_SHARED)
@@ -185,7 +188,7 @@ async def _refuse_shared(named: _Named, password: str) -> None:
 
 
 async def _platform_hash(named: _Named) -> str | None:
-    if named.kind is not Kind.EMAIL:
+    if named.kind is not DocumentType.EMAIL:
         return None
     # Written as the index is (platform_users_email_key).
     found: str | None = await database.value(

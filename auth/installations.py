@@ -15,12 +15,12 @@ from uuid import UUID
 from asyncpg import Record
 
 from auth.app_scopes import check_may_give, read_app_scopes, widen
-from auth.apps import App, find_app
-from auth.memory import changed
+from auth.apps import AppDetails, find_app
+from auth.credential_cache import changed
 from auth.redirects import with_parameters
 from domain import audit
-from domain.deliveries.endpoints import cancel_beyond
 from domain.notifications import write as notifications
+from domain.webhooks.endpoints import cancel_beyond
 from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import checksummed_token, parse_uuid, uuid7
 from kernel.scope import Scope
@@ -103,7 +103,7 @@ async def approve(
     return Approval(code, with_parameters(address, code=code, state=state))
 
 
-def registered_address(app: App, redirect_uri: str | None) -> str:
+def registered_address(app: AppDetails, redirect_uri: str | None) -> str:
     """Give the address to send the app's answer to: exactly one of its own, or its only one where none is named."""
     if redirect_uri is None and len(app.redirect_uris) == 1:
         return app.redirect_uris[0]
@@ -197,7 +197,7 @@ async def _live(scope: Scope, installation: UUID | str) -> Record:
     return found
 
 
-def _approved(app: App, scopes: Sequence[str]) -> list[str]:
+def _approved(app: AppDetails, scopes: Sequence[str]) -> list[str]:
     given = _read_scopes(scopes)
     beyond = sorted(widen(given) - widen(app.scopes))
     if beyond:

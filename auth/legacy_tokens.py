@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from auth import attempts, second_factor
+from auth import lockout, second_factor
 from auth.configuration import configured
 from auth.identify import Entrant, check_may_enter, complete, prove_among
-from kernel.documents import Kind, has_cnpj_form, is_email, normalise_document, normalise_email
+from kernel.documents import DocumentType, has_cnpj_form, is_email, normalise_document, normalise_email
 from kernel.errors import Unauthenticated, ValidationFailed
 from kernel.ids import random_token, uuid7
 from kernel.scope import Scope
@@ -27,7 +27,7 @@ _TOKEN = re.compile(r"vlt_([0-9a-f]{32})_[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True, slots=True)
-class LegacyToken:
+class IssuedLegacyToken:
     """A token with its life in seconds."""
 
     token: str
@@ -44,13 +44,13 @@ class TokenHolder:
 
 async def issue_legacy_token(
     scope: Scope, email: str | None, cnpj: str | None, password: str | None, code: str | None = None
-) -> LegacyToken:
+) -> IssuedLegacyToken:
     """Exchange an e-mail or CNPJ and a password for a token; any user of the store may, with a second factor by a `code` too.
 
     Raises what `sessions.login` raises; a missing name is 400 `Required field: email`, a missing password `Required field: password`,
     a missing code 401 `two-factor code required`, a wrong one 401 `invalid code`.
     """
-    await attempts.count_attempt(scope, "auth_tokens")
+    await lockout.count_attempt(scope, "auth_tokens")
     name = (email or "").strip() or (cnpj or "").strip()
     if not name:
         raise ValidationFailed("Required field: email")
@@ -68,7 +68,7 @@ async def issue_legacy_token(
         return await give_legacy_token(scope, user, password)
 
 
-async def give_legacy_token(scope: Scope, user: Entrant, password: str | None = None) -> LegacyToken:
+async def give_legacy_token(scope: Scope, user: Entrant, password: str | None = None) -> IssuedLegacyToken:
     """Give a token to a user who has proved everything that was asked; this clears its wrong attempts."""
     lifetime = configured().legacy_token_lifetime
     token = f"vlt_{scope.store.public_id.hex}_{random_token(256)}"
@@ -86,7 +86,7 @@ async def give_legacy_token(scope: Scope, user: Entrant, password: str | None = 
             scope.now,
             scope.now + lifetime,
         )
-    return LegacyToken(token, int(lifetime.total_seconds()))
+    return IssuedLegacyToken(token, int(lifetime.total_seconds()))
 
 
 def store_of(token: str) -> UUID | None:
@@ -111,10 +111,10 @@ async def verify_legacy_token(scope: Scope, token: str) -> TokenHolder | None:
     return None if found is None else TokenHolder(found["user_id"], found["expires_at"])
 
 
-def _as_email(text: str) -> list[tuple[Kind, str]]:
+def _as_email(text: str) -> list[tuple[DocumentType, str]]:
     email = normalise_email(text)
-    return [(Kind.EMAIL, email)] if is_email(email) else []
+    return [(DocumentType.EMAIL, email)] if is_email(email) else []
 
 
-def _as_cnpj(text: str) -> list[tuple[Kind, str]]:
-    return [(Kind.CNPJ, normalise_document(text))] if has_cnpj_form(text) else []
+def _as_cnpj(text: str) -> list[tuple[DocumentType, str]]:
+    return [(DocumentType.CNPJ, normalise_document(text))] if has_cnpj_form(text) else []

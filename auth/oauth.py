@@ -13,10 +13,10 @@ import re
 from asyncpg import Record
 
 from auth.app_scopes import widen, within
-from auth.app_tokens import REVOKED_BY_APP, AppTokens, give_tokens
-from auth.apps import App, verify_client
+from auth.app_tokens import REVOKED_BY_APP, AppTokenPair, give_tokens
+from auth.apps import AppDetails, verify_client
+from auth.credential_cache import changed
 from auth.installations import holder_of
-from auth.memory import changed
 from domain import audit
 from kernel.errors import GrantRefused, InvalidClient
 from kernel.scope import Scope
@@ -60,7 +60,7 @@ async def exchange_code(
     code: str | None,
     redirect_uri: str | None = None,
     code_verifier: str | None = None,
-) -> AppTokens:
+) -> AppTokenPair:
     """Exchange an authorization code for tokens, once, within 10 minutes; a second exchange revokes what the first gave.
 
     `redirect_uri` may be left out, as the contract's body does; one that is given must be the very one that was approved. Raises
@@ -69,7 +69,7 @@ async def exchange_code(
     if not code:
         raise GrantRefused(INVALID_REQUEST, "code is required")
     client = await _client(client_id, client_secret)
-    tokens: AppTokens | None = None
+    tokens: AppTokenPair | None = None
     async with database.transaction(scope):
         grant = await database.row(_GRANT, scope.store.id, token_hash(code))
         if grant is None or grant["app_id"] != client.number:
@@ -96,7 +96,7 @@ async def renew(
     client_id: str | None = None,
     client_secret: str | None = None,
     requested: str | None = None,
-) -> AppTokens:
+) -> AppTokenPair:
     """Exchange a refresh token for the next pair, once; reuse of a spent one revokes all tokens of the installation.
 
     Client credentials may be left out, but not be wrong. `requested` names fewer scopes, with spaces between (RFC 6749, section 6).
@@ -106,7 +106,7 @@ async def renew(
         raise GrantRefused(INVALID_REQUEST, "refresh_token is required")
     is_named = client_id is not None or client_secret is not None
     client = await _client(client_id, client_secret) if is_named else None
-    tokens: AppTokens | None = None
+    tokens: AppTokenPair | None = None
     async with database.transaction(scope):
         found = await database.row(_TOKEN, scope.store.id, token_hash(refresh_token))
         if found is None or found["kind"] != "R" or (client is not None and found["app_id"] != client.number):
@@ -157,7 +157,7 @@ async def revoke(
             await changed(scope, holder_of(found["installation_id"]))
 
 
-async def _client(client_id: str | None, client_secret: str | None) -> App:
+async def _client(client_id: str | None, client_secret: str | None) -> AppDetails:
     if not client_id or not client_secret:
         raise InvalidClient("client_id and client_secret are required")
     client = await verify_client(client_id, client_secret)

@@ -28,7 +28,7 @@ ALL: frozenset[str] = frozenset(f"{verb}_{area}" for area in AREAS for verb in (
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class AccountRights:
     """Describe a user as far as access rules need it. `privileges` are the effective ones, `own` without those of groups."""
 
     id: int
@@ -82,13 +82,13 @@ _ACCOUNT = """
 """
 
 
-async def account(scope: Scope, user_id: int) -> Account | None:
+async def account(scope: Scope, user_id: int) -> AccountRights | None:
     """Read a user with its effective privileges, None when there is none."""
     found = await database.row(_ACCOUNT, scope.store.id, user_id)
     if found is None:
         return None
     is_owner = found["id"] == scope.store.owner_id
-    return Account(
+    return AccountRights(
         id=found["id"],
         public_id=found["public_id"],
         user_type=found["user_type"],
@@ -120,7 +120,7 @@ def check_may_edit_users(scope: Scope) -> None:
         scope.require("manage_users")
 
 
-def check_may_manage_user(scope: Scope, user: Account) -> None:
+def check_may_manage_user(scope: Scope, user: AccountRights) -> None:
     """Refuse to change what guards a user's account: its e-mail, password, keys, second factor, state, type and privileges.
 
     Everybody may change their own. Nobody but the owner changes the owner. An administrator's may be changed only by an

@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 import pyotp
 from asyncpg import Record
 
-from auth import attempts
+from auth import lockout
 from auth.secrets import Unreadable, decrypt, encrypt, keyed_hash
 from kernel import logging
 from kernel.errors import Unauthenticated
@@ -63,15 +63,15 @@ async def guarded(scope: Scope, user_id: int) -> AsyncIterator[None]:
 
     Raises `AccountLocked` for a locked account, right code or not.
     """
-    subject = attempts.subject_of_user(user_id)
-    async with attempts.in_turn(scope, subject):
-        await attempts.check_not_locked(scope, subject)
+    subject = lockout.subject_of_user(user_id)
+    async with lockout.in_turn(scope, subject):
+        await lockout.check_not_locked(scope, subject)
         try:
             async with database.transaction(scope):
                 await lock_user(scope, user_id)
                 yield
         except WrongCode:
-            await attempts.record_wrong(scope, subject)
+            await lockout.record_wrong(scope, subject)
             raise
 
 

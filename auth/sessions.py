@@ -11,12 +11,12 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from auth import attempts, challenges, second_factor
+from auth import challenges, lockout, second_factor
 from auth.challenges import Challenge
 from auth.configuration import configured
+from auth.credential_cache import changed
 from auth.identify import Entrant, check_may_enter, complete, prove, renew_hash
 from auth.keys import process_ring
-from auth.memory import changed
 from auth.tokens import AccessClaims, issue_access_token
 from domain import audit
 from kernel.errors import Forbidden, NotFound, Unauthenticated, ValidationFailed
@@ -70,7 +70,7 @@ async def login(scope: Scope, identifier: str | None, password: str | None) -> S
     Raises `RateLimited`, `ValidationFailed` when one is missing, `Unauthenticated` (`invalid credentials`), `AccountLocked`, `Conflict`
     (`multiple_accounts_…`) and `AccountBarred` with the contract's codes. Attempts count before anything else is looked at.
     """
-    await attempts.count_attempt(scope, "login")
+    await lockout.count_attempt(scope, "login")
     if not identifier or not identifier.strip():
         raise ValidationFailed("identifier is required")
     if not password:
@@ -93,7 +93,7 @@ async def verify_two_factor(scope: Scope, temp_token: str | None, code: str | No
         raise ValidationFailed("code is required")
     user = await challenges.waiting(scope, temp_token)
     check_may_enter(user)
-    await attempts.check_not_locked(scope, user.subject)
+    await lockout.check_not_locked(scope, user.subject)
     await challenges.count_try(scope, temp_token)
     async with second_factor.guarded(scope, user.id):
         await challenges.finish(scope, temp_token)

@@ -9,9 +9,9 @@ from typing import Any
 from uuid import UUID
 
 from auth.app_scopes import STOREFRONT_SCOPES, read_storefront_scopes
-from auth.memory import Remembered, changed
+from auth.credential_cache import Remembered, changed
 from domain import audit
-from domain.fields import Field, read_fields, text, whole
+from domain.fields import InputField, read_fields, text, whole
 from kernel.errors import NotFound
 from kernel.ids import checksummed_token, has_valid_checksum, parse_uuid, uuid7
 from kernel.scope import Actor, ActorKind, Scope
@@ -35,16 +35,16 @@ def _yes_or_no(value: object) -> bool:
     return value
 
 
-FIELDS: Mapping[str, Field] = {
-    "name": Field("name", text(MAX_NAME), "name_invalid"),
-    "scopes": Field("scopes", read_storefront_scopes, "scope_unknown"),
-    "rate_limit": Field("rate_limit", whole(1, MOST_RATE), "rate_limit_invalid"),
-    "server_side": Field("server_side", _yes_or_no),
+FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", text(MAX_NAME), "name_invalid"),
+    "scopes": InputField("scopes", read_storefront_scopes, "scope_unknown"),
+    "rate_limit": InputField("rate_limit", whole(1, MOST_RATE), "rate_limit_invalid"),
+    "server_side": InputField("server_side", _yes_or_no),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class NewStorefrontKey:
+class CreatedStorefrontKey:
     """A key that was just made: the one time it is shown. `number` is the row's own."""
 
     number: int
@@ -52,7 +52,7 @@ class NewStorefrontKey:
     key: str
 
 
-async def create_storefront_key(scope: Scope, given: Mapping[str, Any]) -> NewStorefrontKey:
+async def create_storefront_key(scope: Scope, given: Mapping[str, Any]) -> CreatedStorefrontKey:
     """Make a key: `name`, `scopes` (all three unless said), `rate_limit` (requests a minute) and `server_side`.
 
     Raises `InsufficientPrivileges` without `manage_apps`, `ValidationFailed` naming wrong fields.
@@ -79,7 +79,7 @@ async def create_storefront_key(scope: Scope, given: Mapping[str, Any]) -> NewSt
             scope.now,
         )
         await audit.record(scope, "storefront_key.created", "storefront_key", public_id, {"scopes": scopes})
-    return NewStorefrontKey(number, public_id, key)
+    return CreatedStorefrontKey(number, public_id, key)
 
 
 async def revoke_storefront_key(scope: Scope, key: UUID | str) -> None:

@@ -187,8 +187,8 @@ def store_from(record: Record) -> Store:
         owner_id=record["owner_id"],
         maintenance_message=record["maintenance_message"],
         settings=_json(record["settings"]),
-        order_letters=letters.get("O", {}),
-        shipment_letters=tuple(letters.get("S", ())),
+        order_statuses=letters.get("O", {}),
+        shipment_statuses=tuple(letters.get("S", ())),
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from auth import attempts, second_factor
+from auth import lockout, second_factor
 from auth.identify import Entrant, check_may_enter, prove_among
 from auth.legacy_tokens import CODE_REQUIRED, give_legacy_token
-from kernel.documents import Kind, is_email, normalise_email
+from kernel.documents import DocumentType, is_email, normalise_email
 from kernel.errors import Forbidden, Unauthenticated, ValidationFailed
 from kernel.scope import Scope
 
@@ -18,7 +18,7 @@ WRONG = "Invalid credentials"
 
 
 @dataclass(frozen=True, slots=True)
-class VendorToken:
+class IssuedVendorToken:
     """A token with its life in seconds, and whom it stands for."""
 
     token: str
@@ -30,13 +30,13 @@ class VendorToken:
 
 async def issue_vendor_token(
     scope: Scope, email: str | None, password: str | None, code: str | None = None
-) -> VendorToken:
+) -> IssuedVendorToken:
     """Exchange a vendor user's e-mail and password, with a second factor a `code` too, for a token of the legacy layer.
 
     Attempts count apart from other sign-ins, before anything is looked at. Raises what `sessions.login` raises; `Forbidden` for a right
     password of a user who is no vendor's, `Unauthenticated` `two-factor code required`, `ValidationFailed` where something is missing.
     """
-    await attempts.count_attempt(scope, "vendor_login")
+    await lockout.count_attempt(scope, "vendor_login")
     if not email or not email.strip():
         raise ValidationFailed("email is required", field="email", code="required")
     if not password:
@@ -56,7 +56,7 @@ async def issue_vendor_token(
 
 async def _prove(scope: Scope, email: str, password: str) -> Entrant:
     normal = normalise_email(email)
-    readings = [(Kind.EMAIL, normal)] if is_email(normal) else []
+    readings = [(DocumentType.EMAIL, normal)] if is_email(normal) else []
     try:
         return await prove_among(scope, readings, email, password)
     except Unauthenticated as error:
@@ -64,9 +64,9 @@ async def _prove(scope: Scope, email: str, password: str) -> Entrant:
         raise Unauthenticated(WRONG) from error
 
 
-async def _give(scope: Scope, user: Entrant, password: str) -> VendorToken:
+async def _give(scope: Scope, user: Entrant, password: str) -> IssuedVendorToken:
     made = await give_legacy_token(scope, user, password)
-    return VendorToken(
+    return IssuedVendorToken(
         token=made.token,
         ttl=made.ttl,
         user_id=user.id,

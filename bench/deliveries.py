@@ -48,8 +48,8 @@ _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 # What an order with three lines looks like.
 _DATA = events.order(
     events.OrderFacts(
-        uuid7(), "P", 14_970, "BRL", events.Customer(uuid7(), "Ana Souza", "ana@example.com"),
-        [events.Item(uuid7(), f"Caneca de ágata {number}", 1, 4_990) for number in range(3)], datetime.now(UTC),
+        uuid7(), "P", 14_970, "BRL", events.EventCustomer(uuid7(), "Ana Souza", "ana@example.com"),
+        [events.EventItem(uuid7(), f"Caneca de ágata {number}", 1, 4_990) for number in range(3)], datetime.now(UTC),
     )
 )  # fmt: skip
 

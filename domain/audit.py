@@ -22,7 +22,7 @@ def _singular(table: str) -> str:
 _TABLES = {
     name: kind.table
     for kind in vars(references).values()
-    if isinstance(kind, references.Kind)
+    if isinstance(kind, references.ReferenceType)
     for name in (kind.name.replace(" ", "_"), _singular(kind.table))
 }
 _RECORD = """

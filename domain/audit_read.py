@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from domain.visibility import Rows
-from models.reading import Entity, Filter, Sort, any_of, compares, named, refers_to
+from models.reading import Entity, EntityFilter, Sort, any_of, compares, named, refers_to
 
 AUDIT_ENTRIES = Entity(
     name="audit entry",
     table="audit_entries",
     visible=Rows(admin=("view_settings",)),
     filters={
-        "id": Filter("id", named, "any of these entries", many=True),
-        "action": Filter(
+        "id": EntityFilter("id", named, "any of these entries", many=True),
+        "action": EntityFilter(
             "text", any_of("t.action"), "any of these actions, such as `user.deleted`", many=True
         ),
-        "subject_type": Filter(
+        "subject_type": EntityFilter(
             "text", any_of("t.subject_type"), "about any of these kinds of record", many=True
         ),
-        "subject_id": Filter("text", any_of("t.subject_id"), "about any of these records", many=True),
-        "user_id": Filter("id", refers_to("t.user_id", "users"), "done by any of these users", many=True),
-        "created_from": Filter("time", compares("t.at", ">="), "done then or later"),
-        "created_before": Filter("time", compares("t.at", "<"), "done before"),
+        "subject_id": EntityFilter("text", any_of("t.subject_id"), "about any of these records", many=True),
+        "user_id": EntityFilter(
+            "id", refers_to("t.user_id", "users"), "done by any of these users", many=True
+        ),
+        "created_from": EntityFilter("time", compares("t.at", ">="), "done then or later"),
+        "created_before": EntityFilter("time", compares("t.at", "<"), "done before"),
     },
     sorts={
         "at": Sort("t.at", "timestamptz", "time"),

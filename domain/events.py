@@ -120,7 +120,7 @@ async def record_all(scope: Scope, events: Sequence[Event]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Customer:
+class EventCustomer:
     """Name the buyer of an order; a guest has no account and so no id."""
 
     id: UUID | None
@@ -129,7 +129,7 @@ class Customer:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class EventItem:
     """Name a line of an order as sold; `product_id` is null for what was imported without its product."""
 
     product_id: UUID | None
@@ -146,8 +146,8 @@ class OrderFacts:
     status: str
     total_cents: int
     currency: str
-    customer: Customer
-    items: Iterable[Item]
+    customer: EventCustomer
+    items: Iterable[EventItem]
     created_at: datetime
     tracking_code: str | None = None
 
@@ -167,12 +167,12 @@ def order(facts: OrderFacts, *, previous_status: str | None = None) -> dict[str,
     }
 
 
-def _customer(customer: Customer) -> dict[str, Any]:
+def _customer(customer: EventCustomer) -> dict[str, Any]:
     public_id = str(customer.id) if customer.id else None
     return {"id": public_id, "name": customer.name, "email": customer.email}
 
 
-def _items(items: Iterable[Item]) -> list[dict[str, Any]]:
+def _items(items: Iterable[EventItem]) -> list[dict[str, Any]]:
     return [
         {
             "product_id": str(item.product_id) if item.product_id else None,
@@ -270,8 +270,8 @@ def _facts_from(found: Mapping[str, Any]) -> OrderFacts:
         status=found["status"],
         total_cents=found["total_cents"],
         currency=found["currency"],
-        customer=Customer(found["customer_id"], found["customer_name"], found["customer_email"]),
-        items=[Item(*line) for line in lines],
+        customer=EventCustomer(found["customer_id"], found["customer_name"], found["customer_email"]),
+        items=[EventItem(*line) for line in lines],
         created_at=found["created_at"],
         tracking_code=found["tracking_code"],
     )
@@ -378,8 +378,8 @@ async def user_registered(
 
 def cart(
     public_id: UUID,
-    customer: Customer | None,
-    items: Iterable[Item],
+    customer: EventCustomer | None,
+    items: Iterable[EventItem],
     total_cents: int,
     currency: str,
     updated_at: datetime,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from kernel.codes import CodeTable, parse_code
 from kernel.errors import ValidationFailed
-from kernel.letters import LetterTable, letter
 from kernel.money import MAX_CENTS
 from kernel.text import Malformed, has_forbidden_characters, nfc, shown
 
@@ -31,7 +31,7 @@ _WEB_PAGE = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+(/[^\s#<>\"]*)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class InputField:
     """Say which column a given value fills, how it is read, and the code that names a wrong one.
 
     `required` is the code for one that is blank, or missing on creation: a partial update leaves out what it doesn't change.
@@ -43,7 +43,7 @@ class Field:
     required: str | None = None
 
 
-def read_fields(fields: Mapping[str, Field], given: Given, *, creating: bool = False) -> dict[str, Any]:
+def read_fields(fields: Mapping[str, InputField], given: Given, *, creating: bool = False) -> dict[str, Any]:
     """Give the columns that the mapping fills; keys that no field knows are ignored (decisions section 1).
 
     Raises ValidationFailed with a code for each wrong field, and for each required one that is missing when `creating`.
@@ -54,7 +54,7 @@ def read_fields(fields: Mapping[str, Field], given: Given, *, creating: bool = F
 
 
 def check_fields(
-    fields: Mapping[str, Field], given: Given, *, creating: bool = False
+    fields: Mapping[str, InputField], given: Given, *, creating: bool = False
 ) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
     """Give the columns and, for each wrong field, its code and a sentence; `refuse_wrong` raises them."""
     columns: dict[str, Any] = {}
@@ -140,12 +140,12 @@ def flag(value: object) -> bool:
     raise Malformed(f"is {shown(value)}; expected true or false")
 
 
-def letter_of(table: LetterTable) -> Reader:
+def code_in(table: CodeTable) -> Reader:
     """Read a letter or one of its long labels."""
 
     def read(value: object) -> str:
         try:
-            return letter(value, table)
+            return parse_code(value, table)
         except Malformed as error:
             # The table's own name for the field would repeat the name that read_fields puts in front.
             raise Malformed(str(error).removeprefix(f"{table.field} ")) from error

@@ -53,7 +53,7 @@ _FORGET = "DELETE FROM idempotency_claims WHERE tenant_id = $1 AND claimed_at < 
 
 
 @dataclass(slots=True)
-class Claim:
+class KeyClaim:
     """A key that is this request's. `result` is what the operation gave when it was done before and its answer was lost."""
 
     credential: str
@@ -73,16 +73,16 @@ class Answered:
     content_type: str
 
 
-_current: ContextVar[Claim | None] = ContextVar("vitrine_idempotency", default=None)
+_current: ContextVar[KeyClaim | None] = ContextVar("vitrine_idempotency", default=None)
 
 
-def current_claim() -> Claim | None:
+def current_claim() -> KeyClaim | None:
     """Give the claim of the running request, or None."""
     return _current.get()
 
 
 @contextmanager
-def claimed(claim: Claim) -> Iterator[None]:
+def claimed(claim: KeyClaim) -> Iterator[None]:
     """Let the operation executed inside have its effect once."""
     token = _current.set(claim)
     try:
@@ -91,12 +91,12 @@ def claimed(claim: Claim) -> Iterator[None]:
         _current.reset(token)
 
 
-async def take(scope: Scope, key: str, fingerprint: bytes, reused: str = REUSED) -> Claim | Answered:
+async def take(scope: Scope, key: str, fingerprint: bytes, reused: str = REUSED) -> KeyClaim | Answered:
     """Take a key for this request, or give what was answered to it before.
 
     Raises `Conflict` (`in_progress`) while another request has it, `RuleViolation` (`reused`) when it was used for a different request.
     """
-    claim = Claim(scope.actor.credential, key, uuid4())
+    claim = KeyClaim(scope.actor.credential, key, uuid4())
     # Two tries: what is found may go between the statements.
     for _ in range(2):
         async with separate_transaction(scope):
@@ -120,7 +120,7 @@ async def take(scope: Scope, key: str, fingerprint: bytes, reused: str = REUSED)
     raise Unavailable("try again")
 
 
-def _found(claim: Claim, found: Any, fingerprint: bytes, reused: str) -> Claim | Answered:
+def _found(claim: KeyClaim, found: Any, fingerprint: bytes, reused: str) -> KeyClaim | Answered:
     if found["fingerprint"] != fingerprint:
         raise RuleViolation(reused)
     if found["done_at"] is None:
@@ -132,7 +132,7 @@ def _found(claim: Claim, found: Any, fingerprint: bytes, reused: str) -> Claim |
     return claim
 
 
-async def finish(scope: Scope, claim: Claim, result: Mapping[str, Any]) -> None:
+async def finish(scope: Scope, claim: KeyClaim, result: Mapping[str, Any]) -> None:
     """Mark the key done, inside the effect's transaction. Raises `Conflict` when another request has taken it over."""
     done = await execute(
         _FINISH,
@@ -148,7 +148,7 @@ async def finish(scope: Scope, claim: Claim, result: Mapping[str, Any]) -> None:
     claim.is_done = True
 
 
-async def keep(scope: Scope, claim: Claim, status: int, body: bytes, content_type: str) -> None:
+async def keep(scope: Scope, claim: KeyClaim, status: int, body: bytes, content_type: str) -> None:
     """Keep the rendered answer of the key."""
     async with transaction(scope):
         await execute(
@@ -164,7 +164,7 @@ async def keep(scope: Scope, claim: Claim, status: int, body: bytes, content_typ
         )
 
 
-async def release(scope: Scope, claim: Claim) -> None:
+async def release(scope: Scope, claim: KeyClaim) -> None:
     """Free the key, unless its effect was committed."""
     async with transaction(scope):
         await execute(_RELEASE, scope.store.id, claim.credential, claim.key, claim.owner)

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from auth import upkeep
 from auth.tenancy import store_from
 from domain import idempotency
-from domain.carts import telling as carts_telling
+from domain.carts import events as carts_telling
 from domain.carts import upkeep as carts_upkeep
 from domain.gateway import notifications
 from domain.mails import sending
@@ -41,7 +41,7 @@ Goes = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class JobResult:
     """Tell how a run went: how many stores were done and in which it failed; `complete` is False when it was cut short."""
 
     stores: int = 0
@@ -62,12 +62,12 @@ class Job:
 
     name: str
     every: timedelta
-    work: Callable[[Goes], Awaitable[Outcome]]
+    work: Callable[[Goes], Awaitable[JobResult]]
     try_again_after: timedelta = TRY_AGAIN_AFTER
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class JobLease:
     """Prove that this worker is the one that does the job now."""
 
     job: Job
@@ -96,7 +96,7 @@ _GIVE_BACK = """
 """
 
 
-async def claim(job: Job, *, lease: timedelta = LEASE) -> Claim | None:
+async def claim(job: Job, *, lease: timedelta = LEASE) -> JobLease | None:
     """Take the job when it is due and nobody has it, else give None; of several workers that ask at once one gets it."""
     async with database.across_stores() as everywhere:
         started_at = await everywhere.value(_CLAIM, job.name, lease)
@@ -105,7 +105,7 @@ async def claim(job: Job, *, lease: timedelta = LEASE) -> Claim | None:
             if not await everywhere.execute(_REGISTER, job.name):
                 return None
             started_at = await everywhere.value(_CLAIM, job.name, lease)
-    return None if started_at is None else Claim(job, started_at)
+    return None if started_at is None else JobLease(job, started_at)
 
 
 async def seconds_until_due(job: Job) -> float:
@@ -115,13 +115,13 @@ async def seconds_until_due(job: Job) -> float:
     return max(0.0, left or 0.0)
 
 
-async def renew(claimed: Claim, *, lease: timedelta = LEASE) -> bool:
+async def renew(claimed: JobLease, *, lease: timedelta = LEASE) -> bool:
     """Keep the job for another lease; False when it was lost to somebody else."""
     async with database.across_stores() as everywhere:
         return await everywhere.execute(_RENEW, claimed.job.name, claimed.started_at, lease) > 0
 
 
-async def finish(claimed: Claim, error: str = "") -> bool:
+async def finish(claimed: JobLease, error: str = "") -> bool:
     """Write down how the run ended and when the next is due: after `every` from its start, or soon when it failed."""
     job = claimed.job
     pause = min(job.try_again_after, job.every) if error else job.every
@@ -129,7 +129,7 @@ async def finish(claimed: Claim, error: str = "") -> bool:
         return await everywhere.execute(_FINISH, job.name, claimed.started_at, pause, error) > 0
 
 
-async def give_back(claimed: Claim) -> None:
+async def give_back(claimed: JobLease) -> None:
     """Let another worker do the job at once: this one stops."""
     async with database.across_stores() as everywhere:
         await everywhere.execute(_GIVE_BACK, claimed.job.name, claimed.started_at)
@@ -141,7 +141,9 @@ async def give_back(claimed: Claim) -> None:
 _ENOUGH_UNAVAILABLE = 3
 
 
-def in_stores(find: str, work: Callable[[Scope], Awaitable[object]]) -> Callable[[Goes], Awaitable[Outcome]]:
+def in_stores(
+    find: str, work: Callable[[Scope], Awaitable[object]]
+) -> Callable[[Goes], Awaitable[JobResult]]:
     """Do the work in each store that needs it, in that store's own scope, as the system.
 
     `find` gives the rows of those stores; `$1` is the present moment. It runs as the worker's role, which sees a few tables over
@@ -149,21 +151,21 @@ def in_stores(find: str, work: Callable[[Scope], Awaitable[object]]) -> Callable
     says no, and when the database seems to be away, for then every store would fail.
     """
 
-    async def run(goes_on: Goes) -> Outcome:
+    async def run(goes_on: Goes) -> JobResult:
         async with database.across_stores() as everywhere:
             found = await everywhere.rows(find, now())
         failures: list[str] = []
         unavailable = 0
         for done, record in enumerate(found):
             if not goes_on():
-                return Outcome(done, tuple(failures), complete=False)
+                return JobResult(done, tuple(failures), complete=False)
             error = await _in_store(store_from(record), work)
             if error is not None:
                 failures.append(f"{type(error).__name__} in store {record['public_id']}")
             unavailable = unavailable + 1 if isinstance(error, Unavailable) else 0
             if unavailable == _ENOUGH_UNAVAILABLE:
-                return Outcome(done + 1, tuple(failures))
-        return Outcome(len(found), tuple(failures))
+                return JobResult(done + 1, tuple(failures))
+        return JobResult(len(found), tuple(failures))
 
     return run
 

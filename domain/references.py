@@ -22,7 +22,7 @@ _NAMED_IN_A_MESSAGE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ReferenceType:
     """Describe records that can be referred to: what people call one, and where it lies."""
 
     name: str
@@ -39,41 +39,41 @@ class Kind:
         )
 
 
-ATTACHMENT = Kind("attachment", "attachments", erasable=False)
-BLOCK = Kind("block", "blocks")
-BOX = Kind("box", "product_boxes")
-BOX_DESCRIPTION = Kind("description", "box_descriptions", erasable=False)
-BUSINESS_PARTNER = Kind("business partner", "business_partners")
-CALL_REQUEST = Kind("call request", "call_requests")
-CATEGORY = Kind("category", "categories")
-COMBINATION = Kind("combination", "combinations")
-DESTINATION = Kind("destination", "destinations")
-EXCEPTION = Kind("exception", "option_exceptions", erasable=False)
-FEATURE = Kind("feature", "features")
-LANGUAGE = Kind("language", "languages")
-MANAGER = Kind("manager", "managers")
-MIX_PRODUCT = Kind("mix product", "mix_products")
-OPTION = Kind("option", "options")
-ORDER = Kind("order", "orders")
-ORDER_LIMIT = Kind("order limit", "order_limits", erasable=False)
-PAGE = Kind("page", "pages")
-PAYMENT_CODE = Kind("payment code", "payment_codes")
-PAYMENT_METHOD = Kind("payment method", "payment_methods")
-PRODUCT = Kind("product", "products")
-PROMOTION = Kind("promotion", "promotions")
-REVIEW = Kind("review", "discussion_posts", erasable=False)
-SHIPMENT = Kind("shipment", "shipments", erasable=False)
-SHIPPING_METHOD = Kind("shipping method", "shipping_methods")
-STATUS = Kind("status", "statuses")
-SUBSCRIBER = Kind("subscriber", "subscribers")
-TAX = Kind("tax", "taxes")
-THREAD = Kind("discussion", "discussion_threads", erasable=False)
-USER = Kind("user", "users")
-USERGROUP = Kind("usergroup", "usergroups")
-VENDOR = Kind("vendor", "vendors")
+ATTACHMENT = ReferenceType("attachment", "attachments", erasable=False)
+BLOCK = ReferenceType("block", "blocks")
+BOX = ReferenceType("box", "product_boxes")
+BOX_DESCRIPTION = ReferenceType("description", "box_descriptions", erasable=False)
+BUSINESS_PARTNER = ReferenceType("business partner", "business_partners")
+CALL_REQUEST = ReferenceType("call request", "call_requests")
+CATEGORY = ReferenceType("category", "categories")
+COMBINATION = ReferenceType("combination", "combinations")
+DESTINATION = ReferenceType("destination", "destinations")
+EXCEPTION = ReferenceType("exception", "option_exceptions", erasable=False)
+FEATURE = ReferenceType("feature", "features")
+LANGUAGE = ReferenceType("language", "languages")
+MANAGER = ReferenceType("manager", "managers")
+MIX_PRODUCT = ReferenceType("mix product", "mix_products")
+OPTION = ReferenceType("option", "options")
+ORDER = ReferenceType("order", "orders")
+ORDER_LIMIT = ReferenceType("order limit", "order_limits", erasable=False)
+PAGE = ReferenceType("page", "pages")
+PAYMENT_CODE = ReferenceType("payment code", "payment_codes")
+PAYMENT_METHOD = ReferenceType("payment method", "payment_methods")
+PRODUCT = ReferenceType("product", "products")
+PROMOTION = ReferenceType("promotion", "promotions")
+REVIEW = ReferenceType("review", "discussion_posts", erasable=False)
+SHIPMENT = ReferenceType("shipment", "shipments", erasable=False)
+SHIPPING_METHOD = ReferenceType("shipping method", "shipping_methods")
+STATUS = ReferenceType("status", "statuses")
+SUBSCRIBER = ReferenceType("subscriber", "subscribers")
+TAX = ReferenceType("tax", "taxes")
+THREAD = ReferenceType("discussion", "discussion_threads", erasable=False)
+USER = ReferenceType("user", "users")
+USERGROUP = ReferenceType("usergroup", "usergroups")
+VENDOR = ReferenceType("vendor", "vendors")
 
 
-async def find(scope: Scope, kind: Kind, subject: object) -> int:
+async def find(scope: Scope, kind: ReferenceType, subject: object) -> int:
     """Give the internal id of the record a request is about, or raise NotFound."""
     found = await look_up(scope, kind, [subject])
     if subject not in found:
@@ -81,18 +81,18 @@ async def find(scope: Scope, kind: Kind, subject: object) -> int:
     return found[subject]
 
 
-async def resolve(scope: Scope, kind: Kind, reference: object, *, field: str) -> int:
+async def resolve(scope: Scope, kind: ReferenceType, reference: object, *, field: str) -> int:
     """Give the internal id of a record that `field` refers to, or raise ValidationFailed naming both."""
     return (await resolve_all(scope, kind, [reference], field=field))[reference]
 
 
-async def resolve_optional(scope: Scope, kind: Kind, reference: object, *, field: str) -> int | None:
+async def resolve_optional(scope: Scope, kind: ReferenceType, reference: object, *, field: str) -> int | None:
     """Resolve a reference that may be null."""
     return None if reference is None else await resolve(scope, kind, reference, field=field)
 
 
 async def resolve_all(
-    scope: Scope, kind: Kind, references: Iterable[object], *, field: str
+    scope: Scope, kind: ReferenceType, references: Iterable[object], *, field: str
 ) -> dict[object, int]:
     """Give the internal id of each reference, in one statement, or raise ValidationFailed naming those not found."""
     wanted = list(dict.fromkeys(references))
@@ -101,20 +101,20 @@ async def resolve_all(
     return found
 
 
-def refuse_missing(kind: Kind, missing: list[object], *, field: str) -> None:
+def refuse_missing(kind: ReferenceType, missing: list[object], *, field: str) -> None:
     """Raise ValidationFailed when there are references that name no record."""
     if missing:
         raise ValidationFailed(missing_text(kind, missing), field=field, code=NOT_FOUND)
 
 
-def missing_text(kind: Kind, missing: list[object]) -> str:
+def missing_text(kind: ReferenceType, missing: list[object]) -> str:
     """Say which references of a kind name no record."""
     named = ", ".join(_written(reference) for reference in missing[:_NAMED_IN_A_MESSAGE])
     more = f" and {len(missing) - _NAMED_IN_A_MESSAGE} more" if len(missing) > _NAMED_IN_A_MESSAGE else ""
     return f"{kind.name} {named}{more} not found"
 
 
-async def look_up(scope: Scope, kind: Kind, references: Iterable[object]) -> dict[object, int]:
+async def look_up(scope: Scope, kind: ReferenceType, references: Iterable[object]) -> dict[object, int]:
     """Give the internal ids of those references that name a living record of the store."""
     parsed = {given: parse_reference(given) for given in references}
     numbers = [known for known in parsed.values() if isinstance(known, int)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from uuid import UUID, uuid5
 
 from domain.fields import OneOf
-from domain.store_settings import MASK, STORE_SETTINGS, Setting, shown_setting
+from domain.store_settings import MASK, STORE_SETTINGS, StoreSetting, shown_setting
 from domain.stores import gateway_secret, set_gateway_secret, update_settings
 from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import Reference, parse_reference
@@ -82,7 +82,7 @@ async def update_setting(scope: Scope, setting: object, value: str | None) -> in
     return _number(scope, name)
 
 
-def _record(scope: Scope, name: str, known: Setting) -> SettingRecord:
+def _record(scope: Scope, name: str, known: StoreSetting) -> SettingRecord:
     type_ = _type(known)
     return SettingRecord(
         number=_number(scope, name),
@@ -96,7 +96,7 @@ def _record(scope: Scope, name: str, known: Setting) -> SettingRecord:
     )
 
 
-def _type(known: Setting) -> str:
+def _type(known: StoreSetting) -> str:
     if known.secret:
         return SECRET
     if isinstance(known.read, OneOf):
@@ -112,7 +112,7 @@ def _shown(value: object) -> str:
     return str(value)
 
 
-def _read(known: Setting, value: str) -> object:
+def _read(known: StoreSetting, value: str) -> object:
     """Read the text of a value, as `known.read` takes it and once by it, so that a wrong one is told as the field `value`."""
     given: object = value
     if known.secret and value == MASK:

@@ -23,7 +23,7 @@ _PURPOSE = "store_setting"
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class StoreSetting:
     """Describe one setting: in which section people look for it, what it is until set, how a value is read, what it does.
 
     A `secret` is kept sealed and shown masked; the mask, sent back, leaves it as it is.
@@ -52,73 +52,73 @@ def _header_text(value: object) -> str:
     return token
 
 
-STORE_SETTINGS: Mapping[str, Setting] = {
-    "products_require_category": Setting(
+STORE_SETTINGS: Mapping[str, StoreSetting] = {
+    "products_require_category": StoreSetting(
         "catalog", False, flag, "A product needs a category (field code category_required)."
     ),
-    "vendor_products_need_approval": Setting(
+    "vendor_products_need_approval": StoreSetting(
         "marketplace",
         False,
         flag,
         "A vendor's new product starts as P and is not sold until somebody approves it.",
     ),
-    "reviews_need_approval": Setting(
+    "reviews_need_approval": StoreSetting(
         "marketplace",
         False,
         flag,
         "A shopper's review starts as P and is not shown until somebody approves it.",
     ),
-    "payment_gateway": Setting(
+    "payment_gateway": StoreSetting(
         "payments",
         True,
         flag,
         "The payment gateway's module: notifications are listed and can be processed again.",
     ),
-    "cart_days": Setting(
+    "cart_days": StoreSetting(
         "checkout",
         14,
         whole(1, 365),
         "How many days after its last change a cart that was not ordered expires.",
     ),
-    "legacy_lists": Setting(
+    "legacy_lists": StoreSetting(
         "legacy",
         "contract",
         one_of("contract", "cscart"),
         "The form of the legacy layer's lists: the contract's, or CS-Cart's own.",
     ),
-    "legacy_vendor_keys": Setting(
+    "legacy_vendor_keys": StoreSetting(
         "legacy",
         "N",
         one_of("Y", "N"),
         "Opens the legacy layer's entity routes to vendors, for their own records.",
     ),
-    "customers_need_approval": Setting(
+    "customers_need_approval": StoreSetting(
         "people",
         False,
         flag,
         "A shopper who registers starts as P and can't enter until somebody approves the account.",
     ),
-    "account_url": Setting(
+    "account_url": StoreSetting(
         "people",
         "",
         web_page,
         "The storefront's page that takes what mails prove: #email_verification=<token>, #password_reset=<token>.",
     ),
-    "low_stock_at": Setting(
+    "low_stock_at": StoreSetting(
         "catalog", 5, whole(), "How many units are few: a product that comes down to so many is told of."
     ),
-    "credit_bureau_url": Setting(
+    "credit_bureau_url": StoreSetting(
         "b2b",
         "",
         _bureau_address,
         f"The address of the credit bureau that is asked for scores; {SANDBOX_BUREAU} is a development server's own sandbox.",
     ),
-    "credit_bureau_token": Setting(
+    "credit_bureau_token": StoreSetting(
         "b2b", "", _header_text, "The token that the credit bureau knows the store by.", secret=True
     ),
-    "logo_url": Setting("general", "", short_text, "The address of the store's logo."),
-    "support_email": Setting("general", "", short_text, "Where vendors and shoppers write to for help."),
-    "support_phone": Setting("general", "", short_text, "Whom vendors and shoppers call for help."),
+    "logo_url": StoreSetting("general", "", short_text, "The address of the store's logo."),
+    "support_email": StoreSetting("general", "", short_text, "Where vendors and shoppers write to for help."),
+    "support_phone": StoreSetting("general", "", short_text, "Whom vendors and shoppers call for help."),
 }
 
 

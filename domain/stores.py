@@ -19,7 +19,7 @@ import orjson
 from auth.secrets import decrypt, encrypt
 from auth.tenancy import CHANNEL, host_name, store_changed, store_from
 from domain import audit
-from domain.fields import Field, Given, check_fields, name_text, one_of, read_fields, refuse_wrong, text
+from domain.fields import Given, InputField, check_fields, name_text, one_of, read_fields, refuse_wrong, text
 from domain.store_settings import MASK, sealed, shown_setting
 from domain.store_settings import STORE_SETTINGS as STORE_SETTINGS
 from domain.store_settings import setting as setting
@@ -43,15 +43,17 @@ def currency_code(value: object) -> object:
     return value
 
 
-STORE_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "currency": Field("currency", currency_code, code="currency_invalid"),
-    "maintenance_message": Field("maintenance_message", text(2_000)),
+STORE_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "currency": InputField("currency", currency_code, code="currency_invalid"),
+    "maintenance_message": InputField("maintenance_message", text(2_000)),
 }
-_STATUS: Mapping[str, Field] = {
-    "status": Field("status", one_of(ACTIVE, SUSPENDED, MAINTENANCE), code="status_invalid")
+_STATUS: Mapping[str, InputField] = {
+    "status": InputField("status", one_of(ACTIVE, SUSPENDED, MAINTENANCE), code="status_invalid")
 }
-_GATEWAY_SECRET_FIELD: Mapping[str, Field] = {"secret": Field("secret", text(1_000), code="secret_invalid")}
+_GATEWAY_SECRET_FIELD: Mapping[str, InputField] = {
+    "secret": InputField("secret", text(1_000), code="secret_invalid")
+}
 
 _INSERT = """
 INSERT INTO tenants (public_id, name, currency, status, maintenance_message, settings, gateway_secret)
@@ -268,7 +270,9 @@ def shown_settings(scope: Scope) -> dict[str, Any]:
 
 
 def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
-    fields = {name: Field(name, known.read, code="setting_invalid") for name, known in STORE_SETTINGS.items()}
+    fields = {
+        name: InputField(name, known.read, code="setting_invalid") for name, known in STORE_SETTINGS.items()
+    }
     columns, wrong = check_fields(fields, given)
     wrong |= {
         name: ("setting_unknown", f"there is no setting {shown(name)}")

@@ -32,7 +32,7 @@ _cpf = CPF()
 _cnpj = CNPJ()
 
 
-class Kind(StrEnum):
+class DocumentType(StrEnum):
     """Name what an identifier may be."""
 
     EMAIL = "email"
@@ -118,7 +118,7 @@ def is_email(text: str) -> bool:
     return found is not None and not _has_stray_dot(found["local"])
 
 
-def classify_identifier(text: str) -> list[tuple[Kind, str]]:
+def classify_identifier(text: str) -> list[tuple[DocumentType, str]]:
     """List what a sign-in identifier may be, most likely first, each normalised for the look-up; empty when nothing.
 
     Eleven digits that are a valid CPF are one first and a telephone second (decisions section 3). A CNPJ counts by its form,
@@ -126,12 +126,12 @@ def classify_identifier(text: str) -> list[tuple[Kind, str]]:
     """
     email = normalise_email(text)
     if "@" in email:
-        return [(Kind.EMAIL, email)] if is_email(email) else []
+        return [(DocumentType.EMAIL, email)] if is_email(email) else []
     document, phone = normalise_document(text), normalise_phone(text)
     candidates = [
-        (Kind.CPF, document if is_cpf(document) else None),
-        (Kind.CNPJ, document if has_cnpj_form(document) else None),
-        (Kind.PHONE, phone),
+        (DocumentType.CPF, document if is_cpf(document) else None),
+        (DocumentType.CNPJ, document if has_cnpj_form(document) else None),
+        (DocumentType.PHONE, phone),
     ]
     return [(kind, value) for kind, value in candidates if value is not None]
 

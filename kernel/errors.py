@@ -32,10 +32,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-REGISTER: dict[str, type[Refusal]] = {}
+REGISTER: dict[str, type[DomainError]] = {}
 
 
-class Refusal(Exception):
+class DomainError(Exception):
     """Refuse a request for a reason its sender can act on."""
 
     code: ClassVar[str] = "REFUSED"
@@ -54,7 +54,7 @@ class Refusal(Exception):
             REGISTER[cls.code] = cls
 
 
-class Unauthenticated(Refusal):
+class Unauthenticated(DomainError):
     """Refuse a request whose credential is missing or not good."""
 
     code = "UNAUTHENTICATED"
@@ -79,7 +79,7 @@ class InvalidClient(Unauthenticated):
         super().__init__("invalid_client", details={"detail": detail})
 
 
-class Forbidden(Refusal):
+class Forbidden(DomainError):
     """Refuse a known caller who has no right to this."""
 
     code = "FORBIDDEN"
@@ -129,7 +129,7 @@ class AccountBarred(Forbidden):
         self.reason = reason
 
 
-class NotFound(Refusal):
+class NotFound(DomainError):
     """Say that a record is absent; hidden records and those of other stores are absent too."""
 
     code = "NOT_FOUND"
@@ -149,7 +149,7 @@ class TenantNotFound(NotFound):
         super().__init__("tenant")
 
 
-class ValidationFailed(Refusal):
+class ValidationFailed(DomainError):
     """Refuse a request that is wrong in itself, naming the fields.
 
     `fields` maps a field's name to a short stable code (`required`, `price_invalid`).
@@ -189,7 +189,7 @@ class GrantRefused(ValidationFailed):
         super().__init__(error, details={"detail": detail})
 
 
-class Conflict(Refusal):
+class Conflict(DomainError):
     """Refuse a request that contradicts the present state; `reason` is the contract's code where it has one."""
 
     code = "CONFLICT"
@@ -202,7 +202,7 @@ class Conflict(Refusal):
         self.reason = reason
 
 
-class RuleViolation(Refusal):
+class RuleViolation(DomainError):
     """Refuse a well-formed request because of a rule of the shop."""
 
     code = "RULE_VIOLATION"
@@ -215,20 +215,20 @@ class RuleViolation(Refusal):
         self.reason = reason
 
 
-class TooLarge(Refusal):
+class TooLarge(DomainError):
     """Refuse a body over the limit."""
 
     code = "TOO_LARGE"
     status = 413
 
 
-class TooComplex(Refusal):
+class TooComplex(DomainError):
     """Refuse a GraphQL document over a limit; nothing was executed."""
 
     code = "QUERY_TOO_COMPLEX"
 
 
-class RateLimited(Refusal):
+class RateLimited(DomainError):
     """Refuse for now; `retry_after` is in seconds."""
 
     code = "RATE_LIMITED"
@@ -252,7 +252,7 @@ class AccountLocked(RateLimited):
         )
 
 
-class TenantClosed(Refusal):
+class TenantClosed(DomainError):
     """Refuse because the store is closed; `reason` is `tenant_suspended` or `tenant_maintenance`."""
 
     code = "TENANT_CLOSED"
@@ -263,7 +263,7 @@ class TenantClosed(Refusal):
         self.reason = reason
 
 
-class Unavailable(Refusal):
+class Unavailable(DomainError):
     """Refuse because the work was cut off or the database is away; the same request may be sent again."""
 
     code = "UNAVAILABLE"

@@ -33,8 +33,8 @@ class ActorKind(StrEnum):
 class Store:
     """Describe one tenant as every request needs it.
 
-    `settings` holds only values that differ from the defaults. `order_letters` are the statuses that the store added for orders,
-    each with what it does to the stock (`D` holds it, `I` gives it back), `shipment_letters` those it added for parcels.
+    `settings` holds only values that differ from the defaults. `order_statuses` are the statuses that the store added for orders,
+    each with what it does to the stock (`D` holds it, `I` gives it back), `shipment_statuses` those it added for parcels.
     """
 
     id: int
@@ -45,8 +45,8 @@ class Store:
     owner_id: int | None = None
     maintenance_message: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    order_letters: Mapping[str, str] = field(default_factory=dict)
-    shipment_letters: tuple[str, ...] = ()
+    order_statuses: Mapping[str, str] = field(default_factory=dict)
+    shipment_statuses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from kernel.addresses import Network, is_loopback
-from kernel.setting_kinds import (
+from kernel.setting_types import (
     BIND,
     FOLDER,
     HOSTS,
@@ -27,7 +27,7 @@ from kernel.setting_kinds import (
     STORE,
     WEB_ADDRESS,
     YES_OR_NO,
-    Kind,
+    SettingType,
     Wrong,
     address_of,
     one_of,
@@ -62,7 +62,7 @@ POSTGRESQL = address_of("postgresql", "postgres")
 RATE = whole_number(0)
 
 
-def _declared(name: str, kind: Kind[Any], line: str, *, unset: str = "") -> Mapping[str, Any]:
+def _declared(name: str, kind: SettingType[Any], line: str, *, unset: str = "") -> Mapping[str, Any]:
     """Describe a field; `unset` says what stands for an unset one where the default alone doesn't tell."""
     return {"name": name, "kind": kind, "line": line, "unset": unset}
 
@@ -309,7 +309,7 @@ class Settings:
 
 def _read(about: Mapping[str, Any], text: str, *, secret: bool) -> Any:
     try:
-        kind: Kind[Any] = about["kind"]
+        kind: SettingType[Any] = about["kind"]
         return kind.read(text)
     except Wrong as error:
         # A secret's value stays out of the line, for it will stand in a log.

@@ -37,8 +37,8 @@ _budget = _Budget()
 class PerCaller(Generic[T]):
     """Make something of a scope's store and caller, once for both.
 
-    `make` looks at nothing else of the scope. Store and caller are remembered values (`auth.memory`, `auth.tenancy`): the same object
-    serves request after request until anything it rests on changes, and then there is another. So identity is all there is to compare.
+    `make` looks at nothing else of the scope. Store and caller are cached values (`auth.credential_cache`, `auth.tenancy`): the same
+    object serves request after request until anything it rests on changes, and then there is another. So identity is all there is to compare.
     What `make` raises is not kept.
     """
 

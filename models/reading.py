@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from kernel.errors import Refusal, ValidationFailed
+from kernel.errors import DomainError, ValidationFailed
 from kernel.ids import Reference
 from kernel.scope import Scope
 from models import database
@@ -30,7 +30,7 @@ class Guard(Protocol):
     """Say whether a caller may see a column; `auth.access.Access` is one."""
 
     def check(self, scope: Scope) -> None:
-        """Return for those who may, raise a `Refusal` for those who may not."""
+        """Return for those who may, raise a `DomainError` for those who may not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Where:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class EntityFilter:
     """A way to narrow a list.
 
     `kind` names the GraphQL type of the value (`schema/filters.py` holds the table); `many` accepts a list, any of which may match.
@@ -70,14 +70,14 @@ class Sort:
 class Entity:
     """Describe what can be read: where the rows lie, which exist, who sees which.
 
-    `visible` gives None when the caller sees every row, a condition when some, and raises a `Refusal` when none ever.
+    `visible` gives None when the caller sees every row, a condition when some, and raises a `DomainError` when none ever.
     """
 
     name: str
     table: str
     visible: Callable[[Scope], Where | None]
     alive: str = ""
-    filters: Mapping[str, Filter] = field(default_factory=dict)
+    filters: Mapping[str, EntityFilter] = field(default_factory=dict)
     sorts: Mapping[str, Sort] = field(default_factory=dict)
     default_sort: str = ""
 
@@ -312,7 +312,7 @@ class _LevelReader:
     ) -> None:
         self.scope = scope
         self.selection = selection
-        self.refused: dict[str, Refusal] = {}
+        self.refused: dict[str, DomainError] = {}
         self.keys: list[str] = []
         self.children: list[Child] = []
         expressions: list[str] = list(lead)
@@ -341,7 +341,7 @@ class _LevelReader:
             return True
         try:
             guard.check(self.scope)
-        except Refusal as refusal:
+        except DomainError as refusal:
             self.refused[key] = refusal
             return False
         return True
@@ -349,7 +349,7 @@ class _LevelReader:
     def _may_enter(self, child: Child) -> bool:
         try:
             child.selection.entity.visible(self.scope)
-        except Refusal as refusal:
+        except DomainError as refusal:
             self.refused["@" + child.key] = refusal
             return False
         return True

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kernel.errors import Refusal
+from kernel.errors import DomainError
 from kernel.scope import Scope
 from models import database
 from models.callers import Interned, PerCaller, Rights
@@ -35,7 +35,7 @@ def _is_small(shape: Shape) -> bool:
     )
 
 
-class Level:
+class ReadLevel:
     """One level of a shape: the columns of its rows and the levels below."""
 
     def __init__(self, shape: Shape, native: bool, lead: str = "") -> None:
@@ -154,7 +154,7 @@ class Level:
                 where = join.entity.visible(scope)
                 texts.add(None if where is None else Where(renamed(where.sql, join.alias), where.params))
             texts.add(self.entity.visible(scope))
-        except Refusal as refusal:
+        except DomainError as refusal:
             raise NotCompiled from refusal
         return self._interned(texts.texts, texts.params)
 
@@ -219,7 +219,7 @@ class _Below:
         self.branch = branch
         self.link = branch.link
         lead = "t.id" if isinstance(branch.link, ToOne) else branch.link.key
-        self.level = Level(branch.shape, native, lead)
+        self.level = ReadLevel(branch.shape, native, lead)
         self._kept: dict[tuple[str, ...], str] = {}
 
     async def read(self, scope: Scope, parents: list[Any]) -> dict[Any, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kernel.errors import Refusal
+from kernel.errors import DomainError
 from kernel.scope import Scope
 from models import database
 from models.callers import Interned, PerCaller, Rights
@@ -132,7 +132,7 @@ def _gather(shape: Shape, scope: Scope, texts: Texts) -> None:
     try:
         texts.add(shape.entity.visible(scope))
         _gather_items(shape.items, scope, texts)
-    except Refusal as refusal:
+    except DomainError as refusal:
         raise NotCompiled from refusal
 
 

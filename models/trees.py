@@ -16,7 +16,7 @@ from typing import Any
 from kernel.scope import Scope
 from models.reading import Where, order_sql, sort_of, window
 from models.shapes import Shape
-from models.tree_levels import Level
+from models.tree_levels import ReadLevel
 from models.tree_whole import Whole, fits_one_statement
 
 # Up to so many records are read with all that hangs on them in one statement: the round trips that are spared cost the server more than
@@ -31,7 +31,7 @@ class Reader:
         self.entity = shape.entity
         self.native = native
         self._shape = shape
-        self._level = Level(shape, native)
+        self._level = ReadLevel(shape, native)
         self._whole = Whole(shape, native) if fits_one_statement(shape) else None
         # What reads short lists: nothing is gained where no level hangs below.
         self._short = self._whole if self._level.branches else None

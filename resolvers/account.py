@@ -13,10 +13,10 @@ from schema.inputs.people import RegistrationInput
 from schema.scalars import Ident
 from schema.types.account import (
     SHOPPERS,
-    Acknowledgement,
-    RecoveryCodes,
-    TwoFactorEnrolment,
-    TwoFactorState,
+    AcknowledgementObject,
+    RecoveryCodesObject,
+    TwoFactorEnrolmentObject,
+    TwoFactorStateObject,
 )
 from schema.types.sessions import PEOPLE
 
@@ -28,7 +28,7 @@ class SecondFactorQueries:
     """What people ask about their second factor."""
 
     @root(PEOPLE, "Whether the caller has a second factor.")
-    async def two_factor(self, info: Info) -> TwoFactorState:
+    async def two_factor(self, info: Info) -> TwoFactorStateObject:
         """Tell about the second factor."""
         return await two_factor.state(info.context.scope)  # type: ignore[return-value]
 
@@ -42,7 +42,7 @@ class SecondFactorMutations:
         "Make a secret for an authenticator app, to be confirmed with a code within the hour.",
         secret=True,
     )
-    async def two_factor_begin(self, info: Info) -> TwoFactorEnrolment:
+    async def two_factor_begin(self, info: Info) -> TwoFactorEnrolmentObject:
         """Begin the enrolment."""
         return await two_factor.begin(info.context.scope)  # type: ignore[return-value]
 
@@ -51,7 +51,7 @@ class SecondFactorMutations:
         "Turn the second factor on with a code of the app. The recovery codes are shown this once.",
         secret=True,
     )
-    async def two_factor_confirm(self, info: Info, code: str) -> RecoveryCodes:
+    async def two_factor_confirm(self, info: Info, code: str) -> RecoveryCodesObject:
         """Confirm the enrolment."""
         return Row(recovery_codes=await two_factor.confirm(info.context.scope, code))  # type: ignore[return-value]
 
@@ -62,7 +62,7 @@ class SecondFactorMutations:
     )
     async def two_factor_disable(
         self, info: Info, password: str, code: str | None = None, user_id: Ident | None = None
-    ) -> Acknowledgement:
+    ) -> AcknowledgementObject:
         """Turn the second factor off."""
         await two_factor.disable(info.context.scope, password, code, user_id)
         return _said(DISABLED)
@@ -77,25 +77,25 @@ class RegistrationMutations:
         "Register a shopper, whose e-mail must then be confirmed. A taken e-mail is answered alike; its owner gets a mail."
         " Fires `user.registered`.",
     )
-    async def user_register(self, info: Info, input: RegistrationInput) -> Acknowledgement:
+    async def user_register(self, info: Info, input: RegistrationInput) -> AcknowledgementObject:
         """Register."""
         await registration.register(info.context.scope, provided(input))
         return _said(registration.REGISTERED)
 
     @root(SHOPPERS, "Confirm an e-mail with the token that was mailed to it.")
-    async def email_verify(self, info: Info, token: str | None = None) -> Acknowledgement:
+    async def email_verify(self, info: Info, token: str | None = None) -> AcknowledgementObject:
         """Confirm an e-mail."""
         await registration.verify_email(info.context.scope, token)
         return _said(registration.EMAIL_VERIFIED)
 
     @root(SHOPPERS, "Mail the token that confirms an e-mail again; at most three an hour.")
-    async def email_resend(self, info: Info, email: str | None = None) -> Acknowledgement:
+    async def email_resend(self, info: Info, email: str | None = None) -> AcknowledgementObject:
         """Mail another confirmation."""
         await registration.resend_verification(info.context.scope, email)
         return _said(registration.VERIFICATION_SENT)
 
     @root(SHOPPERS, "Mail a token that sets a new password; at most three an hour.")
-    async def password_forgot(self, info: Info, email: str | None = None) -> Acknowledgement:
+    async def password_forgot(self, info: Info, email: str | None = None) -> AcknowledgementObject:
         """Mail a token for a new password."""
         await registration.forgot_password(info.context.scope, email)
         return _said(registration.RESET_SENT)
@@ -106,13 +106,13 @@ class RegistrationMutations:
     )
     async def password_reset(
         self, info: Info, token: str | None = None, password: str | None = None
-    ) -> Acknowledgement:
+    ) -> AcknowledgementObject:
         """Set a new password."""
         await registration.reset_password(info.context.scope, token, password)
         return _said(registration.PASSWORD_RESET)
 
 
-def _said(message: str) -> Acknowledgement:
+def _said(message: str) -> AcknowledgementObject:
     return Row(message=message)  # type: ignore[return-value]
 
 

@@ -19,7 +19,7 @@ from graphql import (
 )
 from graphql.language import FragmentDefinitionNode
 
-from resolvers.execute import Operation
+from resolvers.execute import FacadeOperation
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -37,7 +37,7 @@ _SCALARS: dict[str, Schema] = {
 _WORD: Schema = {"type": "string"}
 
 
-def answer_of(operation: Operation, field: str | None = None) -> Schema:
+def answer_of(operation: FacadeOperation, field: str | None = None) -> Schema:
     """Describe what a root field of the operation answers: the one named, else the first."""
     from resolvers.root import internal_schema
 
@@ -55,7 +55,7 @@ def answer_of(operation: Operation, field: str | None = None) -> Schema:
     return found
 
 
-def variables_of(operation: Operation) -> dict[str, Schema]:
+def variables_of(operation: FacadeOperation) -> dict[str, Schema]:
     """Describe what each variable of the operation takes."""
     from graphql import type_from_ast
 

@@ -18,15 +18,15 @@ from schema.selection import asked, selection_below
 from schema.types.apps import (
     MANAGE_APPS,
     SEE_APPS,
-    App,
-    AppApproval,
-    AppConsent,
-    AppTokenRevoked,
-    AppTokens,
-    InstalledApp,
-    NewApp,
-    NewStorefrontKey,
-    StorefrontKey,
+    AppApprovalObject,
+    AppConsentObject,
+    AppObject,
+    AppTokenRevokedObject,
+    AppTokensObject,
+    InstalledAppObject,
+    NewAppObject,
+    NewStorefrontKeyObject,
+    StorefrontKeyObject,
 )
 from schema.types.sessions import ANYBODY
 
@@ -36,7 +36,7 @@ class AppQueries:
     """What else can be asked about apps."""
 
     @root(SEE_APPS, "The apps that were registered in this store, the oldest first.")
-    async def registered_apps(self, info: Info) -> list[App]:
+    async def registered_apps(self, info: Info) -> list[AppObject]:
         """List the store's own apps."""
         return await apps.list_registered(info.context.scope)  # type: ignore[return-value]
 
@@ -51,7 +51,7 @@ class AppQueries:
         state: str | None = None,
         code_challenge: str | None = None,
         code_challenge_method: str | None = None,
-    ) -> AppConsent:
+    ) -> AppConsentObject:
         """Look at a request for an approval."""
         return await consent.asked(  # type: ignore[return-value]
             info.context.scope,
@@ -74,7 +74,7 @@ class AppMutations:
         "Register an app, which any store may install. The secret is shown this once.",
         secret=True,
     )
-    async def app_register(self, info: Info, input: AppInput) -> NewApp:
+    async def app_register(self, info: Info, input: AppInput) -> NewAppObject:
         """Register an app."""
         return await apps.register_app(info.context.scope, renamed(input, {}))  # type: ignore[return-value]
 
@@ -92,7 +92,7 @@ class AppMutations:
         redirect_uri: str | None = None,
         state: str | None = None,
         code_challenge: str | None = None,
-    ) -> AppApproval:
+    ) -> AppApprovalObject:
         """Approve an app."""
         return await installations.approve(  # type: ignore[return-value]
             info.context.scope, client_id, scopes, redirect_uri, state, code_challenge
@@ -101,7 +101,7 @@ class AppMutations:
     @root(MANAGE_APPS, "Take scopes away from an installed app, at once, or set its requests a minute.")
     async def installed_app_update(
         self, info: Info, id: Ident, input: InstalledAppInput
-    ) -> InstalledApp | None:
+    ) -> InstalledAppObject | None:
         """Narrow an installation."""
         given = renamed(input, {})
         number = await installations.narrow(
@@ -129,7 +129,7 @@ class AppTokenMutations:
         code: str | None = None,
         redirect_uri: str | None = None,
         code_verifier: str | None = None,
-    ) -> AppTokens:
+    ) -> AppTokensObject:
         """Exchange a code."""
         return await oauth.exchange_code(  # type: ignore[return-value]
             info.context.scope, client_id, client_secret, code, redirect_uri, code_verifier
@@ -143,7 +143,7 @@ class AppTokenMutations:
         client_secret: str | None = None,
         refresh_token: str | None = None,
         scope: str | None = None,
-    ) -> AppTokens:
+    ) -> AppTokensObject:
         """Renew an app's tokens."""
         return await oauth.renew(  # type: ignore[return-value]
             info.context.scope, refresh_token, client_id, client_secret, scope
@@ -156,7 +156,7 @@ class AppTokenMutations:
         client_id: str | None = None,
         client_secret: str | None = None,
         token: str | None = None,
-    ) -> AppTokenRevoked:
+    ) -> AppTokenRevokedObject:
         """Revoke an app's token."""
         await oauth.revoke(info.context.scope, token, client_id, client_secret)
         return Row(revoked=True)  # type: ignore[return-value]
@@ -167,7 +167,7 @@ class StorefrontKeyMutations:
     """What administrators do with storefront keys."""
 
     @root(MANAGE_APPS, "Make a storefront key. It is shown this once.", secret=True)
-    async def storefront_key_create(self, info: Info, input: StorefrontKeyInput) -> NewStorefrontKey:
+    async def storefront_key_create(self, info: Info, input: StorefrontKeyInput) -> NewStorefrontKeyObject:
         """Make a storefront key."""
         scope = info.context.scope
         made = await storefront_keys.create_storefront_key(scope, renamed(input, {}))
@@ -187,7 +187,7 @@ class StorefrontKeyMutations:
 
 QUERIES = (
     AppQueries,
-    reads(InstalledApp, INSTALLED_APPS, "installed_app", "installed_apps"),
-    reads(StorefrontKey, STOREFRONT_KEYS, "storefront_key", "storefront_keys"),
+    reads(InstalledAppObject, INSTALLED_APPS, "installed_app", "installed_apps"),
+    reads(StorefrontKeyObject, STOREFRONT_KEYS, "storefront_key", "storefront_keys"),
 )
 MUTATIONS = (AppMutations, AppTokenMutations, StorefrontKeyMutations)

@@ -35,13 +35,13 @@ from schema.inputs.b2b import (
 from schema.inputs.given import provided
 from schema.scalars import Ident
 from schema.types.b2b import (
-    BusinessPartner,
-    CreditScore,
-    Manager,
-    ManagerTransaction,
-    MixProduct,
-    OrderLimit,
-    PaymentCode,
+    BusinessPartnerObject,
+    CreditScoreObject,
+    ManagerObject,
+    ManagerTransactionObject,
+    MixProductObject,
+    OrderLimitObject,
+    PaymentCodeObject,
 )
 
 _WRITE = Access(privileges=("manage_b2b",))
@@ -72,7 +72,7 @@ class B2bMutations:
     )
     async def manager_transaction_create(
         self, info: Info, input: ManagerTransactionInput
-    ) -> ManagerTransaction | None:
+    ) -> ManagerTransactionObject | None:
         """Write a transaction."""
         with words(_WORDS):
             made = await transactions.record_transaction(info.context.scope, renamed(input, _WORDS))
@@ -82,7 +82,7 @@ class B2bMutations:
         _WRITE,
         "Set how much a buyer may have open and paid with a vendor at a time; orders beyond it are refused.",
     )
-    async def order_limit_set(self, info: Info, input: OrderLimitInput) -> OrderLimit | None:
+    async def order_limit_set(self, info: Info, input: OrderLimitInput) -> OrderLimitObject | None:
         """Set a limit."""
         with words(_WORDS):
             made = await limits.set_limit(info.context.scope, renamed(input, _WORDS))
@@ -100,7 +100,7 @@ class B2bMutations:
         "Ask the store's credit bureau what a company is worth; its answer is kept for 24 hours.",
         secret=True,
     )
-    async def credit_check(self, info: Info, input: CreditCheckInput) -> CreditScore:
+    async def credit_check(self, info: Info, input: CreditCheckInput) -> CreditScoreObject:
         """Check a company's credit."""
         found = await credit.check_credit(info.context.scope, provided(input).get("cnpj"))
         return Row(  # type: ignore[return-value]
@@ -115,17 +115,17 @@ class B2bMutations:
 
 
 QUERIES = (
-    reads(Manager, MANAGERS, "manager", "managers"),
-    reads(PaymentCode, PAYMENT_CODES, "payment_code", "payment_codes"),
-    reads(BusinessPartner, BUSINESS_PARTNERS, "business_partner", "business_partners"),
-    reads(MixProduct, MIX_PRODUCTS, "mix_product", "mix_products"),
-    reads(ManagerTransaction, MANAGER_TRANSACTIONS, "manager_transaction", "manager_transactions"),
-    reads(OrderLimit, ORDER_LIMITS, "order_limit", "order_limits"),
+    reads(ManagerObject, MANAGERS, "manager", "managers"),
+    reads(PaymentCodeObject, PAYMENT_CODES, "payment_code", "payment_codes"),
+    reads(BusinessPartnerObject, BUSINESS_PARTNERS, "business_partner", "business_partners"),
+    reads(MixProductObject, MIX_PRODUCTS, "mix_product", "mix_products"),
+    reads(ManagerTransactionObject, MANAGER_TRANSACTIONS, "manager_transaction", "manager_transactions"),
+    reads(OrderLimitObject, ORDER_LIMITS, "order_limit", "order_limits"),
 )
 MUTATIONS = (
     B2bMutations,
     writes(
-        Manager,
+        ManagerObject,
         MANAGERS,
         "manager",
         ManagerInput,
@@ -134,7 +134,7 @@ MUTATIONS = (
         ),
     ),
     writes(
-        PaymentCode,
+        PaymentCodeObject,
         PAYMENT_CODES,
         "payment_code",
         PaymentCodeInput,
@@ -145,14 +145,14 @@ MUTATIONS = (
         ),
     ),
     writes(
-        BusinessPartner,
+        BusinessPartnerObject,
         BUSINESS_PARTNERS,
         "business_partner",
         BusinessPartnerInput,
         _writer(registers.BUSINESS_PARTNERS, "a partner", "Delete a partner; its mix goes on showing it."),
     ),
     writes(
-        MixProduct,
+        MixProductObject,
         MIX_PRODUCTS,
         "mix_product",
         MixProductInput,

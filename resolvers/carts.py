@@ -9,9 +9,9 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.carts import change, checkout, placed
-from domain.carts.held import find_cart
-from domain.carts.reckoning import ways_for
+from domain.carts.locked import find_cart
 from domain.carts.record import show_cart, way_record
+from domain.carts.totals import ways_for
 from models import reading
 from models.reading import Row
 from resolvers.changes import renamed, words
@@ -24,10 +24,10 @@ from schema.types.carts import (
     CHANGE_CARTS,
     CHECK_OUT,
     SEE_CARTS,
-    Cart,
-    CartCheckout,
-    PlacedOrder,
-    ShippingOption,
+    CartCheckoutObject,
+    CartObject,
+    PlacedOrderObject,
+    ShippingOptionObject,
 )
 
 _SEE_PLACED = Access(
@@ -56,19 +56,19 @@ class CartQueries:
     """What can be asked."""
 
     @root(SEE_CARTS, "One cart by its id, added up now; null when there is none.")
-    async def cart(self, info: Info, id: Ident) -> Cart | None:
+    async def cart(self, info: Info, id: Ident) -> CartObject | None:
         """Show a cart."""
         return await show_cart(info.context.scope, id)  # type: ignore[return-value]
 
     @root(SEE_CARTS, "The ways in which what a cart holds can travel to its address, and their prices now.")
-    async def cart_shipping_options(self, info: Info, id: Ident) -> list[ShippingOption]:
+    async def cart_shipping_options(self, info: Info, id: Ident) -> list[ShippingOptionObject]:
         """Quote the cart's delivery."""
         scope = info.context.scope
         cart = await find_cart(scope, id)
         return [way_record(way) for way in await ways_for(scope, cart)]  # type: ignore[misc]
 
     @root(_SEE_PLACED, "An order for whoever placed it through a storefront; null when there is none.")
-    async def placed_order(self, info: Info, id: Ident, token: str | None = None) -> PlacedOrder | None:
+    async def placed_order(self, info: Info, id: Ident, token: str | None = None) -> PlacedOrderObject | None:
         """Show an order by its token."""
         scope = info.context.scope
         condition = placed.by_token(scope, id, token)
@@ -82,44 +82,46 @@ class CartMutations:
     """What can be done with carts."""
 
     @root(CHANGE_CARTS, "Make a cart.")
-    async def cart_create(self, info: Info, input: CartInput | None = None) -> Cart:
+    async def cart_create(self, info: Info, input: CartInput | None = None) -> CartObject:
         """Make a cart."""
         given = _items(provided(input)) if input is not None else {}
         return await change.create_cart(info.context.scope, given)  # type: ignore[return-value]
 
     @root(CHANGE_CARTS, "Put units of a product into a cart; more of what is in it already is added up.")
-    async def cart_item_add(self, info: Info, id: Ident, input: CartItemInput) -> Cart:
+    async def cart_item_add(self, info: Info, id: Ident, input: CartItemInput) -> CartObject:
         """Put something in."""
         return await change.add_item(info.context.scope, id, renamed(input, _ITEM_WORDS))  # type: ignore[return-value]
 
     @root(CHANGE_CARTS, "Set how many units an item of a cart holds, 1 or more.")
-    async def cart_item_update(self, info: Info, id: Ident, item_id: Ident, quantity: BigInt | None) -> Cart:
+    async def cart_item_update(
+        self, info: Info, id: Ident, item_id: Ident, quantity: BigInt | None
+    ) -> CartObject:
         """Change a quantity."""
         given = {"quantity": quantity}
         return await change.update_item(info.context.scope, id, item_id, given)  # type: ignore[return-value]
 
     @root(CHANGE_CARTS, "Take an item out of a cart.")
-    async def cart_item_remove(self, info: Info, id: Ident, item_id: Ident) -> Cart:
+    async def cart_item_remove(self, info: Info, id: Ident, item_id: Ident) -> CartObject:
         """Take something out."""
         return await change.remove_item(info.context.scope, id, item_id)  # type: ignore[return-value]
 
     @root(CHANGE_CARTS, "Say where a cart goes; the address given replaces the one there was.")
-    async def cart_set_address(self, info: Info, id: Ident, input: CartAddressInput) -> Cart:
+    async def cart_set_address(self, info: Info, id: Ident, input: CartAddressInput) -> CartObject:
         """Set the address."""
         return await change.set_address(info.context.scope, id, provided(input))  # type: ignore[return-value]
 
     @root(CHANGE_CARTS, "Say whose cart it is, by e-mail; an empty one takes it off.")
-    async def cart_set_customer_email(self, info: Info, id: Ident, email: str) -> Cart:
+    async def cart_set_customer_email(self, info: Info, id: Ident, email: str) -> CartObject:
         """Set the e-mail."""
         return await change.set_customer_email(info.context.scope, id, email)  # type: ignore[return-value]
 
     @root(CHANGE_CARTS, "Choose one of the ways that `cart_shipping_options` offers.")
-    async def cart_set_shipping_option(self, info: Info, id: Ident, shipping_id: Ident) -> Cart:
+    async def cart_set_shipping_option(self, info: Info, id: Ident, shipping_id: Ident) -> CartObject:
         """Choose the delivery."""
         return await change.set_shipping_option(info.context.scope, id, shipping_id)  # type: ignore[return-value]
 
     @root(CHANGE_CARTS, "Let a cart bear a coupon; an empty code takes it off.")
-    async def cart_apply_coupon(self, info: Info, id: Ident, code: str) -> Cart:
+    async def cart_apply_coupon(self, info: Info, id: Ident, code: str) -> CartObject:
         """Apply a coupon."""
         return await change.apply_coupon(info.context.scope, id, code)  # type: ignore[return-value]
 
@@ -127,7 +129,7 @@ class CartMutations:
         CHECK_OUT,
         "Make an order of a cart, once: its stock is held, totals are computed, `order.created` and `checkout.completed` are recorded.",
     )
-    async def cart_checkout(self, info: Info, id: Ident, input: CartCheckoutInput) -> CartCheckout:
+    async def cart_checkout(self, info: Info, id: Ident, input: CartCheckoutInput) -> CartCheckoutObject:
         """Order the cart."""
         scope = info.context.scope
         with words(_CHECKOUT_WORDS):

@@ -22,7 +22,7 @@ from resolvers.writes import Writer, writes
 from schema.fields import INHERITED, part, root
 from schema.inputs.catalog import CategoryInput, FeatureInput, ProductInput, ProductUpsertInput
 from schema.scalars import Ident
-from schema.types.catalog import Category, Feature, Product
+from schema.types.catalog import CategoryObject, FeatureObject, ProductObject
 
 _READ_CATEGORIES = Access(
     privileges=("view_catalog",),
@@ -116,7 +116,7 @@ class CatalogMutations:
     """What can be done with products."""
 
     @root(_WRITE_PRODUCTS, "Make a product. Fires `product.created`.")
-    async def product_create(self, info: Info, input: ProductInput) -> Product | None:
+    async def product_create(self, info: Info, input: ProductInput) -> ProductObject | None:
         """Make a product."""
         scope = info.context.scope
         with words(_PRODUCT_WORDS):
@@ -124,7 +124,7 @@ class CatalogMutations:
         return await shown(info, PRODUCTS, made)
 
     @root(_WRITE_PRODUCTS, "Change a product. Fires `product.updated`.")
-    async def product_update(self, info: Info, id: Ident, input: ProductInput) -> Product | None:
+    async def product_update(self, info: Info, id: Ident, input: ProductInput) -> ProductObject | None:
         """Change a product."""
         scope = info.context.scope
         with words(_PRODUCT_WORDS):
@@ -177,9 +177,9 @@ def _bulk_result(result: products.RowResult, public_ids: Mapping[int, UUID]) -> 
 
 
 QUERIES = (
-    reads(Product, PRODUCTS, "product", "products", connection=True),
-    reads(Category, CATEGORIES, "category", "categories", access=_READ_CATEGORIES),
-    reads(Feature, FEATURES, "feature", "features", access=_READ_FEATURES),
+    reads(ProductObject, PRODUCTS, "product", "products", connection=True),
+    reads(CategoryObject, CATEGORIES, "category", "categories", access=_READ_CATEGORIES),
+    reads(FeatureObject, FEATURES, "feature", "features", access=_READ_FEATURES),
 )
 CATEGORY_WRITER = Writer(
     create=categories.create_category,
@@ -204,6 +204,6 @@ FEATURE_WRITER = Writer(
 )
 MUTATIONS = (
     CatalogMutations,
-    writes(Category, CATEGORIES, "category", CategoryInput, CATEGORY_WRITER),
-    writes(Feature, FEATURES, "feature", FeatureInput, FEATURE_WRITER),
+    writes(CategoryObject, CATEGORIES, "category", CategoryInput, CATEGORY_WRITER),
+    writes(FeatureObject, FEATURES, "feature", FeatureInput, FEATURE_WRITER),
 )

@@ -30,7 +30,7 @@ from graphql import (
 )
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 
-from kernel.errors import Refusal
+from kernel.errors import DomainError
 from kernel.ids import Reference
 from kernel.scope import Scope
 from models import reading
@@ -39,7 +39,7 @@ from models.columns import is_nullable
 from models.reading import Where, by_reference
 from models.shapes import NotCompiled
 from models.trees import Reader
-from resolvers.given import Depends, known_arguments, looks, structural, takes_integers
+from resolvers.inputs import Depends, known_arguments, looks, structural, takes_integers
 from resolvers.reads import MAX_PUBLIC, READ, ReadRoot
 from schema.documents import Prepared
 from schema.fields import declared_field
@@ -73,7 +73,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestedField:
     """What the arguments of a root field say: which rows, and which part of them."""
 
     window: Window
@@ -81,7 +81,7 @@ class Asked:
     is_after: bool
 
 
-class Call:
+class RootCall:
     """One root field, without its arguments."""
 
     __slots__ = (
@@ -177,17 +177,17 @@ class Call:
         try:
             self._admit(scope)
             return reference(self._arguments_with(variables)["id"])
-        except (Refusal, GraphQLError) as refusal:
+        except (DomainError, GraphQLError) as refusal:
             raise NotCompiled from refusal
 
-    def _asked(self, scope: Scope, variables: VariableValues) -> Asked:
+    def _asked(self, scope: Scope, variables: VariableValues) -> RequestedField:
         """Read the arguments; what the executor would refuse is left to it."""
         try:
             self._admit(scope)
             arguments = self._arguments_with(variables)
             window, is_after = _window_of(self._read, arguments)
-            return Asked(window, _conditions_of(self._read, arguments), is_after)
-        except (Refusal, GraphQLError) as refusal:
+            return RequestedField(window, _conditions_of(self._read, arguments), is_after)
+        except (DomainError, GraphQLError) as refusal:
             raise NotCompiled from refusal
 
     def _arguments_with(self, variables: VariableValues) -> Mapping[str, Any]:
@@ -203,7 +203,7 @@ class Call:
                 return known | given if known else given
         return get_argument_values(self._field, self._node, variables)
 
-    async def _page(self, scope: Scope, asked: Asked) -> dict[str, Any]:
+    async def _page(self, scope: Scope, asked: RequestedField) -> dict[str, Any]:
         window = asked.window
         shown: dict[str, Any] = {}
         for key, name in self._layout:
@@ -221,13 +221,13 @@ class Call:
                 shown[key] = name[1:]
         return shown
 
-    async def _count(self, scope: Scope, asked: Asked) -> int:
+    async def _count(self, scope: Scope, asked: RequestedField) -> int:
         try:
             return await reading.count(scope, self._read.entity, asked.conditions)
-        except Refusal as refusal:
+        except DomainError as refusal:
             raise NotCompiled from refusal
 
-    async def _connection(self, scope: Scope, asked: Asked) -> dict[str, Any]:
+    async def _connection(self, scope: Scope, asked: RequestedField) -> dict[str, Any]:
         window, entity = asked.window, self._read.entity
         if self._reader is None:
             raise NotCompiled
@@ -297,7 +297,7 @@ def _conditions_of(read: ReadRoot, arguments: Mapping[str, Any]) -> list[Where]:
         sort = arguments.get("sort")
         try:
             found.append(reading.after_cursor(read.entity, getattr(sort, "value", sort), after))
-        except Refusal as refusal:
+        except DomainError as refusal:
             raise NotCompiled from refusal
     return found
 
@@ -319,7 +319,7 @@ class Structure:
 
     __slots__ = ("_calls",)
 
-    def __init__(self, calls: list[Call | TypeName]) -> None:
+    def __init__(self, calls: list[RootCall | TypeName]) -> None:
         self._calls = calls
 
     async def run(self, scope: Scope, variables: VariableValues) -> dict[str, Any]:
@@ -475,14 +475,14 @@ class Compiler:
         source = _Source(fragments, values)
         try:
             return Structure(self._calls(source, root, operation))
-        except (NotCompiled, Refusal):
+        except (NotCompiled, DomainError):
             return None
 
     def _calls(
         self, source: _Source, root: GraphQLObjectType, operation: OperationDefinitionNode
-    ) -> list[Call | TypeName]:
+    ) -> list[RootCall | TypeName]:
         asked = FieldNode(name=NameNode(value=""), selection_set=operation.selection_set)
-        calls: list[Call | TypeName] = []
+        calls: list[RootCall | TypeName] = []
         for key, nodes in fields_below(source, root, [asked]).items():
             if nodes[0].name.value == "__typename":
                 calls.append(TypeName(key, root.name))
@@ -494,5 +494,5 @@ class Compiler:
                 raise NotCompiled
             target = get_named_type(field.type)
             assert isinstance(target, GraphQLObjectType)
-            calls.append(Call(key, read, source, target, field, nodes, native=self._native))
+            calls.append(RootCall(key, read, source, target, field, nodes, native=self._native))
         return calls

@@ -18,7 +18,7 @@ from schema.fields import root
 from schema.inputs.content import BlockInput, LanguageInput, PageInput
 from schema.scalars import Ident, reference
 from schema.selection import selection_below
-from schema.types.content import Block, Language, Page
+from schema.types.content import BlockObject, LanguageObject, PageObject
 
 _WRITE = Access(privileges=("manage_content",), app_scope="write_content")
 
@@ -65,7 +65,7 @@ class LanguageQueries:
         "One language by its id or its code.",
         internal=True,
     )
-    async def language_named(self, info: Info, id: Ident) -> Language | None:
+    async def language_named(self, info: Info, id: Ident) -> LanguageObject | None:
         """Find a language as the legacy layer names it."""
         known = reference(id)
         condition = Where("t.code = {}", (id.lower(),)) if known is None else reading.by_reference(known)
@@ -75,12 +75,12 @@ class LanguageQueries:
 
 QUERIES = (
     LanguageQueries,
-    reads(Language, LANGUAGES, "language", "languages"),
-    reads(Page, PAGES, "page", "pages"),
-    reads(Block, BLOCKS, "block", "blocks"),
+    reads(LanguageObject, LANGUAGES, "language", "languages"),
+    reads(PageObject, PAGES, "page", "pages"),
+    reads(BlockObject, BLOCKS, "block", "blocks"),
 )
 MUTATIONS = (
-    writes(Language, LANGUAGES, "language", LanguageInput, LANGUAGE_WRITER),
-    writes(Page, PAGES, "page", PageInput, PAGE_WRITER),
-    writes(Block, BLOCKS, "block", BlockInput, BLOCK_WRITER),
+    writes(LanguageObject, LANGUAGES, "language", LanguageInput, LANGUAGE_WRITER),
+    writes(PageObject, PAGES, "page", PageInput, PAGE_WRITER),
+    writes(BlockObject, BLOCKS, "block", BlockInput, BLOCK_WRITER),
 )

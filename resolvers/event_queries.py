@@ -13,16 +13,16 @@ from typing import Any
 from graphql import FieldNode, TypeInfo, TypeInfoVisitor, Visitor, get_named_type, is_object_type, visit
 
 from domain import events
-from domain.deliveries.claims import Claimed
-from domain.deliveries.rights import as_app
-from domain.deliveries.shapes import in_order
 from domain.stores import find_store
+from domain.webhooks.claims import Claimed
+from domain.webhooks.rights import as_app
+from domain.webhooks.shapes import in_order
 from kernel.clock import now
-from kernel.errors import Refusal, RuleViolation, TooComplex, ValidationFailed
+from kernel.errors import DomainError, RuleViolation, TooComplex, ValidationFailed
 from kernel.ids import request_id_from
 from kernel.scope import SYSTEM, Scope, entered
 from schema.documents import Documents, Prepared, check_cost, cost_of
-from schema.execution import Call, refusal_of, run
+from schema.execution import ExecutionContext, error_of, run
 from schema.fields import ACCESS, access_of, declared_field
 
 # How a subject is asked for, by the words of the outbox.
@@ -67,9 +67,11 @@ async def selected(claimed: Claimed) -> Mapping[str, Any]:
     )
     scope = as_app(platform, claimed.app, claimed.installation, claimed.scopes)
     with entered(scope):
-        result = await run(_documents().schema, prepared, Call(scope), {"id": str(claimed.subject_id)})
+        result = await run(
+            _documents().schema, prepared, ExecutionContext(scope), {"id": str(claimed.subject_id)}
+        )
     for error in result.errors or ():
-        raise refusal_of(error) or RuleViolation(error.message)
+        raise error_of(error) or RuleViolation(error.message)
     found: Mapping[str, Any] | None = (result.data or {}).get(name)
     return in_order(claimed.name, claimed.data) if found is None else found
 
@@ -120,5 +122,5 @@ def _documents() -> Documents:
     return Documents(public_schema())
 
 
-def _wrong(message: str, code: str = "query_invalid") -> Refusal:
+def _wrong(message: str, code: str = "query_invalid") -> DomainError:
     return ValidationFailed(message, field="query", code=code)

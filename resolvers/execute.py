@@ -16,19 +16,19 @@ from graphql import FieldNode, GraphQLError, OperationType, parse, validate
 from graphql.language import FragmentDefinitionNode, OperationDefinitionNode
 
 from auth.access import Access
-from domain.idempotency import Claim, current_claim, finish
+from domain.idempotency import KeyClaim, current_claim, finish
 from kernel.scope import Scope
 from models.database import transaction
 from models.shapes import NotCompiled
 from resolvers import wrong_variables
 from resolvers.compiled import Compiler
 from schema.documents import Prepared
-from schema.execution import Call, refusal_of, run
+from schema.execution import ExecutionContext, error_of, run
 from schema.fields import ACCESS, declared_field
 
 
 @dataclass(frozen=True)
-class Operation:
+class FacadeOperation:
     """An operation that a facade may execute; `fields` are the aliases (or names) of its root fields."""
 
     name: str
@@ -43,7 +43,7 @@ class UnknownOperation(RuntimeError):
     """Report a programming error: a facade's document does not fit the schema."""
 
 
-def load(*folders: Path) -> dict[str, Operation]:
+def load(*folders: Path) -> dict[str, FacadeOperation]:
     """Load every operation of every `.graphql` file of the folders, fragments shared among them.
 
     Raises `UnknownOperation` for a document the internal schema does not validate, or two operations of one name.
@@ -73,7 +73,7 @@ def _add(kept: dict[str, Any], name: str, node: Any, file: str) -> None:
 
 def _prepared(
     schema: Any, node: OperationDefinitionNode, fragments: Mapping[str, FragmentDefinitionNode]
-) -> Operation:
+) -> FacadeOperation:
     from graphql import DocumentNode
 
     needed: dict[str, FragmentDefinitionNode] = {}
@@ -93,7 +93,7 @@ def _prepared(
             access.append(declared.metadata[ACCESS])
     if is_mutation and len(fields) != 1:
         raise UnknownOperation(f"{name}: one request is one root mutation field is one transaction")
-    return Operation(
+    return FacadeOperation(
         name,
         Prepared(document, (), {name: node}),
         node,
@@ -120,14 +120,14 @@ def _collect(
             _collect(node.selection_set, fragments, needed)
 
 
-def authorize(scope: Scope, operation: Operation) -> None:
+def authorize(scope: Scope, operation: FacadeOperation) -> None:
     """Refuse a caller the operation's root fields would refuse, before anything of the request is read."""
     for access in operation.access:
         access.check(scope)
 
 
 async def execute(
-    scope: Scope, operation: Operation, variables: Mapping[str, Any] | None = None
+    scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Execute the operation and give its data.
 
@@ -146,7 +146,7 @@ async def execute(
 
 
 async def _executed_once(
-    scope: Scope, operation: Operation, variables: Mapping[str, Any] | None, claim: Claim
+    scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any] | None, claim: KeyClaim
 ) -> dict[str, Any]:
     """Execute a mutation that bears an Idempotency-Key: effect and key are done in one transaction, or neither."""
     if claim.result is not None:
@@ -158,9 +158,9 @@ async def _executed_once(
 
 
 async def _executed(
-    scope: Scope, operation: Operation, variables: Mapping[str, Any] | None
+    scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    call = Call(scope, public=False)
+    call = ExecutionContext(scope, public=False)
     result = await run(_schema(), operation.prepared, call, variables)
     if result.errors:
         raise _raised(result.errors)
@@ -169,13 +169,13 @@ async def _executed(
 
 def _raised(errors: list[GraphQLError]) -> BaseException:
     for error in errors:
-        refusal = refusal_of(error)
+        refusal = error_of(error)
         if refusal is not None:
             return refusal
     first = errors[0]
     if first.original_error is not None and not isinstance(first.original_error, GraphQLError):
         return first.original_error
-    return wrong_variables.refusal_of(error.message for error in errors)
+    return wrong_variables.error_of(error.message for error in errors)
 
 
 @lru_cache(maxsize=1)

@@ -12,7 +12,7 @@ from resolvers.changes import shown
 from resolvers.reads import reads
 from schema.fields import root
 from schema.scalars import Bytes, Ident
-from schema.types.gateway import GATEWAY, GatewayNotification, GatewayReceipt
+from schema.types.gateway import GATEWAY, GatewayNotificationObject, GatewayReceiptObject
 
 _STAFF = GATEWAY_NOTIFICATIONS.visible.access  # type: ignore[attr-defined]
 
@@ -28,7 +28,7 @@ class GatewayMutations:
     )
     async def gateway_notification_receive(
         self, info: Info, body: Bytes, signatures: list[str | None]
-    ) -> GatewayReceipt:
+    ) -> GatewayReceiptObject:
         """Receive a notification."""
         message = await notifications.receive(info.context.scope, body, signatures)
         return Row(message=message)  # type: ignore[return-value]
@@ -38,13 +38,13 @@ class GatewayMutations:
         "Process a notification again: its charges are recorded and the order gets the letter the event is mapped to, even from a"
         " letter that doesn't lead there. Nothing is changed when that fails.",
     )
-    async def gateway_notification_reprocess(self, info: Info, id: Ident) -> GatewayNotification | None:
+    async def gateway_notification_reprocess(self, info: Info, id: Ident) -> GatewayNotificationObject | None:
         """Process a notification again."""
         number = await notifications.reprocess(info.context.scope, id)
         return await shown(info, GATEWAY_NOTIFICATIONS, number)
 
 
 QUERIES = (
-    reads(GatewayNotification, GATEWAY_NOTIFICATIONS, "gateway_notification", "gateway_notifications"),
+    reads(GatewayNotificationObject, GATEWAY_NOTIFICATIONS, "gateway_notification", "gateway_notifications"),
 )
 MUTATIONS = (GatewayMutations,)

@@ -8,7 +8,7 @@ from domain.marketplace.read import REVIEWS, VENDORS
 from resolvers.reads import reads
 from resolvers.writes import Writer, writes
 from schema.inputs.people import ReviewInput, VendorInput
-from schema.types.marketplace import Review, Vendor
+from schema.types.marketplace import ReviewObject, VendorObject
 
 _READ_VENDORS = Access(
     privileges=("view_marketplace",),
@@ -55,10 +55,10 @@ REVIEW_WRITER = Writer(
 )
 
 QUERIES = (
-    reads(Vendor, VENDORS, "vendor", "vendors", access=_READ_VENDORS),
-    reads(Review, REVIEWS, "review", "reviews"),
+    reads(VendorObject, VENDORS, "vendor", "vendors", access=_READ_VENDORS),
+    reads(ReviewObject, REVIEWS, "review", "reviews"),
 )
 MUTATIONS = (
-    writes(Vendor, VENDORS, "vendor", VendorInput, VENDOR_WRITER),
-    writes(Review, REVIEWS, "review", ReviewInput, REVIEW_WRITER),
+    writes(VendorObject, VENDORS, "vendor", VendorInput, VENDOR_WRITER),
+    writes(ReviewObject, REVIEWS, "review", ReviewInput, REVIEW_WRITER),
 )

@@ -16,10 +16,10 @@ from resolvers.changes import shown
 from resolvers.reads import DEFAULT_SIZE, MAX_PUBLIC, reads
 from schema.fields import root
 from schema.filters import window
-from schema.pages import page_type
+from schema.pagination import page_type
 from schema.scalars import BigInt, Ident, Time
 from schema.selection import asked, selection_below
-from schema.types.notifications import Notification
+from schema.types.notifications import NotificationObject
 
 _READ = Access(
     vendor=True,
@@ -29,7 +29,7 @@ _READ = Access(
 )
 _OWN = Access(vendor=True, customer=True, user_only=True, note="Only one's own.")
 
-Inbox: Any = page_type(Notification, "Inbox")
+Inbox: Any = page_type(NotificationObject, "Inbox")
 
 
 @strawberry.type
@@ -66,7 +66,7 @@ class NotificationMutations:
     """What can be done with notifications."""
 
     @root(_OWN, "Mark one of one's own notifications as read.")
-    async def notification_mark_read(self, info: Info, id: Ident) -> Notification | None:
+    async def notification_mark_read(self, info: Info, id: Ident) -> NotificationObject | None:
         """Mark one as read."""
         return await shown(info, NOTIFICATIONS, await write.mark_read(info.context.scope, id))
 
@@ -80,7 +80,7 @@ class NotificationMutations:
 
 
 QUERIES = (
-    reads(Notification, NOTIFICATIONS, "notification", "notifications"),
+    reads(NotificationObject, NOTIFICATIONS, "notification", "notifications"),
     NotificationQueries,
 )
 MUTATIONS = (NotificationMutations,)

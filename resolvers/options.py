@@ -35,14 +35,14 @@ from schema.inputs.options import (
 )
 from schema.scalars import BigInt, Ident
 from schema.selection import selection_below
-from schema.types.catalog import Product
+from schema.types.catalog import ProductObject
 from schema.types.options import (
-    Attachment,
-    BoxDescription,
-    Combination,
-    Option,
-    OptionException,
-    ProductBox,
+    AttachmentObject,
+    BoxDescriptionObject,
+    CombinationObject,
+    OptionExceptionObject,
+    OptionObject,
+    ProductBoxObject,
 )
 
 _WRITE = Access(
@@ -109,7 +109,7 @@ class CombinationQueries:
     @root(_READ_HASHES, "One combination by its hash.", internal=True)
     async def combination_called(
         self, info: Info, hash: str, product_id: Ident | None = None
-    ) -> Combination | None:
+    ) -> CombinationObject | None:
         """Find a combination by its hash."""
         found = await combinations.combination_called(info.context.scope, hash, product_id)
         return await shown(info, COMBINATIONS, found)
@@ -126,7 +126,7 @@ class CombinationMutations:
     """What can be done with combinations, exceptions and required products."""
 
     @root(_WRITE, "Make a combination of variants of a product's options.")
-    async def combination_create(self, info: Info, input: CombinationInput) -> Combination | None:
+    async def combination_create(self, info: Info, input: CombinationInput) -> CombinationObject | None:
         """Make a combination."""
         with words(_PRODUCT_WORDS):
             made = await combinations.create_combination(info.context.scope, _with_choices(input))
@@ -135,7 +135,7 @@ class CombinationMutations:
     @root(_WRITE, "Make up to 500 combinations of a product, all or none; in the order given.")
     async def combination_batch_create(
         self, info: Info, product_id: Ident, inputs: list[CombinationInput]
-    ) -> list[Combination]:
+    ) -> list[CombinationObject]:
         """Make many combinations."""
         scope = info.context.scope
         made = await combinations.create_combinations(
@@ -150,7 +150,7 @@ class CombinationMutations:
     @root(_WRITE, "Change a combination; one that is not of `product_id`, where that is said, isn't there.")
     async def combination_update(
         self, info: Info, id: Ident, input: CombinationInput, product_id: Ident | None = None
-    ) -> Combination | None:
+    ) -> CombinationObject | None:
         """Change a combination."""
         with words(_PRODUCT_WORDS):
             changed = await combinations.update_combination(
@@ -169,7 +169,7 @@ class CombinationMutations:
     @root(_WRITE, "Change the combination that a hash names.", internal=True)
     async def combination_called_update(
         self, info: Info, hash: str, input: CombinationInput, product_id: Ident | None = None
-    ) -> Combination | None:
+    ) -> CombinationObject | None:
         """Change a combination by its hash."""
         scope = info.context.scope
         with words(_PRODUCT_WORDS):
@@ -191,7 +191,7 @@ class CombinationMutations:
     @root(_WRITE, "Forbid variants to be bought together, or allow them as the only ones.")
     async def option_exception_create(
         self, info: Info, input: OptionExceptionInput
-    ) -> OptionException | None:
+    ) -> OptionExceptionObject | None:
         """Make an exception."""
         with words(_PRODUCT_WORDS):
             made = await option_exceptions.create_exception(info.context.scope, _with_choices(input))
@@ -206,7 +206,7 @@ class CombinationMutations:
     @root(_WRITE, "Say which products have to be bought with a product, in place of those before.")
     async def product_required_products_set(
         self, info: Info, id: Ident, product_ids: list[Ident]
-    ) -> Product | None:
+    ) -> ProductObject | None:
         """Set what a product requires."""
         with words({"product_ids": "required"}):
             changed = await attachments.require_products(info.context.scope, id, product_ids)
@@ -214,18 +214,20 @@ class CombinationMutations:
 
 
 QUERIES = (
-    reads(Option, OPTIONS, "option", "options"),
-    reads(Combination, COMBINATIONS, "combination", "combinations"),
-    reads(OptionException, OPTION_EXCEPTIONS, "option_exception", "option_exceptions"),
-    reads(Attachment, ATTACHMENTS, "attachment", "attachments"),
-    reads(ProductBox, BOXES, "product_box", "product_boxes"),
-    reads(BoxDescription, BOX_DESCRIPTIONS, "box_description", "box_descriptions"),
+    reads(OptionObject, OPTIONS, "option", "options"),
+    reads(CombinationObject, COMBINATIONS, "combination", "combinations"),
+    reads(OptionExceptionObject, OPTION_EXCEPTIONS, "option_exception", "option_exceptions"),
+    reads(AttachmentObject, ATTACHMENTS, "attachment", "attachments"),
+    reads(ProductBoxObject, BOXES, "product_box", "product_boxes"),
+    reads(BoxDescriptionObject, BOX_DESCRIPTIONS, "box_description", "box_descriptions"),
     CombinationQueries,
 )
 MUTATIONS = (
     CombinationMutations,
-    writes(Option, OPTIONS, "option", OptionInput, OPTION_WRITER),
-    writes(Attachment, ATTACHMENTS, "attachment", AttachmentInput, ATTACHMENT_WRITER),
-    writes(ProductBox, BOXES, "product_box", ProductBoxInput, BOX_WRITER),
-    writes(BoxDescription, BOX_DESCRIPTIONS, "box_description", BoxDescriptionInput, DESCRIPTION_WRITER),
+    writes(OptionObject, OPTIONS, "option", OptionInput, OPTION_WRITER),
+    writes(AttachmentObject, ATTACHMENTS, "attachment", AttachmentInput, ATTACHMENT_WRITER),
+    writes(ProductBoxObject, BOXES, "product_box", ProductBoxInput, BOX_WRITER),
+    writes(
+        BoxDescriptionObject, BOX_DESCRIPTIONS, "box_description", BoxDescriptionInput, DESCRIPTION_WRITER
+    ),
 )

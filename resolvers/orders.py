@@ -17,7 +17,7 @@ from schema.fields import root
 from schema.inputs.given import provided
 from schema.inputs.orders import FiscalDataInput, OrderInput
 from schema.scalars import Ident, OrderStatus
-from schema.types.orders import Order
+from schema.types.orders import OrderObject
 
 _WRITE = Access(privileges=("manage_orders",), app_scope="write_orders")
 _WRITE_OR_VENDOR = Access(
@@ -64,7 +64,7 @@ class OrderMutations:
     """What can be done with orders."""
 
     @root(_WRITE, "Place an order: stock is reserved, totals are computed, `order.created` is recorded.")
-    async def order_create(self, info: Info, input: OrderInput) -> Order | None:
+    async def order_create(self, info: Info, input: OrderInput) -> OrderObject | None:
         """Place an order."""
         scope = info.context.scope
         with words(_ALL_WORDS):
@@ -75,7 +75,7 @@ class OrderMutations:
         _WRITE_OR_VENDOR,
         "Change an order. New `items` replace all lines, while it is `O` or `B`; totals are computed anew.",
     )
-    async def order_update(self, info: Info, id: Ident, input: OrderInput) -> Order | None:
+    async def order_update(self, info: Info, id: Ident, input: OrderInput) -> OrderObject | None:
         """Change an order."""
         scope = info.context.scope
         with words(_ALL_WORDS):
@@ -98,7 +98,7 @@ class OrderMutations:
         restock: bool = False,
         tracking_code: str | None = None,
         carrier: str | None = None,
-    ) -> Order | None:
+    ) -> OrderObject | None:
         """Take an order to another status."""
         scope = info.context.scope
         moved = await lifecycle.move(
@@ -126,11 +126,13 @@ class OrderMutations:
         _WRITE,
         "Keep the data of an order's fiscal note. A wrong check digit of the access key is marked, not refused.",
     )
-    async def order_set_fiscal_data(self, info: Info, id: Ident, input: FiscalDataInput) -> Order | None:
+    async def order_set_fiscal_data(
+        self, info: Info, id: Ident, input: FiscalDataInput
+    ) -> OrderObject | None:
         """Keep a fiscal note's data."""
         changed = await fiscal.set_fiscal_data(info.context.scope, id, provided(input))
         return await shown(info, ORDERS, changed)
 
 
-QUERIES = (reads(Order, ORDERS, "order", "orders", connection=True),)
+QUERIES = (reads(OrderObject, ORDERS, "order", "orders", connection=True),)
 MUTATIONS = (OrderMutations,)

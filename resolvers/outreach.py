@@ -16,7 +16,7 @@ from resolvers.reads import reads
 from resolvers.writes import Writer, writes
 from schema.fields import root
 from schema.inputs.outreach import CallRequestInput, SubscriberInput
-from schema.types.outreach import CallRequest, Subscriber, Subscription
+from schema.types.outreach import CallRequestObject, SubscriberObject, SubscriptionObject
 
 _WRITE = Access(privileges=("manage_users",), app_scope="write_users")
 
@@ -50,7 +50,7 @@ class OutreachMutations:
     """What else can be done with subscribers."""
 
     @root(_WRITE, "Keep an address, and tell whether it was there already.", internal=True)
-    async def subscriber_add(self, info: Info, input: SubscriberInput) -> Subscription:
+    async def subscriber_add(self, info: Info, input: SubscriberInput) -> SubscriptionObject:
         """Keep an address."""
         number, was_there = await outreach.subscribe(info.context.scope, renamed(input, {}))
         shown: Any = Row(number=number, was_there=was_there)
@@ -58,11 +58,11 @@ class OutreachMutations:
 
 
 QUERIES = (
-    reads(Subscriber, SUBSCRIBERS, "subscriber", "subscribers"),
-    reads(CallRequest, CALL_REQUESTS, "call_request", "call_requests"),
+    reads(SubscriberObject, SUBSCRIBERS, "subscriber", "subscribers"),
+    reads(CallRequestObject, CALL_REQUESTS, "call_request", "call_requests"),
 )
 MUTATIONS = (
     OutreachMutations,
-    writes(Subscriber, SUBSCRIBERS, "subscriber", SubscriberInput, SUBSCRIBER_WRITER),
-    writes(CallRequest, CALL_REQUESTS, "call_request", CallRequestInput, CALL_REQUEST_WRITER),
+    writes(SubscriberObject, SUBSCRIBERS, "subscriber", SubscriberInput, SUBSCRIBER_WRITER),
+    writes(CallRequestObject, CALL_REQUESTS, "call_request", CallRequestInput, CALL_REQUEST_WRITER),
 )

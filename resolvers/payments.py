@@ -15,7 +15,7 @@ from resolvers.writes import Writer, writes
 from schema.fields import root
 from schema.inputs.orders import PaymentMethodInput
 from schema.scalars import BigInt, Ident
-from schema.types.orders import Payment, PaymentMethod
+from schema.types.orders import PaymentMethodObject, PaymentObject
 
 _READ_METHODS = Access(
     privileges=("view_payments",),
@@ -48,7 +48,7 @@ class PaymentMutations:
     @root(_WRITE, "Record money received for an order by hand; the order's status stays.")
     async def payment_record(
         self, info: Info, order_id: Ident, amount_cents: BigInt, kind: str = "", installments: int = 1
-    ) -> Payment | None:
+    ) -> PaymentObject | None:
         """Record a payment."""
         settled = await record_payment(
             info.context.scope, order_id, amount_cents, kind=kind, installments=installments
@@ -58,10 +58,10 @@ class PaymentMutations:
 
 
 QUERIES = (
-    reads(PaymentMethod, PAYMENT_METHODS, "payment_method", "payment_methods", access=_READ_METHODS),
-    reads(Payment, PAYMENTS, "payment", "payments", access=_READ),
+    reads(PaymentMethodObject, PAYMENT_METHODS, "payment_method", "payment_methods", access=_READ_METHODS),
+    reads(PaymentObject, PAYMENTS, "payment", "payments", access=_READ),
 )
 MUTATIONS = (
     PaymentMutations,
-    writes(PaymentMethod, PAYMENT_METHODS, "payment_method", PaymentMethodInput, METHOD_WRITER),
+    writes(PaymentMethodObject, PAYMENT_METHODS, "payment_method", PaymentMethodInput, METHOD_WRITER),
 )

@@ -15,7 +15,7 @@ from resolvers.reads import reads
 from schema.fields import root
 from schema.inputs.people import UsergroupInput, UserInput
 from schema.scalars import Ident, MembershipStatus
-from schema.types.people import User, Usergroup
+from schema.types.people import UsergroupObject, UserObject
 
 _WRITE = Access(privileges=("manage_users",), app_scope="write_users")
 _WRITE_OR_SELF = Access(
@@ -44,7 +44,7 @@ class PeopleMutations:
     """What can be done with users and usergroups."""
 
     @root(_WRITE, "Make a user. A new administrator has no privilege. Fires `user.registered`.")
-    async def user_create(self, info: Info, input: UserInput) -> User | None:
+    async def user_create(self, info: Info, input: UserInput) -> UserObject | None:
         """Make a user."""
         made = await accounts.create_user(info.context.scope, renamed(input, _USER_WORDS))
         return await shown(info, USERS, made.id)
@@ -52,7 +52,7 @@ class PeopleMutations:
     @root(
         _WRITE_OR_SELF, "Change a user. A new password, type or status ends the user's sessions and tokens."
     )
-    async def user_update(self, info: Info, id: Ident, input: UserInput) -> User | None:
+    async def user_update(self, info: Info, id: Ident, input: UserInput) -> UserObject | None:
         """Change a user."""
         changed = await accounts.update_user(info.context.scope, id, renamed(input, _USER_WORDS))
         return await shown(info, USERS, changed.id)
@@ -64,7 +64,7 @@ class PeopleMutations:
         return deleted(id)
 
     @root(_ADMIN_WRITE, "Take all personal data from a user, whose orders stay.")
-    async def user_anonymize(self, info: Info, id: Ident) -> User | None:
+    async def user_anonymize(self, info: Info, id: Ident) -> UserObject | None:
         """Make a user anonymous."""
         scope = info.context.scope
         number = await find(scope, USER, id)
@@ -72,19 +72,19 @@ class PeopleMutations:
         return await shown(info, USERS, number)
 
     @root(_ADMIN_WRITE, "Give an administrator exactly these privileges; nobody gives what they do not hold.")
-    async def user_set_privileges(self, info: Info, id: Ident, privileges: list[str]) -> User | None:
+    async def user_set_privileges(self, info: Info, id: Ident, privileges: list[str]) -> UserObject | None:
         """Set a user's own privileges."""
         changed = await accounts.set_privileges(info.context.scope, id, privileges)
         return await shown(info, USERS, changed.id)
 
     @root(_ADMIN_WRITE, "Make a usergroup.")
-    async def usergroup_create(self, info: Info, input: UsergroupInput) -> Usergroup | None:
+    async def usergroup_create(self, info: Info, input: UsergroupInput) -> UsergroupObject | None:
         """Make a usergroup."""
         made = await usergroups.create_usergroup(info.context.scope, renamed(input, {}))
         return await shown(info, USERGROUPS, made.id)
 
     @root(_ADMIN_WRITE, "Change a usergroup.")
-    async def usergroup_update(self, info: Info, id: Ident, input: UsergroupInput) -> Usergroup | None:
+    async def usergroup_update(self, info: Info, id: Ident, input: UsergroupInput) -> UsergroupObject | None:
         """Change a usergroup."""
         changed = await usergroups.update_usergroup(info.context.scope, id, renamed(input, {}))
         return await shown(info, USERGROUPS, changed.id)
@@ -98,7 +98,7 @@ class PeopleMutations:
     @root(_ADMIN_WRITE, "Set a user's place in a group.")
     async def usergroup_membership_set(
         self, info: Info, user_id: Ident, usergroup_id: Ident, status: MembershipStatus
-    ) -> User | None:
+    ) -> UserObject | None:
         """Set a membership."""
         scope = info.context.scope
         await usergroups.set_membership(scope, user_id, usergroup_id, status)
@@ -107,7 +107,7 @@ class PeopleMutations:
 
 QUERIES = (
     PeopleQueries,
-    reads(User, USERS, "user", "users", connection=True),
-    reads(Usergroup, USERGROUPS, "usergroup", "usergroups"),
+    reads(UserObject, USERS, "user", "users", connection=True),
+    reads(UsergroupObject, USERGROUPS, "usergroup", "usergroups"),
 )
 MUTATIONS = (PeopleMutations,)

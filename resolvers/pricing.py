@@ -14,7 +14,7 @@ from domain.taxes.read import TAXES
 from resolvers.reads import reads
 from resolvers.writes import Writer, writes
 from schema.inputs.pricing import DestinationInput, PromotionInput, TaxInput
-from schema.types.pricing import Destination, Promotion, Tax
+from schema.types.pricing import DestinationObject, PromotionObject, TaxObject
 
 _READ_DESTINATIONS = Access(
     privileges=("view_shipping",),
@@ -82,12 +82,12 @@ PROMOTION_WRITER = Writer(
 )
 
 QUERIES = (
-    reads(Destination, DESTINATIONS, "destination", "destinations", access=_READ_DESTINATIONS),
-    reads(Tax, TAXES, "tax", "taxes", access=_READ_TAXES),
-    reads(Promotion, PROMOTIONS, "promotion", "promotions"),
+    reads(DestinationObject, DESTINATIONS, "destination", "destinations", access=_READ_DESTINATIONS),
+    reads(TaxObject, TAXES, "tax", "taxes", access=_READ_TAXES),
+    reads(PromotionObject, PROMOTIONS, "promotion", "promotions"),
 )
 MUTATIONS = (
-    writes(Destination, DESTINATIONS, "destination", DestinationInput, DESTINATION_WRITER),
-    writes(Tax, TAXES, "tax", TaxInput, TAX_WRITER),
-    writes(Promotion, PROMOTIONS, "promotion", PromotionInput, PROMOTION_WRITER),
+    writes(DestinationObject, DESTINATIONS, "destination", DestinationInput, DESTINATION_WRITER),
+    writes(TaxObject, TAXES, "tax", TaxInput, TAX_WRITER),
+    writes(PromotionObject, PROMOTIONS, "promotion", PromotionInput, PROMOTION_WRITER),
 )

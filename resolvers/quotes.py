@@ -14,7 +14,7 @@ from models.reading import Row
 from resolvers.changes import words
 from schema.fields import root
 from schema.scalars import BigInt, Ident
-from schema.types.quotes import SellerAvailability, ShippingQuote
+from schema.types.quotes import SellerAvailabilityObject, ShippingQuoteObject
 
 _READ_QUOTES = Access(
     privileges=("view_shipping",),
@@ -40,7 +40,7 @@ class QuoteQueries:
     @root(_READ_QUOTES, "The ways to send some units of a product to a CEP, each with its price and time.")
     async def shipping_quotes(
         self, info: Info, product_id: Ident, zipcode: str, quantity: BigInt = BigInt(1)
-    ) -> list[ShippingQuote]:
+    ) -> list[ShippingQuoteObject]:
         """Quote each way to send a product."""
         with words(_WORDS):
             found = await quote_product(info.context.scope, product_id, zipcode, quantity)
@@ -49,7 +49,7 @@ class QuoteQueries:
     @root(_READ_SELLERS, "Who sells a product, the one named first, and whether each delivers it to a CEP.")
     async def sellers_availability(
         self, info: Info, product_id: Ident, zipcode: str
-    ) -> list[SellerAvailability]:
+    ) -> list[SellerAvailabilityObject]:
         """List sellers of a product."""
         with words(_WORDS):
             found = await find_sellers(info.context.scope, product_id, zipcode)

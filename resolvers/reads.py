@@ -14,7 +14,7 @@ from models import reading
 from models.reading import Entity, Row
 from schema.fields import root
 from schema.filters import conditions, filter_input, sort_enum, sort_name, window
-from schema.pages import connection_type, page_type
+from schema.pagination import connection_type, page_type
 from schema.scalars import FILTER_KINDS, Ident, reference
 from schema.selection import asked, selection_below
 

@@ -20,19 +20,19 @@ from resolvers.changes import DeletedRecord, deleted
 from schema.fields import root
 from schema.scalars import Ident
 from schema.selection import selection_below
-from schema.types.people import User
+from schema.types.people import UserObject
 from schema.types.sessions import (
     ANYBODY,
     PEOPLE,
     STAFF,
-    ApiKey,
-    JsonWebKey,
-    LegacyToken,
-    NewApiKey,
-    Session,
-    SignedOut,
-    SignInAnswer,
-    TokenPair,
+    ApiKeyObject,
+    JsonWebKeyObject,
+    LegacyTokenObject,
+    NewApiKeyObject,
+    SessionObject,
+    SignedOutObject,
+    SignInAnswerObject,
+    TokenPairObject,
 )
 
 LOGGED_OUT = "logged out"
@@ -59,7 +59,7 @@ class AccountQueries:
     """What people ask about their own account."""
 
     @root(PEOPLE, "The caller's own account, personal fields included.")
-    async def me(self, info: Info) -> User:
+    async def me(self, info: Info) -> UserObject:
         """Read the caller's own row."""
         scope = info.context.scope
         row = await reading.many(scope, _of_oneself(selection_below(info)), limit=1)
@@ -68,7 +68,7 @@ class AccountQueries:
         return row[0]  # type: ignore[return-value]
 
     @root(PEOPLE, "The caller's live sessions, the one used last first.")
-    async def sessions(self, info: Info) -> list[Session]:
+    async def sessions(self, info: Info) -> list[SessionObject]:
         """List the caller's sessions."""
         return await sessions.list_sessions(info.context.scope)  # type: ignore[return-value]
 
@@ -76,7 +76,7 @@ class AccountQueries:
         STAFF,
         "The live API keys of the caller, or of a user whose account the caller may administer, the newest first.",
     )
-    async def api_keys(self, info: Info, user_id: Ident | None = None) -> list[ApiKey]:
+    async def api_keys(self, info: Info, user_id: Ident | None = None) -> list[ApiKeyObject]:
         """List API keys."""
         scope = info.context.scope
         return await api_keys.list_api_keys(scope, _whose(scope, user_id))  # type: ignore[return-value]
@@ -87,7 +87,7 @@ class SignInQueries:
     """What the sign-in routes ask for those who check tokens themselves."""
 
     @root(ANYBODY, "The keys whose tokens are good, the signing one first.", internal=True)
-    async def signing_keys(self, info: Info) -> list[JsonWebKey]:
+    async def signing_keys(self, info: Info) -> list[JsonWebKeyObject]:
         """List the public keys."""
         found = await process_ring().jwks(info.context.scope.now)
         return found["keys"]  # type: ignore[return-value]
@@ -100,24 +100,24 @@ class SignInMutations:
     @root(ANYBODY, "Sign in; every attempt counts, whatever becomes of it.", internal=True)
     async def sign_in(
         self, info: Info, identifier: str | None = None, password: str | None = None
-    ) -> SignInAnswer:
+    ) -> SignInAnswerObject:
         """Sign in."""
         return _answer(await sessions.login(info.context.scope, identifier, password))
 
     @root(ANYBODY, "Answer a two-factor challenge with a code; the fifth wrong one ends it.", internal=True)
     async def sign_in_verify(
         self, info: Info, temp_token: str | None = None, code: str | None = None
-    ) -> TokenPair:
+    ) -> TokenPairObject:
         """Complete a sign-in with a code."""
         return await sessions.verify_two_factor(info.context.scope, temp_token, code)  # type: ignore[return-value]
 
     @root(ANYBODY, "Exchange a refresh token for the next pair.", internal=True)
-    async def session_refresh(self, info: Info, refresh_token: str | None = None) -> TokenPair:
+    async def session_refresh(self, info: Info, refresh_token: str | None = None) -> TokenPairObject:
         """Refresh a session."""
         return await sessions.refresh(info.context.scope, refresh_token)  # type: ignore[return-value]
 
     @root(ANYBODY, "End the session of a refresh token; unknown and ended ones are fine.", internal=True)
-    async def sign_out(self, info: Info, refresh_token: str | None = None) -> SignedOut:
+    async def sign_out(self, info: Info, refresh_token: str | None = None) -> SignedOutObject:
         """Sign out of one device."""
         await sessions.logout(info.context.scope, refresh_token)
         return _signed_out(LOGGED_OUT)
@@ -130,7 +130,7 @@ class SignInMutations:
         cnpj: str | None = None,
         password: str | None = None,
         code: str | None = None,
-    ) -> LegacyToken:
+    ) -> LegacyTokenObject:
         """Make a legacy token."""
         scope = info.context.scope
         return await legacy_tokens.issue_legacy_token(scope, email, cnpj, password, code)  # type: ignore[return-value]
@@ -147,7 +147,7 @@ class AccountMutations:
         return deleted(id)  # type: ignore[no-any-return]
 
     @root(PEOPLE, "End every session of the caller, this one too, and every legacy token.")
-    async def sign_out_everywhere(self, info: Info) -> SignedOut:
+    async def sign_out_everywhere(self, info: Info) -> SignedOutObject:
         """Sign out of all devices."""
         await sessions.logout_all(info.context.scope)
         return _signed_out(sessions.LOGGED_OUT_EVERYWHERE)
@@ -158,7 +158,9 @@ class AccountMutations:
         " secret is shown this once.",
         secret=True,
     )
-    async def api_key_create(self, info: Info, name: str = "", user_id: Ident | None = None) -> NewApiKey:
+    async def api_key_create(
+        self, info: Info, name: str = "", user_id: Ident | None = None
+    ) -> NewApiKeyObject:
         """Make an API key."""
         scope = info.context.scope
         made = await api_keys.create_api_key(scope, _whose(scope, user_id), name)
@@ -180,7 +182,7 @@ def _whose(scope: Scope, user_id: str | None) -> Any:
     return scope.actor.user_public_id
 
 
-def _answer(result: sessions.SignedIn | Challenge) -> SignInAnswer:
+def _answer(result: sessions.SignedIn | Challenge) -> SignInAnswerObject:
     """Show a pair or a challenge in one form, of which the other half is empty."""
     empty = dict.fromkeys(("access_token", "refresh_token", "expires_at", "temp_token"))
     if isinstance(result, Challenge):
@@ -195,7 +197,7 @@ def _answer(result: sessions.SignedIn | Challenge) -> SignInAnswer:
     return Row(**shown)  # type: ignore[return-value]
 
 
-def _signed_out(message: str) -> SignedOut:
+def _signed_out(message: str) -> SignedOutObject:
     return Row(message=message)  # type: ignore[return-value]
 
 

@@ -22,7 +22,7 @@ from schema.fields import root
 from schema.filters import window
 from schema.inputs.settings import SettingFilter, SettingInput, SettingSort
 from schema.scalars import Ident
-from schema.types.settings import READ_SETTINGS, Setting, SettingPage
+from schema.types.settings import READ_SETTINGS, SettingObject, SettingPageObject
 
 _WRITE = Access(privileges=("manage_settings",))
 _DEFAULT_SORT = "section"
@@ -72,7 +72,7 @@ class SettingQueries:
     """What can be asked about settings."""
 
     @root(READ_SETTINGS, "One setting by its id or name; null when there is none.")
-    async def setting(self, info: Info, id: Ident) -> Setting | None:
+    async def setting(self, info: Info, id: Ident) -> SettingObject | None:
         """Show a setting."""
         record = await settings.find_setting(info.context.scope, id)
         return _shown(record) if record is not None else None
@@ -85,7 +85,7 @@ class SettingQueries:
         offset: int = 0,
         filter: SettingFilter | None = None,
         sort: SettingSort | None = None,
-    ) -> list[Setting]:
+    ) -> list[SettingObject]:
         """List settings."""
         window(limit, offset, MAX_PUBLIC)
         found = await _found(info.context.scope, filter, sort)
@@ -99,7 +99,7 @@ class SettingQueries:
         per_page: int = DEFAULT_SIZE,
         filter: SettingFilter | None = None,
         sort: SettingSort | None = None,
-    ) -> SettingPage:
+    ) -> SettingPageObject:
         """Show a page of settings."""
         window(per_page, 0, MAX_PUBLIC, "per_page")
         window(page, 0, 2**31 - 1, "page")
@@ -116,7 +116,7 @@ class SettingMutations:
     """What can be done with settings."""
 
     @root(_WRITE, "Set a setting; a value it can't have is refused, and a secret's mask leaves it as it is.")
-    async def setting_update(self, info: Info, id: Ident, input: SettingInput) -> Setting | None:
+    async def setting_update(self, info: Info, id: Ident, input: SettingInput) -> SettingObject | None:
         """Set a setting."""
         scope = info.context.scope
         value = None if input.value is UNSET else input.value

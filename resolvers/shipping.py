@@ -19,7 +19,7 @@ from resolvers.writes import Writer, writes
 from schema.fields import root
 from schema.inputs.orders import ShipmentInput, ShippingMethodInput
 from schema.scalars import Ident
-from schema.types.orders import Shipment, ShippingMethod
+from schema.types.orders import ShipmentObject, ShippingMethodObject
 
 _READ_METHODS = Access(
     privileges=("view_shipping",),
@@ -66,7 +66,7 @@ class ShippingMutations:
     @root(
         _WRITE_SHIPMENTS, "Record a parcel of an order; without `lines` it holds everything not yet shipped."
     )
-    async def shipment_create(self, info: Info, input: ShipmentInput) -> Shipment | None:
+    async def shipment_create(self, info: Info, input: ShipmentInput) -> ShipmentObject | None:
         """Record a shipment."""
         order, units, given = _shipment(input)
         if order is None:
@@ -76,7 +76,7 @@ class ShippingMutations:
         return await shown(info, SHIPMENTS, made)
 
     @root(_WRITE_SHIPMENTS, "Change a shipment; its order stays.")
-    async def shipment_update(self, info: Info, id: Ident, input: ShipmentInput) -> Shipment | None:
+    async def shipment_update(self, info: Info, id: Ident, input: ShipmentInput) -> ShipmentObject | None:
         """Change a shipment."""
         _, units, given = _shipment(input)
         with words(_SHIPMENT_WORDS):
@@ -91,10 +91,12 @@ class ShippingMutations:
 
 
 QUERIES = (
-    reads(ShippingMethod, SHIPPING_METHODS, "shipping_method", "shipping_methods", access=_READ_METHODS),
-    reads(Shipment, SHIPMENTS, "shipment", "shipments"),
+    reads(
+        ShippingMethodObject, SHIPPING_METHODS, "shipping_method", "shipping_methods", access=_READ_METHODS
+    ),
+    reads(ShipmentObject, SHIPMENTS, "shipment", "shipments"),
 )
 MUTATIONS = (
     ShippingMutations,
-    writes(ShippingMethod, SHIPPING_METHODS, "shipping_method", ShippingMethodInput, METHOD_WRITER),
+    writes(ShippingMethodObject, SHIPPING_METHODS, "shipping_method", ShippingMethodInput, METHOD_WRITER),
 )

@@ -8,7 +8,7 @@ from domain.orders.read import STATUSES
 from resolvers.reads import reads
 from resolvers.writes import Writer, writes
 from schema.inputs.statuses import StatusInput
-from schema.types.statuses import Status
+from schema.types.statuses import StatusObject
 
 STATUS_WRITER = Writer(
     create=statuses.create_status,
@@ -22,5 +22,5 @@ STATUS_WRITER = Writer(
     ),
 )
 
-QUERIES = (reads(Status, STATUSES, "status", "statuses"),)
-MUTATIONS = (writes(Status, STATUSES, "status", StatusInput, STATUS_WRITER),)
+QUERIES = (reads(StatusObject, STATUSES, "status", "statuses"),)
+MUTATIONS = (writes(StatusObject, STATUSES, "status", StatusInput, STATUS_WRITER),)

@@ -17,7 +17,7 @@ from resolvers.changes import renamed
 from schema.fields import root
 from schema.inputs.stores import StoreInput
 from schema.scalars import Json
-from schema.types.stores import Store
+from schema.types.stores import StoreObject
 
 _ANYBODY = Access(anonymous=True, note="What it shows is public; settings need `view_settings`.")
 _WRITE = Access(privileges=("manage_settings",))
@@ -29,7 +29,7 @@ class StoreQueries:
     """The store's root field."""
 
     @root(_ANYBODY, "The store that answers.")
-    async def store(self, info: Info) -> Store:
+    async def store(self, info: Info) -> StoreObject:
         """Show the store in scope."""
         return _shown(info.context.scope)
 
@@ -39,14 +39,14 @@ class StoreMutations:
     """What can be changed of the store."""
 
     @root(_WRITE, "Change the store's name, currency or maintenance message.")
-    async def store_update(self, info: Info, input: StoreInput) -> Store:
+    async def store_update(self, info: Info, input: StoreInput) -> StoreObject:
         """Change the store."""
         scope = info.context.scope
         await stores.update_store(scope, renamed(input, {}))
         return _shown(await as_it_is_now(scope))
 
     @root(_WRITE, "Set some of the store's settings; a value that equals the default is forgotten.")
-    async def store_settings_update(self, info: Info, settings: Json) -> Store:
+    async def store_settings_update(self, info: Info, settings: Json) -> StoreObject:
         """Set settings by name."""
         scope = info.context.scope
         if not isinstance(settings, dict):
@@ -59,7 +59,7 @@ class StoreMutations:
         "Set the secret that the payment gateway signs its notifications with. An empty one lets them in unsigned, which is audited;"
         " `****` leaves it as it is.",
     )
-    async def store_gateway_secret_set(self, info: Info, secret: str) -> Store:
+    async def store_gateway_secret_set(self, info: Info, secret: str) -> StoreObject:
         """Set the gateway's secret."""
         scope = info.context.scope
         await stores.set_gateway_secret(scope, secret)

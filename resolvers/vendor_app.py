@@ -21,15 +21,15 @@ from schema.fields import root
 from schema.inputs.given import provided
 from schema.inputs.vendor_app import VendorSignupInput
 from schema.scalars import Ident, OrderStatus, Time
-from schema.types.orders import Order
+from schema.types.orders import OrderObject
 from schema.types.sessions import ANYBODY
 from schema.types.vendor_app import (
     VENDORS_ONLY,
-    BulkDeletion,
-    VendorAppStart,
-    VendorDashboard,
-    VendorSignedUp,
-    VendorToken,
+    BulkDeletionObject,
+    VendorAppStartObject,
+    VendorDashboardObject,
+    VendorSignedUpObject,
+    VendorTokenObject,
 )
 
 _DELETE_PRODUCTS = Access(
@@ -49,14 +49,14 @@ class VendorAppQueries:
     """What a vendor's app asks."""
 
     @root(VENDORS_ONLY, "What a vendor's app needs to begin.")
-    async def vendor_app_start(self, info: Info) -> VendorAppStart:
+    async def vendor_app_start(self, info: Info) -> VendorAppStartObject:
         """Begin."""
         return await app.begin(info.context.scope)  # type: ignore[return-value]
 
     @root(VENDORS_ONLY, "How the calling vendor's business goes, over the orders placed in a span of time.")
     async def vendor_dashboard(
         self, info: Info, created_from: Time | None = None, created_before: Time | None = None
-    ) -> VendorDashboard:
+    ) -> VendorDashboardObject:
         """Sum up."""
         found = await dashboard.dashboard(info.context.scope, created_from, created_before)
         days = [
@@ -81,7 +81,7 @@ class VendorAppMutations:
     @root(ANYBODY, "Sign in to the vendor app; every attempt counts.", internal=True, secret=True)
     async def vendor_sign_in(
         self, info: Info, email: str | None = None, password: str | None = None, code: str | None = None
-    ) -> VendorToken:
+    ) -> VendorTokenObject:
         """Sign in."""
         made = await vendor_tokens.issue_vendor_token(info.context.scope, email, password, code)
         return Row(  # type: ignore[return-value]
@@ -93,7 +93,7 @@ class VendorAppMutations:
         )
 
     @root(ANYBODY, "Apply for a place in the marketplace. Fires `user.registered`.", internal=True)
-    async def vendor_sign_up(self, info: Info, input: VendorSignupInput) -> VendorSignedUp:
+    async def vendor_sign_up(self, info: Info, input: VendorSignupInput) -> VendorSignedUpObject:
         """Apply."""
         made = await signup.sign_up(info.context.scope, provided(input))
         return Row(vendor_number=made.vendor_id, user_number=made.user_id, status=made.status)  # type: ignore[return-value]
@@ -110,7 +110,7 @@ class VendorAppMutations:
         status: OrderStatus | None = None,
         tracking_number: str | None = None,
         carrier: str | None = None,
-    ) -> Order | None:
+    ) -> OrderObject | None:
         """Work on an order."""
         scope = info.context.scope
         moved = await vendor_update.update_as_vendor(
@@ -122,7 +122,7 @@ class VendorAppMutations:
         _DELETE_PRODUCTS,
         "Delete up to 500 products in one transaction, and tell which there were not. Fires `product.deleted` for each.",
     )
-    async def product_bulk_delete(self, info: Info, ids: list[Ident]) -> BulkDeletion:
+    async def product_bulk_delete(self, info: Info, ids: list[Ident]) -> BulkDeletionObject:
         """Delete many products."""
         if not ids:
             raise ValidationFailed("ids is required", field="ids", code="required")

@@ -17,7 +17,7 @@ from schema.fields import root
 from schema.inputs.given import provided
 from schema.inputs.warehouses import WarehouseAreaInput, WarehouseInput, WarehouseUsergroupInput
 from schema.scalars import Ident
-from schema.types.warehouses import Warehouse, WarehouseArea, WarehouseUsergroup
+from schema.types.warehouses import WarehouseAreaObject, WarehouseObject, WarehouseUsergroupObject
 
 _WRITE = Access(privileges=("manage_warehouses",), app_scope="write_inventory")
 _GROUP_WORDS = {"usergroup_id": "usergroup"}
@@ -54,7 +54,7 @@ class WarehouseMutations:
     @root(_WRITE, "Add a delivery area to a warehouse.")
     async def warehouse_area_create(
         self, info: Info, warehouse_id: Ident, input: WarehouseAreaInput
-    ) -> WarehouseArea | None:
+    ) -> WarehouseAreaObject | None:
         """Add an area."""
         made = await areas.create_area(info.context.scope, warehouse_id, provided(input))
         return await shown(info, WAREHOUSE_AREAS, made)
@@ -62,7 +62,7 @@ class WarehouseMutations:
     @root(_WRITE, "Change a delivery area of a warehouse.")
     async def warehouse_area_update(
         self, info: Info, warehouse_id: Ident, area_id: Ident, input: WarehouseAreaInput
-    ) -> WarehouseArea | None:
+    ) -> WarehouseAreaObject | None:
         """Change an area."""
         changed = await areas.update_area(info.context.scope, warehouse_id, area_id, provided(input))
         return await shown(info, WAREHOUSE_AREAS, changed)
@@ -76,7 +76,7 @@ class WarehouseMutations:
     @root(_WRITE, "Let a warehouse serve a group of customers.")
     async def warehouse_usergroup_add(
         self, info: Info, warehouse_id: Ident, input: WarehouseUsergroupInput
-    ) -> WarehouseUsergroup | None:
+    ) -> WarehouseUsergroupObject | None:
         """Add a group."""
         with words(_GROUP_WORDS):
             made = await groups.add_group(info.context.scope, warehouse_id, renamed(input, _GROUP_WORDS))
@@ -85,7 +85,7 @@ class WarehouseMutations:
     @root(_WRITE, "Change how a warehouse serves a group of customers.")
     async def warehouse_usergroup_update(
         self, info: Info, warehouse_id: Ident, usergroup_id: Ident, input: WarehouseUsergroupInput
-    ) -> WarehouseUsergroup | None:
+    ) -> WarehouseUsergroupObject | None:
         """Change a group's place."""
         changed = await groups.update_group(info.context.scope, warehouse_id, usergroup_id, provided(input))
         return await shown(info, WAREHOUSE_USERGROUPS, changed)
@@ -100,11 +100,11 @@ class WarehouseMutations:
 
 
 QUERIES = (
-    reads(Warehouse, WAREHOUSES, "warehouse", "warehouses"),
-    reads(WarehouseArea, WAREHOUSE_AREAS, "warehouse_area", "warehouse_areas"),
-    reads(WarehouseUsergroup, WAREHOUSE_USERGROUPS, "warehouse_usergroup", "warehouse_usergroups"),
+    reads(WarehouseObject, WAREHOUSES, "warehouse", "warehouses"),
+    reads(WarehouseAreaObject, WAREHOUSE_AREAS, "warehouse_area", "warehouse_areas"),
+    reads(WarehouseUsergroupObject, WAREHOUSE_USERGROUPS, "warehouse_usergroup", "warehouse_usergroups"),
 )
 MUTATIONS = (
-    writes(Warehouse, WAREHOUSES, "warehouse", WarehouseInput, WAREHOUSE_WRITER),
+    writes(WarehouseObject, WAREHOUSES, "warehouse", WarehouseInput, WAREHOUSE_WRITER),
     WarehouseMutations,
 )

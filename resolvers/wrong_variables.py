@@ -35,7 +35,7 @@ _PLAINLY = tuple(
 )
 
 
-def refusal_of(messages: Iterable[str]) -> ValidationFailed:
+def error_of(messages: Iterable[str]) -> ValidationFailed:
     """Turn the sentences of coercion errors into one refusal; fields are named by their place in the variable."""
     fields: dict[str, str] = {}
     reasons: list[str] = []

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kernel import letters
+from kernel import codes
 from rest_facade.field_errors import Codes
-from rest_facade.lists import Listing, Parameter, first_day, last_day, letter_of, one_of
+from rest_facade.list_parameters import Listing, Parameter, code_of, first_day, last_day, one_of
 
 ROLES = ("admin", "vendor", "customer")
 
@@ -72,8 +72,8 @@ _CREATED = {
 _SEARCH = {"search": Parameter("search", str)}
 
 
-def _status(table: letters.LetterTable) -> dict[str, Parameter]:
-    return {"status": Parameter("status", letter_of(table))}
+def _status(table: codes.CodeTable) -> dict[str, Parameter]:
+    return {"status": Parameter("status", code_of(table))}
 
 
 PRODUCTS = Collection(
@@ -84,7 +84,7 @@ PRODUCTS = Collection(
     listing=Listing(
         filters={
             **_SEARCH,
-            **_status(letters.PRODUCT_LETTERS),
+            **_status(codes.PRODUCT_STATUSES),
             "category_id": Parameter("category_id", str),
             **_CREATED,
         },
@@ -135,7 +135,7 @@ CATEGORIES = Collection(
     listing=Listing(
         filters={
             **_SEARCH,
-            **_status(letters.CATEGORY_LETTERS),
+            **_status(codes.CATEGORY_STATUSES),
             "parent_id": Parameter("parent_id", str),
             **_CREATED,
         },
@@ -160,7 +160,7 @@ ORDERS = Collection(
         filters={
             **_SEARCH,
             "status": Parameter(
-                "status", of_store=lambda store: letter_of(letters.order_letters(store.order_letters))
+                "status", of_store=lambda store: code_of(codes.order_statuses(store.order_statuses))
             ),
             "customer_id": Parameter("customer_id", str),
             **_CREATED,
@@ -189,7 +189,7 @@ _PEOPLE_SORTS = {
     "last_login_at": "LAST_LOGIN",
     "id": "ID",
 }
-_PEOPLE_FILTERS = {**_SEARCH, **_status(letters.USER_LETTERS), **_CREATED}
+_PEOPLE_FILTERS = {**_SEARCH, **_status(codes.USER_STATUSES), **_CREATED}
 
 USERS = Collection(
     name="users",

@@ -17,7 +17,7 @@ from aiohttp import web
 from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import parse_uuid
 from kernel.scope import Scope
-from resolvers.execute import Operation, authorize, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_json_object
 from rest_facade.collections import Collection
 from rest_facade.field_errors import REQUIRED, Codes, translated
@@ -37,7 +37,7 @@ class Records:
 
     collection: Collection
     prefix: str
-    operations: Mapping[str, Operation] = field(repr=False)
+    operations: Mapping[str, FacadeOperation] = field(repr=False)
 
     async def list(self, request: web.Request) -> web.Response:
         """Answer a page of the list."""
@@ -75,12 +75,12 @@ class Records:
         await execute(scope, operation, {"id": self._id(request)})
         return web.Response(status=204)
 
-    def _admitted(self, request: web.Request, what: str) -> tuple[Scope, Operation]:
+    def _admitted(self, request: web.Request, what: str) -> tuple[Scope, FacadeOperation]:
         scope, operation = scope_of(request), self.operations[f"{self.prefix}{what}"]
         authorize(scope, operation)
         return scope, operation
 
-    async def _changed(self, scope: Scope, operation: Operation, variables: Mapping[str, Any]) -> Any:
+    async def _changed(self, scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any]) -> Any:
         return self._record(await _executed(scope, operation, variables, self.collection.codes))
 
     def _id(self, request: web.Request) -> str:
@@ -94,7 +94,7 @@ class Records:
         return record
 
 
-def order_status(operation: Operation) -> Handler:
+def order_status(operation: FacadeOperation) -> Handler:
     """Make the handler of `PUT orders/{id}/status`: `{status, tracking_code?, reason?}`, also `restock` and `carrier`."""
 
     async def set_status(request: web.Request) -> web.Response:
@@ -121,7 +121,9 @@ def public_id(request: web.Request, thing: str) -> str:
     return str(found)
 
 
-async def _executed(scope: Scope, operation: Operation, variables: Mapping[str, Any], codes: Codes) -> Any:
+async def _executed(
+    scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any], codes: Codes
+) -> Any:
     """Execute a change; what is wrong with the body comes out in the contract's words."""
     try:
         data = await execute(scope, operation, variables)

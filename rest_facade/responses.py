@@ -13,7 +13,7 @@ from aiohttp.compression_utils import MAX_SYNC_CHUNK_SIZE
 from aiohttp.helpers import rfc822_formatted_time
 from multidict import CIMultiDict
 
-from kernel.errors import RateLimited, Refusal, Unauthenticated
+from kernel.errors import DomainError, RateLimited, Unauthenticated
 
 JSON = "application/json"
 UNEXPECTED = "an unexpected error occurred"
@@ -94,7 +94,7 @@ def to_json(body: Any) -> bytes:
         return json.dumps(body, default=str).encode()
 
 
-def refusal_headers(refusal: Refusal, *, challenge: str) -> dict[str, str]:
+def refusal_headers(refusal: DomainError, *, challenge: str) -> dict[str, str]:
     """Give `Retry-After` (seconds) to a 429 and `WWW-Authenticate` to a 401 (RFC 9110, sections 10.2.3 and 11.6.1)."""
     if isinstance(refusal, RateLimited):
         return {"Retry-After": str(refusal.retry_after)}

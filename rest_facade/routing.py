@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from aiohttp import web
 
-from kernel.errors import Refusal
+from kernel.errors import DomainError
 from kernel.scope import Scope
 
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -64,7 +64,7 @@ class ErrorForm:
     database or not) are what no refusal stands for.
     """
 
-    render: Callable[[Refusal], web.Response]
+    render: Callable[[DomainError], web.Response]
     unknown_route: Callable[[], web.Response]
     not_allowed: Callable[[Iterable[str]], web.Response]
     accident: Callable[[bool], web.Response]

@@ -36,11 +36,11 @@ from kernel.errors import TooComplex, ValidationFailed
 from schema.lexing import parse_quickly
 from schema.outline import (
     SIZE_ARGUMENTS,
-    Asked,
     Given,
     Inline,
-    Operation,
     Outline,
+    OutlineField,
+    OutlineOperation,
     Selections,
     Spread,
     TooManyTokens,
@@ -276,7 +276,7 @@ class _Weigher:
         keys: Counter[str] = Counter()
         for node in selections:
             self.steps += 1
-            if isinstance(node, Asked):
+            if isinstance(node, OutlineField):
                 keys[node.key or node.name] += 1
                 inside = introspection or node.name in _INTROSPECTION
                 below = self._weigh(node.below, inside) if node.below is not None else _NOTHING
@@ -359,7 +359,11 @@ class _Coster:
     """Add up the cost of an operation; what the schema doesn't know costs nothing, and validation reports it."""
 
     def __init__(
-        self, schema: GraphQLSchema, outline: Outline, operation: Operation, variables: Mapping[str, Any]
+        self,
+        schema: GraphQLSchema,
+        outline: Outline,
+        operation: OutlineOperation,
+        variables: Mapping[str, Any],
     ) -> None:
         self.schema = schema
         self.fragments = outline.fragments
@@ -378,7 +382,7 @@ class _Coster:
     def _of(self, type_: GraphQLObjectType, selections: Selections, size: int | None) -> int:
         total = 0
         for node in selections:
-            if isinstance(node, Asked):
+            if isinstance(node, OutlineField):
                 total += self._field(type_, node, size)
             elif isinstance(node, Inline):
                 total += self._of(self._narrowed(type_, node.condition), node.below, size)
@@ -399,7 +403,7 @@ class _Coster:
         found = self.schema.get_type(condition) if condition else None
         return found if isinstance(found, GraphQLObjectType) else type_
 
-    def _field(self, type_: GraphQLObjectType, node: Asked, size: int | None) -> int:
+    def _field(self, type_: GraphQLObjectType, node: OutlineField, size: int | None) -> int:
         field = type_.fields.get(node.name)
         if field is None or node.below is None:
             return 0  # `__typename`, introspection, a leaf
@@ -415,7 +419,7 @@ class _Coster:
         times = own if own is not None else size if size is not None else DEFAULT_LIST_SIZE
         return times * (1 + self._of(target, node.below, None))
 
-    def _size(self, field: Any, node: Asked) -> int | None:
+    def _size(self, field: Any, node: OutlineField) -> int | None:
         for name in SIZE_ARGUMENTS:
             described = field.args.get(name)
             if described is None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from graphql import ExecutionResult, GraphQLError, GraphQLSchema, execute
 
-from kernel.errors import Refusal, ValidationFailed
+from kernel.errors import DomainError, ValidationFailed
 from kernel.scope import Scope
 from schema.documents import Prepared
 
@@ -38,7 +38,7 @@ CODES = {
 
 
 @dataclass(slots=True)
-class Call:
+class ExecutionContext:
     """The context of one execution. `public` says that the document came from a client."""
 
     scope: Scope
@@ -49,7 +49,7 @@ class Call:
 async def run(
     schema: GraphQLSchema,
     prepared: Prepared,
-    call: Call,
+    call: ExecutionContext,
     variables: Mapping[str, Any] | None = None,
     operation_name: str | None = None,
 ) -> ExecutionResult:
@@ -68,7 +68,7 @@ async def run(
     return result
 
 
-def graphql_code(refusal: Refusal) -> str:
+def graphql_code(refusal: DomainError) -> str:
     """Give the code that GraphQL shows for a refusal."""
     for ancestor in type(refusal).__mro__:
         code = getattr(ancestor, "code", None)
@@ -79,7 +79,7 @@ def graphql_code(refusal: Refusal) -> str:
 
 def formatted(error: GraphQLError, scope: Scope | None) -> dict[str, Any]:
     """Write an error as the response shows it."""
-    original = refusal_of(error)
+    original = error_of(error)
     shown: dict[str, Any]
     if original is not None:
         extensions: dict[str, Any] = {"code": graphql_code(original)}
@@ -109,9 +109,9 @@ def formatted(error: GraphQLError, scope: Scope | None) -> dict[str, Any]:
     return shown
 
 
-def refusal_of(error: GraphQLError) -> Refusal | None:
+def error_of(error: GraphQLError) -> DomainError | None:
     """Give the refusal behind an error, or None."""
     original: BaseException | None = error
     while isinstance(original, GraphQLError):
         original = original.original_error
-    return original if isinstance(original, Refusal) else None
+    return original if isinstance(original, DomainError) else None

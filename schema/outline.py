@@ -40,7 +40,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OutlineField:
     """A field: its name, the key of the answer, its sizes and what is asked below it."""
 
     name: str
@@ -70,7 +70,7 @@ class Inline:
     below: Selections
 
 
-Selections = list[Asked | Spread | Inline]
+Selections = list[OutlineField | Spread | Inline]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Fragment:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OutlineOperation:
     """An operation, with the defaults of those variables that are whole numbers."""
 
     kind: str
@@ -94,11 +94,11 @@ class Operation:
 class Outline:
     """What a document holds, as far as limits are concerned; `size` counts its tokens."""
 
-    operations: list[tuple[str | None, Operation]] = field(default_factory=list)
+    operations: list[tuple[str | None, OutlineOperation]] = field(default_factory=list)
     fragments: dict[str, Fragment] = field(default_factory=dict)
     size: int = 0
 
-    def operation(self, name: str | None) -> Operation | None:
+    def operation(self, name: str | None) -> OutlineOperation | None:
         """Give the operation of that name, or the only one when no name is given."""
         if name:
             return next((operation for named, operation in self.operations if named == name), None)
@@ -159,7 +159,7 @@ class _Reader:
         tokens = self._tokens
         while token := tokens[self._at]:
             if token == "{":
-                outline.operations.append((None, Operation("query", self._selections(), {})))
+                outline.operations.append((None, OutlineOperation("query", self._selections(), {})))
             elif token in _DEFINED_BY_NAME:
                 outline.operations.append(self._operation(token))
             elif token == "fragment":
@@ -170,7 +170,7 @@ class _Reader:
                 raise _NoDocument
         return outline
 
-    def _operation(self, kind: str) -> tuple[str | None, Operation]:
+    def _operation(self, kind: str) -> tuple[str | None, OutlineOperation]:
         self._at += 1
         name = None
         if _is_name(self._tokens[self._at]):
@@ -178,7 +178,7 @@ class _Reader:
             self._at += 1
         defaults = self._defaults() if self._tokens[self._at] == "(" else {}
         self._skip_directives()
-        return name, Operation(kind, self._selections(), defaults)
+        return name, OutlineOperation(kind, self._selections(), defaults)
 
     def _fragment(self, outline: Outline) -> None:
         tokens, at = self._tokens, self._at
@@ -206,7 +206,7 @@ class _Reader:
         self._depth -= 1
         return found
 
-    def _field(self) -> Asked:
+    def _field(self) -> OutlineField:
         tokens = self._tokens
         name, key = tokens[self._at], ""
         self._at += 1
@@ -217,7 +217,7 @@ class _Reader:
             self._at += 2
         sizes = self._sizes() if tokens[self._at] == "(" else _NO_SIZES
         self._skip_directives()
-        return Asked(name, key, sizes, self._selections() if tokens[self._at] == "{" else None)
+        return OutlineField(name, key, sizes, self._selections() if tokens[self._at] == "{" else None)
 
     def _spread(self) -> Spread | Inline:
         tokens, place = self._tokens, self._places[self._at]

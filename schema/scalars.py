@@ -17,7 +17,7 @@ from graphql import GraphQLError
 from strawberry.types.scalar import ScalarDefinition
 
 from domain.payments.methods import masked, opened
-from kernel import letters
+from kernel import codes
 from kernel.clock import rfc3339
 from kernel.ids import Reference, parse_reference
 from kernel.text import Malformed, has_forbidden_characters
@@ -125,12 +125,12 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _letters(name: str, table: letters.LetterTable, what: str) -> ScalarDefinition:
-    words = ", ".join(f"`{letter}` {table.name(letter)}" for letter in table.letters)
+def _code_scalar(name: str, table: codes.CodeTable, what: str) -> ScalarDefinition:
+    words = ", ".join(f"`{letter}` {table.name(letter)}" for letter in table.codes)
 
     def parse(value: Any) -> str:
         try:
-            return letters.letter(value, table)
+            return codes.parse_code(value, table)
         except Malformed as problem:
             raise _refuse(str(problem)) from problem
 
@@ -145,15 +145,15 @@ def _letters(name: str, table: letters.LetterTable, what: str) -> ScalarDefiniti
 _ONE_LETTER = re.compile(r"[A-Za-z]")
 
 
-def _open_letters(name: str, table: letters.LetterTable, what: str) -> ScalarDefinition:
-    words = ", ".join(f"`{letter}` {table.name(letter)}" for letter in table.letters)
+def _open_letters(name: str, table: codes.CodeTable, what: str) -> ScalarDefinition:
+    words = ", ".join(f"`{letter}` {table.name(letter)}" for letter in table.codes)
 
     def parse(value: Any) -> str:
         # A store may add letters of its own; whether it did is for the domain to say.
         if isinstance(value, str) and _ONE_LETTER.fullmatch(value):
             return value.upper()
         try:
-            return letters.letter(value, table)
+            return codes.parse_code(value, table)
         except Malformed as problem:
             raise _refuse(str(problem)) from problem
 
@@ -185,7 +185,7 @@ def _scalar(
     return strawberry.scalar(name=name, description=description, serialize=serialize, parse_value=parse)
 
 
-_REVIEWS = letters.LetterTable("status", {"A": ("active", "approved"), "D": ("disabled",), "P": ("pending",)})
+_REVIEWS = codes.CodeTable("status", {"A": ("active", "approved"), "D": ("disabled",), "P": ("pending",)})
 
 SCALARS: dict[object, ScalarDefinition] = {
     BigInt: _scalar(
@@ -210,34 +210,34 @@ SCALARS: dict[object, ScalarDefinition] = {
         _parse_json,
     ),
     Json: _scalar("JSON", "Any JSON value.", _serialize_json, _parse_json),
-    ProductStatus: _letters("ProductStatus", letters.PRODUCT_LETTERS, "The status of a product"),
-    CategoryStatus: _letters("CategoryStatus", letters.CATEGORY_LETTERS, "The status of a category"),
-    OrderStatus: _open_letters("OrderStatus", letters.ORDER_LETTERS, "The status of an order"),
-    UserStatus: _letters("UserStatus", letters.USER_LETTERS, "The status of an account"),
-    UserType: _letters("UserType", letters.USER_TYPE_LETTERS, "The type of an account"),
+    ProductStatus: _code_scalar("ProductStatus", codes.PRODUCT_STATUSES, "The status of a product"),
+    CategoryStatus: _code_scalar("CategoryStatus", codes.CATEGORY_STATUSES, "The status of a category"),
+    OrderStatus: _open_letters("OrderStatus", codes.ORDER_STATUSES, "The status of an order"),
+    UserStatus: _code_scalar("UserStatus", codes.USER_STATUSES, "The status of an account"),
+    UserType: _code_scalar("UserType", codes.USER_TYPES, "The type of an account"),
     Role: _scalar(
         "Role", "The role of an account: `admin`, `vendor` or `customer`.", _serialize_role, _parse_role
     ),
-    UsergroupStatus: _letters("UsergroupStatus", letters.CATEGORY_LETTERS, "The status of a usergroup"),
-    UsergroupType: _letters("UsergroupType", letters.USERGROUP_TYPE_LETTERS, "The type of a usergroup"),
-    MembershipStatus: _letters("MembershipStatus", letters.MEMBERSHIP_LETTERS, "The status of a membership"),
-    VendorStatus: _letters("VendorStatus", letters.VENDOR_LETTERS, "The status of a vendor"),
-    SwitchStatus: _letters("SwitchStatus", letters.SWITCH_LETTERS, "Whether something is on or off"),
-    ShipmentStatus: _open_letters("ShipmentStatus", letters.SHIPMENT_LETTERS, "The status of a shipment"),
-    ReviewStatus: _letters("ReviewStatus", _REVIEWS, "The status of a review"),
-    AllocationType: _letters(
-        "AllocationType", letters.ALLOCATION_TYPE_LETTERS, "How a warehouse serves a group"
+    UsergroupStatus: _code_scalar("UsergroupStatus", codes.CATEGORY_STATUSES, "The status of a usergroup"),
+    UsergroupType: _code_scalar("UsergroupType", codes.USERGROUP_TYPES, "The type of a usergroup"),
+    MembershipStatus: _code_scalar(
+        "MembershipStatus", codes.MEMBERSHIP_STATUSES, "The status of a membership"
     ),
-    CallRequestStatus: _letters(
-        "CallRequestStatus", letters.CALL_REQUEST_LETTERS, "The status of a request to be called"
+    VendorStatus: _code_scalar("VendorStatus", codes.VENDOR_STATUSES, "The status of a vendor"),
+    SwitchStatus: _code_scalar("SwitchStatus", codes.SWITCH_STATUSES, "Whether something is on or off"),
+    ShipmentStatus: _open_letters("ShipmentStatus", codes.SHIPMENT_STATUSES, "The status of a shipment"),
+    ReviewStatus: _code_scalar("ReviewStatus", _REVIEWS, "The status of a review"),
+    AllocationType: _code_scalar("AllocationType", codes.ALLOCATION_TYPES, "How a warehouse serves a group"),
+    CallRequestStatus: _code_scalar(
+        "CallRequestStatus", codes.CALL_REQUEST_STATUSES, "The status of a request to be called"
     ),
-    FeatureType: _letters("FeatureType", letters.FEATURE_TYPE_LETTERS, "The type of a feature"),
-    OptionType: _letters("OptionType", letters.OPTION_TYPE_LETTERS, "The type of an option"),
-    ModifierType: _letters("ModifierType", letters.MODIFIER_TYPE_LETTERS, "How a variant changes the price"),
-    ExceptionType: _letters("ExceptionType", letters.EXCEPTION_TYPE_LETTERS, "The type of an exception"),
+    FeatureType: _code_scalar("FeatureType", codes.FEATURE_TYPES, "The type of a feature"),
+    OptionType: _code_scalar("OptionType", codes.OPTION_TYPES, "The type of an option"),
+    ModifierType: _code_scalar("ModifierType", codes.MODIFIER_TYPES, "How a variant changes the price"),
+    ExceptionType: _code_scalar("ExceptionType", codes.EXCEPTION_TYPES, "The type of an exception"),
 }
 
-# Names of values in filters (`models.reading.Filter.kind`) and the scalar each takes.
+# Names of values in filters (`models.reading.EntityFilter.kind`) and the scalar each takes.
 FILTER_KINDS: dict[str, Any] = {
     "id": Ident,
     "text": Text,

@@ -16,16 +16,16 @@ from rest_facade.routing import Route
 from server import credit_bureau, graphql_view, mail_page, mounting
 from server.connections import PIPELINE
 from server.cross_origin import allow_cross_origin
-from server.health import Checks, Health
+from server.health import Checks, Readiness
 from server.limits import Counters, ProcessCounters
 from server.middleware import rates, request_id
-from server.middleware.entry import Authenticate, Directory
+from server.middleware.authentication import Authenticate, Directory
 from server.middleware.pipeline import pipeline
 from server.openapi import reader
 
 SETTINGS = web.AppKey("settings", Settings)
 COUNTERS = web.AppKey("counters", Counters)
-HEALTH = web.AppKey("health", Health)
+HEALTH = web.AppKey("health", Readiness)
 # Instead of the versions of Python and aiohttp, which only help who looks for known holes.
 SERVER_NAME = "vitrine"
 
@@ -52,7 +52,7 @@ def create_app(
     app = web.Application(client_max_size=MAX_BYTES)
     app[SETTINGS] = settings
     app[COUNTERS] = counters if counters is not None else ProcessCounters()
-    app[HEALTH] = Health(checks)
+    app[HEALTH] = Readiness(checks)
 
     app[HEALTH].add_routes(app)
     mounting.mount(app, facade_routes() if routes is None else routes)

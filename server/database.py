@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from kernel import logging
-from kernel.errors import Refusal
+from kernel.errors import DomainError
 from kernel.settings import SettingError, Settings
 from models import database, migrate
 from models.capacity import connections_allowed
@@ -29,7 +29,7 @@ _ACQUIRE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DatabaseLocation:
     """Say where the database is: for its owner, who migrates, and for the log-in that serves."""
 
     owner_url: str
@@ -38,17 +38,17 @@ class Place:
 
 
 @asynccontextmanager
-async def reached(settings: Settings) -> AsyncIterator[Place]:
+async def reached(settings: Settings) -> AsyncIterator[DatabaseLocation]:
     """Give the place of the database, starting the embedded one when no other is named; raises EmbeddedPostgresError."""
     if settings.database_url is not None:
         serving = settings.app_database_url or settings.database_url
-        yield Place(settings.database_url, serving, is_embedded=False)
+        yield DatabaseLocation(settings.database_url, serving, is_embedded=False)
         return
     embedded = EmbeddedPostgres(settings.data_dir / FOLDER)
     starting = asyncio.ensure_future(asyncio.to_thread(embedded.start))
     try:
         server = await asyncio.shield(starting)
-        yield Place(server.url(), server.url(), is_embedded=True)
+        yield DatabaseLocation(server.url(), server.url(), is_embedded=True)
     finally:
         # Shielded, here and above: a signal, early or twice, must not leave a server behind that nobody stops.
         await asyncio.shield(_stop(embedded, starting))
@@ -61,7 +61,7 @@ async def _stop(embedded: EmbeddedPostgres, starting: asyncio.Future[EmbeddedSer
 
 
 @asynccontextmanager
-async def connected(settings: Settings, place: Place) -> AsyncIterator[None]:
+async def connected(settings: Settings, place: DatabaseLocation) -> AsyncIterator[None]:
     """Open this process's pools; raises Unavailable when the database can't be reached, UnsafeRole for a role that sees all."""
     await database.connect(database_settings(settings, place.serving_url))
     try:
@@ -85,7 +85,7 @@ def database_settings(settings: Settings, url: str) -> database.DatabaseSettings
     )
 
 
-async def shared_out(settings: Settings, place: Place, processes: int) -> Settings:
+async def shared_out(settings: Settings, place: DatabaseLocation, processes: int) -> Settings:
     """Make the pools of so many processes small enough for all to be served at once, and say so.
 
     Raises SettingError where not even the smallest pools fit, Unavailable when the database can't be asked.
@@ -122,7 +122,7 @@ def _left_for_us(allowed: int) -> int:
     return allowed - max(3, allowed // 10)
 
 
-def readiness(place: Place) -> Checks:
+def readiness(place: DatabaseLocation) -> Checks:
     """Make the checks of `/health/ready`: the database answers, and no migration is pending."""
     is_migrated = False
 
@@ -132,14 +132,14 @@ def readiness(place: Place) -> Checks:
             answers = await database.value("select 1") == 1
             # Once all are applied nothing of this program's can be pending any more.
             is_migrated = is_migrated or (answers and not await migrate.pending(place.serving_url))
-        except (Refusal, OSError):
+        except (DomainError, OSError):
             return {"database": False, "migrations": is_migrated}
         return {"database": answers, "migrations": is_migrated}
 
     return check
 
 
-async def warn_of_pending(place: Place) -> None:
+async def warn_of_pending(place: DatabaseLocation) -> None:
     """Say at start that `vitrine migrate` is due; the server runs, and is not ready."""
     pending = await migrate.pending(place.serving_url)
     if pending:

@@ -15,17 +15,17 @@ from typing import Any, TypeAlias
 
 from auth.secrets import Unreadable
 from domain import events
-from domain.deliveries import claims, fan_out, settling
-from domain.deliveries.claims import Claimed
-from domain.deliveries.envelope import Told, written
-from domain.deliveries.schedule import retry_after
-from domain.deliveries.settling import Outcome, Verdict
-from domain.deliveries.shapes import in_order
 from domain.outgoing import calls
 from domain.outgoing.calls import NotAllowed, NotReached
+from domain.webhooks import claims, fan_out, settling
+from domain.webhooks.claims import Claimed
+from domain.webhooks.envelope import EventRecord, written
+from domain.webhooks.schedule import retry_after
+from domain.webhooks.settling import AttemptResult, AttemptVerdict
+from domain.webhooks.shapes import in_order
 from kernel import logging
 from kernel.clock import now
-from kernel.errors import Forbidden, Refusal
+from kernel.errors import DomainError, Forbidden
 from kernel.ids import request_id_from, uuid7
 from models import database
 
@@ -40,7 +40,7 @@ _SETTLED_AT_ONCE = 500
 _LAST_TRIES = 3
 
 Select: TypeAlias = Callable[[Claimed], Awaitable[Mapping[str, Any]]]
-"""Make the data of a delivery whose endpoint has a query; raises `Refusal` where it may not have it."""
+"""Make the data of a delivery whose endpoint has a query; raises `DomainError` where it may not have it."""
 
 
 class Deliverer:
@@ -67,7 +67,7 @@ class Deliverer:
         self._due = asyncio.Event()
         self._done = asyncio.Event()
         self._is_over = False
-        self._outcomes: list[Outcome] = []
+        self._outcomes: list[AttemptResult] = []
         self._under_way: dict[asyncio.Task[None], Claimed] = {}
 
     def stop(self) -> None:
@@ -140,30 +140,32 @@ class Deliverer:
     def _forget(self, task: asyncio.Task[None]) -> None:
         claimed = self._under_way.pop(task)
         if task.cancelled():
-            self._tell(Outcome(claimed, Verdict.GIVEN_BACK, now()))
+            self._tell(AttemptResult(claimed, AttemptVerdict.GIVEN_BACK, now()))
         elif (error := task.exception()) is not None:
             # Not the receiver's fault, and the next try may go better; but it has to count, or it would be tried for ever.
             logging.failure("a delivery could not be made", error, delivery=claimed.number)
-            self._tell(Outcome(claimed, Verdict.FAILED, now(), error="it could not be made"))
+            self._tell(AttemptResult(claimed, AttemptVerdict.FAILED, now(), error="it could not be made"))
 
     async def _try(self, claimed: Claimed) -> None:
         began, at = monotonic(), now()
 
-        def outcome(verdict: Verdict, **how: Any) -> None:
+        def outcome(verdict: AttemptVerdict, **how: Any) -> None:
             milliseconds = round((monotonic() - began) * 1_000)
-            self._tell(Outcome(claimed, verdict, at, milliseconds=milliseconds, **how))
+            self._tell(AttemptResult(claimed, verdict, at, milliseconds=milliseconds, **how))
 
         if not claimed.is_allowed:
-            return outcome(Verdict.NOT_ALLOWED)
+            return outcome(AttemptVerdict.NOT_ALLOWED)
         try:
             data = await self._data(claimed)
             post = written(_told(claimed, data), claimed.secrets(at), at)
         except Forbidden as refusal:
-            return outcome(Verdict.NOT_ALLOWED, error=f"the query was refused: {refusal.message}")
-        except Refusal as refusal:
-            return outcome(Verdict.FAILED, error=f"the query failed: {refusal.message}")
+            return outcome(AttemptVerdict.NOT_ALLOWED, error=f"the query was refused: {refusal.message}")
+        except DomainError as refusal:
+            return outcome(AttemptVerdict.FAILED, error=f"the query failed: {refusal.message}")
         except Unreadable:
-            return outcome(Verdict.FAILED, error="the app's secret was made with another VITRINE_SECRET_KEY")
+            return outcome(
+                AttemptVerdict.FAILED, error="the app's secret was made with another VITRINE_SECRET_KEY"
+            )
         try:
             answer = await calls.post(
                 claimed.url,
@@ -174,11 +176,13 @@ class Deliverer:
                 most=0,
             )
         except (NotAllowed, NotReached) as error:
-            return outcome(Verdict.FAILED, error=str(error))
+            return outcome(AttemptVerdict.FAILED, error=str(error))
         if 200 <= answer.status < 300:
-            return outcome(Verdict.TAKEN, status=answer.status)
+            return outcome(AttemptVerdict.TAKEN, status=answer.status)
         asked = retry_after(answer.status, answer.headers.get("retry-after"), at)
-        return outcome(Verdict.FAILED, status=answer.status, error=f"answered {answer.status}", asked=asked)
+        return outcome(
+            AttemptVerdict.FAILED, status=answer.status, error=f"answered {answer.status}", asked=asked
+        )
 
     async def _data(self, claimed: Claimed) -> Mapping[str, Any]:
         if claimed.query is not None:
@@ -187,7 +191,7 @@ class Deliverer:
 
     # --- Writing down --------------------------------------------------------------------------------------------------
 
-    def _tell(self, outcome: Outcome) -> None:
+    def _tell(self, outcome: AttemptResult) -> None:
         self._outcomes.append(outcome)
         self._done.set()
 
@@ -234,8 +238,8 @@ class Deliverer:
             pass
 
 
-def _told(claimed: Claimed, data: Mapping[str, Any]) -> Told:
-    return Told(
+def _told(claimed: Claimed, data: Mapping[str, Any]) -> EventRecord:
+    return EventRecord(
         id=claimed.event_id,
         name=claimed.name,
         sequence=claimed.sequence,

@@ -18,7 +18,7 @@ LEGACY_BASES = ("/api", "/api/v1.0", "/api/2.0", "/api/2")
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class RouteFamily:
     """Describe the addresses below a prefix.
 
     `name` goes into the scope. `needs` holds for routes that were added to the application directly, without a `Route` to say it.
@@ -35,27 +35,27 @@ class Family:
     is_counted: bool = True
 
 
-PLAIN = Family("", "plain", current.FORM, Needs.NOTHING)
+PLAIN = RouteFamily("", "plain", current.FORM, Needs.NOTHING)
 
-FAMILIES: tuple[Family, ...] = (
-    Family("/graphql/playground", "graphql", graphql_errors.FORM, Needs.NOTHING),
-    Family("/graphql/schema", "graphql", graphql_errors.FORM, Needs.NOTHING, is_cross_origin=True),
-    Family(
+FAMILIES: tuple[RouteFamily, ...] = (
+    RouteFamily("/graphql/playground", "graphql", graphql_errors.FORM, Needs.NOTHING),
+    RouteFamily("/graphql/schema", "graphql", graphql_errors.FORM, Needs.NOTHING, is_cross_origin=True),
+    RouteFamily(
         "/graphql", "graphql", graphql_errors.FORM, Needs.GRAPHQL, is_cross_origin=True, reports_rates=True
     ),
-    Family("/api/v1/storefront", "current", current.FORM, is_cross_origin=True, reports_rates=True),
-    Family("/api/v1", "current", current.FORM),
-    Family("/api/admin", "apps", apps.FORM, reports_rates=True),
-    Family("/api/storefront", "apps", apps.FORM, reports_rates=True),
-    Family("/api/docs", "plain", current.FORM, Needs.NOTHING),
-    *(Family(f"{base}/auth_tokens", "legacy", legacy.TOKEN_FORM) for base in LEGACY_BASES),
-    Family("/api", "legacy", legacy.FORM),
-    Family("/health", "plain", current.FORM, Needs.NOTHING, is_counted=False),
+    RouteFamily("/api/v1/storefront", "current", current.FORM, is_cross_origin=True, reports_rates=True),
+    RouteFamily("/api/v1", "current", current.FORM),
+    RouteFamily("/api/admin", "apps", apps.FORM, reports_rates=True),
+    RouteFamily("/api/storefront", "apps", apps.FORM, reports_rates=True),
+    RouteFamily("/api/docs", "plain", current.FORM, Needs.NOTHING),
+    *(RouteFamily(f"{base}/auth_tokens", "legacy", legacy.TOKEN_FORM) for base in LEGACY_BASES),
+    RouteFamily("/api", "legacy", legacy.FORM),
+    RouteFamily("/health", "plain", current.FORM, Needs.NOTHING, is_counted=False),
     PLAIN,  # /.well-known, /docs, /assets, and whatever nobody owns
 )
 
 
-def family_of(path: str) -> Family:
+def family_of(path: str) -> RouteFamily:
     """Give the family that owns a path, or a route's pattern."""
     for family in FAMILIES:
         if path == family.prefix or path.startswith(f"{family.prefix}/"):

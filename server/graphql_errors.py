@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
-from kernel.errors import NotFound, Refusal
+from kernel.errors import DomainError, NotFound
 from rest_facade.current import errors as current
 from rest_facade.responses import (
     DATABASE_FAILED,
@@ -22,7 +22,7 @@ from rest_facade.responses import (
 from rest_facade.routing import ErrorForm
 
 
-def render(refusal: Refusal) -> web.Response:
+def render(refusal: DomainError) -> web.Response:
     """Answer a refusal as `{error: <the contract's text>, message, status, …details}`."""
     body = current.body_of(refusal)
     own = {"error": body["error"], "message": body.get("message", refusal.message), "status": refusal.status}

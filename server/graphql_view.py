@@ -12,7 +12,7 @@ from aiohttp import hdrs, web
 from graphql import OperationDefinitionNode
 
 from domain.idempotency import current_claim, finish, release
-from kernel.errors import MalformedRequest, Refusal, Unauthenticated
+from kernel.errors import DomainError, MalformedRequest, Unauthenticated
 from kernel.json_bodies import MalformedBody, load_value
 from kernel.scope import Actor, ActorKind, Scope, Store
 from models.database import transaction
@@ -24,10 +24,10 @@ from rest_facade.bodies import read_raw
 from rest_facade.responses import WholeResponse
 from rest_facade.routing import Needs, scope_of
 from schema.documents import Documents, Prepared, check_cost, cost_of
-from schema.execution import Call, formatted, graphql_code, run
+from schema.execution import ExecutionContext, formatted, graphql_code, run
 from schema.secrecy import answers_secret
 from server.graphql_errors import FORM
-from server.middleware.entry import Authenticate
+from server.middleware.authentication import Authenticate
 from server.middleware.idempotency import HEADER, once
 from server.playground import add_asset_routes, playground
 
@@ -105,7 +105,7 @@ async def _answer(request: web.Request, body: dict[str, Any], *, mutations: bool
         return _refused(request, 400, problem)
     try:
         text = await _text_of(scope, body)
-    except Refusal as refusal:
+    except DomainError as refusal:
         return _shown_refusal(request, refusal)
     if text is None:
         return _respond(
@@ -145,7 +145,7 @@ async def _answer(request: web.Request, body: dict[str, Any], *, mutations: bool
         check_cost(cost)
     except Unauthenticated:
         raise
-    except Refusal as refusal:
+    except DomainError as refusal:
         return _shown_refusal(request, refusal)
     compiled = request.app[COMPILER].get(prepared, operation, variables) if COMPILER in request.app else None
     if compiled is not None:
@@ -164,7 +164,7 @@ async def _answer(request: web.Request, body: dict[str, Any], *, mutations: bool
         return await once(
             request, scope, FORM, lambda: _mutate_once(request, prepared, operation, variables, name, cost)
         )
-    result = await run(documents.schema, prepared, Call(scope), variables, name)
+    result = await run(documents.schema, prepared, ExecutionContext(scope), variables, name)
     shown: dict[str, Any] = {}
     if result.errors:
         shown["errors"] = [formatted(error, scope) for error in result.errors]
@@ -229,7 +229,9 @@ async def _mutate_once(
     result = None
     try:
         async with transaction(scope):
-            result = await run(request.app[DOCUMENTS].schema, prepared, Call(scope), variables, name)
+            result = await run(
+                request.app[DOCUMENTS].schema, prepared, ExecutionContext(scope), variables, name
+            )
             if result.errors or result.data is None:
                 raise _Undone
             await finish(scope, claim, result.data)
@@ -317,7 +319,7 @@ def _refused(request: web.Request, status: int, message: str) -> web.Response:
     )
 
 
-def _shown_refusal(request: web.Request, refusal: Refusal) -> web.Response:
+def _shown_refusal(request: web.Request, refusal: DomainError) -> web.Response:
     extensions: dict[str, Any] = {"code": graphql_code(refusal)}
     if refusal.details:
         extensions["details"] = refusal.details

@@ -17,7 +17,7 @@ CHECK_SECONDS = 3.0
 REMEMBER_SECONDS = 1.0
 
 
-class Health:
+class Readiness:
     """Know whether requests should come here; `stopping` says no before the server stops taking them."""
 
     def __init__(self, checks: Checks | None = None) -> None:

@@ -17,7 +17,7 @@ MOST_KEYS = 100_000
 _EXPIRED_AT_ONCE = 4
 
 
-class Verdict(NamedTuple):
+class RateLimitState(NamedTuple):
     """Say how a key stands: the limit, what is left of it, and when (Unix seconds) the count begins anew."""
 
     limit: int
@@ -41,18 +41,20 @@ class Counters(Protocol):
     request a coroutine (`told` takes both, where that doesn't matter).
     """
 
-    def hit(self, key: str, limit: int, window: float = MINUTE) -> Verdict | Awaitable[Verdict]:
+    def hit(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState | Awaitable[RateLimitState]:
         """Count one more; not allowed when the limit was reached before."""
         ...
 
-    def peek(self, key: str, limit: int, window: float = MINUTE) -> Verdict | Awaitable[Verdict]:
+    def peek(
+        self, key: str, limit: int, window: float = MINUTE
+    ) -> RateLimitState | Awaitable[RateLimitState]:
         """Say what one more hit would be told, without counting it."""
         ...
 
 
-async def told(verdict: Verdict | Awaitable[Verdict]) -> Verdict:
+async def told(verdict: RateLimitState | Awaitable[RateLimitState]) -> RateLimitState:
     """Give the verdict that was given or promised."""
-    return verdict if isinstance(verdict, Verdict) else await verdict
+    return verdict if isinstance(verdict, RateLimitState) else await verdict
 
 
 class ProcessCounters:
@@ -68,7 +70,7 @@ class ProcessCounters:
         # By length of window, so that the first key of each is always the first to expire.
         self._windows: dict[float, dict[str, _Window]] = {}
 
-    def hit(self, key: str, limit: int, window: float = MINUTE) -> Verdict:
+    def hit(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
         """Count one more; not allowed when the limit was reached before."""
         now = self._clock()
         windows = self._windows.get(window)
@@ -82,7 +84,7 @@ class ProcessCounters:
         found.count += 1
         return _verdict(limit, found.count, found.reset_at)
 
-    def peek(self, key: str, limit: int, window: float = MINUTE) -> Verdict:
+    def peek(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
         """Say what one more hit would be told, without counting it."""
         windows = self._windows.get(window)
         found = None if windows is None else windows.get(key)
@@ -109,5 +111,5 @@ class _Window:
         self.reset_at = reset_at
 
 
-def _verdict(limit: int, count: int, reset_at: float) -> Verdict:
-    return Verdict(limit, limit - count if count < limit else 0, reset_at, count <= limit)
+def _verdict(limit: int, count: int, reset_at: float) -> RateLimitState:
+    return RateLimitState(limit, limit - count if count < limit else 0, reset_at, count <= limit)

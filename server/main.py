@@ -21,7 +21,7 @@ from kernel import logging
 from kernel.settings import Settings
 from models import migrate
 from server import running
-from server.database import Place, reached, shared_out, warn_of_pending
+from server.database import DatabaseLocation, reached, shared_out, warn_of_pending
 from server.process import Beside, OnReady, announce, application, joined, nothing_beside, serve_on, signals
 from server.processes import Processes
 from server.secret_key import with_secret_key
@@ -67,7 +67,7 @@ def run(settings: Settings, *, on_ready: OnReady | None = None, beside: Beside =
 
 async def _in_one(
     settings: Settings,
-    place: Place,
+    place: DatabaseLocation,
     sockets: list[socket.socket],
     stop: asyncio.Event,
     on_ready: OnReady | None,
@@ -87,7 +87,7 @@ async def _in_one(
 
 async def _in_several(
     settings: Settings,
-    place: Place,
+    place: DatabaseLocation,
     sockets: list[socket.socket],
     stop: asyncio.Event,
     on_ready: OnReady | None,

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from aiohttp import hdrs, web
 
 from rest_facade.routing import Needs, Route
-from server.families import LEGACY_BASES, Family, family_of
+from server.families import LEGACY_BASES, RouteFamily, family_of
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class RouteTerms:
     """Say on which terms a route may be used."""
 
-    family: Family
+    family: RouteFamily
     needs: Needs
     allow_maintenance: bool = False
     creates: bool = False
@@ -28,7 +28,7 @@ class Terms:
     attempt: str = ""
 
 
-TERMS = web.AppKey("terms", dict[web.AbstractRoute, Terms])
+TERMS = web.AppKey("terms", dict[web.AbstractRoute, RouteTerms])
 
 
 def mount(app: web.Application, routes: Iterable[Route]) -> None:
@@ -46,7 +46,7 @@ def mount(app: web.Application, routes: Iterable[Route]) -> None:
         if resource is None:
             resource = resources[route.path] = app.router.add_resource(route.path)
         added = resource.add_route(route.method, route.handler)
-        terms[added] = Terms(
+        terms[added] = RouteTerms(
             family_of(route.path),
             route.needs,
             route.allow_maintenance,
@@ -56,7 +56,7 @@ def mount(app: web.Application, routes: Iterable[Route]) -> None:
         )
 
 
-def settle(app: web.Application) -> dict[web.AbstractRoute, Terms]:
+def settle(app: web.Application) -> dict[web.AbstractRoute, RouteTerms]:
     """Give the terms of every route, those added without a `Route` included.
 
     ValueError for one of these below a prefix whose family doesn't say what its addresses need.
@@ -70,11 +70,11 @@ def settle(app: web.Application) -> dict[web.AbstractRoute, Terms]:
         needs = Needs.NOTHING if added.method == hdrs.METH_OPTIONS else family.needs
         if needs is None:
             raise ValueError(f"{added.method} {path} was added without a Route that says what it needs")
-        terms[added] = Terms(family, needs)
+        terms[added] = RouteTerms(family, needs)
     return terms
 
 
-def _terms_of(app: web.Application) -> dict[web.AbstractRoute, Terms]:
+def _terms_of(app: web.Application) -> dict[web.AbstractRoute, RouteTerms]:
     if TERMS not in app:
         app[TERMS] = {}
     return app[TERMS]

@@ -28,7 +28,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from domain.outgoing import calls
-from domain.outgoing.calls import Answer, NotAllowed, NotReached
+from domain.outgoing.calls import NotAllowed, NotReached, OutgoingResponse
 from domain.outgoing.targets import is_outside, read_target
 from kernel.text import Malformed
 
@@ -133,7 +133,7 @@ class _Client:
         timeout: float,
         connect_timeout: float,
         most: int,
-    ) -> Answer:
+    ) -> OutgoingResponse:
         address = self._checked(url)
         # To connect: looking the name up, the connection and TLS. aiohttp rounds longer times up unless told otherwise.
         times = ClientTimeout(total=timeout, connect=connect_timeout, ceil_threshold=float("inf"))
@@ -148,7 +148,7 @@ class _Client:
             ) as response:
                 kept, is_cut = await _body(response.content, most) if most else (b"", True)
                 answered = {name.lower(): value for name, value in response.headers.items()}
-                return Answer(response.status, answered, kept, is_cut)
+                return OutgoingResponse(response.status, answered, kept, is_cut)
         except NotAllowed:
             raise
         except (ServerTimeoutError, TimeoutError) as error:

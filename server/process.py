@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from aiohttp import web
 
 import auth
-from auth import memory
+from auth import credential_cache
 from auth.schemes import authenticate
 from auth.tenancy import StoreDirectory
 from domain.b2b import bureau
@@ -21,7 +21,7 @@ from kernel.settings import Settings
 from server import mail_page, shared_limits
 from server.app import HEALTH, SETTINGS, create_app
 from server.connections import Runner
-from server.database import Place, connected, readiness
+from server.database import DatabaseLocation, connected, readiness
 from server.graphql_view import open_introspection
 from server.outgoing import calling
 from server.shared_limits import counters_for
@@ -34,16 +34,16 @@ FINISH_SECONDS = 20.0
 
 OnReady = Callable[[list[str]], None]
 # What runs for as long as it is served, in one process only, begun before the first request is taken.
-Beside = Callable[[Settings, Place], AbstractAsyncContextManager[object]]
+Beside = Callable[[Settings, DatabaseLocation], AbstractAsyncContextManager[object]]
 
 
-def nothing_beside(settings: Settings, place: Place) -> AbstractAsyncContextManager[object]:
+def nothing_beside(settings: Settings, place: DatabaseLocation) -> AbstractAsyncContextManager[object]:
     """Run nothing beside the server."""
     return nullcontext()
 
 
 @asynccontextmanager
-async def joined(settings: Settings, place: Place) -> AsyncIterator[None]:
+async def joined(settings: Settings, place: DatabaseLocation) -> AsyncIterator[None]:
     """Open what any process needs that works on stores: pools, the key of credentials, the way out."""
     assert settings.secret_key is not None
     async with (
@@ -54,11 +54,11 @@ async def joined(settings: Settings, place: Place) -> AsyncIterator[None]:
         yield
 
 
-async def application(settings: Settings, place: Place) -> web.Application:
+async def application(settings: Settings, place: DatabaseLocation) -> web.Application:
     """Make the application of a process that is joined to the database."""
     directory = StoreDirectory(settings.shared_hosts, settings.default_store)
     await directory.listen()
-    await memory.listen()
+    await credential_cache.listen()
     counters = counters_for(settings)
     app = create_app(
         settings,

@@ -27,7 +27,7 @@ import uvloop
 
 from kernel import logging
 from kernel.settings import Settings
-from server.database import Place
+from server.database import DatabaseLocation
 from server.process import FINISH_SECONDS, application, joined, serve_on, signals
 from server.running import NotStarted
 
@@ -48,7 +48,7 @@ class _Orders:
     """What a process is told. Pickled, because both ends are this program."""
 
     settings: Settings
-    place: Place
+    place: DatabaseLocation
     sockets: tuple[int, ...]
     development: bool
     human: bool
@@ -57,7 +57,7 @@ class _Orders:
 class Processes:
     """Keep so many processes serving on the sockets."""
 
-    def __init__(self, settings: Settings, place: Place, sockets: list[socket.socket]) -> None:
+    def __init__(self, settings: Settings, place: DatabaseLocation, sockets: list[socket.socket]) -> None:
         self._count = settings.processes
         self._sockets = tuple(each.fileno() for each in sockets)
         development, human = logging.form()

@@ -7,7 +7,7 @@ import secrets
 from dataclasses import replace
 from pathlib import Path
 
-from kernel.setting_kinds import LEAST_SECRET_LENGTH
+from kernel.setting_types import LEAST_SECRET_LENGTH
 from kernel.settings import SettingError, Settings
 
 FILE = "secret_key"

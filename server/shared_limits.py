@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 
 from kernel import logging
 from kernel.settings import Settings
-from server.limits import MINUTE, Counters, ProcessCounters, Verdict, told
+from server.limits import MINUTE, Counters, ProcessCounters, RateLimitState, told
 
 PREFIX = "vitrine:limit"
 # A request waits so long at most, and only the one that finds Redis gone.
@@ -92,7 +92,7 @@ class SharedCounters:
                 await self._looking
         await self._redis.aclose()
 
-    async def hit(self, key: str, limit: int, window: float = MINUTE) -> Verdict:
+    async def hit(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
         """Count one more; not allowed when the limit was reached before."""
         if self._looking is None:
             try:
@@ -101,7 +101,7 @@ class SharedCounters:
                 self._lost(error)
         return await told(self._own.hit(key, limit, window))
 
-    async def peek(self, key: str, limit: int, window: float = MINUTE) -> Verdict:
+    async def peek(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
         """Say what one more hit would be told, without counting it."""
         if self._looking is None:
             try:
@@ -110,10 +110,10 @@ class SharedCounters:
                 self._lost(error)
         return await told(self._own.peek(key, limit, window))
 
-    async def _counted(self, script: AsyncScript, key: str, limit: int, window: float) -> Verdict:
+    async def _counted(self, script: AsyncScript, key: str, limit: int, window: float) -> RateLimitState:
         length = int(window * 1_000)
         count, left = await script(keys=[f"{PREFIX}:{length}:{key}"], args=[length])
-        return Verdict(limit, max(0, limit - count), time.time() + left / 1_000, count <= limit)
+        return RateLimitState(limit, max(0, limit - count), time.time() + left / 1_000, count <= limit)
 
     def _lost(self, error: BaseException) -> None:
         """Count here from now on; the requests that were waiting for the same answer say nothing more."""

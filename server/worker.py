@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from domain import jobs
-from domain.jobs import Claim, Job
+from domain.jobs import Job, JobLease
 from kernel import logging
 
 # Another worker may die with a job or a new one be added: nobody sleeps longer than this.
@@ -59,7 +59,7 @@ class Worker:
             await self._do(claimed)
         return min(await jobs.seconds_until_due(job), LONGEST_PAUSE)
 
-    async def _do(self, claimed: Claim) -> None:
+    async def _do(self, claimed: JobLease) -> None:
         """Do the job, keep the claim meanwhile, and say how it went."""
         work = asyncio.ensure_future(claimed.job.work(lambda: not self._stopping.is_set()))
         keeping = asyncio.ensure_future(self._keep(claimed, work))
@@ -80,7 +80,7 @@ class Worker:
         finally:
             keeping.cancel()
 
-    async def _keep(self, claimed: Claim, work: asyncio.Future[jobs.Outcome]) -> None:
+    async def _keep(self, claimed: JobLease, work: asyncio.Future[jobs.JobResult]) -> None:
         """Renew the claim while the work goes on; cut the work off when the claim is lost, or when stopping takes too long."""
         while not self._stopping.is_set():
             await self._sleep(self._renew_seconds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from domain.visibility import Rows
-from models.reading import Entity, Filter, Sort, any_of, named
+from models.reading import Entity, EntityFilter, Sort, any_of, named
 
 # The administration of apps takes user tokens only (decisions section 8, Access).
 _ADMINISTRATORS = Rows(admin=("view_apps",), user_only=True)
@@ -20,8 +20,8 @@ INSTALLED_APPS = Entity(
     alive="t.removed_at IS NULL",
     visible=_ADMINISTRATORS,
     filters={
-        "id": Filter("id", named, "any of these installations", many=True),
-        "client_id": Filter("text", any_of(of_app("client_id")), "any of these apps", many=True),
+        "id": EntityFilter("id", named, "any of these installations", many=True),
+        "client_id": EntityFilter("text", any_of(of_app("client_id")), "any of these apps", many=True),
     },
     sorts={
         "installed_at": Sort("t.installed_at", "timestamptz", "time of installation"),
@@ -37,8 +37,8 @@ STOREFRONT_KEYS = Entity(
     alive="t.revoked_at IS NULL",
     visible=_ADMINISTRATORS,
     filters={
-        "id": Filter("id", named, "any of these keys", many=True),
-        "name": Filter("text", any_of("t.name"), "exact name", many=True),
+        "id": EntityFilter("id", named, "any of these keys", many=True),
+        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
     },
     sorts={
         "created_at": Sort("t.created_at", "timestamptz", "time of creation"),

@@ -36,7 +36,7 @@ _own_address: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class BureauReport:
     """What a bureau says of a company: a score of 0 to 1000, the risk, a limit in cents, and who says so."""
 
     score: int
@@ -59,7 +59,7 @@ def address_of(scope: Scope) -> str:
     return url
 
 
-async def ask(scope: Scope, cnpj: str) -> Opinion:
+async def ask(scope: Scope, cnpj: str) -> BureauReport:
     """Ask the store's bureau; never while a transaction is open.
 
     Raises RuleViolation for a company the bureau doesn't know, Unavailable for a bureau that can't be reached, or answers nonsense.
@@ -95,7 +95,7 @@ def _called(url: str) -> str:
     return _own_address + url
 
 
-def _opinion(found: Any, host: str) -> Opinion:
+def _opinion(found: Any, host: str) -> BureauReport:
     """Read an answer; raises ValueError, TypeError or Malformed for one that makes no sense."""
     if not isinstance(found, Mapping):
         raise TypeError("the answer is no object")
@@ -109,7 +109,7 @@ def _opinion(found: Any, host: str) -> Opinion:
     if not isinstance(source, str) or has_forbidden_characters(source):
         raise ValueError("the source is no text")
     limit = cents_from(found.get("limit_suggested", 0) or 0)
-    return Opinion(score, str(risk), limit, source[:_LONGEST_SOURCE])
+    return BureauReport(score, str(risk), limit, source[:_LONGEST_SOURCE])
 
 
 def sandbox_opinion(cnpj: str) -> dict[str, Any]:

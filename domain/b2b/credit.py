@@ -29,7 +29,7 @@ ON CONFLICT (tenant_id, cnpj) DO UPDATE SET score = excluded.score, risk = exclu
 
 
 @dataclass(frozen=True, slots=True)
-class CreditScore:
+class StoredCreditScore:
     """What is known of a company's credit; the limit in cents."""
 
     cnpj: str
@@ -40,7 +40,7 @@ class CreditScore:
     checked_at: datetime
 
 
-async def check_credit(scope: Scope, cnpj: str | None) -> CreditScore:
+async def check_credit(scope: Scope, cnpj: str | None) -> StoredCreditScore:
     """Check the credit of a company by its CNPJ, whose check digits must be right.
 
     Raises ValidationFailed, RuleViolation where the store has no bureau (`credit bureau not configured`) or the bureau doesn't know
@@ -50,7 +50,7 @@ async def check_credit(scope: Scope, cnpj: str | None) -> CreditScore:
     address = bureau.address_of(scope)
     kept = await row(_KEPT, scope.store.id, number, address, scope.now - KEPT)
     if kept is not None:
-        return CreditScore(number, *kept)
+        return StoredCreditScore(number, *kept)
     opinion = await bureau.ask(scope, number)
     async with transaction(scope):
         await execute(
@@ -66,7 +66,9 @@ async def check_credit(scope: Scope, cnpj: str | None) -> CreditScore:
             scope.now,
         )
         await audit.record(scope, "credit.checked", "company", number, {"source": opinion.source})
-    return CreditScore(number, opinion.score, opinion.risk, opinion.limit_cents, opinion.source, scope.now)
+    return StoredCreditScore(
+        number, opinion.score, opinion.risk, opinion.limit_cents, opinion.source, scope.now
+    )
 
 
 def _checked(cnpj: str | None) -> str:

@@ -6,50 +6,50 @@ from collections.abc import Mapping
 
 from domain.catalog.read import in_second, refers_to_or_none
 from domain.visibility import Rows
-from models.reading import Entity, Filter, Sort, Where, any_of, named, refers_to
+from models.reading import Entity, EntityFilter, Sort, Where, any_of, named, refers_to
 
 _ROWS = Rows(admin=("view_b2b",))
 _ALIVE = "t.deleted_at IS NULL"
 
 
-def _id(what: str) -> Filter:
-    return Filter("id", named, f"any of these {what}", many=True)
+def _id(what: str) -> EntityFilter:
+    return EntityFilter("id", named, f"any of these {what}", many=True)
 
 
-def _exact(column: str, what: str) -> Filter:
-    return Filter("text", any_of(f"t.{column}"), f"exact {what}", many=True)
+def _exact(column: str, what: str) -> EntityFilter:
+    return EntityFilter("text", any_of(f"t.{column}"), f"exact {what}", many=True)
 
 
-def _cents(column: str, what: str) -> Filter:
-    return Filter("cents", any_of(f"t.{column}", "bigint"), f"exact {what}, in cents", many=True)
+def _cents(column: str, what: str) -> EntityFilter:
+    return EntityFilter("cents", any_of(f"t.{column}", "bigint"), f"exact {what}, in cents", many=True)
 
 
-def _number(column: str, what: str) -> Filter:
-    return Filter("big_int", any_of(f"t.{column}", "bigint"), f"exact {what}", many=True)
+def _number(column: str, what: str) -> EntityFilter:
+    return EntityFilter("big_int", any_of(f"t.{column}", "bigint"), f"exact {what}", many=True)
 
 
-def _refers(column: str, table: str, what: str) -> Filter:
-    return Filter("id", refers_to(f"t.{column}", table), f"of any of these {what}", many=True)
+def _refers(column: str, table: str, what: str) -> EntityFilter:
+    return EntityFilter("id", refers_to(f"t.{column}", table), f"of any of these {what}", many=True)
 
 
-def _refers_or_none(column: str, table: str, what: str) -> Filter:
+def _refers_or_none(column: str, table: str, what: str) -> EntityFilter:
     """Find by what a row refers to; the legacy layer's 0 stands for nothing."""
-    return Filter(
+    return EntityFilter(
         "id", refers_to_or_none(f"t.{column}", table), f"of any of these {what}; 0 means of none", many=True
     )
 
 
-def _search(*columns: str) -> Filter:
+def _search(*columns: str) -> EntityFilter:
     """Find a part of any of the columns, blind to case and accents."""
     parts = " OR ".join(
         f"strpos(vitrine_fold(t.{column}), vitrine_fold({{}}::text)) > 0" for column in columns
     )
     what = " or ".join(columns)
-    return Filter("text", lambda text: Where(parts, (text,) * len(columns)), f"part of the {what}")
+    return EntityFilter("text", lambda text: Where(parts, (text,) * len(columns)), f"part of the {what}")
 
 
-_STATUS = Filter("switch_status", any_of("t.status"), "any of these statuses", many=True)
-_CREATED = Filter("time", in_second("t.created_at"), "made in that second", many=True, internal=True)
+_STATUS = EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True)
+_CREATED = EntityFilter("time", in_second("t.created_at"), "made in that second", many=True, internal=True)
 _BY_ID = Sort("t.id", "bigint", "order of entry")
 _BY_CREATED = Sort("t.created_at", "timestamptz", "time of creation")
 _BY_STATUS = Sort("t.status", "text", "status letter")

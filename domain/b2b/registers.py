@@ -9,10 +9,10 @@ from typing import Any
 from domain import audit
 from domain.fields import (
     MAX_QUANTITY,
-    Field,
     Given,
+    InputField,
     cents,
-    letter_of,
+    code_in,
     name_text,
     read_fields,
     short_text,
@@ -28,13 +28,13 @@ from domain.references import (
     PAYMENT_CODE,
     PRODUCT,
     USER,
-    Kind,
+    ReferenceType,
     find,
     resolve,
     resolve_optional,
 )
+from kernel.codes import SWITCH_STATUSES
 from kernel.errors import ValidationFailed
-from kernel.letters import SWITCH_LETTERS
 from kernel.scope import Scope
 from kernel.text import Malformed, shown
 from models.b2b import BusinessPartner, Manager, MixProduct, PaymentCode
@@ -71,10 +71,10 @@ class Register:
     out. `unique` maps the name of a constraint to the field it is about.
     """
 
-    kind: Kind
+    kind: ReferenceType
     model: type[Erasable]
-    fields: Mapping[str, Field]
-    refers: Mapping[str, Kind] = field(default_factory=dict)
+    fields: Mapping[str, InputField]
+    refers: Mapping[str, ReferenceType] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     unique: Mapping[str, str] = field(default_factory=dict)
 
@@ -138,17 +138,17 @@ class Register:
             ) from error
 
 
-_STATUS = Field("status", letter_of(SWITCH_LETTERS), code="status_invalid")
-_NAME = Field("name", name_text, code="name_invalid", required="name_required")
+_STATUS = InputField("status", code_in(SWITCH_STATUSES), code="status_invalid")
+_NAME = InputField("name", name_text, code="name_invalid", required="name_required")
 
 MANAGERS = Register(
     MANAGER,
     Manager,
     {
         "name": _NAME,
-        "email": Field("email", email_text, code="email_invalid", required="required"),
-        "phone": Field("phone", short_text),
-        "commission_percent": Field(
+        "email": InputField("email", email_text, code="email_invalid", required="required"),
+        "phone": InputField("phone", short_text),
+        "commission_percent": InputField(
             "commission_percent", whole(0, _WHOLE_PERCENT), code="commission_invalid"
         ),
         "status": _STATUS,
@@ -159,11 +159,11 @@ PAYMENT_CODES = Register(
     PAYMENT_CODE,
     PaymentCode,
     {
-        "code": Field("code", name_text, code="code_invalid", required="required"),
-        "description": Field("description", text(10_000)),
-        "installments": Field("installments", whole(1, MAX_INSTALLMENTS), code="installments_invalid"),
-        "days": Field("days", days_of, code="days_invalid"),
-        "min_amount_cents": Field("min_amount_cents", cents(), code="price_invalid"),
+        "code": InputField("code", name_text, code="code_invalid", required="required"),
+        "description": InputField("description", text(10_000)),
+        "installments": InputField("installments", whole(1, MAX_INSTALLMENTS), code="installments_invalid"),
+        "days": InputField("days", days_of, code="days_invalid"),
+        "min_amount_cents": InputField("min_amount_cents", cents(), code="price_invalid"),
         "status": _STATUS,
     },
     unique={"payment_codes_code_key": "code"},
@@ -173,11 +173,11 @@ BUSINESS_PARTNERS = Register(
     BusinessPartner,
     {
         "name": _NAME,
-        "cnpj": Field("cnpj", company_number, code="cnpj_invalid", required="required"),
-        "email": Field("email", email_text, code="email_invalid"),
-        "phone": Field("phone", short_text),
-        "contact_name": Field("contact_name", short_text),
-        "credit_limit_cents": Field("credit_limit_cents", cents(), code="price_invalid"),
+        "cnpj": InputField("cnpj", company_number, code="cnpj_invalid", required="required"),
+        "email": InputField("email", email_text, code="email_invalid"),
+        "phone": InputField("phone", short_text),
+        "contact_name": InputField("contact_name", short_text),
+        "credit_limit_cents": InputField("credit_limit_cents", cents(), code="price_invalid"),
         "status": _STATUS,
     },
     refers={"payment_code": PAYMENT_CODE, "manager": MANAGER},
@@ -186,8 +186,8 @@ MIX_PRODUCTS = Register(
     MIX_PRODUCT,
     MixProduct,
     {
-        "min_quantity": Field("min_quantity", whole(0, MAX_QUANTITY), code="quantity_invalid"),
-        "price_cents": Field("price_cents", cents(), code="price_invalid"),
+        "min_quantity": InputField("min_quantity", whole(0, MAX_QUANTITY), code="quantity_invalid"),
+        "price_cents": InputField("price_cents", cents(), code="price_invalid"),
         "status": _STATUS,
     },
     refers={"product": PRODUCT, "partner": BUSINESS_PARTNER, "manager": MANAGER},

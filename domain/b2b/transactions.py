@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from domain import audit
-from domain.fields import Field, Given, letter_of, read_fields, text, whole
+from domain.fields import Given, InputField, code_in, read_fields, text, whole
 from domain.references import MANAGER, ORDER, resolve, resolve_optional
+from kernel.codes import TRANSACTION_TYPES
 from kernel.errors import RuleViolation, ValidationFailed
-from kernel.letters import TRANSACTION_TYPE_LETTERS
 from kernel.money import MAX_CENTS, decimal_text
 from kernel.scope import Scope
 from models.b2b import ManagerTransaction
@@ -16,10 +16,12 @@ from models.database import transaction, value
 
 CREDIT, DEBIT = "C", "D"
 
-_FIELDS: Mapping[str, Field] = {
-    "type": Field("type", letter_of(TRANSACTION_TYPE_LETTERS), code="type_invalid"),
-    "amount_cents": Field("amount_cents", whole(1, MAX_CENTS), code="amount_invalid", required="required"),
-    "description": Field("description", text(10_000)),
+_FIELDS: Mapping[str, InputField] = {
+    "type": InputField("type", code_in(TRANSACTION_TYPES), code="type_invalid"),
+    "amount_cents": InputField(
+        "amount_cents", whole(1, MAX_CENTS), code="amount_invalid", required="required"
+    ),
+    "description": InputField("description", text(10_000)),
 }
 # The manager's row is locked by this until the transaction ends: balances follow each other.
 _ADD = """

@@ -1,7 +1,7 @@
 """Change a cart: what is in it, where it goes, how it travels, which coupon it bears.
 
 Every change locks the cart, does its work, adds everything up, keeps the amounts, moves the cart's end away, and tells the apps
-(`domain.carts.telling`). Each function gives the cart's record as it is afterwards.
+(`domain.carts.events`). Each function gives the cart's record as it is afterwards.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from uuid import UUID, uuid4
 
 import orjson
 
-from domain.carts import telling
-from domain.carts.held import Cart, lock_cart, lock_open_cart
+from domain.carts import events
 from domain.carts.items import (
     MAX_ITEMS,
     Wanted,
@@ -23,9 +22,10 @@ from domain.carts.items import (
     too_many,
     wanted,
 )
-from domain.carts.reckoning import Reckoned, coupon_refusal, may_take_coupon, reckon, ways_for
+from domain.carts.locked import LockedCart, lock_cart, lock_open_cart
 from domain.carts.record import record
-from domain.fields import Field, Given, read_fields, short_text
+from domain.carts.totals import Reckoned, coupon_refusal, may_take_coupon, reckon, ways_for
+from domain.fields import Given, InputField, read_fields, short_text
 from domain.orders.draft import cep_text, email_text
 from domain.store_settings import setting
 from kernel.documents import normalise_cep
@@ -40,7 +40,9 @@ _BRAZIL = "BR"
 # Whoever shops; staff may look into carts and change them for a shopper who calls.
 _CHANGES_CARTS = (ActorKind.STOREFRONT, ActorKind.CUSTOMER, ActorKind.ADMIN, ActorKind.SYSTEM)
 
-_EMAIL: Mapping[str, Field] = {"customer_email": Field("customer_email", email_text, code="email_invalid")}
+_EMAIL: Mapping[str, InputField] = {
+    "customer_email": InputField("customer_email", email_text, code="email_invalid")
+}
 
 
 def _country(value: object) -> object:
@@ -51,13 +53,13 @@ def _country(value: object) -> object:
     return given or _BRAZIL
 
 
-ADDRESS: Mapping[str, Field] = {
+ADDRESS: Mapping[str, InputField] = {
     **{
-        name: Field(name, short_text)
+        name: InputField(name, short_text)
         for name in ("name", "street", "number", "complement", "district", "city", "state", "phone")
     },
-    "zipcode": Field("zipcode", cep_text, code="zipcode_invalid", required="required"),
-    "country": Field("country", _country, code="country_invalid"),
+    "zipcode": InputField("zipcode", cep_text, code="zipcode_invalid", required="required"),
+    "country": InputField("country", _country, code="country_invalid"),
 }
 
 _INSERT = """
@@ -202,7 +204,7 @@ def _coupon_text(value: object) -> object:
     return text
 
 
-_COUPON: Mapping[str, Field] = {"code": Field("code", _coupon_text, code="code_invalid")}
+_COUPON: Mapping[str, InputField] = {"code": InputField("code", _coupon_text, code="code_invalid")}
 
 
 def _refuse_outsiders(scope: Scope) -> None:
@@ -239,7 +241,7 @@ async def _put_in(scope: Scope, cart_id: int, items: Sequence[Wanted]) -> None:
     )
 
 
-async def _touch_item(scope: Scope, cart: Cart, item: object, sql: str, *more: object) -> None:
+async def _touch_item(scope: Scope, cart: LockedCart, item: object, sql: str, *more: object) -> None:
     public_id = parse_uuid(item)
     if public_id is None or not await execute(sql, scope.store.id, cart.id, public_id, *more):
         raise NotFound("item")
@@ -259,11 +261,11 @@ async def _changed(
         raise coupon_refusal()
     await keep(scope, cart, reckoned)
     if is_news:
-        await telling.tell(scope, cart, reckoned)
+        await events.tell(scope, cart, reckoned)
     return record(scope, cart, reckoned)
 
 
-async def keep(scope: Scope, cart: Cart, reckoned: Reckoned) -> None:
+async def keep(scope: Scope, cart: LockedCart, reckoned: Reckoned) -> None:
     """Keep what a cart came to, and at which names and prices."""
     await execute(
         _KEEP,

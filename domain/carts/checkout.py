@@ -16,12 +16,12 @@ import orjson
 
 from domain import events
 from domain.carts.change import keep
-from domain.carts.held import Cart, lock_open_cart
-from domain.carts.items import Item
+from domain.carts.items import PricedCartItem
+from domain.carts.locked import LockedCart, lock_open_cart
 from domain.carts.placed import order_token
-from domain.carts.reckoning import Reckoned, reckon
 from domain.carts.texts import TEXTS, in_portuguese
-from domain.fields import Field, Given, read_fields, short_text, text
+from domain.carts.totals import Reckoned, reckon
+from domain.fields import Given, InputField, read_fields, short_text, text
 from domain.idempotency import current_claim
 from domain.orders.choosing import as_asked
 from domain.orders.draft import SHIPPING, Draft, DraftLine, email_text
@@ -38,10 +38,10 @@ DUPLICATE = "duplicate_order"
 SAME_WITHIN = timedelta(seconds=30)
 _DESCRIBES_ITSELF = (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
 
-CHECKOUT: Mapping[str, Field] = {
-    "customer_email": Field("email", email_text, code="email_invalid"),
-    "customer_name": Field("name", short_text, code="name_invalid"),
-    "notes": Field("notes", text(5_000), code="notes_invalid"),
+CHECKOUT: Mapping[str, InputField] = {
+    "customer_email": InputField("email", email_text, code="email_invalid"),
+    "customer_name": InputField("name", short_text, code="name_invalid"),
+    "notes": InputField("notes", text(5_000), code="notes_invalid"),
 }
 
 _CUSTOMER = """
@@ -119,7 +119,7 @@ async def check_out(scope: Scope, cart: object, given: Given) -> Ordered:
 # --- Who buys --------------------------------------------------------------------------------------------------------------
 
 
-async def _buyer(scope: Scope, cart: Cart, customer: object, email: str) -> _Buyer:
+async def _buyer(scope: Scope, cart: LockedCart, customer: object, email: str) -> _Buyer:
     """Say who buys: the customer named, the one whose own token came along, or a guest by e-mail."""
     given = email or cart.customer_email
     if customer is not None:
@@ -148,7 +148,7 @@ async def _customer(scope: Scope, customer: object) -> int:
 # --- Whether it may be -----------------------------------------------------------------------------------------------------
 
 
-def _content(items: Sequence[Item], buyer: _Buyer) -> bytes:
+def _content(items: Sequence[PricedCartItem], buyer: _Buyer) -> bytes:
     """Name what is bought and by whom, whichever cart it lies in."""
     bought = sorted(
         [str(item.product_public_id), item.quantity, orjson.dumps(item.options).decode()] for item in items
@@ -168,7 +168,7 @@ async def _refuse_duplicate(scope: Scope, content: bytes) -> None:
         raise Conflict(DUPLICATE, reason=DUPLICATE)
 
 
-def _refuse_unready(cart: Cart, reckoned: Reckoned) -> None:
+def _refuse_unready(cart: LockedCart, reckoned: Reckoned) -> None:
     if not reckoned.items:
         raise RuleViolation("O carrinho está vazio.", reason="cart_empty")
     gone = [item for item in reckoned.items if item.line is None]
@@ -204,7 +204,7 @@ def _refusal(reason: str, products: Sequence[Mapping[str, Any]] = ()) -> RuleVio
 
 
 def _draft(
-    cart: Cart, reckoned: Reckoned, buyer: _Buyer, payment: UUID | None, asked: Mapping[str, Any]
+    cart: LockedCart, reckoned: Reckoned, buyer: _Buyer, payment: UUID | None, asked: Mapping[str, Any]
 ) -> Draft:
     address = cart.address or {}
     # An account has a name and a telephone of its own.
@@ -243,7 +243,7 @@ def _names(name: str) -> tuple[str, str]:
     return first, last.strip()
 
 
-async def _mark(scope: Scope, cart: Cart, order_id: int, content: bytes, email: str) -> None:
+async def _mark(scope: Scope, cart: LockedCart, order_id: int, content: bytes, email: str) -> None:
     marked = await execute(_MARK, scope.store.id, cart.id, scope.now, order_id, content, email)
     if not marked:  # impossible under the lock; were it ever not, no cart becomes two orders
         raise Conflict("cart_already_ordered", reason="cart_already_ordered")

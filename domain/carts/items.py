@@ -11,7 +11,7 @@ from uuid import UUID
 import orjson
 
 from domain.carts.texts import in_portuguese
-from domain.fields import Field, Given, read_fields, whole
+from domain.fields import Given, InputField, read_fields, whole
 from domain.orders.choosing import as_asked, choose, key_of
 from domain.orders.draft import MAX_UNITS, DraftLine, chosen_options
 from domain.orders.lines import Offer, PricedLine, offers_for, price_lines
@@ -32,15 +32,15 @@ WHERE i.tenant_id = $1 AND i.cart_id = $2
 ORDER BY i.id
 """
 
-QUANTITY: Mapping[str, Field] = {
-    "quantity": Field("quantity", whole(1, MAX_UNITS), code="quantity_invalid", required="required"),
+QUANTITY: Mapping[str, InputField] = {
+    "quantity": InputField("quantity", whole(1, MAX_UNITS), code="quantity_invalid", required="required"),
 }
 
-OPTIONS: Mapping[str, Field] = {"options": Field("options", chosen_options, code="options_invalid")}
+OPTIONS: Mapping[str, InputField] = {"options": InputField("options", chosen_options, code="options_invalid")}
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class PricedCartItem:
     """Hold an item of a cart, prices in cents; without a `line` its product or what was chosen of it is gone, and name and price are what
     they were last."""
 
@@ -74,7 +74,7 @@ class Wanted:
     options_key: str = ""
 
 
-async def items_of(scope: Scope, cart_id: int, *, closed: bool = False) -> list[Item]:
+async def items_of(scope: Scope, cart_id: int, *, closed: bool = False) -> list[PricedCartItem]:
     """Read a cart's items in the order in which they were put in; of a `closed` cart as they were at its end."""
     with entered(scope):
         found = await rows(_ITEMS, scope.store.id, cart_id)
@@ -144,8 +144,8 @@ async def _lines(scope: Scope, found: Sequence[Mapping[str, Any]]) -> dict[int, 
     return lines
 
 
-def _item(found: Mapping[str, Any], line: PricedLine | None) -> Item:
-    return Item(
+def _item(found: Mapping[str, Any], line: PricedLine | None) -> PricedCartItem:
+    return PricedCartItem(
         id=found["id"],
         public_id=found["public_id"],
         product_public_id=found["product_public_id"],

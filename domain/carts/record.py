@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from domain.carts.delivery import Way
-from domain.carts.held import OPEN, Cart, find_cart
-from domain.carts.items import Item
-from domain.carts.reckoning import Reckoned, reckon
+from domain.carts.items import PricedCartItem
+from domain.carts.locked import OPEN, LockedCart, find_cart
+from domain.carts.shipping import Way
+from domain.carts.totals import Reckoned, reckon
 from domain.orders.choosing import as_asked
 from kernel.errors import NotFound
 from kernel.scope import Scope
@@ -36,7 +36,7 @@ async def show_cart(scope: Scope, cart: object) -> dict[str, Any] | None:
     return record(scope, found, await reckon(scope, found))
 
 
-def record(scope: Scope, cart: Cart, reckoned: Reckoned) -> dict[str, Any]:
+def record(scope: Scope, cart: LockedCart, reckoned: Reckoned) -> dict[str, Any]:
     """Give the record of a cart that was added up; an open one is in the store's currency of today."""
     status = cart.status_at(scope.now)
     return {
@@ -73,7 +73,7 @@ def way_record(way: Way) -> dict[str, Any]:
     }
 
 
-def _item(item: Item) -> dict[str, Any]:
+def _item(item: PricedCartItem) -> dict[str, Any]:
     return {
         "id": item.public_id,
         "product_id": item.product_public_id,

@@ -10,29 +10,29 @@ from domain.catalog.offered import find_owner, owner_named
 from domain.catalog.product_draft import image_url
 from domain.fields import (
     MAX_NAME,
-    Field,
     Given,
-    letter_of,
+    InputField,
+    code_in,
     name_text,
     read_fields,
     text,
     whole,
 )
 from domain.references import ATTACHMENT, PRODUCT, find, resolve_all
+from kernel.codes import SWITCH_STATUSES
 from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import uuid7
-from kernel.letters import SWITCH_LETTERS
 from kernel.scope import ActorKind, Scope
 from models.boxes import Attachment
 from models.database import execute, row, transaction
 
-ATTACHMENT_FIELDS: Mapping[str, Field] = {
-    "description": Field("description", text(MAX_NAME)),
-    "filename": Field("filename", name_text, code="filename_invalid", required="filename_required"),
-    "url": Field("url", image_url, code="url_invalid", required="url_required"),
-    "filesize": Field("filesize", whole(0, 2**53), code="filesize_invalid"),
-    "position": Field("position", whole(), code="position_invalid"),
-    "status": Field("status", letter_of(SWITCH_LETTERS), code="status_invalid"),
+ATTACHMENT_FIELDS: Mapping[str, InputField] = {
+    "description": InputField("description", text(MAX_NAME)),
+    "filename": InputField("filename", name_text, code="filename_invalid", required="filename_required"),
+    "url": InputField("url", image_url, code="url_invalid", required="url_required"),
+    "filesize": InputField("filesize", whole(0, 2**53), code="filesize_invalid"),
+    "position": InputField("position", whole(), code="position_invalid"),
+    "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
 }
 MAX_REQUIRED = 50
 

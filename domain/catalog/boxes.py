@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from domain import audit
 from domain.fields import (
     MAX_QUANTITY,
-    Field,
     Given,
-    letter_of,
+    InputField,
+    code_in,
     name_text,
     read_fields,
     short_text,
@@ -18,8 +18,8 @@ from domain.fields import (
     whole,
 )
 from domain.references import BOX, BOX_DESCRIPTION, find, resolve
+from kernel.codes import SWITCH_STATUSES
 from kernel.errors import ValidationFailed
-from kernel.letters import SWITCH_LETTERS
 from kernel.scope import Scope
 from kernel.text import Malformed, shown
 from models.boxes import BoxDescription, ProductBox
@@ -35,22 +35,22 @@ def language(value: object) -> str:
     return value
 
 
-BOX_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "height_mm": Field("height_mm", whole(0, MAX_QUANTITY), code="size_invalid"),
-    "width_mm": Field("width_mm", whole(0, MAX_QUANTITY), code="size_invalid"),
-    "length_mm": Field("length_mm", whole(0, MAX_QUANTITY), code="size_invalid"),
-    "weight_grams": Field("weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
-    "max_weight_grams": Field("max_weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
-    "status": Field("status", letter_of(SWITCH_LETTERS), code="status_invalid"),
-    "position": Field("position", whole(), code="position_invalid"),
+BOX_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "height_mm": InputField("height_mm", whole(0, MAX_QUANTITY), code="size_invalid"),
+    "width_mm": InputField("width_mm", whole(0, MAX_QUANTITY), code="size_invalid"),
+    "length_mm": InputField("length_mm", whole(0, MAX_QUANTITY), code="size_invalid"),
+    "weight_grams": InputField("weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
+    "max_weight_grams": InputField("max_weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
+    "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
+    "position": InputField("position", whole(), code="position_invalid"),
 }
-DESCRIPTION_FIELDS: Mapping[str, Field] = {
-    "lang_code": Field("lang_code", language, code="lang_code_invalid"),
-    "title": Field("title", short_text),
-    "full_description": Field("full_description", text()),
-    "meta_keywords": Field("meta_keywords", short_text),
-    "meta_description": Field("meta_description", text()),
+DESCRIPTION_FIELDS: Mapping[str, InputField] = {
+    "lang_code": InputField("lang_code", language, code="lang_code_invalid"),
+    "title": InputField("title", short_text),
+    "full_description": InputField("full_description", text()),
+    "meta_keywords": InputField("meta_keywords", short_text),
+    "meta_description": InputField("meta_description", text()),
 }
 
 

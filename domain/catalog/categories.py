@@ -11,19 +11,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain import audit
-from domain.fields import Field, Given, letter_of, name_text, read_fields, text, whole
+from domain.fields import Given, InputField, code_in, name_text, read_fields, text, whole
 from domain.references import CATEGORY, VENDOR, find, resolve_optional
+from kernel.codes import CATEGORY_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
-from kernel.letters import CATEGORY_LETTERS
 from kernel.scope import Scope
 from models.catalog import Category
 from models.database import execute, row, transaction, value
 
-CATEGORY_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "position": Field("position", whole(), code="position_invalid"),
-    "status": Field("status", letter_of(CATEGORY_LETTERS), code="status_invalid"),
-    "description": Field("description", text()),
+CATEGORY_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "position": InputField("position", whole(), code="position_invalid"),
+    "status": InputField("status", code_in(CATEGORY_STATUSES), code="status_invalid"),
+    "description": InputField("description", text()),
 }
 
 # The column holds 500 characters.

@@ -13,8 +13,8 @@ from domain.catalog.offered import (
     MAX_CHOICES,
     Offered,
     Options,
-    Owner,
     Pairs,
+    ProductRef,
     find_owner,
     hash_of,
     offered_by,
@@ -23,7 +23,7 @@ from domain.catalog.offered import (
 )
 from domain.catalog.options import offer
 from domain.catalog.product_draft import IMAGE_FIELDS, trimmed
-from domain.fields import MAX_QUANTITY, Field, Given, check_fields, read_fields, whole
+from domain.fields import MAX_QUANTITY, Given, InputField, check_fields, read_fields, whole
 from domain.references import COMBINATION, find
 from kernel.errors import Conflict, NotFound, ValidationFailed
 from kernel.ids import Reference, parse_reference, uuid7
@@ -32,12 +32,12 @@ from kernel.scope import ActorKind, Scope
 from kernel.text import shown
 from models.database import UniqueViolation, execute, row, rows, transaction, value
 
-COMBINATION_FIELDS: Mapping[str, Field] = {
-    "sku": Field("sku", trimmed, code="sku_invalid"),
+COMBINATION_FIELDS: Mapping[str, InputField] = {
+    "sku": InputField("sku", trimmed, code="sku_invalid"),
     # What can be sold; stored as that plus what open orders have reserved, as of products.
-    "stock": Field("stock", whole(0, MAX_QUANTITY), code="stock_invalid"),
-    "price_cents": Field("price_cents", whole(-MAX_CENTS, MAX_CENTS), code="price_invalid"),
-    "position": Field("position", whole(), code="position_invalid"),
+    "stock": InputField("stock", whole(0, MAX_QUANTITY), code="stock_invalid"),
+    "price_cents": InputField("price_cents", whole(-MAX_CENTS, MAX_CENTS), code="price_invalid"),
+    "position": InputField("position", whole(), code="position_invalid"),
 }
 MAX_BATCH = 500
 _HASH = re.compile(r"[0-9_]{3,1000}")
@@ -145,7 +145,7 @@ async def update_combination(
     _refuse(wrong)
     async with transaction(scope):
         held = await _reach(scope, combination, product)
-        owner = Owner(held["product_id"], held["product_public_id"], held["vendor_id"])
+        owner = ProductRef(held["product_id"], held["product_public_id"], held["vendor_id"])
         taken = [each for each in await rows(_TAKEN, scope.store.id, owner.id) if each["id"] != held["id"]]
         pairs = await _new_pairs(scope, owner, given)
         if pairs is not None and hash_of(pairs) != held["hash"]:
@@ -274,7 +274,9 @@ async def _rewrite(scope: Scope, combination_id: int, pairs: Pairs) -> None:
 # --- Making ------------------------------------------------------------------------------------------------------------------
 
 
-async def _make(scope: Scope, owner: Owner, given: Sequence[Given], *, alone: bool = False) -> list[Made]:
+async def _make(
+    scope: Scope, owner: ProductRef, given: Sequence[Given], *, alone: bool = False
+) -> list[Made]:
     # Whoever makes combinations of a product holds its row: two that are right each by itself could be the same one.
     await row(_HOLD, scope.store.id, owner.id)
     options = await usable_options(scope, owner, given)
@@ -317,7 +319,7 @@ async def _make(scope: Scope, owner: Owner, given: Sequence[Given], *, alone: bo
 
 
 async def _insert(
-    scope: Scope, owner: Owner, ready: Sequence[tuple[str, Pairs, Mapping[str, Any]]]
+    scope: Scope, owner: ProductRef, ready: Sequence[tuple[str, Pairs, Mapping[str, Any]]]
 ) -> dict[str, int]:
     names = ("sku", "stock", "price_cents", "position", *_PICTURE)
     choices = [(hash_, option, variant) for hash_, pairs, _ in ready for option, variant in pairs]
@@ -354,7 +356,7 @@ def _picture(given: Given) -> tuple[dict[str, Any], Wrong]:
 # --- Choices -----------------------------------------------------------------------------------------------------------------
 
 
-async def usable_options(scope: Scope, owner: Owner, given: Sequence[Given]) -> Options:
+async def usable_options(scope: Scope, owner: ProductRef, given: Sequence[Given]) -> Options:
     """Read the options that combinations and exceptions of a product may name: those it offers, and shared ones."""
     options = (await offered_by(scope, [owner.id]))[owner.id]
     named = {
@@ -399,7 +401,7 @@ def chosen_pairs(options: Options, choices: object, *, inventory: bool) -> tuple
     return tuple(sorted(pairs.items())), {}
 
 
-async def _new_pairs(scope: Scope, owner: Owner, given: Given) -> Pairs | None:
+async def _new_pairs(scope: Scope, owner: ProductRef, given: Given) -> Pairs | None:
     if given.get("choices") is None:
         return None
     options = await usable_options(scope, owner, [given])
@@ -409,7 +411,7 @@ async def _new_pairs(scope: Scope, owner: Owner, given: Given) -> Pairs | None:
     return pairs
 
 
-async def _offer_shared(scope: Scope, owner: Owner, several: Sequence[Pairs]) -> None:
+async def _offer_shared(scope: Scope, owner: ProductRef, several: Sequence[Pairs]) -> None:
     """Make the product offer the shared options that are used for it."""
     options = sorted({option for pairs in several for option, _ in pairs})
     await offer(scope, [owner.id] * len(options), options)

@@ -9,37 +9,37 @@ from domain import audit
 from domain.catalog.feature_values import BY_VARIANT, GROUP
 from domain.fields import (
     MAX_INTEGER,
-    Field,
     Given,
+    InputField,
+    code_in,
     flag,
-    letter_of,
     name_text,
     read_fields,
     short_text,
     whole,
 )
 from domain.references import CATEGORY, FEATURE, NOT_FOUND, find, resolve_all, resolve_optional
+from kernel.codes import FEATURE_TYPES, SWITCH_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.ids import parse_reference, uuid7
-from kernel.letters import FEATURE_TYPE_LETTERS, SWITCH_LETTERS
 from kernel.scope import Scope
 from models.catalog import Feature
 from models.database import execute, row, rows, transaction, value
 
-FEATURE_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "type": Field("type", letter_of(FEATURE_TYPE_LETTERS), code="type_invalid"),
-    "status": Field("status", letter_of(SWITCH_LETTERS), code="status_invalid"),
-    "position": Field("position", whole(), code="position_invalid"),
-    "prefix": Field("prefix", short_text),
-    "suffix": Field("suffix", short_text),
-    "comparison": Field("comparison", flag),
-    "display_on_product": Field("display_on_product", flag),
-    "display_on_catalog": Field("display_on_catalog", flag),
+FEATURE_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "type": InputField("type", code_in(FEATURE_TYPES), code="type_invalid"),
+    "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
+    "position": InputField("position", whole(), code="position_invalid"),
+    "prefix": InputField("prefix", short_text),
+    "suffix": InputField("suffix", short_text),
+    "comparison": InputField("comparison", flag),
+    "display_on_product": InputField("display_on_product", flag),
+    "display_on_catalog": InputField("display_on_catalog", flag),
 }
-VARIANT_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "position": Field("position", whole(0, MAX_INTEGER), code="position_invalid"),
+VARIANT_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "position": InputField("position", whole(0, MAX_INTEGER), code="position_invalid"),
 }
 MAX_VARIANTS = 2_000
 

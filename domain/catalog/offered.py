@@ -74,7 +74,7 @@ SELECT id, public_id, vendor_id FROM products WHERE tenant_id = $1 AND {key} = $
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class ProductRef:
     """Name the product that options, combinations and the like belong to."""
 
     id: int
@@ -82,7 +82,7 @@ class Owner:
     vendor_id: int | None
 
 
-async def find_owner(scope: Scope, product: object) -> Owner | None:
+async def find_owner(scope: Scope, product: object) -> ProductRef | None:
     """Find a product that the caller may work on: a vendor's own, any to staff and apps; None where there is none."""
     reference = parse_reference(product)
     if reference is None:
@@ -93,10 +93,10 @@ async def find_owner(scope: Scope, product: object) -> Owner | None:
         return None
     if scope.actor.kind is ActorKind.VENDOR and found["vendor_id"] != scope.actor.company_id:
         return None
-    return Owner(**found)
+    return ProductRef(**found)
 
 
-async def owner_named(scope: Scope, product: object, *, field: str = "product") -> Owner:
+async def owner_named(scope: Scope, product: object, *, field: str = "product") -> ProductRef:
     """Find the product that a field refers to, or raise ValidationFailed naming it."""
     if product is None:
         raise ValidationFailed(f"{field}_id is required", field=field, code="required")

@@ -8,16 +8,16 @@ from domain import audit
 from domain.catalog.combinations import chosen_pairs, usable_options
 from domain.catalog.offered import hash_of, owner_named
 from domain.catalog.options import offer
-from domain.fields import Field, Given, letter_of, read_fields, refuse_wrong
+from domain.fields import Given, InputField, code_in, read_fields, refuse_wrong
 from domain.references import EXCEPTION, find
+from kernel.codes import EXCEPTION_TYPES
 from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import uuid7
-from kernel.letters import EXCEPTION_TYPE_LETTERS
 from kernel.scope import ActorKind, Scope
 from models.database import execute, row, transaction, value
 
-EXCEPTION_FIELDS: Mapping[str, Field] = {
-    "type": Field("type", letter_of(EXCEPTION_TYPE_LETTERS), code="type_invalid", required="required"),
+EXCEPTION_FIELDS: Mapping[str, InputField] = {
+    "type": InputField("type", code_in(EXCEPTION_TYPES), code="type_invalid", required="required"),
 }
 FORBIDDEN, ALLOWED = "F", "A"
 

@@ -12,32 +12,32 @@ from typing import Any
 from domain import audit
 from domain.catalog.offered import BY_VARIANT, owner_named
 from domain.catalog.product_draft import image_url
-from domain.fields import Field, Given, flag, letter_of, name_text, read_fields, short_text, text, whole
+from domain.fields import Given, InputField, code_in, flag, name_text, read_fields, short_text, text, whole
 from domain.references import OPTION, PRODUCT, VENDOR, find, resolve_all, resolve_optional
+from kernel.codes import MODIFIER_TYPES, OPTION_TYPES, SWITCH_STATUSES
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.ids import parse_reference, uuid7
-from kernel.letters import MODIFIER_TYPE_LETTERS, OPTION_TYPE_LETTERS, SWITCH_LETTERS
 from kernel.money import MAX_CENTS
 from kernel.scope import ActorKind, Scope
 from models.database import execute, row, rows, transaction, value
 from models.options import Option
 
-OPTION_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "type": Field("type", letter_of(OPTION_TYPE_LETTERS), code="type_invalid"),
-    "required": Field("required", flag),
-    "inventory": Field("inventory", flag, code="inventory_invalid"),
-    "status": Field("status", letter_of(SWITCH_LETTERS), code="status_invalid"),
-    "position": Field("position", whole(), code="position_invalid"),
-    "description": Field("description", text()),
+OPTION_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "type": InputField("type", code_in(OPTION_TYPES), code="type_invalid"),
+    "required": InputField("required", flag),
+    "inventory": InputField("inventory", flag, code="inventory_invalid"),
+    "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
+    "position": InputField("position", whole(), code="position_invalid"),
+    "description": InputField("description", text()),
 }
-VARIANT_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "modifier": Field("modifier", whole(-MAX_CENTS, MAX_CENTS), code="modifier_invalid"),
-    "modifier_type": Field("modifier_type", letter_of(MODIFIER_TYPE_LETTERS), code="modifier_type_invalid"),
-    "position": Field("position", whole(), code="position_invalid"),
-    "image_url": Field("image_url", lambda given: image_url(given) if given else "", code="url_invalid"),
-    "image_alt": Field("image_alt", short_text),
+VARIANT_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "modifier": InputField("modifier", whole(-MAX_CENTS, MAX_CENTS), code="modifier_invalid"),
+    "modifier_type": InputField("modifier_type", code_in(MODIFIER_TYPES), code="modifier_type_invalid"),
+    "position": InputField("position", whole(), code="position_invalid"),
+    "image_url": InputField("image_url", lambda given: image_url(given) if given else "", code="url_invalid"),
+    "image_alt": InputField("image_alt", short_text),
 }
 _NEW_VARIANT: Mapping[str, Any] = {
     "modifier": 0,

@@ -9,12 +9,12 @@ from typing import Any
 from domain.fields import (
     MAX_NAME,
     MAX_QUANTITY,
-    Field,
     Given,
+    InputField,
     cents,
     check_fields,
+    code_in,
     flag,
-    letter_of,
     moment,
     name_text,
     one_of,
@@ -23,9 +23,9 @@ from domain.fields import (
     text,
     whole,
 )
+from kernel.codes import PRODUCT_STATUSES
 from kernel.errors import NotFound
 from kernel.ids import uuid7
-from kernel.letters import PRODUCT_LETTERS
 from kernel.scope import ActorKind, Scope
 from kernel.text import Malformed, shown, slug
 
@@ -56,32 +56,32 @@ def image_url(value: object) -> object:
     return url
 
 
-PRODUCT_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "sku": Field("sku", trimmed, code="sku_invalid"),
-    "slug": Field("slug", slug_text, code="slug_invalid"),
-    "description": Field("description", text()),
-    "short_description": Field("short_description", text()),
-    "status": Field("status", letter_of(PRODUCT_LETTERS), code="status_invalid"),
-    "price_cents": Field("price_cents", cents(), code="price_invalid", required="required"),
-    "compare_at_cents": Field("compare_at_cents", cents(nullable=True), code="price_invalid"),
+PRODUCT_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "sku": InputField("sku", trimmed, code="sku_invalid"),
+    "slug": InputField("slug", slug_text, code="slug_invalid"),
+    "description": InputField("description", text()),
+    "short_description": InputField("short_description", text()),
+    "status": InputField("status", code_in(PRODUCT_STATUSES), code="status_invalid"),
+    "price_cents": InputField("price_cents", cents(), code="price_invalid", required="required"),
+    "compare_at_cents": InputField("compare_at_cents", cents(nullable=True), code="price_invalid"),
     # What can be sold; stored as that plus what open orders have reserved (decisions section 1, Stock).
-    "stock": Field("stock", whole(0, MAX_QUANTITY), code="stock_invalid"),
-    "tracking": Field("tracking", one_of("B", "D"), code="tracking_invalid"),
-    "weight_grams": Field("weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
-    "is_edp": Field("is_edp", flag),
-    "free_shipping": Field("free_shipping", flag),
-    "min_quantity": Field("min_quantity", whole(), code="quantity_invalid"),
-    "max_quantity": Field("max_quantity", whole(), code="quantity_invalid"),
+    "stock": InputField("stock", whole(0, MAX_QUANTITY), code="stock_invalid"),
+    "tracking": InputField("tracking", one_of("B", "D"), code="tracking_invalid"),
+    "weight_grams": InputField("weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
+    "is_edp": InputField("is_edp", flag),
+    "free_shipping": InputField("free_shipping", flag),
+    "min_quantity": InputField("min_quantity", whole(), code="quantity_invalid"),
+    "max_quantity": InputField("max_quantity", whole(), code="quantity_invalid"),
 }
 # What the demo and the importers know of the past.
-SYSTEM_FIELDS: Mapping[str, Field] = {**PRODUCT_FIELDS, "created_at": Field("created_at", moment)}
+SYSTEM_FIELDS: Mapping[str, InputField] = {**PRODUCT_FIELDS, "created_at": InputField("created_at", moment)}
 
-IMAGE_FIELDS: Mapping[str, Field] = {
-    "url": Field("url", image_url, code="url_invalid", required="required"),
-    "alt": Field("alt", text(MAX_NAME)),
-    "width": Field("width", whole()),
-    "height": Field("height", whole()),
+IMAGE_FIELDS: Mapping[str, InputField] = {
+    "url": InputField("url", image_url, code="url_invalid", required="required"),
+    "alt": InputField("alt", text(MAX_NAME)),
+    "width": InputField("width", whole()),
+    "height": InputField("height", whole()),
 }
 
 Wrong = dict[str, tuple[str, str]]

@@ -48,7 +48,7 @@ RETURNING p.id, p.public_id
 """
 
 
-class ErrorPolicy(StrEnum):
+class BulkErrorPolicy(StrEnum):
     """Say what becomes of the good rows of an import when others are wrong."""
 
     REJECT_ALL = "REJECT_ALL"
@@ -131,7 +131,7 @@ async def delete_products(scope: Scope, products: Iterable[object]) -> tuple[dic
 async def bulk_upsert_products(
     scope: Scope,
     given_rows: Sequence[Given],
-    error_policy: ErrorPolicy | str = ErrorPolicy.REJECT_ALL,
+    error_policy: BulkErrorPolicy | str = BulkErrorPolicy.REJECT_ALL,
     *,
     check_sku: bool = True,
 ) -> list[RowResult]:
@@ -144,7 +144,7 @@ async def bulk_upsert_products(
         raise ValidationFailed(
             f"there are {len(given_rows)} rows; expected at most {MAX_ROWS}", field="rows", code="too_many"
         )
-    policy = ErrorPolicy(error_policy)
+    policy = BulkErrorPolicy(error_policy)
     drafts = [read_draft(scope, given) for given in given_rows]
     subjects = [given.get("id") for given in given_rows]
     async with transaction(scope):
@@ -152,7 +152,7 @@ async def bulk_upsert_products(
         values = await _settle(scope, drafts, subjects, by_sku=True, check_sku=check_sku)
         created = [draft.is_new for draft in drafts]
         good = [place for place, draft in enumerate(drafts) if not draft.wrong]
-        if policy is ErrorPolicy.REJECT_ALL and len(good) < len(drafts):
+        if policy is BulkErrorPolicy.REJECT_ALL and len(good) < len(drafts):
             good = []
         await _write(scope, [drafts[place] for place in good], [values.get(place, {}) for place in good])
     written = set(good)

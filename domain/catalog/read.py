@@ -8,7 +8,7 @@ from typing import Any
 from domain.taxes.read import taxed_with
 from domain.visibility import Rows
 from kernel.text import prefix_tsquery
-from models.reading import Entity, Filter, Sort, Where, any_of, compares, flag, named, refers_to
+from models.reading import Entity, EntityFilter, Sort, Where, any_of, compares, flag, named, refers_to
 
 SHOPPER = "storefront:read"
 
@@ -98,79 +98,87 @@ PRODUCTS = Entity(
         storefront_rows="t.status = 'A'",
     ),
     filters={
-        "id": Filter("id", named, "any of these products", many=True),
-        "status": Filter("product_status", any_of("t.status"), "any of these statuses", many=True),
-        "search": Filter(
+        "id": EntityFilter("id", named, "any of these products", many=True),
+        "status": EntityFilter("product_status", any_of("t.status"), "any of these statuses", many=True),
+        "search": EntityFilter(
             "text", _matches("search_products"), "words, or beginnings of words, of name, SKU or description"
         ),
-        "sku": Filter("text", any_of("t.sku"), "exact SKU", many=True),
-        "category_id": Filter("id", _in_category, "stands in any of these categories", many=True),
-        "below_category_id": Filter(
+        "sku": EntityFilter("text", any_of("t.sku"), "exact SKU", many=True),
+        "category_id": EntityFilter("id", _in_category, "stands in any of these categories", many=True),
+        "below_category_id": EntityFilter(
             "id", _below_category, "stands in any of these categories or below them", many=True
         ),
-        "vendor_id": Filter(
+        "vendor_id": EntityFilter(
             "id", refers_to("t.vendor_id", "vendors"), "sold by any of these vendors", many=True
         ),
-        "tax_id": Filter("id", taxed_with("product_taxes"), "any of these taxes lies on it", many=True),
-        "price_from": Filter("cents", compares("t.price_cents", ">="), "at least this price, in cents"),
-        "price_to": Filter("cents", compares("t.price_cents", "<="), "at most this price, in cents"),
-        "stock_from": Filter("big_int", compares("t.stock", ">="), "at least so many to sell"),
-        "stock_to": Filter("big_int", compares("t.stock", "<="), "at most so many to sell"),
-        "created_from": Filter("time", compares("t.created_at", ">="), "created then or later"),
-        "created_before": Filter("time", compares("t.created_at", "<"), "created before"),
-        "updated_from": Filter("time", compares("t.updated_at", ">="), "changed then or later"),
-        "free_shipping": Filter("boolean", flag("t.free_shipping"), "ships free of charge"),
-        "is_edp": Filter("boolean", flag("t.is_edp"), "is downloaded instead of shipped"),
-        "name": Filter("text", any_of("t.name"), "exact name", many=True),
-        "price_cents": Filter("cents", any_of("t.price_cents", "bigint"), "exact price in cents", many=True),
-        "compare_at_cents": Filter(
+        "tax_id": EntityFilter("id", taxed_with("product_taxes"), "any of these taxes lies on it", many=True),
+        "price_from": EntityFilter("cents", compares("t.price_cents", ">="), "at least this price, in cents"),
+        "price_to": EntityFilter("cents", compares("t.price_cents", "<="), "at most this price, in cents"),
+        "stock_from": EntityFilter("big_int", compares("t.stock", ">="), "at least so many to sell"),
+        "stock_to": EntityFilter("big_int", compares("t.stock", "<="), "at most so many to sell"),
+        "created_from": EntityFilter("time", compares("t.created_at", ">="), "created then or later"),
+        "created_before": EntityFilter("time", compares("t.created_at", "<"), "created before"),
+        "updated_from": EntityFilter("time", compares("t.updated_at", ">="), "changed then or later"),
+        "free_shipping": EntityFilter("boolean", flag("t.free_shipping"), "ships free of charge"),
+        "is_edp": EntityFilter("boolean", flag("t.is_edp"), "is downloaded instead of shipped"),
+        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
+        "price_cents": EntityFilter(
+            "cents", any_of("t.price_cents", "bigint"), "exact price in cents", many=True
+        ),
+        "compare_at_cents": EntityFilter(
             "cents",
             any_of("coalesce(t.compare_at_cents, 0)", "bigint"),
             "exact compare-at price, 0 for none",
             many=True,
             internal=True,
         ),
-        "seller_id": Filter(
+        "seller_id": EntityFilter(
             "id",
             refers_to_or_none("t.vendor_id", "vendors"),
             "sold by any of these vendors; 0 means by none",
             many=True,
             internal=True,
         ),
-        "vendor_name": Filter(
+        "vendor_name": EntityFilter(
             "text", vendor_named("t.vendor_id"), "exact name of the vendor", many=True, internal=True
         ),
-        "description": Filter("text", any_of("t.description"), "exact description", many=True, internal=True),
-        "short_description": Filter(
+        "description": EntityFilter(
+            "text", any_of("t.description"), "exact description", many=True, internal=True
+        ),
+        "short_description": EntityFilter(
             "text", any_of("t.short_description"), "exact short description", many=True, internal=True
         ),
-        "min_quantity": Filter(
+        "min_quantity": EntityFilter(
             "big_int",
             any_of("t.min_quantity", "bigint"),
             "exact smallest quantity",
             many=True,
             internal=True,
         ),
-        "max_quantity": Filter(
+        "max_quantity": EntityFilter(
             "big_int", any_of("t.max_quantity", "bigint"), "exact largest quantity", many=True, internal=True
         ),
-        "updated_at": Filter(
+        "updated_at": EntityFilter(
             "time", in_second("t.updated_at"), "changed in that second", many=True, internal=True
         ),
-        "stock": Filter("big_int", any_of("t.stock", "bigint"), "exact stock", many=True, internal=True),
-        "weight_grams": Filter(
+        "stock": EntityFilter(
+            "big_int", any_of("t.stock", "bigint"), "exact stock", many=True, internal=True
+        ),
+        "weight_grams": EntityFilter(
             "big_int", any_of("t.weight_grams", "bigint"), "exact weight", many=True, internal=True
         ),
-        "main_category_id": Filter(
+        "main_category_id": EntityFilter(
             "id",
             refers_to_or_none("t.category_id", "categories"),
             "has this main category; 0 means none",
             many=True,
             internal=True,
         ),
-        "slug": Filter("text", any_of("t.slug"), "exact slug", many=True),
-        "tracking": Filter("text", any_of("t.tracking"), "exact tracking letter", many=True, internal=True),
-        "created_at": Filter(
+        "slug": EntityFilter("text", any_of("t.slug"), "exact slug", many=True),
+        "tracking": EntityFilter(
+            "text", any_of("t.tracking"), "exact tracking letter", many=True, internal=True
+        ),
+        "created_at": EntityFilter(
             "time", in_second("t.created_at"), "created in that second", many=True, internal=True
         ),
     },
@@ -203,39 +211,43 @@ CATEGORIES = Entity(
         storefront_rows="t.status = 'A'",
     ),
     filters={
-        "id": Filter("id", named, "any of these categories", many=True),
-        "status": Filter("category_status", any_of("t.status"), "any of these statuses", many=True),
-        "created_from": Filter("time", compares("t.created_at", ">="), "created then or later"),
-        "created_before": Filter("time", compares("t.created_at", "<"), "created before"),
-        "parent_id": Filter(
+        "id": EntityFilter("id", named, "any of these categories", many=True),
+        "status": EntityFilter("category_status", any_of("t.status"), "any of these statuses", many=True),
+        "created_from": EntityFilter("time", compares("t.created_at", ">="), "created then or later"),
+        "created_before": EntityFilter("time", compares("t.created_at", "<"), "created before"),
+        "parent_id": EntityFilter(
             "id",
             refers_to_or_none("t.parent_id", "categories"),
             "children of any of these; 0 means the roots",
             many=True,
         ),
-        "name": Filter("text", any_of("t.name"), "exact name", many=True),
-        "search": Filter(
+        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
+        "search": EntityFilter(
             "text",
             lambda text: Where("vitrine_words(t.name) LIKE ALL ({}::text[])", (_like_words(text),)),
             "words, or beginnings of words, of the name",
         ),
-        "position": Filter(
+        "position": EntityFilter(
             "big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True
         ),
-        "vendor_id": Filter("id", refers_to("t.vendor_id", "vendors"), "of any of these vendors", many=True),
-        "seller_id": Filter(
+        "vendor_id": EntityFilter(
+            "id", refers_to("t.vendor_id", "vendors"), "of any of these vendors", many=True
+        ),
+        "seller_id": EntityFilter(
             "id",
             refers_to_or_none("t.vendor_id", "vendors"),
             "of any of these vendors; 0 means of none",
             many=True,
             internal=True,
         ),
-        "id_path": Filter("text", any_of("t.id_path"), "exact path of ids", many=True, internal=True),
-        "description": Filter("text", any_of("t.description"), "exact description", many=True, internal=True),
-        "created_at": Filter(
+        "id_path": EntityFilter("text", any_of("t.id_path"), "exact path of ids", many=True, internal=True),
+        "description": EntityFilter(
+            "text", any_of("t.description"), "exact description", many=True, internal=True
+        ),
+        "created_at": EntityFilter(
             "time", in_second("t.created_at"), "created in that second", many=True, internal=True
         ),
-        "product_count": Filter(
+        "product_count": EntityFilter(
             "big_int",
             any_of(
                 "(SELECT count(*) FROM product_categories pc JOIN products p ON p.tenant_id = pc.tenant_id AND p.id = pc.product_id"
@@ -298,29 +310,31 @@ FEATURES = Entity(
         storefront_rows="t.status = 'A'",
     ),
     filters={
-        "id": Filter("id", named, "any of these features", many=True),
-        "type": Filter("text", any_of("t.type"), "any of these types", many=True),
-        "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "group_id": Filter(
+        "id": EntityFilter("id", named, "any of these features", many=True),
+        "type": EntityFilter("text", any_of("t.type"), "any of these types", many=True),
+        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "group_id": EntityFilter(
             "id",
             refers_to_or_none("t.parent_id", "features"),
             "in any of these groups; 0 means in none",
             many=True,
         ),
-        "category_id": Filter(
+        "category_id": EntityFilter(
             "id", _of_category, "carried by products of any of these categories", many=True
         ),
-        "name": Filter("text", any_of("t.name"), "exact name", many=True),
-        "position": Filter(
+        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
+        "position": EntityFilter(
             "big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True
         ),
-        "prefix": Filter("text", any_of("t.prefix"), "exact prefix", many=True, internal=True),
-        "suffix": Filter("text", any_of("t.suffix"), "exact suffix", many=True, internal=True),
-        "comparison": Filter("boolean", flag("t.comparison"), "products are compared by it", internal=True),
-        "display_on_product": Filter(
+        "prefix": EntityFilter("text", any_of("t.prefix"), "exact prefix", many=True, internal=True),
+        "suffix": EntityFilter("text", any_of("t.suffix"), "exact suffix", many=True, internal=True),
+        "comparison": EntityFilter(
+            "boolean", flag("t.comparison"), "products are compared by it", internal=True
+        ),
+        "display_on_product": EntityFilter(
             "boolean", flag("t.display_on_product"), "shown on a product's page", internal=True
         ),
-        "display_on_catalog": Filter(
+        "display_on_catalog": EntityFilter(
             "boolean", flag("t.display_on_catalog"), "shown in lists of products", internal=True
         ),
     },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.catalog.read import SHOPPER, in_second, refers_to_or_none
 from domain.visibility import Rows
-from models.reading import Entity, Filter, Sort, Where, any_of, compares, flag, named, refers_to
+from models.reading import Entity, EntityFilter, Sort, Where, any_of, compares, flag, named, refers_to
 
 _OF_PRODUCT = (
     "EXISTS (SELECT 1 FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id"
@@ -46,29 +46,31 @@ OPTIONS = Entity(
         storefront_rows=_SHOWN_OPTIONS,
     ),
     filters={
-        "id": Filter("id", named, "any of these options", many=True),
-        "type": Filter("text", any_of("t.type"), "any of these types", many=True),
-        "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "product_id": Filter(
+        "id": EntityFilter("id", named, "any of these options", many=True),
+        "type": EntityFilter("text", any_of("t.type"), "any of these types", many=True),
+        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "product_id": EntityFilter(
             "id",
             refers_to_or_none("t.product_id", "products"),
             "belongs to any of these products; 0 means shared by several",
             many=True,
         ),
-        "offered_by": Filter("id", _offered_by, "is offered by any of these products", many=True),
-        "vendor_id": Filter(
+        "offered_by": EntityFilter("id", _offered_by, "is offered by any of these products", many=True),
+        "vendor_id": EntityFilter(
             "id",
             refers_to_or_none("t.vendor_id", "vendors"),
             "of any of these vendors; 0 means of none",
             many=True,
         ),
-        "name": Filter("text", any_of("t.name"), "exact name", many=True),
-        "required": Filter("boolean", flag("t.required"), "has to be chosen"),
-        "inventory": Filter("boolean", flag("t.inventory"), "takes part in combinations"),
-        "position": Filter(
+        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
+        "required": EntityFilter("boolean", flag("t.required"), "has to be chosen"),
+        "inventory": EntityFilter("boolean", flag("t.inventory"), "takes part in combinations"),
+        "position": EntityFilter(
             "big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True
         ),
-        "description": Filter("text", any_of("t.description"), "exact description", many=True, internal=True),
+        "description": EntityFilter(
+            "text", any_of("t.description"), "exact description", many=True, internal=True
+        ),
     },
     sorts={
         "position": Sort("t.position", "bigint", "position"),
@@ -91,20 +93,22 @@ COMBINATIONS = Entity(
         storefront_rows=_OF_SHOWN,
     ),
     filters={
-        "id": Filter("id", named, "any of these combinations", many=True),
-        "product_id": Filter(
+        "id": EntityFilter("id", named, "any of these combinations", many=True),
+        "product_id": EntityFilter(
             "id", refers_to("t.product_id", "products"), "of any of these products", many=True
         ),
-        "hash": Filter("text", any_of("t.hash"), "exact hash", many=True),
-        "sku": Filter("text", any_of("t.sku"), "exact SKU", many=True),
-        "stock": Filter("big_int", any_of("t.stock", "bigint"), "exact stock", many=True),
-        "stock_from": Filter("big_int", compares("t.stock", ">="), "at least so many to sell"),
-        "stock_to": Filter("big_int", compares("t.stock", "<="), "at most so many to sell"),
-        "price_cents": Filter("cents", any_of("t.price_cents", "bigint"), "exact price in cents", many=True),
-        "position": Filter(
+        "hash": EntityFilter("text", any_of("t.hash"), "exact hash", many=True),
+        "sku": EntityFilter("text", any_of("t.sku"), "exact SKU", many=True),
+        "stock": EntityFilter("big_int", any_of("t.stock", "bigint"), "exact stock", many=True),
+        "stock_from": EntityFilter("big_int", compares("t.stock", ">="), "at least so many to sell"),
+        "stock_to": EntityFilter("big_int", compares("t.stock", "<="), "at most so many to sell"),
+        "price_cents": EntityFilter(
+            "cents", any_of("t.price_cents", "bigint"), "exact price in cents", many=True
+        ),
+        "position": EntityFilter(
             "big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True
         ),
-        "created_at": Filter(
+        "created_at": EntityFilter(
             "time", in_second("t.created_at"), "created in that second", many=True, internal=True
         ),
     },
@@ -130,12 +134,12 @@ OPTION_EXCEPTIONS = Entity(
         storefront_rows=_OF_SHOWN,
     ),
     filters={
-        "id": Filter("id", named, "any of these exceptions", many=True),
-        "product_id": Filter(
+        "id": EntityFilter("id", named, "any of these exceptions", many=True),
+        "product_id": EntityFilter(
             "id", refers_to("t.product_id", "products"), "of any of these products", many=True
         ),
-        "type": Filter("text", any_of("t.type"), "any of these types", many=True),
-        "hash": Filter("text", any_of("t.hash"), "exact choices", many=True, internal=True),
+        "type": EntityFilter("text", any_of("t.type"), "any of these types", many=True),
+        "hash": EntityFilter("text", any_of("t.hash"), "exact choices", many=True, internal=True),
     },
     sorts={"id": Sort("t.id", "bigint", "order of entry")},
     default_sort="id",
@@ -165,9 +169,9 @@ ATTACHMENTS = Entity(
         storefront_rows="t.status = 'A' AND " + _OF_SHOWN,
     ),
     filters={
-        "id": Filter("id", named, "any of these attachments", many=True),
-        "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "product_id": Filter(
+        "id": EntityFilter("id", named, "any of these attachments", many=True),
+        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "product_id": EntityFilter(
             "id", refers_to("t.product_id", "products"), "of any of these products", many=True
         ),
     },
@@ -185,9 +189,9 @@ BOXES = Entity(
     alive="t.deleted_at IS NULL",
     visible=_BOXES,
     filters={
-        "id": Filter("id", named, "any of these boxes", many=True),
-        "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "name": Filter("text", any_of("t.name"), "exact name", many=True),
+        "id": EntityFilter("id", named, "any of these boxes", many=True),
+        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
     },
     sorts={
         "position": Sort("t.position", "bigint", "position"),
@@ -207,9 +211,11 @@ BOX_DESCRIPTIONS = Entity(
     alive=_OF_BOX.format(""),
     visible=Rows(admin=_STAFF, app="read_products", vendor=_OF_BOX.format(" AND b.status = 'A'")),
     filters={
-        "id": Filter("id", named, "any of these descriptions", many=True),
-        "box_id": Filter("id", refers_to("t.box_id", "product_boxes"), "of any of these boxes", many=True),
-        "lang_code": Filter("text", any_of("t.lang_code"), "in any of these languages", many=True),
+        "id": EntityFilter("id", named, "any of these descriptions", many=True),
+        "box_id": EntityFilter(
+            "id", refers_to("t.box_id", "product_boxes"), "of any of these boxes", many=True
+        ),
+        "lang_code": EntityFilter("text", any_of("t.lang_code"), "in any of these languages", many=True),
     },
     sorts={"id": Sort("t.id", "bigint", "order of entry")},
     default_sort="id",

@@ -6,22 +6,22 @@ from collections.abc import Mapping
 
 from domain import audit
 from domain.content.languages import first_language, language_of
-from domain.fields import Field, Given, letter_of, name_text, read_fields, text
+from domain.fields import Given, InputField, code_in, name_text, read_fields, text
 from domain.orders.draft import json_object
 from domain.references import BLOCK, find
-from kernel.letters import SWITCH_LETTERS
+from kernel.codes import SWITCH_STATUSES
 from kernel.scope import Scope
 from models.content import Block
 from models.database import transaction
 
 _MAX_TYPE = 64
 
-BLOCK_FIELDS: Mapping[str, Field] = {
-    "type": Field("type", text(_MAX_TYPE, blank=False), code="type_invalid", required="required"),
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "properties": Field("properties", json_object, code="properties_invalid"),
-    "content": Field("content", json_object, code="content_invalid"),
-    "status": Field("status", letter_of(SWITCH_LETTERS), code="status_invalid"),
+BLOCK_FIELDS: Mapping[str, InputField] = {
+    "type": InputField("type", text(_MAX_TYPE, blank=False), code="type_invalid", required="required"),
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "properties": InputField("properties", json_object, code="properties_invalid"),
+    "content": InputField("content", json_object, code="content_invalid"),
+    "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
 }
 
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 
 from domain import audit
-from domain.fields import Field, Given, letter_of, name_text, one_of, read_fields
+from domain.fields import Given, InputField, code_in, name_text, one_of, read_fields
 from domain.references import LANGUAGE, find
+from kernel.codes import SWITCH_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
-from kernel.letters import SWITCH_LETTERS
 from kernel.scope import Scope
 from kernel.text import Malformed, shown
 from models.content import Language
@@ -37,12 +37,12 @@ def country_text(value: object) -> str:
     return code
 
 
-LANGUAGE_FIELDS: Mapping[str, Field] = {
-    "code": Field("code", code_text, code="code_invalid", required="required"),
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "country_code": Field("country_code", country_text, code="country_invalid"),
-    "direction": Field("direction", one_of("ltr", "rtl"), code="direction_invalid"),
-    "status": Field("status", letter_of(SWITCH_LETTERS), code="status_invalid"),
+LANGUAGE_FIELDS: Mapping[str, InputField] = {
+    "code": InputField("code", code_text, code="code_invalid", required="required"),
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "country_code": InputField("country_code", country_text, code="country_invalid"),
+    "direction": InputField("direction", one_of("ltr", "rtl"), code="direction_invalid"),
+    "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
 }
 
 # One change of a store's languages at a time, or the last two could be deleted at once.
@@ -100,7 +100,7 @@ async def language_of(scope: Scope, given: Given) -> dict[str, str]:
     code = given.get("lang_code")
     if code is None or code == "":
         return {}
-    found = read_fields({"lang_code": Field("lang_code", code_text, code="language_invalid")}, given)
+    found = read_fields({"lang_code": InputField("lang_code", code_text, code="language_invalid")}, given)
     if not await value(_KNOWN, scope.store.id, found["lang_code"]):
         raise ValidationFailed(
             f"lang_code is {shown(code)}, which is no language of the store",

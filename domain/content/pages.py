@@ -7,24 +7,24 @@ from typing import Any
 
 from domain import audit
 from domain.content.languages import first_language, language_of
-from domain.fields import Field, Given, letter_of, name_text, read_fields, short_text, text, whole
+from domain.fields import Given, InputField, code_in, name_text, read_fields, short_text, text, whole
 from domain.references import PAGE, VENDOR, find, resolve_optional
+from kernel.codes import PAGE_STATUSES, PAGE_TYPES
 from kernel.errors import ValidationFailed
-from kernel.letters import PAGE_LETTERS, PAGE_TYPE_LETTERS
 from kernel.scope import Scope
 from models.content import Page
 from models.database import execute, row, transaction, value
 
-PAGE_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "type": Field("type", letter_of(PAGE_TYPE_LETTERS), code="type_invalid"),
-    "link": Field("link", text(2_048), code="link_invalid"),
-    "description": Field("description", text()),
-    "meta_keywords": Field("meta_keywords", text(2_048)),
-    "meta_description": Field("meta_description", text(2_048)),
-    "seo_title": Field("seo_title", short_text),
-    "position": Field("position", whole(), code="position_invalid"),
-    "status": Field("status", letter_of(PAGE_LETTERS), code="status_invalid"),
+PAGE_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "type": InputField("type", code_in(PAGE_TYPES), code="type_invalid"),
+    "link": InputField("link", text(2_048), code="link_invalid"),
+    "description": InputField("description", text()),
+    "meta_keywords": InputField("meta_keywords", text(2_048)),
+    "meta_description": InputField("meta_description", text(2_048)),
+    "seo_title": InputField("seo_title", short_text),
+    "position": InputField("position", whole(), code="position_invalid"),
+    "status": InputField("status", code_in(PAGE_STATUSES), code="status_invalid"),
 }
 
 # Two moves that are right each by itself (A below B, B below A) would make a circle together.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.catalog.read import in_second, refers_to_or_none
 from domain.visibility import Rows
-from models.reading import Entity, Filter, Sort, Where, any_of, named
+from models.reading import Entity, EntityFilter, Sort, Where, any_of, named
 
 _SHOWN = "t.status = 'A'"
 _VISIBLE = Rows(
@@ -17,19 +17,19 @@ _VISIBLE = Rows(
 )
 
 
-def _exact(column: str, what: str, *, internal: bool = True) -> Filter:
-    return Filter("text", any_of(column), f"exact {what}", many=True, internal=internal)
+def _exact(column: str, what: str, *, internal: bool = True) -> EntityFilter:
+    return EntityFilter("text", any_of(column), f"exact {what}", many=True, internal=internal)
 
 
-def _part(column: str, what: str) -> Filter:
-    return Filter(
+def _part(column: str, what: str) -> EntityFilter:
+    return EntityFilter(
         "text",
         lambda text: Where(f"strpos(vitrine_fold({column}), vitrine_fold({{}}::text)) > 0", (text,)),
         f"part of the {what}",
     )
 
 
-_STATUS = Filter("switch_status", any_of("t.status"), "any of these statuses", many=True)
+_STATUS = EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True)
 _BY_NAME = Sort("t.name", "text", "name")
 _BY_STATUS = Sort("t.status", "text", "status letter")
 _BY_ID = Sort("t.id", "bigint", "order of entry")
@@ -40,7 +40,7 @@ LANGUAGES = Entity(
     alive="t.deleted_at IS NULL",
     visible=_VISIBLE,
     filters={
-        "id": Filter("id", named, "any of these languages", many=True),
+        "id": EntityFilter("id", named, "any of these languages", many=True),
         "code": _exact("t.code", "code", internal=False),
         "status": _STATUS,
         "search": _part("t.name", "name"),
@@ -58,17 +58,17 @@ PAGES = Entity(
     alive="t.deleted_at IS NULL",
     visible=_VISIBLE,
     filters={
-        "id": Filter("id", named, "any of these pages", many=True),
+        "id": EntityFilter("id", named, "any of these pages", many=True),
         "status": _STATUS,
         "type": _exact("t.type", "type, by letter", internal=False),
         "lang_code": _exact("t.lang_code", "language", internal=False),
-        "parent_id": Filter(
+        "parent_id": EntityFilter(
             "id",
             refers_to_or_none("t.parent_id", "pages"),
             "stands directly below any of these pages; 0 means at the top",
             many=True,
         ),
-        "search": Filter(
+        "search": EntityFilter(
             "text",
             lambda text: Where(
                 "strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0"
@@ -83,16 +83,16 @@ PAGES = Entity(
         "meta_keywords": _exact("t.meta_keywords", "key words"),
         "meta_description": _exact("t.meta_description", "description for search engines"),
         "seo_title": _exact("t.seo_title", "title for search engines"),
-        "position": Filter(
+        "position": EntityFilter(
             "big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True
         ),
-        "vendor_id": Filter(
+        "vendor_id": EntityFilter(
             "id",
             refers_to_or_none("t.vendor_id", "vendors"),
             "of any of these vendors; 0 means of the shop itself",
             many=True,
         ),
-        "created_at": Filter(
+        "created_at": EntityFilter(
             "time", in_second("t.created_at"), "made in that second", many=True, internal=True
         ),
     },
@@ -112,7 +112,7 @@ BLOCKS = Entity(
     alive="t.deleted_at IS NULL",
     visible=_VISIBLE,
     filters={
-        "id": Filter("id", named, "any of these blocks", many=True),
+        "id": EntityFilter("id", named, "any of these blocks", many=True),
         "status": _STATUS,
         "type": _exact("t.type", "type", internal=False),
         "lang_code": _exact("t.lang_code", "language", internal=False),

@@ -7,12 +7,12 @@ from itertools import pairwise
 from typing import Any
 
 from domain import audit
-from domain.fields import MAX_NAME, Field, Given, letter_of, name_text, read_fields
+from domain.fields import MAX_NAME, Given, InputField, code_in, name_text, read_fields
 from domain.references import DESTINATION, find
+from kernel.codes import SWITCH_STATUSES
 from kernel.documents import normalise_cep
 from kernel.errors import ValidationFailed
 from kernel.ids import uuid7
-from kernel.letters import SWITCH_LETTERS
 from kernel.places import BRAZIL, STATES
 from kernel.scope import Scope
 from kernel.text import Malformed, has_forbidden_characters, nfc, shown
@@ -95,13 +95,13 @@ def ranges_from(value: object) -> list[tuple[str, str]]:
     return found
 
 
-DESTINATION_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "status": Field("status", letter_of(SWITCH_LETTERS), code="status_invalid"),
-    "countries": Field("countries", _codes, code="countries_invalid"),
-    "states": Field("states", _codes, code="states_invalid"),
-    "cities": Field("cities", _cities, code="cities_invalid"),
-    "zipcodes": Field("zipcodes", ranges_from, code="zipcodes_invalid"),
+DESTINATION_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
+    "countries": InputField("countries", _codes, code="countries_invalid"),
+    "states": InputField("states", _codes, code="states_invalid"),
+    "cities": InputField("cities", _cities, code="cities_invalid"),
+    "zipcodes": InputField("zipcodes", ranges_from, code="zipcodes_invalid"),
 }
 
 

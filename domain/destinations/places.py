@@ -18,7 +18,7 @@ from models.database import rows
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DestinationAddress:
     """Describe an address as far as destinations ask; `zipcode` is a CEP of eight digits, or empty."""
 
     country: str = BRAZIL
@@ -32,11 +32,11 @@ class Place:
         return bool(self.zipcode or self.state or self.city)
 
 
-NOWHERE = Place()
+NOWHERE = DestinationAddress()
 """An address that names no more than the country."""
 
 
-def place_of(address: Mapping[str, Any] | None) -> Place:
+def place_of(address: Mapping[str, Any] | None) -> DestinationAddress:
     """Read an address; the state is told from the CEP where it is missing."""
     given = address or {}
     country = str(given.get("country") or BRAZIL).strip().upper()
@@ -44,7 +44,7 @@ def place_of(address: Mapping[str, Any] | None) -> Place:
     state = str(given.get("state") or "").strip().upper()
     if not state and country == BRAZIL:
         state = state_of_cep(cep)
-    return Place(country, state, fold(str(given.get("city") or "")).strip(), cep)
+    return DestinationAddress(country, state, fold(str(given.get("city") or "")).strip(), cep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Candidate:
     has_zipcodes: bool
     width: int | None
 
-    def holds(self, place: Place) -> bool:
+    def holds(self, place: DestinationAddress) -> bool:
         """Say whether all that the destination asks is so."""
         return (
             (not self.countries or place.country in self.countries)
@@ -79,7 +79,7 @@ class Candidate:
         )
 
 
-def most_specific(candidates: Iterable[Candidate], place: Place) -> int | None:
+def most_specific(candidates: Iterable[Candidate], place: DestinationAddress) -> int | None:
     """Give the destination an address belongs to, or None."""
     holding = [candidate for candidate in candidates if candidate.holds(place)]
     return min(holding, key=lambda candidate: candidate.breadth).id if holding else None
@@ -112,7 +112,7 @@ FROM destinations d WHERE d.tenant_id = $1 AND d.status = 'A' AND d.deleted_at I
 """
 
 
-async def find_destination(scope: Scope, place: Place) -> int | None:
+async def find_destination(scope: Scope, place: DestinationAddress) -> int | None:
     """Give the internal id of the destination that an address belongs to, or None, in one statement."""
     with entered(scope):
         found = await rows(_CANDIDATES, scope.store.id, place.zipcode)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from domain.visibility import Rows
-from models.reading import Entity, Filter, Sort, Where, any_of, named
+from models.reading import Entity, EntityFilter, Sort, Where, any_of, named
 
 _SHOPPER_SEES = "t.status = 'A'"
 
@@ -31,17 +31,17 @@ DESTINATIONS = Entity(
         storefront_rows=_SHOPPER_SEES,
     ),
     filters={
-        "id": Filter("id", named, "any of these destinations", many=True),
-        "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "name": Filter("text", any_of("t.name"), "exact name", many=True),
-        "search": Filter(
+        "id": EntityFilter("id", named, "any of these destinations", many=True),
+        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
+        "search": EntityFilter(
             "text",
             lambda text: Where("strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0", (text,)),
             "part of the name",
         ),
-        "country": Filter("text", _holds("countries"), "names any of these countries", many=True),
-        "state": Filter("text", _holds("states"), "names any of these states", many=True),
-        "city": Filter("text", _holds("cities"), "names any of these cities", many=True),
+        "country": EntityFilter("text", _holds("countries"), "names any of these countries", many=True),
+        "state": EntityFilter("text", _holds("states"), "names any of these states", many=True),
+        "city": EntityFilter("text", _holds("cities"), "names any of these cities", many=True),
     },
     sorts={
         "name": Sort("t.name", "text", "name"),

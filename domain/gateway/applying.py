@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from domain import events
 from domain.catalog.stock import OUT_OF_STOCK
-from domain.gateway.charges import Money, Received, keep_charges
+from domain.gateway.charges import Money, ReceivedMoney, keep_charges
 from domain.gateway.mapping import Meaning, meaning_of
-from domain.gateway.notification import Notification
+from domain.gateway.notification import NotificationPayload
 from domain.orders.lifecycle import take_step
 from domain.orders.locked import LockedOrder, lock_order
 from domain.orders.payments import CHARGEBACK, add_payment, settle
@@ -29,7 +29,7 @@ class _Sums:
     changed: bool
 
 
-async def carry_out(scope: Scope, told: Notification, *, force: bool, reason: str) -> str:
+async def carry_out(scope: Scope, told: NotificationPayload, *, force: bool, reason: str) -> str:
     """Do what a notification means and give what is wrong with it, "" for nothing; `force` goes against the table of transitions.
 
     The scope is the system's. The order is locked first, then its charges, then what the change of its letter locks.
@@ -62,7 +62,7 @@ async def carry_out(scope: Scope, told: Notification, *, force: bool, reason: st
     return problem
 
 
-async def _order(scope: Scope, told: Notification) -> LockedOrder | None:
+async def _order(scope: Scope, told: NotificationPayload) -> LockedOrder | None:
     if told.order is None:
         return None
     try:
@@ -71,7 +71,7 @@ async def _order(scope: Scope, told: Notification) -> LockedOrder | None:
         return None
 
 
-def _sums(held: LockedOrder, told: Notification, meaning: Meaning, money: Money) -> _Sums | None:
+def _sums(held: LockedOrder, told: NotificationPayload, meaning: Meaning, money: Money) -> _Sums | None:
     """Add up the order's money; None when no column would hold it."""
     received = sum(each.cents for each in money.received)
     if meaning is Meaning.PAID and not told.charges:
@@ -86,14 +86,14 @@ def _sums(held: LockedOrder, told: Notification, meaning: Meaning, money: Money)
 async def _settle(scope: Scope, held: LockedOrder, sums: _Sums, money: Money, *, charged_back: bool) -> None:
     received = money.received
     if not received and sums.paid > held.paid_cents:
-        received = (Received(sums.paid - held.paid_cents, "", 1),)
+        received = (ReceivedMoney(sums.paid - held.paid_cents, "", 1),)
     for each in received:
         await add_payment(scope, held, each.cents, kind=each.kind, installments=each.installments)
     await settle(scope, held, sums.paid, sums.refunded, charged_back=charged_back, told=False)
 
 
 def _decide(
-    held: LockedOrder, told: Notification, meaning: Meaning, money: Money, sums: _Sums
+    held: LockedOrder, told: NotificationPayload, meaning: Meaning, money: Money, sums: _Sums
 ) -> tuple[str | None, str]:
     """Decide by the table which letter the order gets, None for its own, and what is wrong."""
     match meaning:
@@ -120,7 +120,7 @@ def _decide(
     return None, ""
 
 
-def _covered(told: Notification, money: Money, sums: _Sums) -> int:
+def _covered(told: NotificationPayload, money: Money, sums: _Sums) -> int:
     """Give what stands against the total: what these charges paid, whatever became of it since, and what is left of the rest.
 
     So an order that was refunded can be set to paid again by `reprocess`, as the contract wants.

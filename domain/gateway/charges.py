@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from domain.gateway.mapping import Meaning
-from domain.gateway.notification import Charge, Notification
+from domain.gateway.notification import ChargePayload, NotificationPayload
 from domain.orders.locked import LockedOrder
 from kernel.ids import uuid7
 from kernel.scope import Scope
@@ -61,7 +61,7 @@ WHERE c.tenant_id = $1 AND c.charge_id = k.charge_id
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ReceivedMoney:
     """Tell of money that came in and that the order's sums don't hold yet, in cents."""
 
     cents: int
@@ -77,7 +77,7 @@ class Money:
     `is_whole`: all of them are given back wholly. `problem` says why a charge does not count in the order; `counts` that one does.
     """
 
-    received: tuple[Received, ...] = ()
+    received: tuple[ReceivedMoney, ...] = ()
     refunded: int = 0
     own_refunded: int = 0
     is_whole: bool = True
@@ -89,7 +89,7 @@ class Money:
 class _Kept:
     """Hold a charge as it will be kept."""
 
-    charge: Charge
+    charge: ChargePayload
     order_id: int | None
     currency: str
     amount: int
@@ -106,7 +106,9 @@ class _Kept:
         return self.refunded >= min((cents for cents in (self.amount, self.paid) if cents), default=0)
 
 
-async def keep_charges(scope: Scope, told: Notification, meaning: Meaning, held: LockedOrder | None) -> Money:
+async def keep_charges(
+    scope: Scope, told: NotificationPayload, meaning: Meaning, held: LockedOrder | None
+) -> Money:
     """Write the charges of a notification and give what they add to the order, which is locked, or None when it is not there."""
     if not told.charges:
         return Money()
@@ -120,7 +122,7 @@ async def keep_charges(scope: Scope, told: Notification, meaning: Meaning, held:
     counting = [each for each in kept if each.counted and not each.problem]
     return Money(
         received=tuple(
-            Received(each.new_paid, each.charge.payment_method, each.charge.installments)
+            ReceivedMoney(each.new_paid, each.charge.payment_method, each.charge.installments)
             for each in counting
             if each.new_paid
         ),
@@ -133,7 +135,7 @@ async def keep_charges(scope: Scope, told: Notification, meaning: Meaning, held:
 
 
 def _merged(
-    scope: Scope, charge: Charge, known: Mapping[str, Any], meaning: Meaning, held: LockedOrder | None
+    scope: Scope, charge: ChargePayload, known: Mapping[str, Any], meaning: Meaning, held: LockedOrder | None
 ) -> _Kept:
     """Put what is told of a charge together with what was known of it."""
     amount = known["amount_cents"] if charge.amount is None else charge.amount
@@ -175,7 +177,7 @@ def _problem(scope: Scope, kept: _Kept, held: LockedOrder) -> str:
     return ""
 
 
-def _told_paid(charge: Charge, meaning: Meaning) -> int:
+def _told_paid(charge: ChargePayload, meaning: Meaning) -> int:
     if meaning not in (Meaning.PAID, Meaning.UNDERPAID):
         return 0
     if charge.paid_amount is not None:
@@ -185,7 +187,7 @@ def _told_paid(charge: Charge, meaning: Meaning) -> int:
     return charge.amount or 0 if is_paid else 0
 
 
-def _told_refunded(charge: Charge, meaning: Meaning, amount: int, paid: int) -> int:
+def _told_refunded(charge: ChargePayload, meaning: Meaning, amount: int, paid: int) -> int:
     match meaning:
         case Meaning.REFUNDED:
             return charge.canceled_amount or max(paid, charge.paid_amount or amount)

@@ -27,7 +27,7 @@ _TIMED_OUT, _SERVER_ERRORS = 408, 500
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
+class ChargePayload:
     """Tell of one charge; amounts in cents, None where the gateway gave none. `currency` is empty when it gave none."""
 
     charge_id: str
@@ -42,7 +42,7 @@ class Charge:
 
 
 @dataclass(frozen=True, slots=True)
-class Notification:
+class NotificationPayload:
     """Tell of an event: `order` is the reference to the store's order as the gateway gave it, None for none.
 
     `amount` is the sum the event itself names, for an order that comes without charges. `is_technical`: the payment broke.
@@ -52,13 +52,13 @@ class Notification:
     event_type: str
     charge_id: str
     order: object
-    charges: tuple[Charge, ...]
+    charges: tuple[ChargePayload, ...]
     amount: int | None
     is_technical: bool
     fingerprint: bytes
 
 
-def parse(verified: Verified) -> Notification:
+def parse(verified: Verified) -> NotificationPayload:
     """Read a notification; raises MalformedRequest (400 `invalid request body`) for what is not a JSON object."""
     try:
         body = load_object(verified.body)
@@ -71,7 +71,7 @@ def parse(verified: Verified) -> Notification:
     charges = {charge.charge_id: charge for charge in map(_charge, told) if charge.charge_id}
     first = _word(told[0].get("id")) if told else ""
     paid_amount = _cents(data.get("paid_amount"))
-    return Notification(
+    return NotificationPayload(
         event_id=event_id[:MAX_WORD],
         event_type=event_type[:MAX_WORD],
         charge_id=first[:MAX_WORD],
@@ -100,9 +100,9 @@ def _order(data: Mapping[str, Any]) -> object:
     return next((each for each in candidates if each not in (None, "")), None)
 
 
-def _charge(told: Mapping[str, Any]) -> Charge:
+def _charge(told: Mapping[str, Any]) -> ChargePayload:
     transaction = _object(told.get("last_transaction"))
-    return Charge(
+    return ChargePayload(
         charge_id=_word(told.get("id"))[:MAX_WORD],
         status=_word(told.get("status"))[:MAX_WORD],
         currency=_word(told.get("currency"))[:MAX_WORD].upper(),

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from domain import audit
 from domain.gateway.applying import carry_out
-from domain.gateway.notification import Notification, parse
+from domain.gateway.notification import NotificationPayload, parse
 from domain.gateway.signature import Verified, verify
 from kernel import logging
 from kernel.errors import NotFound, RuleViolation, Unavailable
@@ -121,7 +121,7 @@ async def reprocess(scope: Scope, notification: object) -> int:
     return number
 
 
-async def _store(scope: Scope, verified: Verified, told: Notification) -> int | None:
+async def _store(scope: Scope, verified: Verified, told: NotificationPayload) -> int | None:
     """Keep a notification in a transaction of its own; None when it was there already."""
     async with transaction(scope):
         number: int | None = await value(
@@ -148,7 +148,7 @@ async def _store(scope: Scope, verified: Verified, told: Notification) -> int | 
     return number
 
 
-async def _apply(scope: Scope, number: int, told: Notification | None = None) -> None:
+async def _apply(scope: Scope, number: int, told: NotificationPayload | None = None) -> None:
     """Apply a stored notification in a transaction of its own, unless somebody did or does; `told` saves reading it."""
     system = scope.as_system()
     async with transaction(system):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from domain.visibility import Rows
-from models.reading import Entity, Filter, Sort, any_of, compares, flag, named
+from models.reading import Entity, EntityFilter, Sort, any_of, compares, flag, named
 
 MODULE = "payment_gateway"
 """The store's setting that switches the administration of notifications off."""
@@ -16,13 +16,15 @@ GATEWAY_NOTIFICATIONS = Entity(
     table="gateway_notifications",
     visible=Rows(admin=STAFF, module=MODULE),
     filters={
-        "id": Filter("id", named, "any of these notifications", many=True),
-        "processed": Filter("boolean", flag("t.processed"), "was processed"),
-        "event_id": Filter("text", any_of("t.event_id"), "any of these events", many=True),
-        "event_type": Filter("text", any_of("t.event_type"), "any of these types", many=True),
-        "charge_id": Filter("text", any_of("t.charge_id"), "tells first of any of these charges", many=True),
-        "created_from": Filter("time", compares("t.created_at", ">="), "arrived then or later"),
-        "created_before": Filter("time", compares("t.created_at", "<"), "arrived before"),
+        "id": EntityFilter("id", named, "any of these notifications", many=True),
+        "processed": EntityFilter("boolean", flag("t.processed"), "was processed"),
+        "event_id": EntityFilter("text", any_of("t.event_id"), "any of these events", many=True),
+        "event_type": EntityFilter("text", any_of("t.event_type"), "any of these types", many=True),
+        "charge_id": EntityFilter(
+            "text", any_of("t.charge_id"), "tells first of any of these charges", many=True
+        ),
+        "created_from": EntityFilter("time", compares("t.created_at", ">="), "arrived then or later"),
+        "created_before": EntityFilter("time", compares("t.created_at", "<"), "arrived before"),
     },
     sorts={"created_at": Sort("t.created_at", "timestamptz", "time of arrival")},
     default_sort="-created_at",

@@ -15,7 +15,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from auth.secrets import Unreadable, decrypt, encrypt
-from domain.mails.texts import TEXTS, Kind, written
+from domain.mails.texts import TEXTS, MailType, written
 from domain.store_settings import setting
 from kernel.ids import uuid7
 from kernel.scope import Scope
@@ -55,7 +55,7 @@ def recipient_of(user: Mapping[str, Any]) -> Recipient:
     return Recipient(user["id"], user["email"], user["firstname"] or user["email"])
 
 
-async def queue(scope: Scope, kind: Kind, to: Recipient | None, token: str = "") -> None:
+async def queue(scope: Scope, kind: MailType, to: Recipient | None, token: str = "") -> None:
     """Write a mail to an account, or to nobody, as part of the open transaction."""
     name = to.name if to is not None else ""
     values = {"store": scope.store.name, "name": name, "token": _shown_token(scope, kind, token)}
@@ -78,7 +78,7 @@ async def queue(scope: Scope, kind: Kind, to: Recipient | None, token: str = "")
     )
 
 
-async def is_enough(scope: Scope, kind: Kind, user_id: int | None) -> bool:
+async def is_enough(scope: Scope, kind: MailType, user_id: int | None) -> bool:
     """Say whether the account was sent as many mails of the kind in the last hour as anybody may ask for.
 
     The caller holds what keeps two who ask at once from both being counted too late (`one_at_a_time`).
@@ -138,7 +138,7 @@ def _readable_body(record: Record) -> str:
         return "(written with another VITRINE_SECRET_KEY)"
 
 
-def _shown_token(scope: Scope, kind: Kind, token: str) -> str:
+def _shown_token(scope: Scope, kind: MailType, token: str) -> str:
     """Show a token by itself, and as a link where the store says which page takes it.
 
     It stands behind `#`, so that it reaches no server's log.

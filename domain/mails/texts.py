@@ -8,7 +8,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class MailType(StrEnum):
     """Tell the mails apart."""
 
     EMAIL_VERIFICATION = "email_verification"
@@ -32,8 +32,8 @@ class Text:
     life: timedelta = timedelta(days=3)
 
 
-TEXTS: Mapping[Kind, Text] = {
-    Kind.EMAIL_VERIFICATION: Text(
+TEXTS: Mapping[MailType, Text] = {
+    MailType.EMAIL_VERIFICATION: Text(
         "Confirme o seu e-mail em {store}",
         """Olá, {name}!
 
@@ -45,7 +45,7 @@ O código vale por 24 horas e só uma vez. Se você não criou esta conta, ignor
 """,
         timedelta(hours=24),
     ),
-    Kind.PASSWORD_RESET: Text(
+    MailType.PASSWORD_RESET: Text(
         "Nova senha para a sua conta em {store}",
         """Olá, {name}!
 
@@ -57,7 +57,7 @@ O código vale por uma hora e só uma vez. Se não foi você, não precisa fazer
 """,
         timedelta(hours=1),
     ),
-    Kind.REGISTRATION_TAKEN: Text(
+    MailType.REGISTRATION_TAKEN: Text(
         "Você já tem uma conta em {store}",
         """Olá, {name}!
 
@@ -66,7 +66,7 @@ Alguém tentou criar uma conta em {store} com este e-mail, mas ele já pertence 
 Se foi você e a senha ficou para trás, peça uma nova na página de entrada. Se não foi você, ignore esta mensagem.
 """,
     ),
-    Kind.PASSWORD_CHANGED: Text(
+    MailType.PASSWORD_CHANGED: Text(
         "A sua senha em {store} foi trocada",
         """Olá, {name}!
 
@@ -75,14 +75,14 @@ A senha da sua conta em {store} acaba de ser trocada, e todos os aparelhos foram
 Se não foi você, peça já uma nova senha na página de entrada e fale com a loja.
 """,
     ),
-    Kind.ACCOUNT_APPROVED: Text(
+    MailType.ACCOUNT_APPROVED: Text(
         "A sua conta em {store} foi aprovada",
         """Olá, {name}!
 
 A sua conta em {store} foi aprovada. Você já pode entrar com o seu e-mail e a sua senha.
 """,
     ),
-    Kind.TWO_FACTOR_ON: Text(
+    MailType.TWO_FACTOR_ON: Text(
         "Verificação em duas etapas ativada em {store}",
         """Olá, {name}!
 
@@ -91,7 +91,7 @@ A partir de agora, entrar na sua conta em {store} pede também um código do seu
 Guarde os códigos de recuperação em lugar seguro. Se não foi você, fale com a loja.
 """,
     ),
-    Kind.TWO_FACTOR_OFF: Text(
+    MailType.TWO_FACTOR_OFF: Text(
         "Verificação em duas etapas desativada em {store}",
         """Olá, {name}!
 
@@ -103,7 +103,7 @@ Se não foi você, troque a sua senha agora e fale com a loja.
 }
 
 
-def written(kind: Kind, values: Mapping[str, str]) -> tuple[str, str]:
+def written(kind: MailType, values: Mapping[str, str]) -> tuple[str, str]:
     """Give the subject, which is one line, and the body of a mail."""
     text = TEXTS[kind]
     subject = " ".join(text.subject.format_map(values).split())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from domain.store_settings import setting
-from kernel.letters import PRODUCT_LETTERS, LetterTable
+from kernel.codes import PRODUCT_STATUSES, CodeTable
 from kernel.scope import Scope
 from models.database import rows
 
@@ -18,7 +18,7 @@ _SYMBOLS = {"BRL": "R$", "USD": "US$", "EUR": "€"}
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class LabelledCode:
     """A code and what people call it."""
 
     code: str
@@ -44,10 +44,10 @@ class Beginning:
     store_name: str
     store_currency: str
     store_logo: str
-    languages: list[Choice]
-    currencies: list[Choice]
-    order_statuses: list[Choice]
-    product_statuses: list[Choice]
+    languages: list[LabelledCode]
+    currencies: list[LabelledCode]
+    order_statuses: list[LabelledCode]
+    product_statuses: list[LabelledCode]
     menus: list[Menu]
     permissions: list[str]
     support_email: str
@@ -94,9 +94,9 @@ async def begin(scope: Scope) -> Beginning:
         store_currency=currency,
         store_logo=setting(scope, "logo_url"),
         languages=await _chosen(scope, _LANGUAGES),
-        currencies=[Choice(currency, _SYMBOLS.get(currency, currency))],
+        currencies=[LabelledCode(currency, _SYMBOLS.get(currency, currency))],
         order_statuses=await _chosen(scope, _ORDER_STATUSES),
-        product_statuses=_choices(PRODUCT_LETTERS),
+        product_statuses=_choices(PRODUCT_STATUSES),
         menus=_MENUS,
         permissions=_PERMISSIONS,
         support_email=setting(scope, "support_email"),
@@ -104,10 +104,10 @@ async def begin(scope: Scope) -> Beginning:
     )
 
 
-async def _chosen(scope: Scope, sql: str) -> list[Choice]:
+async def _chosen(scope: Scope, sql: str) -> list[LabelledCode]:
     """Give codes and names as the store keeps them."""
-    return [Choice(found["code"], found["name"]) for found in await rows(sql, scope.store.id)]
+    return [LabelledCode(found["code"], found["name"]) for found in await rows(sql, scope.store.id)]
 
 
-def _choices(table: LetterTable) -> list[Choice]:
-    return [Choice(letter, table.name(letter)) for letter in table.letters]
+def _choices(table: CodeTable) -> list[LabelledCode]:
+    return [LabelledCode(letter, table.name(letter)) for letter in table.codes]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from domain.catalog.read import in_second, refers_to_or_none
 from domain.visibility import Rows
-from models.reading import Entity, Filter, Sort, Where, any_of, named, refers_to
+from models.reading import Entity, EntityFilter, Sort, Where, any_of, named, refers_to
 
 AVERAGE_RATING = (
     "(SELECT avg(d.rating)::float8 FROM products p JOIN discussion_threads th ON th.tenant_id = p.tenant_id"
@@ -16,8 +16,8 @@ AVERAGE_RATING = (
 )
 
 
-def _exact(column: str, what: str) -> Filter:
-    return Filter("text", any_of(column), f"exact {what}", many=True, internal=True)
+def _exact(column: str, what: str) -> EntityFilter:
+    return EntityFilter("text", any_of(column), f"exact {what}", many=True, internal=True)
 
 
 VENDORS = Entity(
@@ -33,10 +33,10 @@ VENDORS = Entity(
         storefront_rows="t.status = 'A'",
     ),
     filters={
-        "id": Filter("id", named, "any of these vendors", many=True),
-        "status": Filter("vendor_status", any_of("t.status"), "any of these statuses", many=True),
-        "name": Filter("text", any_of("t.name"), "exact name", many=True),
-        "search": Filter(
+        "id": EntityFilter("id", named, "any of these vendors", many=True),
+        "status": EntityFilter("vendor_status", any_of("t.status"), "any of these statuses", many=True),
+        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
+        "search": EntityFilter(
             "text",
             lambda text: Where("strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0", (text,)),
             "part of the name",
@@ -55,7 +55,7 @@ VENDORS = Entity(
         "average_rating": _exact(
             f"coalesce(to_char({AVERAGE_RATING}, 'FM0.00'), '0.00')", "mean rating, with two decimals"
         ),
-        "created_at": Filter(
+        "created_at": EntityFilter(
             "time", in_second("t.created_at"), "joined in that second", many=True, internal=True
         ),
     },
@@ -127,12 +127,12 @@ REVIEWS = Entity(
         storefront_rows=_PUBLIC,
     ),
     filters={
-        "id": Filter("id", named, "any of these reviews", many=True),
-        "product_id": Filter("id", _about_product, "about any of these products", many=True),
-        "user_id": Filter("id", refers_to("t.user_id", "users"), "by any of these users", many=True),
-        "rating": Filter("big_int", any_of("t.rating", "bigint"), "any of these ratings", many=True),
-        "status": Filter("review_status", any_of("t.status"), "any of these statuses", many=True),
-        "search": Filter(
+        "id": EntityFilter("id", named, "any of these reviews", many=True),
+        "product_id": EntityFilter("id", _about_product, "about any of these products", many=True),
+        "user_id": EntityFilter("id", refers_to("t.user_id", "users"), "by any of these users", many=True),
+        "rating": EntityFilter("big_int", any_of("t.rating", "bigint"), "any of these ratings", many=True),
+        "status": EntityFilter("review_status", any_of("t.status"), "any of these statuses", many=True),
+        "search": EntityFilter(
             "text",
             lambda text: Where(
                 "strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0 OR strpos(vitrine_fold(t.message), vitrine_fold({}::text)) > 0",
@@ -140,32 +140,32 @@ REVIEWS = Entity(
             ),
             "part of the author's name or of the text",
         ),
-        "object_type": Filter(
+        "object_type": EntityFilter(
             "text", _in_thread("object_type"), "about things of any of these types, by letter", many=True
         ),
-        "thread_id": Filter(
+        "thread_id": EntityFilter(
             "id",
             refers_to("t.thread_id", "discussion_threads"),
             "in any of these threads",
             many=True,
             internal=True,
         ),
-        "thread_type": Filter(
+        "thread_type": EntityFilter(
             "text", _in_thread("type"), "in threads of any of these types", many=True, internal=True
         ),
-        "object_id": Filter(
+        "object_id": EntityFilter(
             "id", _about_any, "about any of these things, of whatever type", many=True, internal=True
         ),
         "name": _exact("t.name", "name of the author"),
         "message": _exact("t.message", "text"),
-        "stars": Filter(
+        "stars": EntityFilter(
             "big_int",
             any_of("coalesce(t.rating, 0)", "bigint"),
             "any of these ratings; 0 means none",
             many=True,
             internal=True,
         ),
-        "author_id": Filter(
+        "author_id": EntityFilter(
             "id",
             refers_to_or_none("t.user_id", "users"),
             "by any of these users; 0 means by nobody with an account",
@@ -173,7 +173,7 @@ REVIEWS = Entity(
             internal=True,
         ),
         "ip_address": _exact("t.ip_address", "address it was sent from"),
-        "created_at": Filter(
+        "created_at": EntityFilter(
             "time", in_second("t.created_at"), "written in that second", many=True, internal=True
         ),
     },

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from domain import audit
-from domain.fields import Field, Given, letter_of, moment, read_fields, short_text, text, whole
+from domain.fields import Given, InputField, code_in, moment, read_fields, short_text, text, whole
 from domain.references import (
     CATEGORY,
     NOT_FOUND,
@@ -17,41 +17,41 @@ from domain.references import (
     REVIEW,
     THREAD,
     USER,
-    Kind,
+    ReferenceType,
     find,
     resolve,
     resolve_optional,
 )
 from domain.store_settings import setting
+from kernel.codes import DISCUSSION_OBJECT_TYPES, DISCUSSION_TYPES, SWITCH_STATUSES, CodeTable
 from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import uuid7
-from kernel.letters import DISCUSSION_OBJECT_LETTERS, DISCUSSION_TYPE_LETTERS, SWITCH_LETTERS, LetterTable
 from kernel.scope import ActorKind, Scope
 from models.database import execute, row, transaction, value
 from models.marketplace import DiscussionPost
 
-REVIEW_LETTERS = LetterTable("status", {**SWITCH_LETTERS.labels, "P": ("pending",)})
+REVIEW_STATUSES = CodeTable("status", {**SWITCH_STATUSES.labels, "P": ("pending",)})
 AWAITING = "P"
 STORE_ITSELF = 0
 
 # What a thread may be about; the store itself (`E`, testimonials) has no record to look for.
-OBJECTS: Mapping[str, Kind] = {"P": PRODUCT, "C": CATEGORY, "A": PAGE, "O": ORDER}
+OBJECTS: Mapping[str, ReferenceType] = {"P": PRODUCT, "C": CATEGORY, "A": PAGE, "O": ORDER}
 
-REVIEW_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", short_text),
-    "message": Field("message", text(20_000)),
-    "rating": Field("rating", whole(1, 5, nullable=True), code="rating_invalid"),
+REVIEW_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", short_text),
+    "message": InputField("message", text(20_000)),
+    "rating": InputField("rating", whole(1, 5, nullable=True), code="rating_invalid"),
 }
 # What staff may set besides.
-STAFF_FIELDS: Mapping[str, Field] = {
+STAFF_FIELDS: Mapping[str, InputField] = {
     **REVIEW_FIELDS,
-    "status": Field("status", letter_of(REVIEW_LETTERS), code="status_invalid"),
-    "ip_address": Field("ip_address", short_text),
-    "created_at": Field("created_at", moment),
+    "status": InputField("status", code_in(REVIEW_STATUSES), code="status_invalid"),
+    "ip_address": InputField("ip_address", short_text),
+    "created_at": InputField("created_at", moment),
 }
-THREAD_FIELDS: Mapping[str, Field] = {
-    "object_type": Field("object_type", letter_of(DISCUSSION_OBJECT_LETTERS), code="object_type_invalid"),
-    "type": Field("type", letter_of(DISCUSSION_TYPE_LETTERS), code="type_invalid"),
+THREAD_FIELDS: Mapping[str, InputField] = {
+    "object_type": InputField("object_type", code_in(DISCUSSION_OBJECT_TYPES), code="object_type_invalid"),
+    "type": InputField("type", code_in(DISCUSSION_TYPES), code="type_invalid"),
 }
 
 # The update that changes nothing makes RETURNING give the thread that is there already.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from domain.fields import Field, Given, name_text, read_fields
+from domain.fields import Given, InputField, name_text, read_fields
 from domain.marketplace.vendors import cnpj_text, create_vendor
 from domain.people import accounts
 from domain.people.account_fields import FIELDS
@@ -15,13 +15,13 @@ from models.database import transaction
 PENDING = "P"
 _VENDOR_USER = "V"
 
-_COMPANY: Mapping[str, Field] = {
-    "company": Field("name", name_text, code="name_invalid", required="required"),
-    "cnpj": Field("cnpj", cnpj_text, code="cnpj_invalid"),
+_COMPANY: Mapping[str, InputField] = {
+    "company": InputField("name", name_text, code="name_invalid", required="required"),
+    "cnpj": InputField("cnpj", cnpj_text, code="cnpj_invalid"),
 }
-_USER: Mapping[str, Field] = {
+_USER: Mapping[str, InputField] = {
     **{name: FIELDS[name] for name in ("email", "firstname", "lastname", "phone")},
-    "password": Field("password", FIELDS["password"].read, "password_invalid", required="required"),
+    "password": InputField("password", FIELDS["password"].read, "password_invalid", required="required"),
 }
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from auth.memory import changed
+from auth.credential_cache import changed
 from auth.sessions import end_all_sessions
 from domain import audit, events
-from domain.fields import Field, Given, letter_of, name_text, read_fields, short_text, text
+from domain.fields import Given, InputField, code_in, name_text, read_fields, short_text, text
 from domain.mails import outbox
-from domain.mails.texts import Kind
+from domain.mails.texts import MailType
 from domain.orders.draft import cep_text, email_text, json_object
 from domain.orders.transitions import unfinished
 from domain.references import VENDOR, find
+from kernel.codes import COMMISSION_TYPES, VENDOR_STATUSES
 from kernel.documents import has_cnpj_form, normalise_document
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
-from kernel.letters import COMMISSION_TYPE_LETTERS, VENDOR_LETTERS
 from kernel.money import cents_from, decimal_text
 from kernel.scope import ActorKind, Scope
 from kernel.text import Malformed, shown
@@ -44,26 +44,24 @@ def commission_text(value: object) -> object:
 
 
 # What a vendor may write of its own company (decisions-legacy section 4).
-OWN_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "email": Field("email", email_text, code="email_invalid", required="required"),
-    "phone": Field("phone", short_text),
-    "address": Field("address", short_text),
-    "city": Field("city", short_text),
-    "state": Field("state", short_text),
-    "country": Field("country", short_text),
-    "zipcode": Field("zipcode", cep_text),
-    "url": Field("url", text(2_048)),
-    "shippings": Field("shippings", json_object, code="shippings_invalid"),
+OWN_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "email": InputField("email", email_text, code="email_invalid", required="required"),
+    "phone": InputField("phone", short_text),
+    "address": InputField("address", short_text),
+    "city": InputField("city", short_text),
+    "state": InputField("state", short_text),
+    "country": InputField("country", short_text),
+    "zipcode": InputField("zipcode", cep_text),
+    "url": InputField("url", text(2_048)),
+    "shippings": InputField("shippings", json_object, code="shippings_invalid"),
 }
-VENDOR_FIELDS: Mapping[str, Field] = {
+VENDOR_FIELDS: Mapping[str, InputField] = {
     **OWN_FIELDS,
-    "status": Field("status", letter_of(VENDOR_LETTERS), code="status_invalid"),
-    "cnpj": Field("cnpj", cnpj_text, code="cnpj_invalid"),
-    "commission": Field("commission", commission_text, code="commission_invalid"),
-    "commission_type": Field(
-        "commission_type", letter_of(COMMISSION_TYPE_LETTERS), code="commission_invalid"
-    ),
+    "status": InputField("status", code_in(VENDOR_STATUSES), code="status_invalid"),
+    "cnpj": InputField("cnpj", cnpj_text, code="cnpj_invalid"),
+    "commission": InputField("commission", commission_text, code="commission_invalid"),
+    "commission_type": InputField("commission_type", code_in(COMMISSION_TYPES), code="commission_invalid"),
 }
 
 # FOR UPDATE waits for orders being placed right now, which hold the vendor by their lines' foreign keys.
@@ -140,7 +138,7 @@ async def delete_vendor(scope: Scope, vendor: object) -> None:
     async with transaction(scope):
         vendor_id = await find(scope, VENDOR, vendor)
         await row(_LOCK, scope.store.id, vendor_id)
-        if await value(_HAS_OPEN_ORDERS, scope.store.id, vendor_id, unfinished(scope.store.order_letters)):
+        if await value(_HAS_OPEN_ORDERS, scope.store.id, vendor_id, unfinished(scope.store.order_statuses)):
             raise RuleViolation("the vendor has open orders", reason="vendor_has_open_orders")
         hidden = await rows(_HIDE_PRODUCTS, scope.store.id, vendor_id, scope.now)
         await events.products_deleted(scope, [product["public_id"] for product in hidden])
@@ -154,7 +152,7 @@ async def _admit_users(scope: Scope, vendor_id: int) -> None:
     """Let in those who applied together with the seller that has just been approved, and tell them."""
     for user in await rows(_ADMIT_USERS, scope.store.id, vendor_id, scope.now):
         await audit.record(scope, "user.updated", "user", user["public_id"], {"changed": ["status"]})
-        await outbox.queue(scope, Kind.ACCOUNT_APPROVED, outbox.recipient_of(user))
+        await outbox.queue(scope, MailType.ACCOUNT_APPROVED, outbox.recipient_of(user))
         await changed(scope, user["id"])
 
 

@@ -7,7 +7,7 @@ from domain.visibility import Rows
 from kernel.errors import Forbidden
 from kernel.ids import parse_reference
 from kernel.scope import ActorKind, Scope
-from models.reading import Entity, Filter, Sort, any_of, compares, named, refers_to
+from models.reading import Entity, EntityFilter, Sort, any_of, compares, named, refers_to
 
 STATUS = "CASE WHEN t.read_at IS NULL THEN 'unread' ELSE 'read' END"
 
@@ -17,12 +17,12 @@ NOTIFICATIONS = Entity(
     # Which privileges an administrator has makes no difference: what a notification tells is no more than that something happened.
     visible=Rows(admin=(), vendor="t.user_id = {user}", customer="t.user_id = {user}", user_only=True),
     filters={
-        "id": Filter("id", named, "any of these notifications", many=True),
-        "user_id": Filter("id", refers_to("t.user_id", "users"), "of any of these users", many=True),
-        "type": Filter("text", any_of("t.type"), "of any of these types", many=True),
-        "status": Filter("text", any_of(STATUS), "`read` or `unread`", many=True),
-        "created_from": Filter("time", compares("t.created_at", ">="), "written then or later"),
-        "created_before": Filter("time", compares("t.created_at", "<"), "written before"),
+        "id": EntityFilter("id", named, "any of these notifications", many=True),
+        "user_id": EntityFilter("id", refers_to("t.user_id", "users"), "of any of these users", many=True),
+        "type": EntityFilter("text", any_of("t.type"), "of any of these types", many=True),
+        "status": EntityFilter("text", any_of(STATUS), "`read` or `unread`", many=True),
+        "created_from": EntityFilter("time", compares("t.created_at", ">="), "written then or later"),
+        "created_before": EntityFilter("time", compares("t.created_at", "<"), "written before"),
     },
     sorts={
         "created_at": Sort("t.created_at", "timestamptz", "time of writing"),

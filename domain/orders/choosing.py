@@ -75,7 +75,7 @@ class Sold(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class OptionSelection:
     """Describe what was chosen: cents it adds to the price, the combination, `options` as sold, and what the legacy layer shows of it."""
 
     price_cents: int
@@ -96,7 +96,7 @@ def key_as_sold(options: Sequence[Mapping[str, Any]]) -> str:
     return hashlib.sha256(repr(sorted(as_asked(options).items())).encode()).hexdigest()[:32]
 
 
-def key_of(choice: Choice | None) -> str:
+def key_of(choice: OptionSelection | None) -> str:
     """Tell one choice from another; nothing chosen is the empty text."""
     return key_as_sold(choice.options) if choice is not None else ""
 
@@ -118,7 +118,7 @@ async def choosable(scope: Scope, products: Iterable[int]) -> dict[int, Choosabl
     return found
 
 
-def choose(product: Sold, given: Mapping[str, Any]) -> Choice | None:
+def choose(product: Sold, given: Mapping[str, Any]) -> OptionSelection | None:
     """Read what is chosen of a product, `{option: variant or text}`; null when nothing is.
 
     Raises ValidationFailed for what is not of the product and for a required option that is missing (`option_required`), RuleViolation
@@ -135,7 +135,7 @@ def choose(product: Sold, given: Mapping[str, Any]) -> Choice | None:
     combination = _combination(product, of, variants)
     added = sum(modifier_cents(product.price_cents, variant) for _, variant in variants)
     in_order = sorted(chosen.values(), key=lambda each: (each[0].position, each[0].id))
-    return Choice(
+    return OptionSelection(
         price_cents=added + (combination.price_cents if combination else 0),
         combination=combination,
         options=[_public(option, value) for option, value in in_order],

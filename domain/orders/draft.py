@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from domain.fields import Field, Given, cents, moment, read_fields, short_text, text, whole
+from domain.fields import Given, InputField, cents, moment, read_fields, short_text, text, whole
 from kernel.documents import is_email, normalise_cep, normalise_email
 from kernel.errors import ValidationFailed
 from kernel.text import Malformed, shown
@@ -94,31 +94,31 @@ def chosen_options(value: object) -> object:
 
 
 # What a partial update of an order may change too (`edit`): the columns bear the same names.
-CONTACT_FIELDS: Mapping[str, Field] = {
-    "email": Field("email", email_text, code="email_invalid"),
-    "firstname": Field("firstname", short_text),
-    "lastname": Field("lastname", short_text),
-    "phone": Field("phone", short_text),
-    "notes": Field("notes", text()),
-    "details": Field("details", text()),
-    "ip_address": Field("ip_address", short_text),
+CONTACT_FIELDS: Mapping[str, InputField] = {
+    "email": InputField("email", email_text, code="email_invalid"),
+    "firstname": InputField("firstname", short_text),
+    "lastname": InputField("lastname", short_text),
+    "phone": InputField("phone", short_text),
+    "notes": InputField("notes", text()),
+    "details": InputField("details", text()),
+    "ip_address": InputField("ip_address", short_text),
 }
-ORDER_FIELDS: Mapping[str, Field] = {
+ORDER_FIELDS: Mapping[str, InputField] = {
     **CONTACT_FIELDS,
-    "tracking_code": Field("tracking_code", short_text),
-    "discount_cents": Field("discount_cents", cents(nullable=True), code="discount_invalid"),
-    "coupon_code": Field("coupon_code", short_text, code="coupon_invalid"),
-    "fields": Field("fields", json_object),
-    "created_at": Field("created_at", moment),
+    "tracking_code": InputField("tracking_code", short_text),
+    "discount_cents": InputField("discount_cents", cents(nullable=True), code="discount_invalid"),
+    "coupon_code": InputField("coupon_code", short_text, code="coupon_invalid"),
+    "fields": InputField("fields", json_object),
+    "created_at": InputField("created_at", moment),
 }
-LINE_FIELDS: Mapping[str, Field] = {
-    "quantity": Field("quantity", whole(1, MAX_UNITS), code="quantity_invalid", required="required"),
-    "price_cents": Field("price_cents", cents(nullable=True), code="price_invalid"),
-    "extra": Field("extra", json_object),
-    "options": Field("options", chosen_options, code="options_invalid"),
+LINE_FIELDS: Mapping[str, InputField] = {
+    "quantity": InputField("quantity", whole(1, MAX_UNITS), code="quantity_invalid", required="required"),
+    "price_cents": InputField("price_cents", cents(nullable=True), code="price_invalid"),
+    "extra": InputField("extra", json_object),
+    "options": InputField("options", chosen_options, code="options_invalid"),
 }
-ADDRESS_FIELDS: Mapping[str, Field] = {
-    name: Field(name, cep_text if name == "zipcode" else short_text)
+ADDRESS_FIELDS: Mapping[str, InputField] = {
+    name: InputField(name, cep_text if name == "zipcode" else short_text)
     for name in (
         "firstname",
         "lastname",

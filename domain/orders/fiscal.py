@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from domain import audit, events
-from domain.fields import Field, Given, read_fields, text
+from domain.fields import Given, InputField, read_fields, text
 from domain.orders.locked import lock_order
 from kernel.documents import chave_nota_from, has_valid_check_digit
 from kernel.scope import Scope
@@ -54,14 +54,14 @@ def _free(value: object) -> str | None:
     return None if value is None else str(text()(value))
 
 
-FIELDS: Mapping[str, Field] = {
-    "link_nota": Field("link_nota", _free),
-    "codigo_pedido_erp": Field("codigo_pedido_erp", _free),
-    "chave_nota": Field("chave_nota", _access_key, code="chave_nota_invalid"),
-    "xml_nota": Field("xml_nota", _free),
-    "pdf_nota": Field("pdf_nota", _free),
-    "nota_fiscal": Field("nota_fiscal", _free),
-    "base64_xml": Field("base64_xml", _base64, code="base64_invalid"),
+FIELDS: Mapping[str, InputField] = {
+    "link_nota": InputField("link_nota", _free),
+    "codigo_pedido_erp": InputField("codigo_pedido_erp", _free),
+    "chave_nota": InputField("chave_nota", _access_key, code="chave_nota_invalid"),
+    "xml_nota": InputField("xml_nota", _free),
+    "pdf_nota": InputField("pdf_nota", _free),
+    "nota_fiscal": InputField("nota_fiscal", _free),
+    "base64_xml": InputField("base64_xml", _base64, code="base64_invalid"),
 }
 
 

@@ -7,19 +7,22 @@ from uuid import UUID
 
 from domain import audit, events
 from domain.catalog import stock
-from domain.fields import Field, read_fields, short_text, text
+from domain.fields import InputField, read_fields, short_text, text
 from domain.orders import limits
 from domain.orders.locked import LockedOrder, lock_order, refuse_shared
 from domain.orders.parcels import Parcel, keep_tracking_code, send
-from domain.orders.transitions import CANCELLED, COMPLETE, Step, decide
+from domain.orders.transitions import CANCELLED, COMPLETE, Transition, decide
 from domain.promotions.applying import give_back, take_again
 from kernel.errors import Conflict, ValidationFailed
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
 from models.database import execute, row, transaction
 
-_TRACKING = {"tracking_code": Field("tracking_code", short_text), "carrier": Field("carrier", short_text)}
-_REASON = {"reason": Field("reason", text(2_000))}
+_TRACKING = {
+    "tracking_code": InputField("tracking_code", short_text),
+    "carrier": InputField("carrier", short_text),
+}
+_REASON = {"reason": InputField("reason", text(2_000))}
 
 # The letter is asked for again although the row is locked: whoever calls this without the lock changes nothing by mistake.
 _CHANGE = """
@@ -97,12 +100,12 @@ async def move(
 
 async def take_step(
     scope: Scope, held: LockedOrder, to: str, *, force: bool = False, reason: str = "", restock: bool = False
-) -> Step | None:
+) -> Transition | None:
     """Change the status of a locked order, with stock and history but without telling anybody; None when it is there already."""
     step = decide(
         held.status,
         to,
-        added=scope.store.order_letters,
+        added=scope.store.order_statuses,
         force=force and may_force(scope),
         by_vendor=scope.actor.kind is ActorKind.VENDOR,
         restock=restock,
@@ -129,7 +132,7 @@ async def take_step(
 
 async def hold_letter(scope: Scope, letter: str) -> None:
     """Keep a letter that the store added from being deleted while an order gets it; built-in ones need no statement."""
-    if letter in scope.store.order_letters and await row(_HOLD_LETTER, scope.store.id, letter) is None:
+    if letter in scope.store.order_statuses and await row(_HOLD_LETTER, scope.store.id, letter) is None:
         raise ValidationFailed(
             f"status is {letter!r}; the letter was deleted", field="status", code="status_invalid"
         )

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from domain import audit
-from domain.fields import Field, Given, cents, read_fields
+from domain.fields import Given, InputField, cents, read_fields
 from domain.orders.transitions import CANCELLED, COMPLETE, DECLINED, FAILED
 from domain.references import ORDER_LIMIT, USER, VENDOR, find, resolve
 from kernel.errors import RuleViolation, ValidationFailed
@@ -29,7 +29,7 @@ FROM orders o WHERE o.tenant_id = t.tenant_id AND o.user_id = t.user_id AND o.de
 """What a limit `t` has been used for: the buyer's open and paid orders with the vendor, of shared ones the vendor's own lines."""
 
 _VENDORS = "SELECT DISTINCT vendor_id FROM order_lines WHERE tenant_id = $1 AND order_id = $2 AND vendor_id IS NOT NULL"
-_LIMIT: Mapping[str, Field] = {"limit_cents": Field("limit_cents", cents(), code="price_invalid")}
+_LIMIT: Mapping[str, InputField] = {"limit_cents": InputField("limit_cents", cents(), code="price_invalid")}
 _SET = """
 INSERT INTO order_limits (tenant_id, public_id, user_id, vendor_id, limit_cents, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $6)

@@ -10,7 +10,7 @@ from uuid import UUID
 import orjson
 
 from domain.catalog import stock
-from domain.orders.choosing import Choice, Choosable, choosable, choose, key_of
+from domain.orders.choosing import Choosable, OptionSelection, choosable, choose, key_of
 from domain.orders.draft import DraftLine
 from domain.orders.totals import Goods
 from domain.references import PRODUCT, refuse_missing
@@ -74,7 +74,7 @@ class PricedLine:
     tracked: bool
     fixed: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
-    choice: Choice | None = None
+    choice: OptionSelection | None = None
 
     @property
     def combination_id(self) -> int | None:
@@ -188,7 +188,7 @@ def price_lines(
     return lines
 
 
-def _extra(draft: DraftLine, choice: Choice | None) -> dict[str, Any]:
+def _extra(draft: DraftLine, choice: OptionSelection | None) -> dict[str, Any]:
     """Give what is noted on the line; what was chosen is written by us alone."""
     noted = {name: value for name, value in draft.extra.items() if name not in _OURS}
     return {**noted, **choice.extra} if choice is not None else noted

@@ -105,7 +105,7 @@ async def send(
     None when nothing was named and nothing is left. Raises ValidationFailed for a line that is not the order's (or not the
     calling vendor's) and for more units than are left, RuleViolation for an order that came to nothing.
     """
-    if order.status in (CANCELLED, DECLINED, FAILED) or scope.store.order_letters.get(order.status) == "I":
+    if order.status in (CANCELLED, DECLINED, FAILED) or scope.store.order_statuses.get(order.status) == "I":
         raise RuleViolation(
             f"an order in status {order.status} can't be shipped", reason="order_not_shippable"
         )

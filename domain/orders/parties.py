@@ -14,7 +14,7 @@ from domain.references import (
     PAYMENT_METHOD,
     SHIPPING_METHOD,
     USER,
-    Kind,
+    ReferenceType,
     missing_text,
 )
 from kernel.errors import RuleViolation, ValidationFailed
@@ -29,7 +29,7 @@ _LEGACY_SHIPPING_REQUIRED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Buyer:
+class CustomerAccount:
     """Describe a buyer who has an account; `is_limited` says that order limits are set for it."""
 
     id: int
@@ -78,7 +78,7 @@ class WayToShip:
 class Parties:
     """Hold what an order refers to besides products."""
 
-    buyer: Buyer | None = None
+    buyer: CustomerAccount | None = None
     payment: WayToPay | None = None
     shipping: WayToShip | None = None
 
@@ -158,7 +158,7 @@ def _shipping_required(scope: Scope) -> ValidationFailed | RuleViolation:
     return RuleViolation("a shipping method is required for physical products", reason="shipping_required")
 
 
-def _refuse_unknown(kind: Kind, given: object | None, found: int | None, field: str) -> None:
+def _refuse_unknown(kind: ReferenceType, given: object | None, found: int | None, field: str) -> None:
     if given is not None and found is None:
         raise ValidationFailed(missing_text(kind, [given]), field=field, code=NOT_FOUND)
 
@@ -170,8 +170,8 @@ def _keys(given: object | None) -> tuple[int | None, UUID | None]:
     return None, reference
 
 
-def _buyer(found: Mapping[str, Any]) -> Buyer:
-    return Buyer(
+def _buyer(found: Mapping[str, Any]) -> CustomerAccount:
+    return CustomerAccount(
         id=found["user_id"],
         public_id=found["user_public_id"],
         email=found["email"],

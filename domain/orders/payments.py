@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from domain import audit, events
-from domain.fields import Field, read_fields, short_text, whole
+from domain.fields import InputField, read_fields, short_text, whole
 from domain.orders.locked import LockedOrder, lock_order
 from kernel.errors import ValidationFailed
 from kernel.ids import uuid7
@@ -21,9 +21,9 @@ from models.database import execute, transaction, value
 UNPAID, PAID = "unpaid", "paid"
 PARTIALLY_REFUNDED, REFUNDED, CHARGEBACK = "partially_refunded", "refunded", "chargeback"
 
-_PAYMENT_FIELDS: Mapping[str, Field] = {
-    "kind": Field("kind", short_text),
-    "installments": Field("installments", whole(0, 1_000)),
+_PAYMENT_FIELDS: Mapping[str, InputField] = {
+    "kind": InputField("kind", short_text),
+    "installments": InputField("installments", whole(0, 1_000)),
 }
 
 _INSERT = """

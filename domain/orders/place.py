@@ -31,7 +31,7 @@ from domain.orders.lines import (
     short_combinations,
     tracked_units,
 )
-from domain.orders.parties import Buyer, Parties, WayToPay, find_parties, refuse_unavailable
+from domain.orders.parties import CustomerAccount, Parties, WayToPay, find_parties, refuse_unavailable
 from domain.orders.payments import payment_status
 from domain.orders.pricing import Price, Purchase, price
 from domain.orders.transitions import (
@@ -41,10 +41,10 @@ from domain.orders.transitions import (
     FAILED,
     OPEN,
     PROCESSED,
-    check_letter,
+    check_status,
     holds,
 )
-from domain.orders.writing import Received, insert
+from domain.orders.writing import InitialPayment, insert
 from domain.promotions.applying import redeem
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.ids import uuid7
@@ -130,7 +130,7 @@ def _check(scope: Scope, draft: Draft) -> None:
     if not draft.lines:
         raise ValidationFailed("products is required", field="lines", code="required")
     if draft.status is not None and scope.actor.kind in _CHOOSES_STATUS:
-        check_letter(draft.status, scope.store.order_letters)
+        check_status(draft.status, scope.store.order_statuses)
 
 
 def _check_buyer(scope: Scope, parties: Parties) -> None:
@@ -193,7 +193,7 @@ async def _price(scope: Scope, draft: Draft, parties: Parties, lines: Sequence[P
 
 def _compose(
     scope: Scope, draft: Draft, parties: Parties, priced: Price
-) -> tuple[dict[str, Any], Received | None]:
+) -> tuple[dict[str, Any], InitialPayment | None]:
     """Give every column of the order, and what was received for it."""
     totals, lines = priced.totals, priced.lines
     status = _start(scope, draft, parties.payment)
@@ -207,7 +207,7 @@ def _compose(
         "user_id": buyer.id if buyer else None,
         "vendor_id": shared_vendor(lines),
         "status": status,
-        "stock_state": holds(status, scope.store.order_letters),
+        "stock_state": holds(status, scope.store.order_statuses),
         "origin": origin,
         "currency": scope.store.currency,
         "subtotal_cents": totals.subtotal_cents,
@@ -234,7 +234,7 @@ def _compose(
     return columns, received
 
 
-def _contact(draft: Draft, buyer: Buyer | None) -> dict[str, str]:
+def _contact(draft: Draft, buyer: CustomerAccount | None) -> dict[str, str]:
     """Give the buyer's name and addresses: as the draft says, else as the account does."""
     given = {name: getattr(draft, name) for name in ("email", "firstname", "lastname", "phone")}
     known = buyer.contact if buyer is not None else {}
@@ -247,7 +247,7 @@ def _start(scope: Scope, draft: Draft, payment: WayToPay | None) -> str:
     return PROCESSED if payment is not None and payment.settles_at_once else OPEN
 
 
-def _received(payment: WayToPay | None, status: str, total_cents: int) -> Received | None:
+def _received(payment: WayToPay | None, status: str, total_cents: int) -> InitialPayment | None:
     """Give the whole total where the method settles at once and the order starts as paid."""
     if (
         payment is None
@@ -256,7 +256,7 @@ def _received(payment: WayToPay | None, status: str, total_cents: int) -> Receiv
         or not total_cents
     ):
         return None
-    return Received(total_cents, payment.processor)
+    return InitialPayment(total_cents, payment.processor)
 
 
 def _origin(scope: Scope) -> str:
@@ -296,9 +296,9 @@ async def _tell(
         status=order["status"],
         total_cents=order["total_cents"],
         currency=order["currency"],
-        customer=events.Customer(buyer.public_id if buyer else None, name, order["email"]),
+        customer=events.EventCustomer(buyer.public_id if buyer else None, name, order["email"]),
         items=[
-            events.Item(line.offer.public_id, line.offer.name, line.quantity, line.price_cents)
+            events.EventItem(line.offer.public_id, line.offer.name, line.quantity, line.price_cents)
             for line in lines
         ],
         created_at=order["created_at"],

@@ -19,7 +19,7 @@ import orjson
 
 from domain.destinations.places import (
     HAS_ZIPCODES,
-    Place,
+    DestinationAddress,
     candidate_from,
     most_specific,
     place_of,
@@ -30,15 +30,15 @@ from domain.orders.lines import PricedLine, need_shipping, offers_for
 from domain.orders.parties import Parties, WayToShip
 from domain.orders.totals import Rate, Totals, add_up, weight_grams, with_tax
 from domain.promotions.applying import (
-    Buyer,
     PromotedLine,
+    PromotionContext,
     Reward,
     active_sql,
     coupon_key,
     promotions_from,
     reward_of,
 )
-from domain.promotions.deciding import Promotion
+from domain.promotions.deciding import ActivePromotion
 from domain.taxes.computing import AppliedTax, Share, TaxTaken, added_cents, taxes_of
 from kernel.errors import RuleViolation
 from kernel.scope import Scope
@@ -83,7 +83,7 @@ class Purchase:
     coupon_code: str = ""
     discount_cents: int | None = None
     settled: bool = False
-    kept: Sequence[Promotion] | None = None
+    kept: Sequence[ActivePromotion] | None = None
     order_id: int | None = None
     known_shipping_cents: int = 0
 
@@ -127,10 +127,10 @@ async def price(scope: Scope, purchase: Purchase) -> Price:
 class _Facts:
     """What was read; `taxes` are as they are at the order's addresses, by id, and the rest says what they lie on."""
 
-    place: Place
+    place: DestinationAddress
     destination_id: int | None
     rates: Sequence[Mapping[str, Any]]
-    promotions: Sequence[Promotion]
+    promotions: Sequence[ActivePromotion]
     taxes: Mapping[int, AppliedTax]
     on_products: Mapping[int, Sequence[int]]
     on_shipping: Sequence[int]
@@ -207,7 +207,7 @@ async def _reward(scope: Scope, purchase: Purchase, facts: _Facts) -> Reward:
     if purchase.discount_cents is not None:
         return Reward()
     parties = purchase.parties
-    buyer = Buyer(
+    buyer = PromotionContext(
         user_id=purchase.user_id,
         email=purchase.email,
         payment_method_id=parties.payment.id if parties.payment else None,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from domain.catalog.read import in_second, refers_to_or_none
 from domain.visibility import Rows
 from kernel.scope import ActorKind, Scope
-from models.reading import Entity, Filter, Sort, Where, any_of, compares, flag, named, refers_to
+from models.reading import Entity, EntityFilter, Sort, Where, any_of, compares, flag, named, refers_to
 
 _VENDOR_SHARE = (
     "(t.vendor_id = {company} OR EXISTS (SELECT 1 FROM order_lines ol WHERE ol.tenant_id = t.tenant_id AND ol.order_id = t.id"
@@ -53,7 +53,7 @@ _ADDRESS_EXPRESSIONS = {
     "line_2": "concat_ws(', ', nullif(a.complement, ''), nullif(a.district, ''))",
 }
 _ADDRESS_FILTERS = {
-    f"{name}_{member}": Filter(
+    f"{name}_{member}": EntityFilter(
         "text",
         _with_address(kind, expression),
         f"exact {member} of the {name} address",
@@ -86,18 +86,18 @@ ORDERS = Entity(
         customer="t.user_id = {user}",
     ),
     filters={
-        "id": Filter("id", named, "any of these orders", many=True),
-        "number": Filter("big_int", any_of("t.id", "bigint"), "any of these numbers", many=True),
-        "status": Filter("order_status", any_of("t.status"), "any of these statuses", many=True),
-        "payment_status": Filter(
+        "id": EntityFilter("id", named, "any of these orders", many=True),
+        "number": EntityFilter("big_int", any_of("t.id", "bigint"), "any of these numbers", many=True),
+        "status": EntityFilter("order_status", any_of("t.status"), "any of these statuses", many=True),
+        "payment_status": EntityFilter(
             "text", any_of("t.payment_status"), "any of these payment statuses", many=True
         ),
-        "customer_id": Filter(
+        "customer_id": EntityFilter(
             "id", refers_to("t.user_id", "users"), "placed by any of these users", many=True
         ),
-        "vendor_id": Filter("id", _vendor, "holds lines of any of these vendors", many=True),
-        "email": Filter("text", any_of("t.email"), "exact e-mail of the customer", many=True),
-        "search": Filter(
+        "vendor_id": EntityFilter("id", _vendor, "holds lines of any of these vendors", many=True),
+        "email": EntityFilter("text", any_of("t.email"), "exact e-mail of the customer", many=True),
+        "search": EntityFilter(
             "text",
             lambda text: Where(
                 "t.email = lower({}) OR t.id::text = {} OR t.tracking_code = {} OR"
@@ -106,66 +106,70 @@ ORDERS = Entity(
             ),
             "number, e-mail, tracking code, or part of the customer's name",
         ),
-        "total_from": Filter("cents", compares("t.total_cents", ">="), "total of at least so many cents"),
-        "total_to": Filter("cents", compares("t.total_cents", "<="), "total of at most so many cents"),
-        "created_from": Filter("time", compares("t.created_at", ">="), "placed then or later"),
-        "created_before": Filter("time", compares("t.created_at", "<"), "placed before"),
-        "updated_from": Filter("time", compares("t.updated_at", ">="), "changed then or later"),
-        "total_cents": Filter(
+        "total_from": EntityFilter(
+            "cents", compares("t.total_cents", ">="), "total of at least so many cents"
+        ),
+        "total_to": EntityFilter("cents", compares("t.total_cents", "<="), "total of at most so many cents"),
+        "created_from": EntityFilter("time", compares("t.created_at", ">="), "placed then or later"),
+        "created_before": EntityFilter("time", compares("t.created_at", "<"), "placed before"),
+        "updated_from": EntityFilter("time", compares("t.updated_at", ">="), "changed then or later"),
+        "total_cents": EntityFilter(
             "cents", any_of("t.total_cents", "bigint"), "exact total", many=True, internal=True
         ),
-        "subtotal_cents": Filter(
+        "subtotal_cents": EntityFilter(
             "cents", any_of("t.subtotal_cents", "bigint"), "exact subtotal", many=True, internal=True
         ),
-        "shipping_cents": Filter(
+        "shipping_cents": EntityFilter(
             "cents", any_of("t.shipping_cents", "bigint"), "exact shipping", many=True, internal=True
         ),
-        "firstname": Filter("text", any_of("t.firstname"), "exact first name", many=True, internal=True),
-        "lastname": Filter("text", any_of("t.lastname"), "exact last name", many=True, internal=True),
-        "phone": Filter("text", any_of("t.phone"), "exact phone", many=True, internal=True),
-        "payment_method_id": Filter(
+        "firstname": EntityFilter(
+            "text", any_of("t.firstname"), "exact first name", many=True, internal=True
+        ),
+        "lastname": EntityFilter("text", any_of("t.lastname"), "exact last name", many=True, internal=True),
+        "phone": EntityFilter("text", any_of("t.phone"), "exact phone", many=True, internal=True),
+        "payment_method_id": EntityFilter(
             "id",
             refers_to_or_none("t.payment_method_id", "payment_methods"),
             "paid with any of these methods; 0 means with none",
             many=True,
         ),
-        "shipping_method_id": Filter(
+        "shipping_method_id": EntityFilter(
             "id",
             refers_to_or_none("t.shipping_method_id", "shipping_methods"),
             "sent by any of these methods; 0 means by none",
             many=True,
         ),
-        "buyer_id": Filter(
+        "buyer_id": EntityFilter(
             "id",
             refers_to_or_none("t.user_id", "users"),
             "placed by any of these users; 0 means by guests",
             many=True,
             internal=True,
         ),
-        "sole_vendor_id": Filter(
+        "sole_vendor_id": EntityFilter(
             "id",
             refers_to_or_none("t.vendor_id", "vendors"),
             "all lines are of one of these vendors; 0 means of several, or of none",
             many=True,
             internal=True,
         ),
-        "shipment_id": Filter(
+        "shipment_id": EntityFilter(
             "id", _holds_shipment, "holds any of these shipments", many=True, internal=True
         ),
-        "discount_cents": Filter(
+        "discount_cents": EntityFilter(
             "cents", any_of("t.discount_cents", "bigint"), "exact discount", many=True, internal=True
         ),
-        "tax_cents": Filter(
+        "tax_cents": EntityFilter(
             "cents", any_of("t.tax_cents", "bigint"), "exact taxes", many=True, internal=True
         ),
-        "notes": Filter("text", any_of("t.notes"), "exact notes", many=True, internal=True),
-        "details": Filter(
+        "notes": EntityFilter("text", any_of("t.notes"), "exact notes", many=True, internal=True),
+        "details": EntityFilter(
             "text", any_of("t.details"), "exact remarks of the staff", many=True, internal=True
         ),
-        "ip_address": Filter(
+        "ip_address": EntityFilter(
             "text", any_of("t.ip_address"), "exact address it was placed from", many=True, internal=True
         ),
-        "created_at": Filter(
+        "created_at": EntityFilter(
             "time", in_second("t.created_at"), "placed in that second", many=True, internal=True
         ),
         **_ADDRESS_FILTERS,
@@ -227,18 +231,20 @@ STATUSES = Entity(
     # What a letter means is no secret: whoever sees orders reads it, and so does a storefront.
     visible=Rows(admin=_ADMIN, app="read_orders", vendor="", customer="", storefront="storefront:read"),
     filters={
-        "id": Filter("id", named, "any of these statuses", many=True),
-        "letter": Filter("text", any_of("t.letter"), "any of these letters", many=True),
-        "type": Filter("text", any_of("t.type"), "of these types, `O` orders and `S` parcels", many=True),
-        "description": Filter("text", any_of("t.description"), "exact description", many=True),
-        "search": Filter(
+        "id": EntityFilter("id", named, "any of these statuses", many=True),
+        "letter": EntityFilter("text", any_of("t.letter"), "any of these letters", many=True),
+        "type": EntityFilter(
+            "text", any_of("t.type"), "of these types, `O` orders and `S` parcels", many=True
+        ),
+        "description": EntityFilter("text", any_of("t.description"), "exact description", many=True),
+        "search": EntityFilter(
             "text",
             lambda text: Where("strpos(vitrine_fold(t.description), vitrine_fold({}::text)) > 0", (text,)),
             "part of the description",
         ),
-        "is_built_in": Filter("boolean", flag("t.built_in"), "every store has it"),
-        "color": Filter("text", any_of("t.color"), "exact colour", many=True, internal=True),
-        "position": Filter(
+        "is_built_in": EntityFilter("boolean", flag("t.built_in"), "every store has it"),
+        "color": EntityFilter("text", any_of("t.color"), "exact colour", many=True, internal=True),
+        "position": EntityFilter(
             "big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True
         ),
     },

@@ -14,7 +14,7 @@ import orjson
 
 from domain.destinations.places import place_of
 from domain.fields import Given, read_fields
-from domain.orders.choosing import Choice, Kept
+from domain.orders.choosing import Kept, OptionSelection
 from domain.orders.draft import BILLING, ORDER_FIELDS, SHIPPING, addresses_from
 from domain.orders.lines import Offer, PricedLine
 from domain.orders.locked import LockedOrder
@@ -79,12 +79,12 @@ def _old_line(line: Mapping[str, Any]) -> PricedLine:
     )
 
 
-def _as_sold(options: list[dict[str, Any]], combination_id: int | None) -> Choice | None:
+def _as_sold(options: list[dict[str, Any]], combination_id: int | None) -> OptionSelection | None:
     """Give what was chosen of a line as far as its price and its units ask for it."""
     if not options:
         return None
     kept = Kept(combination_id, frozenset(), "", 0, 0) if combination_id is not None else None
-    return Choice(price_cents=0, combination=kept, options=options, extra={})
+    return OptionSelection(price_cents=0, combination=kept, options=options, extra={})
 
 
 async def addresses_after(scope: Scope, held: LockedOrder, changes: Given) -> dict[str, dict[str, Any]]:

@@ -8,15 +8,15 @@ from datetime import datetime
 from typing import Any
 
 from domain import audit, events
-from domain.fields import Field, Given, letter_of, moment, read_fields, short_text, text
+from domain.fields import Given, InputField, code_in, moment, read_fields, short_text, text
 from domain.orders.lifecycle import take_step
 from domain.orders.locked import LockedOrder, lock_order, refuse_shared
 from domain.orders.parcels import Parcel, Quantities, keep_tracking_code, put_in, send, units_to_ship
 from domain.orders.transitions import CANCELLED
 from domain.references import NOT_FOUND, ORDER, SHIPPING_METHOD, USER, missing_text, resolve_optional
+from kernel.codes import shipment_statuses
 from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import parse_reference
-from kernel.letters import shipment_letters
 from kernel.scope import ActorKind, Scope
 from models.database import execute, row, transaction, value
 from models.shipping import Shipment
@@ -30,20 +30,20 @@ def _moment_or_none(value: object) -> datetime | None:
     return None if value is None else moment(value)
 
 
-FIELDS: Mapping[str, Field] = {
-    "shipping_name": Field("shipping_name", short_text),
-    "carrier": Field("carrier", short_text),
-    "tracking_number": Field("tracking_number", short_text),
-    "comments": Field("comments", text()),
-    "group_key": Field("group_key", short_text),
-    "order_placed_at": Field("order_placed_at", _moment_or_none),
-    "created_at": Field("created_at", moment),
+FIELDS: Mapping[str, InputField] = {
+    "shipping_name": InputField("shipping_name", short_text),
+    "carrier": InputField("carrier", short_text),
+    "tracking_number": InputField("tracking_number", short_text),
+    "comments": InputField("comments", text()),
+    "group_key": InputField("group_key", short_text),
+    "order_placed_at": InputField("order_placed_at", _moment_or_none),
+    "created_at": InputField("created_at", moment),
 }
 
 
-def _fields(scope: Scope) -> Mapping[str, Field]:
-    letters = shipment_letters(scope.store.shipment_letters)
-    return {**FIELDS, "status": Field("status", letter_of(letters), code="status_invalid")}
+def _fields(scope: Scope) -> Mapping[str, InputField]:
+    letters = shipment_statuses(scope.store.shipment_statuses)
+    return {**FIELDS, "status": InputField("status", code_in(letters), code="status_invalid")}
 
 
 _HOLD_LETTER = """
@@ -154,7 +154,7 @@ async def _references(scope: Scope, given: Given) -> dict[str, Any]:
 
 async def _hold_letter(scope: Scope, letter: str | None) -> None:
     """Keep a letter that the store added from being deleted while a parcel gets it."""
-    if letter in scope.store.shipment_letters and await row(_HOLD_LETTER, scope.store.id, letter) is None:
+    if letter in scope.store.shipment_statuses and await row(_HOLD_LETTER, scope.store.id, letter) is None:
         raise ValidationFailed(
             f"status is {letter!r}; the letter was deleted", field="status", code="status_invalid"
         )

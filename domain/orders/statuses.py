@@ -16,19 +16,19 @@ import orjson
 from auth.tenancy import store_changed
 from domain import audit
 from domain.fields import (
-    Field,
     Given,
+    InputField,
     check_fields,
+    code_in,
     flag,
-    letter_of,
     name_text,
     refuse_wrong,
     short_text,
     whole,
 )
 from domain.references import STATUS, find
+from kernel.codes import INVENTORY_EFFECTS, STATUS_TYPES
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
-from kernel.letters import INVENTORY_LETTERS, STATUS_TYPE_LETTERS
 from kernel.scope import Scope
 from kernel.text import Malformed, shown
 from models.database import execute, row, rows, transaction, value
@@ -40,7 +40,7 @@ _COLOR = re.compile(r"#[0-9a-fA-F]{3}([0-9a-fA-F]{3})?")
 _LETTER = re.compile(r"[A-Za-z]")
 
 
-def letter_text(value: object) -> str:
+def code_text(value: object) -> str:
     """Read the letter of a status: one capital, given in either case."""
     if not isinstance(value, str) or not _LETTER.fullmatch(value):
         raise Malformed(f"is {shown(value)}; expected one letter from A to Z")
@@ -55,16 +55,16 @@ def color_text(value: object) -> str:
     return color.lower()
 
 
-STATUS_FIELDS: Mapping[str, Field] = {
-    "letter": Field("letter", letter_text, code="status_invalid"),
-    "type": Field("type", letter_of(STATUS_TYPE_LETTERS), code="type_invalid"),
-    "description": Field("description", name_text, code="description_invalid", required="required"),
-    "color": Field("color", color_text, code="color_invalid"),
-    "position": Field("position", whole(), code="position_invalid"),
+STATUS_FIELDS: Mapping[str, InputField] = {
+    "letter": InputField("letter", code_text, code="status_invalid"),
+    "type": InputField("type", code_in(STATUS_TYPES), code="type_invalid"),
+    "description": InputField("description", name_text, code="description_invalid", required="required"),
+    "color": InputField("color", color_text, code="color_invalid"),
+    "position": InputField("position", whole(), code="position_invalid"),
 }
-PARAMS_FIELDS: Mapping[str, Field] = {
-    "inventory": Field("inventory", letter_of(INVENTORY_LETTERS), code="inventory_invalid"),
-    "notify": Field("notify", flag, code="notify_invalid"),
+PARAMS_FIELDS: Mapping[str, InputField] = {
+    "inventory": InputField("inventory", code_in(INVENTORY_EFFECTS), code="inventory_invalid"),
+    "notify": InputField("notify", flag, code="notify_invalid"),
 }
 
 # Changes of a store's letters follow each other: its own row is what they all write.

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from domain.catalog.stock import DEDUCTED, NOTHING, RESERVED
+from kernel.codes import order_statuses
 from kernel.errors import RuleViolation, ValidationFailed
-from kernel.letters import order_letters
 
 OPEN, PROCESSED, COMPLETE = "O", "P", "C"
 DECLINED, FAILED, CANCELLED, BACKORDERED = "D", "F", "I", "B"
@@ -68,7 +68,7 @@ HOLDS: Mapping[str, str] = {
     CANCELLED: NOTHING,
 }
 
-# A letter that a store added comes with what it does to the stock (`Store.order_letters`); it leads to these and is reached from them.
+# A letter that a store added comes with what it does to the stock (`Store.order_statuses`); it leads to these and is reached from them.
 Added: TypeAlias = Mapping[str, str]
 NONE_ADDED: Added = MappingProxyType({})
 BESIDE_ADDED = (OPEN, PROCESSED, BACKORDERED, COMPLETE, CANCELLED)
@@ -79,7 +79,7 @@ VENDOR_CANCELS_FROM = (OPEN, BACKORDERED)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Transition:
     """Describe a decided change: where to, what the order will hold, whether goods move, and whether it was forced."""
 
     to_status: str
@@ -119,13 +119,13 @@ def decide(
     force: bool = False,
     by_vendor: bool = False,
     restock: bool = False,
-) -> Step | None:
+) -> Transition | None:
     """Decide a change of status: the step to take, or None when the order is there already. `added` are the store's own letters.
 
     `force` goes where the table doesn't lead (never together with `by_vendor`). Raises RuleViolation with the letters `allowed`,
     ValidationFailed for a letter that is none.
     """
-    check_letter(to_status, added)
+    check_status(to_status, added)
     if to_status == from_status:
         return None
     allowed = allowed_from(from_status, added, by_vendor=by_vendor)
@@ -137,14 +137,16 @@ def decide(
             details={"allowed": list(allowed)},
         )
     left_the_house = from_status == COMPLETE and to_status == CANCELLED
-    return Step(to_status, holds(to_status, added), moves_goods=restock or not left_the_house, forced=forced)
+    return Transition(
+        to_status, holds(to_status, added), moves_goods=restock or not left_the_house, forced=forced
+    )
 
 
-def check_letter(status: str, added: Added = NONE_ADDED) -> None:
+def check_status(status: str, added: Added = NONE_ADDED) -> None:
     """Refuse what is not a letter of an order."""
     if status not in HOLDS and status not in added:
         raise ValidationFailed(
-            f"status is {status!r}; expected one of {', '.join(order_letters(added).letters)}",
+            f"status is {status!r}; expected one of {', '.join(order_statuses(added).codes)}",
             field="status",
             code="status_invalid",
         )

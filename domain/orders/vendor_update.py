@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from domain import events
-from domain.fields import Field, read_fields, short_text
+from domain.fields import InputField, read_fields, short_text
 from domain.orders.lifecycle import Moved, take_step
 from domain.orders.locked import LockedOrder, lock_order, refuse_shared
 from domain.orders.parcels import Parcel, send
@@ -15,8 +15,8 @@ from kernel.scope import ActorKind, Scope
 from models.database import transaction, value
 
 _FIELDS = {
-    "tracking_number": Field("tracking_number", short_text),
-    "carrier": Field("carrier", short_text),
+    "tracking_number": InputField("tracking_number", short_text),
+    "carrier": InputField("carrier", short_text),
 }
 _IS_SENT = """
 SELECT EXISTS (

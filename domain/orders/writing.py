@@ -77,7 +77,7 @@ _ADDRESS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class InitialPayment:
     """Tell of money that came with the order, in cents, and how."""
 
     amount_cents: int
@@ -89,7 +89,7 @@ async def insert(
     order: Mapping[str, Any],
     lines: Sequence[PricedLine],
     addresses: Mapping[str, Mapping[str, str]],
-    payment: Received | None,
+    payment: InitialPayment | None,
     taxes: Sequence[TaxTaken] = (),
 ) -> int:
     """Write an order in one statement and give its id; `order` holds every column, `addresses` are keyed by kind.
@@ -107,7 +107,7 @@ async def _insert(
     order: Mapping[str, Any],
     lines: Sequence[PricedLine],
     addresses: Mapping[str, Mapping[str, str]],
-    payment: Received | None,
+    payment: InitialPayment | None,
     taxes: Sequence[TaxTaken],
 ) -> int:
     actor = scope.actor

@@ -19,7 +19,7 @@ MOST_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class OutgoingResponse:
     """What was answered; header names are in lower case, `is_cut` says that the body was longer than what is kept of it."""
 
     status: int
@@ -40,7 +40,7 @@ class NotReached(Exception):
         self.timed_out = timed_out
 
 
-class NotConfigured(RuntimeError):
+class CallerNotConfigured(RuntimeError):
     """Report a programming error: somebody is to be called before the composition root said who does it."""
 
 
@@ -57,7 +57,7 @@ class Caller(Protocol):
         timeout: float,
         connect_timeout: float,
         most: int,
-    ) -> Answer:
+    ) -> OutgoingResponse:
         """Give the answer; raises `NotAllowed` and `NotReached`."""
 
 
@@ -84,7 +84,7 @@ async def post(
     timeout: float = TIMEOUT_SECONDS,
     connect_timeout: float = CONNECT_SECONDS,
     most: int = MOST_BYTES,
-) -> Answer:
+) -> OutgoingResponse:
     """Post the bytes and give the answer with at most `most` bytes of its body; times are seconds, for the whole and to connect."""
     return await _called()(
         "POST", url, headers, body, timeout=timeout, connect_timeout=connect_timeout, most=most
@@ -98,7 +98,7 @@ async def get(
     timeout: float = TIMEOUT_SECONDS,
     connect_timeout: float = CONNECT_SECONDS,
     most: int = MOST_BYTES,
-) -> Answer:
+) -> OutgoingResponse:
     """Get an address and give the answer with at most `most` bytes of its body."""
     return await _called()(
         "GET", url, headers, None, timeout=timeout, connect_timeout=connect_timeout, most=most
@@ -107,5 +107,5 @@ async def get(
 
 def _called() -> Caller:
     if _caller is None:
-        raise NotConfigured("call domain.outgoing.calls.use(caller) at start")
+        raise CallerNotConfigured("call domain.outgoing.calls.use(caller) at start")
     return _caller

@@ -10,11 +10,11 @@ import orjson
 
 from auth.secrets import decrypt, encrypt
 from domain import audit
-from domain.fields import Field, Given, cents, flag, letter_of, name_text, read_fields, text, whole
+from domain.fields import Given, InputField, cents, code_in, flag, name_text, read_fields, text, whole
 from domain.references import PAYMENT_METHOD, VENDOR, find, resolve_optional
 from domain.taxes.taxes import lay_taxes
+from kernel.codes import PAYMENT_STATUSES
 from kernel.errors import ValidationFailed
-from kernel.letters import PAYMENT_LETTERS
 from kernel.scope import Scope, entered
 from kernel.text import Malformed, shown
 from models.database import transaction, value
@@ -41,17 +41,17 @@ def processor_word(value: object) -> object:
     return word
 
 
-PAYMENT_METHOD_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "description": Field("description", text()),
-    "instructions": Field("instructions", text()),
-    "processor": Field("processor", processor_word, code="processor_invalid"),
-    "surcharge_cents": Field("surcharge_cents", cents(), code="surcharge_invalid"),
-    "surcharge_percent": Field("surcharge_percent", whole(0, _MAX_PERCENT), code="surcharge_invalid"),
-    "settles_at_once": Field("settles_at_once", flag),
-    "hold_minutes": Field("hold_minutes", whole(0, _MAX_HOLD_MINUTES), code="hold_invalid"),
-    "position": Field("position", whole(), code="position_invalid"),
-    "status": Field("status", letter_of(PAYMENT_LETTERS), code="status_invalid"),
+PAYMENT_METHOD_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "description": InputField("description", text()),
+    "instructions": InputField("instructions", text()),
+    "processor": InputField("processor", processor_word, code="processor_invalid"),
+    "surcharge_cents": InputField("surcharge_cents", cents(), code="surcharge_invalid"),
+    "surcharge_percent": InputField("surcharge_percent", whole(0, _MAX_PERCENT), code="surcharge_invalid"),
+    "settles_at_once": InputField("settles_at_once", flag),
+    "hold_minutes": InputField("hold_minutes", whole(0, _MAX_HOLD_MINUTES), code="hold_invalid"),
+    "position": InputField("position", whole(), code="position_invalid"),
+    "status": InputField("status", code_in(PAYMENT_STATUSES), code="status_invalid"),
 }
 
 _PARAMS = "SELECT processor_params FROM payment_methods WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from auth.passwords import problem_of
-from domain.fields import Field, Given, letter_of, short_text
+from domain.fields import Given, InputField, code_in, short_text
+from kernel.codes import USER_STATUSES, USER_TYPES
 from kernel.documents import (
     has_cnpj_form,
     is_cpf,
@@ -15,7 +16,6 @@ from kernel.documents import (
     normalise_email,
     normalise_phone,
 )
-from kernel.letters import USER_LETTERS, USER_TYPE_LETTERS
 from kernel.text import Malformed, shown
 
 _MAX_PHONE_DIGITS = 20
@@ -57,18 +57,18 @@ def _phone(value: object) -> str | None:
     return normalise_phone(value) or digits
 
 
-FIELDS: Mapping[str, Field] = {
-    "email": Field("email", _email, "email_invalid", required="required"),
-    "password": Field("password", _password, "password_invalid"),
-    "user_type": Field("user_type", letter_of(USER_TYPE_LETTERS), "user_type_invalid"),
-    "status": Field("status", letter_of(USER_LETTERS), "status_invalid"),
-    "firstname": Field("firstname", short_text, "firstname_invalid"),
-    "lastname": Field("lastname", short_text, "lastname_invalid"),
-    "company_name": Field("company_name", short_text, "company_name_invalid"),
-    "phone": Field("phone", _phone, "phone_invalid"),
-    "cpf": Field("cpf", _document(is_cpf, "a CPF"), "cpf_invalid"),
+FIELDS: Mapping[str, InputField] = {
+    "email": InputField("email", _email, "email_invalid", required="required"),
+    "password": InputField("password", _password, "password_invalid"),
+    "user_type": InputField("user_type", code_in(USER_TYPES), "user_type_invalid"),
+    "status": InputField("status", code_in(USER_STATUSES), "status_invalid"),
+    "firstname": InputField("firstname", short_text, "firstname_invalid"),
+    "lastname": InputField("lastname", short_text, "lastname_invalid"),
+    "company_name": InputField("company_name", short_text, "company_name_invalid"),
+    "phone": InputField("phone", _phone, "phone_invalid"),
+    "cpf": InputField("cpf", _document(is_cpf, "a CPF"), "cpf_invalid"),
     # By its form: the legacy layer stores those with wrong check digits too (decisions-legacy section 3).
-    "cnpj": Field("cnpj", _document(has_cnpj_form, "14 digits or letters"), "cnpj_invalid"),
+    "cnpj": InputField("cnpj", _document(has_cnpj_form, "14 digits or letters"), "cnpj_invalid"),
 }
 """The columns of `users` a caller fills; `name` and `vendor_id` are read apart, `password` is hashed."""
 

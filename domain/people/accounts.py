@@ -14,12 +14,12 @@ from uuid import UUID
 from asyncpg import Record
 
 from auth import privileges, sessions
-from auth.memory import changed
+from auth.credential_cache import changed
 from auth.passwords import hash_password
 from domain import audit, events, references
 from domain.fields import Given, read_fields
 from domain.mails import outbox
-from domain.mails.texts import Kind
+from domain.mails.texts import MailType
 from domain.people.account_fields import FIELDS, GUARDED, OWN_FIELDS, with_name_split
 from kernel.errors import InsufficientPrivileges, NotFound, RuleViolation, ValidationFailed
 from kernel.ids import Reference, uuid7
@@ -138,7 +138,7 @@ async def set_privileges(scope: Scope, user: Reference | str, names: list[str]) 
     return UserRef(user_id, row["public_id"])
 
 
-async def account_of(scope: Scope, user_id: int) -> privileges.Account:
+async def account_of(scope: Scope, user_id: int) -> privileges.AccountRights:
     """Give the user as the access rules see it; raises `NotFound`."""
     account = await privileges.account(scope, user_id)
     if account is None:
@@ -163,7 +163,7 @@ async def lock_administrators(scope: Scope) -> None:
     await database.execute(_ADMINISTRATORS, str(scope.store.id))
 
 
-async def check_not_needed(scope: Scope, account: privileges.Account) -> None:
+async def check_not_needed(scope: Scope, account: privileges.AccountRights) -> None:
     """Refuse to take away the owner or the last active administrator (decisions section 1, Deleting)."""
     if account.is_owner:
         raise RuleViolation(
@@ -222,14 +222,14 @@ async def _change(scope: Scope, row: Record, differing: Mapping[str, Any]) -> No
         await _leave_groups_of_administrators(scope, account.id)
     await audit.record(scope, "user.updated", "user", account.public_id, {"changed": sorted(differing)})
     if row["status"] == "P" and values.get("status") == "A" and values.get("email", row["email"]):
-        await outbox.queue(scope, Kind.ACCOUNT_APPROVED, outbox.recipient_of({**dict(row), **values}))
+        await outbox.queue(scope, MailType.ACCOUNT_APPROVED, outbox.recipient_of({**dict(row), **values}))
     reason = _end_reason(values)
     if reason is not None:
         await sessions.end_all_sessions(scope, account.id, reason)
     await changed(scope, account.id)
 
 
-async def _check_new_type(scope: Scope, account: privileges.Account, user_type: str) -> None:
+async def _check_new_type(scope: Scope, account: privileges.AccountRights, user_type: str) -> None:
     _check_may_make(scope, user_type)
     if account.user_type == "A":
         await check_not_needed(scope, account)

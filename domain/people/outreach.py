@@ -7,12 +7,12 @@ from typing import Any
 
 from domain import audit
 from domain.content.languages import first_language, language_of
-from domain.fields import Field, Given, letter_of, read_fields, short_text, text
+from domain.fields import Given, InputField, code_in, read_fields, short_text, text
 from domain.orders.draft import email_text
 from domain.references import CALL_REQUEST, ORDER, PRODUCT, SUBSCRIBER, find, resolve_optional
+from kernel.codes import CALL_REQUEST_STATUSES, SWITCH_STATUSES
 from kernel.errors import ValidationFailed
 from kernel.ids import uuid7
-from kernel.letters import CALL_REQUEST_LETTERS, SWITCH_LETTERS
 from kernel.scope import Scope
 from models.content import CallRequest, Subscriber
 from models.database import row, transaction, value
@@ -20,17 +20,17 @@ from models.database import row, transaction, value
 _MAX_PHONE = 40
 _MAX_HOUR = 40
 
-SUBSCRIBER_FIELDS: Mapping[str, Field] = {
-    "email": Field("email", email_text, code="email_invalid", required="required"),
-    "status": Field("status", letter_of(SWITCH_LETTERS), code="status_invalid"),
+SUBSCRIBER_FIELDS: Mapping[str, InputField] = {
+    "email": InputField("email", email_text, code="email_invalid", required="required"),
+    "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
 }
-CALL_REQUEST_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", short_text),
-    "phone": Field("phone", text(_MAX_PHONE, blank=False), code="phone_invalid", required="required"),
-    "time_from": Field("time_from", text(_MAX_HOUR)),
-    "time_to": Field("time_to", text(_MAX_HOUR)),
-    "notes": Field("notes", text(20_000)),
-    "status": Field("status", letter_of(CALL_REQUEST_LETTERS), code="status_invalid"),
+CALL_REQUEST_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", short_text),
+    "phone": InputField("phone", text(_MAX_PHONE, blank=False), code="phone_invalid", required="required"),
+    "time_from": InputField("time_from", text(_MAX_HOUR)),
+    "time_to": InputField("time_to", text(_MAX_HOUR)),
+    "notes": InputField("notes", text(20_000)),
+    "status": InputField("status", code_in(CALL_REQUEST_STATUSES), code="status_invalid"),
 }
 
 # Two that come at once give one subscriber: the second waits for the first and finds it.

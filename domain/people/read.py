@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.catalog.read import _matches, in_second, refers_to_or_none, vendor_named
 from domain.visibility import Rows
-from models.reading import Entity, Filter, Sort, Where, any_of, compares, flag, named, refers_to
+from models.reading import Entity, EntityFilter, Sort, Where, any_of, compares, flag, named, refers_to
 
 _USER_ROWS = Rows(
     admin=("view_users",),
@@ -21,51 +21,59 @@ USERS = Entity(
     alive="t.deleted_at IS NULL",
     visible=_USER_ROWS,
     filters={
-        "id": Filter("id", named, "any of these users", many=True),
-        "user_type": Filter("user_type", any_of("t.user_type"), "any of these types", many=True),
-        "role": Filter("role", any_of("t.user_type"), "any of these roles", many=True),
-        "status": Filter("user_status", any_of("t.status"), "any of these statuses", many=True),
-        "email": Filter(
+        "id": EntityFilter("id", named, "any of these users", many=True),
+        "user_type": EntityFilter("user_type", any_of("t.user_type"), "any of these types", many=True),
+        "role": EntityFilter("role", any_of("t.user_type"), "any of these roles", many=True),
+        "status": EntityFilter("user_status", any_of("t.status"), "any of these statuses", many=True),
+        "email": EntityFilter(
             "text",
             lambda v: any_of("t.email")([x.strip().lower() for x in (v if isinstance(v, list) else [v])]),
             "exact e-mail",
             many=True,
         ),
-        "search": Filter(
+        "search": EntityFilter(
             "text", _matches("search_users"), "words, or beginnings of words, of name or e-mail"
         ),
-        "vendor_id": Filter(
+        "vendor_id": EntityFilter(
             "id", refers_to("t.vendor_id", "vendors"), "works for any of these vendors", many=True
         ),
-        "created_from": Filter("time", compares("t.created_at", ">="), "created then or later"),
-        "created_before": Filter("time", compares("t.created_at", "<"), "created before"),
-        "firstname": Filter("text", any_of("t.firstname"), "exact first name", many=True, internal=True),
-        "lastname": Filter("text", any_of("t.lastname"), "exact last name", many=True, internal=True),
-        "phone": Filter("text", any_of("t.phone"), "exact phone, digits only", many=True, internal=True),
-        "cpf": Filter("text", any_of("t.cpf"), "exact CPF, without punctuation", many=True, internal=True),
-        "cnpj": Filter("text", any_of("t.cnpj"), "exact CNPJ, without punctuation", many=True, internal=True),
-        "company_name": Filter(
+        "created_from": EntityFilter("time", compares("t.created_at", ">="), "created then or later"),
+        "created_before": EntityFilter("time", compares("t.created_at", "<"), "created before"),
+        "firstname": EntityFilter(
+            "text", any_of("t.firstname"), "exact first name", many=True, internal=True
+        ),
+        "lastname": EntityFilter("text", any_of("t.lastname"), "exact last name", many=True, internal=True),
+        "phone": EntityFilter(
+            "text", any_of("t.phone"), "exact phone, digits only", many=True, internal=True
+        ),
+        "cpf": EntityFilter(
+            "text", any_of("t.cpf"), "exact CPF, without punctuation", many=True, internal=True
+        ),
+        "cnpj": EntityFilter(
+            "text", any_of("t.cnpj"), "exact CNPJ, without punctuation", many=True, internal=True
+        ),
+        "company_name": EntityFilter(
             "text", any_of("t.company_name"), "exact company name", many=True, internal=True
         ),
-        "employer_id": Filter(
+        "employer_id": EntityFilter(
             "id",
             refers_to_or_none("t.vendor_id", "vendors"),
             "works for any of these vendors; 0 means for none",
             many=True,
             internal=True,
         ),
-        "vendor_name": Filter(
+        "vendor_name": EntityFilter(
             "text",
             vendor_named("t.vendor_id"),
             "exact name of the vendor worked for",
             many=True,
             internal=True,
         ),
-        "is_owner": Filter("boolean", flag(IS_OWNER), "owns the store", internal=True),
-        "points": Filter(
+        "is_owner": EntityFilter("boolean", flag(IS_OWNER), "owns the store", internal=True),
+        "points": EntityFilter(
             "big_int", any_of("t.points", "bigint"), "exact reward points", many=True, internal=True
         ),
-        "created_at": Filter(
+        "created_at": EntityFilter(
             "time", in_second("t.created_at"), "created in that second", many=True, internal=True
         ),
     },
@@ -88,16 +96,16 @@ USERGROUPS = Entity(
     alive="t.deleted_at IS NULL",
     visible=Rows(admin=("view_users",), app="read_users"),
     filters={
-        "id": Filter("id", named, "any of these groups", many=True),
-        "type": Filter("text", any_of("t.type"), "any of these types", many=True),
-        "status": Filter("usergroup_status", any_of("t.status"), "any of these statuses", many=True),
-        "name": Filter("text", any_of("t.name"), "exact name", many=True),
-        "search": Filter(
+        "id": EntityFilter("id", named, "any of these groups", many=True),
+        "type": EntityFilter("text", any_of("t.type"), "any of these types", many=True),
+        "status": EntityFilter("usergroup_status", any_of("t.status"), "any of these statuses", many=True),
+        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
+        "search": EntityFilter(
             "text",
             lambda text: Where("strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0", (text,)),
             "part of the name",
         ),
-        "privilege": Filter(
+        "privilege": EntityFilter(
             "text",
             lambda names: Where("t.privileges && {}::text[]", (names,)),
             "gives any of these privileges",
@@ -121,8 +129,8 @@ MEMBERSHIPS = Entity(
 _OUTREACH = Rows(admin=("view_users",), app="read_users")
 
 
-def _exact(column: str, what: str) -> Filter:
-    return Filter("text", any_of(column), f"exact {what}", many=True, internal=True)
+def _exact(column: str, what: str) -> EntityFilter:
+    return EntityFilter("text", any_of(column), f"exact {what}", many=True, internal=True)
 
 
 SUBSCRIBERS = Entity(
@@ -131,16 +139,16 @@ SUBSCRIBERS = Entity(
     alive="t.deleted_at IS NULL",
     visible=_OUTREACH,
     filters={
-        "id": Filter("id", named, "any of these subscribers", many=True),
-        "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "email": Filter("text", any_of("t.email"), "exact e-mail, in lower case", many=True),
-        "lang_code": Filter("text", any_of("t.lang_code"), "any of these languages", many=True),
-        "search": Filter(
+        "id": EntityFilter("id", named, "any of these subscribers", many=True),
+        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "email": EntityFilter("text", any_of("t.email"), "exact e-mail, in lower case", many=True),
+        "lang_code": EntityFilter("text", any_of("t.lang_code"), "any of these languages", many=True),
+        "search": EntityFilter(
             "text",
             lambda text: Where("strpos(t.email, lower({}::text)) > 0", (text.strip(),)),
             "part of the e-mail",
         ),
-        "created_at": Filter(
+        "created_at": EntityFilter(
             "time", in_second("t.created_at"), "joined in that second", many=True, internal=True
         ),
     },
@@ -159,21 +167,21 @@ CALL_REQUESTS = Entity(
     alive="t.deleted_at IS NULL",
     visible=_OUTREACH,
     filters={
-        "id": Filter("id", named, "any of these requests", many=True),
-        "status": Filter("call_request_status", any_of("t.status"), "any of these statuses", many=True),
-        "product_id": Filter(
+        "id": EntityFilter("id", named, "any of these requests", many=True),
+        "status": EntityFilter("call_request_status", any_of("t.status"), "any of these statuses", many=True),
+        "product_id": EntityFilter(
             "id",
             refers_to_or_none("t.product_id", "products"),
             "about any of these products; 0 means about none",
             many=True,
         ),
-        "order_id": Filter(
+        "order_id": EntityFilter(
             "id",
             refers_to_or_none("t.order_id", "orders"),
             "about any of these orders; 0 means about none",
             many=True,
         ),
-        "search": Filter(
+        "search": EntityFilter(
             "text",
             lambda text: Where(
                 "strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0 OR strpos(t.phone, {}::text) > 0",
@@ -186,7 +194,7 @@ CALL_REQUESTS = Entity(
         "time_from": _exact("t.time_from", "hour from which on"),
         "time_to": _exact("t.time_to", "hour until which"),
         "notes": _exact("t.notes", "notes"),
-        "created_at": Filter(
+        "created_at": EntityFilter(
             "time", in_second("t.created_at"), "made in that second", many=True, internal=True
         ),
     },

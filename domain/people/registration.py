@@ -11,14 +11,14 @@ from typing import Any
 
 from asyncpg import Record
 
-from auth import attempts, sessions
-from auth.memory import changed
+from auth import lockout, sessions
+from auth.credential_cache import changed
 from auth.passwords import check_new_password, hash_password
 from domain import audit
-from domain.fields import Field, Given, read_fields, short_text
+from domain.fields import Given, InputField, read_fields, short_text
 from domain.mails import outbox
 from domain.mails.outbox import Recipient
-from domain.mails.texts import Kind
+from domain.mails.texts import MailType
 from domain.people import accounts, mailed_tokens
 from domain.people.account_fields import FIELDS, with_name_split
 from domain.people.mailed_tokens import Purpose
@@ -34,10 +34,10 @@ VERIFICATION_SENT = "if an account with this e-mail waits for its confirmation, 
 PASSWORD_RESET = "password changed"
 EMAIL_VERIFIED = "email verified"
 
-_NEEDED: Mapping[str, Field] = {
+_NEEDED: Mapping[str, InputField] = {
     "email": FIELDS["email"],
-    "password": Field("password", FIELDS["password"].read, "password_invalid", required="required"),
-    "name": Field("name", short_text, "name_invalid", required="name_required"),
+    "password": InputField("password", FIELDS["password"].read, "password_invalid", required="required"),
+    "name": InputField("name", short_text, "name_invalid", required="name_required"),
     "phone": FIELDS["phone"],
     "cpf": FIELDS["cpf"],
     "cnpj": FIELDS["cnpj"],
@@ -74,13 +74,13 @@ async def forgot_password(scope: Scope, email: str | None) -> None:
 
     Raises `RateLimited`, and `ValidationFailed` when the e-mail is missing.
     """
-    await attempts.count_attempt(scope, "password_forgot")
-    await _mail_token(scope, email, Purpose.PASSWORD_RESET, Kind.PASSWORD_RESET)
+    await lockout.count_attempt(scope, "password_forgot")
+    await _mail_token(scope, email, Purpose.PASSWORD_RESET, MailType.PASSWORD_RESET)
 
 
 async def resend_verification(scope: Scope, email: str | None) -> None:
     """Mail a new token that confirms the e-mail to the account that waits for it, if there is one; at most three an hour."""
-    await _mail_token(scope, email, Purpose.EMAIL_VERIFICATION, Kind.EMAIL_VERIFICATION)
+    await _mail_token(scope, email, Purpose.EMAIL_VERIFICATION, MailType.EMAIL_VERIFICATION)
 
 
 async def reset_password(scope: Scope, token: str | None, password: str | None) -> None:
@@ -89,7 +89,7 @@ async def reset_password(scope: Scope, token: str | None, password: str | None) 
     Who holds the token reads the mails of the address, so that is confirmed too. Raises `RateLimited`, `ValidationFailed` (a bad
     password leaves the token as it was) and `Unauthenticated` (`invalid or expired token`).
     """
-    await attempts.count_attempt(scope, "password_reset")
+    await lockout.count_attempt(scope, "password_reset")
     if not token:
         raise ValidationFailed("token is required")
     if not password:
@@ -112,7 +112,7 @@ async def reset_password(scope: Scope, token: str | None, password: str | None) 
         )
         await sessions.end_all_sessions(scope, user["id"], sessions.PASSWORD_CHANGED)
         await audit.record(scope, "user.password_reset", "user", user["public_id"])
-        await outbox.queue(scope, Kind.PASSWORD_CHANGED, outbox.recipient_of(user))
+        await outbox.queue(scope, MailType.PASSWORD_CHANGED, outbox.recipient_of(user))
 
 
 async def verify_email(scope: Scope, token: str | None) -> None:
@@ -156,7 +156,7 @@ async def _answer_registration(
     scope: Scope, owner: Record | None, made: accounts.UserRef | None, draft: Mapping[str, Any]
 ) -> None:
     """Write the one mail: to the new user, or to the owner of the address."""
-    kind = Kind.REGISTRATION_TAKEN if made is None else Kind.EMAIL_VERIFICATION
+    kind = MailType.REGISTRATION_TAKEN if made is None else MailType.EMAIL_VERIFICATION
     to = None
     if made is not None:
         to = Recipient(made.id, draft["email"], draft["firstname"] or draft["email"])
@@ -168,7 +168,7 @@ async def _answer_registration(
     await outbox.queue(scope, kind, to, token if made is not None else "")
 
 
-async def _mail_token(scope: Scope, email: str | None, purpose: Purpose, kind: Kind) -> None:
+async def _mail_token(scope: Scope, email: str | None, purpose: Purpose, kind: MailType) -> None:
     if not email or not email.strip():
         raise ValidationFailed("email is required")
     address = normalise_email(email)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from auth import privileges, sessions
 from auth.api_keys import revoke_all_api_keys
-from auth.memory import changed
+from auth.credential_cache import changed
 from domain import audit, references
 from domain.people.accounts import account_of, check_not_needed, lock_administrators, lock_user
 from kernel.errors import RuleViolation
@@ -94,7 +94,7 @@ async def anonymize_user(scope: Scope, user: Reference | str) -> None:
         await changed(scope, user_id)
 
 
-async def _to_be_removed(scope: Scope, user_id: int) -> privileges.Account:
+async def _to_be_removed(scope: Scope, user_id: int) -> privileges.AccountRights:
     """Lock a user that the caller may take away and that the store can do without."""
     await lock_administrators(scope)
     await lock_user(scope, user_id)

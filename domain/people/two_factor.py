@@ -13,12 +13,12 @@ import pyotp
 import segno
 from asyncpg import Record
 
-from auth import attempts, challenges, privileges, second_factor
-from auth.memory import changed
+from auth import challenges, lockout, privileges, second_factor
+from auth.credential_cache import changed
 from auth.passwords import verify_password
 from domain import audit, references
 from domain.mails import outbox
-from domain.mails.texts import Kind
+from domain.mails.texts import MailType
 from kernel.errors import Conflict, Forbidden, ValidationFailed
 from kernel.ids import Reference, uuid7
 from kernel.scope import ActorKind, Scope
@@ -114,7 +114,7 @@ async def confirm(scope: Scope, code: str) -> list[str]:
         )
         codes = await second_factor.replace_recovery_codes(scope, user_id)
         await audit.record(scope, "two_factor.enabled", "user", user["public_id"])
-        await _tell(scope, Kind.TWO_FACTOR_ON, user)
+        await _tell(scope, MailType.TWO_FACTOR_ON, user)
     return codes
 
 
@@ -178,15 +178,15 @@ async def _check_may_help(scope: Scope, user_id: int) -> None:
 
 async def _check_password(scope: Scope, user_id: int, password: str) -> None:
     """Refuse a wrong password of the caller, and count it: a stolen session must not serve to guess it."""
-    subject = attempts.subject_of_user(user_id)
-    async with attempts.in_turn(scope, subject):
-        await attempts.check_not_locked(scope, subject)
+    subject = lockout.subject_of_user(user_id)
+    async with lockout.in_turn(scope, subject):
+        await lockout.check_not_locked(scope, subject)
         password_hash = await database.value(
             "select password_hash from users where tenant_id = $1 and id = $2", scope.store.id, user_id
         )
         if await verify_password(password_hash, password):
             return
-        await attempts.record_wrong(scope, subject)
+        await lockout.record_wrong(scope, subject)
     raise ValidationFailed("password is wrong", field="password", code="password_wrong")
 
 
@@ -203,7 +203,7 @@ async def _take_away(scope: Scope, user_id: int) -> None:
         raise _off()
     await second_factor.forget_recovery_codes(scope, user_id)
     await audit.record(scope, "two_factor.disabled", "user", user["public_id"])
-    await _tell(scope, Kind.TWO_FACTOR_OFF, user)
+    await _tell(scope, MailType.TWO_FACTOR_OFF, user)
     await changed(scope, user_id)
 
 
@@ -219,7 +219,7 @@ async def _locked(scope: Scope, user_id: int) -> Record:
     return user
 
 
-async def _tell(scope: Scope, kind: Kind, user: Record) -> None:
+async def _tell(scope: Scope, kind: MailType, user: Record) -> None:
     if user["email"] is not None:
         await outbox.queue(scope, kind, outbox.recipient_of(user))
 

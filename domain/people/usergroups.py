@@ -13,13 +13,13 @@ from uuid import UUID
 from asyncpg import Record
 
 from auth import privileges
-from auth.memory import changed
+from auth.credential_cache import changed
 from domain import audit, references
-from domain.fields import Field, Given, letter_of, name_text, one_of, read_fields
+from domain.fields import Given, InputField, code_in, name_text, one_of, read_fields
 from domain.people.accounts import account_of, lock_user
+from kernel.codes import CATEGORY_STATUSES, MEMBERSHIP_STATUSES
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.ids import Reference, uuid7
-from kernel.letters import CATEGORY_LETTERS, MEMBERSHIP_LETTERS
 from kernel.scope import Scope
 from kernel.text import Malformed, shown
 from models import database
@@ -46,12 +46,12 @@ def _privileges(value: object) -> list[str]:
     return sorted(set(value))
 
 
-FIELDS: Mapping[str, Field] = {
-    "name": Field("name", name_text, "name_invalid", required="name_required"),
-    "type": Field("type", one_of("A", "C"), "type_invalid"),
+FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, "name_invalid", required="name_required"),
+    "type": InputField("type", one_of("A", "C"), "type_invalid"),
     # A usergroup has the letters of a category: active, disabled, hidden.
-    "status": Field("status", letter_of(CATEGORY_LETTERS), "status_invalid"),
-    "privileges": Field("privileges", _privileges, "privilege_unknown"),
+    "status": InputField("status", code_in(CATEGORY_STATUSES), "status_invalid"),
+    "privileges": InputField("privileges", _privileges, "privilege_unknown"),
 }
 
 
@@ -166,10 +166,10 @@ async def set_membership(
         await changed(scope, user_id)
 
 
-_MEMBERSHIP = {"status": Field("status", letter_of(MEMBERSHIP_LETTERS), "status_invalid")}
+_MEMBERSHIP = {"status": InputField("status", code_in(MEMBERSHIP_STATUSES), "status_invalid")}
 
 
-def _check_may_place(scope: Scope, account: privileges.Account, group: Record, letter: str) -> None:
+def _check_may_place(scope: Scope, account: privileges.AccountRights, group: Record, letter: str) -> None:
     privileges.check_may_edit_users(scope)
     if group["type"] == "A" or account.is_owner:
         privileges.check_may_manage_user(scope, account)

@@ -17,9 +17,9 @@ from typing import Any
 
 import orjson
 
-from domain.destinations.places import NOWHERE, Place, find_destination, place_of
+from domain.destinations.places import NOWHERE, DestinationAddress, find_destination, place_of
 from domain.promotions.conditions import asks
-from domain.promotions.deciding import FreeProduct, Promotion, Reward, decide
+from domain.promotions.deciding import ActivePromotion, FreeProduct, Reward, decide
 from domain.promotions.rules import Facts, LineFacts
 from kernel.errors import RuleViolation
 from kernel.ids import uuid7
@@ -109,9 +109,9 @@ async def reward(
         if not found:
             return _nothing(lines)
         place = place_of(address)
-        buyer = Buyer(user_id, email, payment_method_id, shipping_method_id, place)
+        buyer = PromotionContext(user_id, email, payment_method_id, shipping_method_id, place)
         if any(asks(promotion.rule, "destinations") for promotion in found):
-            buyer = Buyer(
+            buyer = PromotionContext(
                 user_id,
                 email,
                 payment_method_id,
@@ -123,32 +123,32 @@ async def reward(
 
 
 @dataclass(frozen=True, slots=True)
-class Buyer:
+class PromotionContext:
     """Say who buys, how it is paid and sent, and where to; `order_id` is the order that is priced anew, whose uses don't count."""
 
     user_id: int | None = None
     email: str = ""
     payment_method_id: int | None = None
     shipping_method_id: int | None = None
-    place: Place = NOWHERE
+    place: DestinationAddress = NOWHERE
     destination_id: int | None = None
     order_id: int | None = None
 
 
-async def active_promotions(scope: Scope, coupon_code: str | None) -> list[Promotion]:
+async def active_promotions(scope: Scope, coupon_code: str | None) -> list[ActivePromotion]:
     """Read the promotions that are on now."""
     return promotions_from(await rows(_ACTIVE, scope.store.id, scope.now, coupon_key(coupon_code)))
 
 
-async def kept_promotions(scope: Scope, order_id: int) -> list[Promotion]:
+async def kept_promotions(scope: Scope, order_id: int) -> list[ActivePromotion]:
     """Read the promotions that an order was placed with, also those that are over or used up."""
     return promotions_from(await rows(_KEPT, scope.store.id, order_id))
 
 
-def promotions_from(found: Sequence[Mapping[str, Any]]) -> list[Promotion]:
+def promotions_from(found: Sequence[Mapping[str, Any]]) -> list[ActivePromotion]:
     """Make promotions of rows of `active_sql`."""
     return [
-        Promotion(
+        ActivePromotion(
             id=row["id"],
             zone=row["zone"],
             rule=_json(row["rule"]),
@@ -165,9 +165,9 @@ def promotions_from(found: Sequence[Mapping[str, Any]]) -> list[Promotion]:
 
 async def reward_of(
     scope: Scope,
-    found: Sequence[Promotion],
+    found: Sequence[ActivePromotion],
     lines: Sequence[PromotedLine],
-    buyer: Buyer,
+    buyer: PromotionContext,
     *,
     coupon_code: str | None = None,
 ) -> Reward:

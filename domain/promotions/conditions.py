@@ -27,7 +27,7 @@ from domain.references import (
     SHIPPING_METHOD,
     USER,
     USERGROUP,
-    Kind,
+    ReferenceType,
 )
 from kernel.documents import normalise_cep
 from kernel.text import Malformed, fold, shown
@@ -51,7 +51,7 @@ class Word:
     operators: frozenset[str]
     default: str
     read: Callable[[object], Any]
-    kind: Kind | None = None
+    kind: ReferenceType | None = None
     zones: tuple[str, ...] = (CART,)
 
 
@@ -95,7 +95,7 @@ def _money(test: str, zones: tuple[str, ...] = (CART,)) -> Word:
     return Word(test, COMPARING, "gte", amount_cents, zones=zones)
 
 
-def _ids(test: str, kind: Kind, zones: tuple[str, ...] = (CART,)) -> Word:
+def _ids(test: str, kind: ReferenceType, zones: tuple[str, ...] = (CART,)) -> Word:
     return Word(test, _LISTING, "in", each_of, kind, zones)
 
 

@@ -20,7 +20,7 @@ _WHOLE = 100_000  # thousandths of a percent
 
 
 @dataclass(frozen=True, slots=True)
-class Promotion:
+class ActivePromotion:
     """Describe a promotion that is on; `coupon` is folded, empty where it has no code of its own."""
 
     id: int
@@ -86,10 +86,10 @@ class _Tally:
         return sum(line.total_cents for line in self.lines) - sum(self.taken) - self.from_order
 
 
-def decide(promotions: Iterable[Promotion], facts: Facts) -> Reward:
+def decide(promotions: Iterable[ActivePromotion], facts: Facts) -> Reward:
     """Decide what a purchase gets."""
     ordered = sorted(promotions, key=lambda promotion: (promotion.priority, promotion.id))
-    given: list[Promotion] = []
+    given: list[ActivePromotion] = []
     lines = _catalogue_prices([each for each in ordered if each.zone == CATALOG], facts, given)
     tally = _Tally(list(lines), [0] * len(lines))
     facts = replace(facts, lines=lines)
@@ -114,7 +114,7 @@ def decide(promotions: Iterable[Promotion], facts: Facts) -> Reward:
     )
 
 
-def _until_stop(promotions: Iterable[Promotion]) -> Iterator[Promotion]:
+def _until_stop(promotions: Iterable[ActivePromotion]) -> Iterator[ActivePromotion]:
     """Give promotions up to the first that keeps the later ones out, that one included."""
     for promotion in promotions:
         yield promotion
@@ -122,7 +122,7 @@ def _until_stop(promotions: Iterable[Promotion]) -> Iterator[Promotion]:
             return
 
 
-def _is_due(promotion: Promotion, facts: Facts, line: LineFacts | None = None) -> bool:
+def _is_due(promotion: ActivePromotion, facts: Facts, line: LineFacts | None = None) -> bool:
     if promotion.is_used_up or (promotion.coupon and promotion.coupon != facts.coupon):
         return False
     return holds(promotion.rule, facts, promotion.id, line)
@@ -132,7 +132,7 @@ def _is_due(promotion: Promotion, facts: Facts, line: LineFacts | None = None) -
 
 
 def _catalogue_prices(
-    promotions: Sequence[Promotion], facts: Facts, given: list[Promotion]
+    promotions: Sequence[ActivePromotion], facts: Facts, given: list[ActivePromotion]
 ) -> list[LineFacts]:
     lines = []
     for line in facts.lines:
@@ -152,7 +152,7 @@ def _catalogue_prices(
 # --- The cart ----------------------------------------------------------------------------------------------------------------
 
 
-def _give(gift: Mapping[str, Any], promotion: Promotion, tally: _Tally, facts: Facts) -> bool:
+def _give(gift: Mapping[str, Any], promotion: ActivePromotion, tally: _Tally, facts: Facts) -> bool:
     """Add a gift to the tally; say whether anything came of it."""
     match gift["gift"]:
         case "order_discount":

@@ -13,10 +13,10 @@ from domain.fields import (
     MAX_INTEGER,
     MAX_NAME,
     MAX_QUANTITY,
-    Field,
     Given,
+    InputField,
+    code_in,
     flag,
-    letter_of,
     moment,
     name_text,
     one_of,
@@ -37,8 +37,8 @@ from domain.promotions.conditions import (
 )
 from domain.promotions.reading import Unresolved
 from domain.references import PROMOTION, find
+from kernel.codes import SWITCH_STATUSES
 from kernel.errors import ValidationFailed
-from kernel.letters import SWITCH_LETTERS
 from kernel.scope import Scope
 from kernel.text import Malformed, shown
 from models.database import row, transaction
@@ -64,19 +64,19 @@ def _json_of(value: object) -> object:
     return {} if value is None else value
 
 
-PROMOTION_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "description": Field("description", text()),
-    "zone": Field("zone", one_of(CART, CATALOG), code="zone_invalid"),
-    "conditions": Field("conditions", _json_of, code="conditions_invalid"),
-    "bonuses": Field("bonuses", _json_of, code="bonuses_invalid"),
-    "coupon_code": Field("coupon_code", _trimmed, code="coupon_invalid"),
-    "usage_limit": Field("usage_limit", whole(0, MAX_QUANTITY), code="usage_limit_invalid"),
-    "from_at": Field("from_at", _moment, code="date_invalid"),
-    "to_at": Field("to_at", _moment, code="date_invalid"),
-    "priority": Field("priority", whole(0, MAX_INTEGER), code="priority_invalid"),
-    "stop": Field("stop", flag),
-    "status": Field("status", letter_of(SWITCH_LETTERS), code="status_invalid"),
+PROMOTION_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "description": InputField("description", text()),
+    "zone": InputField("zone", one_of(CART, CATALOG), code="zone_invalid"),
+    "conditions": InputField("conditions", _json_of, code="conditions_invalid"),
+    "bonuses": InputField("bonuses", _json_of, code="bonuses_invalid"),
+    "coupon_code": InputField("coupon_code", _trimmed, code="coupon_invalid"),
+    "usage_limit": InputField("usage_limit", whole(0, MAX_QUANTITY), code="usage_limit_invalid"),
+    "from_at": InputField("from_at", _moment, code="date_invalid"),
+    "to_at": InputField("to_at", _moment, code="date_invalid"),
+    "priority": InputField("priority", whole(0, MAX_INTEGER), code="priority_invalid"),
+    "stop": InputField("stop", flag),
+    "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
 }
 _NEW: Mapping[str, Any] = {
     "zone": CART,

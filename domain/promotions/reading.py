@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from domain.references import Kind, resolve_all
+from domain.references import ReferenceType, resolve_all
 from kernel.ids import parse_reference
 from kernel.money import cents_from
 from kernel.scope import Scope
@@ -87,9 +87,9 @@ class Unresolved:
     """Hold the references of a promotion until the database is asked, once for each kind of record."""
 
     def __init__(self) -> None:
-        self._held: list[tuple[Kind, list[Any]]] = []
+        self._held: list[tuple[ReferenceType, list[Any]]] = []
 
-    def later(self, kind: Kind, values: list[Any], said: str) -> list[Any]:
+    def later(self, kind: ReferenceType, values: list[Any], said: str) -> list[Any]:
         """Keep references, plain ones or objects with an `id`, for `resolve`, which puts numbers in their place."""
         for value in values:
             reference = value["id"] if isinstance(value, dict) else value
@@ -100,7 +100,7 @@ class Unresolved:
 
     async def resolve(self, scope: Scope, *, field: str) -> None:
         """Put the internal ids in the places of the references. Raises ValidationFailed naming those not found."""
-        by_kind: dict[Kind, list[Any]] = {}
+        by_kind: dict[ReferenceType, list[Any]] = {}
         for kind, values in self._held:
             by_kind.setdefault(kind, []).extend(_reference(value) for value in values)
         for kind, references in by_kind.items():

@@ -10,10 +10,10 @@ import orjson
 from domain import audit
 from domain.fields import (
     MAX_QUANTITY,
-    Field,
     Given,
+    InputField,
     cents,
-    letter_of,
+    code_in,
     name_text,
     read_fields,
     short_text,
@@ -23,8 +23,8 @@ from domain.fields import (
 from domain.references import SHIPPING_METHOD, VENDOR, find, resolve_optional
 from domain.shipping.rates import write_rates
 from domain.taxes.taxes import lay_taxes
+from kernel.codes import RATE_CALCULATION_TYPES, SWITCH_STATUSES
 from kernel.errors import ValidationFailed
-from kernel.letters import RATE_CALCULATION_LETTERS, SWITCH_LETTERS
 from kernel.scope import Scope
 from kernel.text import Malformed, shown
 from models.database import row, transaction
@@ -42,20 +42,20 @@ def _service(value: object) -> object:
     return dict(value)
 
 
-SHIPPING_METHOD_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "description": Field("description", text()),
-    "delivery_time": Field("delivery_time", short_text),
-    "rate_calculation": Field("rate_calculation", letter_of(RATE_CALCULATION_LETTERS), code="rate_invalid"),
-    "min_weight_grams": Field("min_weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
-    "max_weight_grams": Field("max_weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
-    "base_cents": Field("base_cents", cents(), code="price_invalid"),
-    "per_kg_cents": Field("per_kg_cents", cents(), code="price_invalid"),
-    "per_item_cents": Field("per_item_cents", cents(), code="price_invalid"),
-    "free_from_cents": Field("free_from_cents", cents(nullable=True), code="price_invalid"),
-    "position": Field("position", whole(), code="position_invalid"),
-    "status": Field("status", letter_of(SWITCH_LETTERS), code="status_invalid"),
-    "service": Field("service", _service, code="service_invalid"),
+SHIPPING_METHOD_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "description": InputField("description", text()),
+    "delivery_time": InputField("delivery_time", short_text),
+    "rate_calculation": InputField("rate_calculation", code_in(RATE_CALCULATION_TYPES), code="rate_invalid"),
+    "min_weight_grams": InputField("min_weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
+    "max_weight_grams": InputField("max_weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
+    "base_cents": InputField("base_cents", cents(), code="price_invalid"),
+    "per_kg_cents": InputField("per_kg_cents", cents(), code="price_invalid"),
+    "per_item_cents": InputField("per_item_cents", cents(), code="price_invalid"),
+    "free_from_cents": InputField("free_from_cents", cents(nullable=True), code="price_invalid"),
+    "position": InputField("position", whole(), code="position_invalid"),
+    "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
+    "service": InputField("service", _service, code="service_invalid"),
 }
 
 _WEIGHTS = """

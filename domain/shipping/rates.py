@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from domain.fields import MAX_QUANTITY, Field, Given, cents, read_fields, whole
+from domain.fields import MAX_QUANTITY, Given, InputField, cents, read_fields, whole
 from domain.references import DESTINATION, resolve_all
 from kernel.errors import ValidationFailed
 from kernel.ids import uuid7
@@ -14,11 +14,11 @@ from models.shipping import ShippingMethod
 
 MAX_RATES = 1_000
 
-RATE_FIELDS: Mapping[str, Field] = {
-    "base_cents": Field("base_cents", cents(), code="price_invalid"),
-    "per_kg_cents": Field("per_kg_cents", cents(), code="price_invalid"),
-    "per_item_cents": Field("per_item_cents", cents(), code="price_invalid"),
-    "max_weight_grams": Field("max_weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
+RATE_FIELDS: Mapping[str, InputField] = {
+    "base_cents": InputField("base_cents", cents(), code="price_invalid"),
+    "per_kg_cents": InputField("per_kg_cents", cents(), code="price_invalid"),
+    "per_item_cents": InputField("per_item_cents", cents(), code="price_invalid"),
+    "max_weight_grams": InputField("max_weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
 }
 _PRICES = ("base_cents", "per_kg_cents", "per_item_cents")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from domain.catalog.read import holds_text, in_second, refers_to_or_none
 from domain.taxes.read import taxed_with
 from domain.visibility import Rows
-from models.reading import Entity, Filter, Sort, any_of, compares, named, refers_to
+from models.reading import Entity, EntityFilter, Sort, any_of, compares, named, refers_to
 
 SHIPPING_METHODS = Entity(
     name="shipping method",
@@ -20,49 +20,51 @@ SHIPPING_METHODS = Entity(
         storefront_rows="t.status = 'A'",
     ),
     filters={
-        "id": Filter("id", named, "any of these methods", many=True),
-        "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "vendor_id": Filter("id", refers_to("t.vendor_id", "vendors"), "of any of these vendors", many=True),
-        "name": Filter("text", any_of("t.name"), "exact name", many=True),
-        "search": Filter("text", holds_text("t.name"), "part of the name"),
-        "tax_id": Filter(
+        "id": EntityFilter("id", named, "any of these methods", many=True),
+        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "vendor_id": EntityFilter(
+            "id", refers_to("t.vendor_id", "vendors"), "of any of these vendors", many=True
+        ),
+        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
+        "search": EntityFilter("text", holds_text("t.name"), "part of the name"),
+        "tax_id": EntityFilter(
             "id", taxed_with("shipping_method_taxes"), "any of these taxes lies on it", many=True
         ),
-        "seller_id": Filter(
+        "seller_id": EntityFilter(
             "id",
             refers_to_or_none("t.vendor_id", "vendors"),
             "of any of these vendors; 0 means of none",
             many=True,
             internal=True,
         ),
-        "delivery_time": Filter(
+        "delivery_time": EntityFilter(
             "text", any_of("t.delivery_time"), "exact delivery time", many=True, internal=True
         ),
-        "rate_calculation": Filter(
+        "rate_calculation": EntityFilter(
             "text", any_of("t.rate_calculation"), "any of these rate letters", many=True, internal=True
         ),
-        "min_weight_grams": Filter(
+        "min_weight_grams": EntityFilter(
             "big_int",
             any_of("t.min_weight_grams", "bigint"),
             "exact lightest order",
             many=True,
             internal=True,
         ),
-        "max_weight_grams": Filter(
+        "max_weight_grams": EntityFilter(
             "big_int",
             any_of("t.max_weight_grams", "bigint"),
             "exact heaviest order",
             many=True,
             internal=True,
         ),
-        "free_from_cents": Filter(
+        "free_from_cents": EntityFilter(
             "cents",
             any_of("coalesce(t.free_from_cents, 0)", "bigint"),
             "free from exactly this subtotal, 0 for never",
             many=True,
             internal=True,
         ),
-        "position": Filter(
+        "position": EntityFilter(
             "big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True
         ),
     },
@@ -109,36 +111,38 @@ SHIPMENTS = Entity(
         customer="EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id AND o.user_id = {user})",
     ),
     filters={
-        "id": Filter("id", named, "any of these shipments", many=True),
-        "order_id": Filter("id", refers_to("t.order_id", "orders"), "of any of these orders", many=True),
-        "status": Filter("shipment_status", any_of("t.status"), "any of these statuses", many=True),
-        "carrier": Filter("text", any_of("t.carrier"), "any of these carriers", many=True),
-        "tracking_number": Filter(
+        "id": EntityFilter("id", named, "any of these shipments", many=True),
+        "order_id": EntityFilter(
+            "id", refers_to("t.order_id", "orders"), "of any of these orders", many=True
+        ),
+        "status": EntityFilter("shipment_status", any_of("t.status"), "any of these statuses", many=True),
+        "carrier": EntityFilter("text", any_of("t.carrier"), "any of these carriers", many=True),
+        "tracking_number": EntityFilter(
             "text", any_of("t.tracking_number"), "any of these tracking numbers", many=True
         ),
-        "shipping_method_id": Filter(
+        "shipping_method_id": EntityFilter(
             "id",
             refers_to_or_none("t.shipping_method_id", "shipping_methods"),
             "sent by any of these methods; 0 means by none",
             many=True,
         ),
-        "user_id": Filter(
+        "user_id": EntityFilter(
             "id",
             refers_to_or_none("t.user_id", "users"),
             "sent to any of these users; 0 means to guests",
             many=True,
         ),
-        "shipping_name": Filter(
+        "shipping_name": EntityFilter(
             "text", any_of("t.shipping_name"), "any of these names of methods", many=True
         ),
-        "comments": Filter("text", any_of("t.comments"), "exact remarks", many=True, internal=True),
-        "group_key": Filter("text", any_of("t.group_key"), "any of these parts of orders", many=True),
-        "created_from": Filter("time", compares("t.created_at", ">="), "recorded then or later"),
-        "created_before": Filter("time", compares("t.created_at", "<"), "recorded before"),
-        "created_at": Filter(
+        "comments": EntityFilter("text", any_of("t.comments"), "exact remarks", many=True, internal=True),
+        "group_key": EntityFilter("text", any_of("t.group_key"), "any of these parts of orders", many=True),
+        "created_from": EntityFilter("time", compares("t.created_at", ">="), "recorded then or later"),
+        "created_before": EntityFilter("time", compares("t.created_at", "<"), "recorded before"),
+        "created_at": EntityFilter(
             "time", in_second("t.created_at"), "recorded in that second", many=True, internal=True
         ),
-        "order_placed_at": Filter(
+        "order_placed_at": EntityFilter(
             "time",
             in_second(ORDER_PLACED_AT),
             "of an order placed in that second",

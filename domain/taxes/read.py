@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from domain.visibility import Rows
-from models.reading import Entity, Filter, Sort, Where, any_of, flag, named, refers_to
+from models.reading import Entity, EntityFilter, Sort, Where, any_of, flag, named, refers_to
 
 _SHOPPER_SEES = "t.status = 'A'"
 
@@ -23,22 +23,24 @@ TAXES = Entity(
         storefront_rows=_SHOPPER_SEES,
     ),
     filters={
-        "id": Filter("id", named, "any of these taxes", many=True),
-        "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "name": Filter("text", any_of("t.name"), "exact name", many=True),
-        "search": Filter(
+        "id": EntityFilter("id", named, "any of these taxes", many=True),
+        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
+        "search": EntityFilter(
             "text",
             lambda text: Where("strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0", (text,)),
             "part of the name",
         ),
-        "address_type": Filter("text", any_of("t.address_type"), "any of these address letters", many=True),
-        "rate_type": Filter("text", any_of("t.rate_type"), "any of these rate letters", many=True),
-        "regnumber": Filter("text", any_of("t.regnumber"), "exact registration number", many=True),
-        "price_includes_tax": Filter("boolean", flag("t.price_includes_tax"), "is within the prices"),
-        "priority": Filter(
+        "address_type": EntityFilter(
+            "text", any_of("t.address_type"), "any of these address letters", many=True
+        ),
+        "rate_type": EntityFilter("text", any_of("t.rate_type"), "any of these rate letters", many=True),
+        "regnumber": EntityFilter("text", any_of("t.regnumber"), "exact registration number", many=True),
+        "price_includes_tax": EntityFilter("boolean", flag("t.price_includes_tax"), "is within the prices"),
+        "priority": EntityFilter(
             "big_int", any_of("t.priority", "bigint"), "any of these priorities", many=True, internal=True
         ),
-        "rate_value": Filter(
+        "rate_value": EntityFilter(
             "big_int", any_of("t.rate_value", "bigint"), "exact rate", many=True, internal=True
         ),
     },
@@ -51,7 +53,7 @@ TAXES = Entity(
 )
 
 # Reached only through a tax, whose rows were filtered already.
-TAX_RATES = Entity(
+TAX_RATE_TYPES = Entity(
     name="tax rate",
     table="tax_rates",
     visible=Rows(

@@ -11,19 +11,19 @@ from typing import Any
 from domain import audit
 from domain.fields import (
     MAX_INTEGER,
-    Field,
     Given,
+    InputField,
+    code_in,
     flag,
-    letter_of,
     name_text,
     read_fields,
     short_text,
     whole,
 )
 from domain.references import DESTINATION, TAX, find, resolve_all
+from kernel.codes import SWITCH_STATUSES, TAX_ADDRESS_TYPES, TAX_RATE_TYPES
 from kernel.errors import ValidationFailed
 from kernel.ids import uuid7
-from kernel.letters import SWITCH_LETTERS, TAX_ADDRESS_LETTERS, TAX_RATE_LETTERS
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope
 from kernel.text import shown
@@ -36,19 +36,19 @@ MAX_TAXES = 50
 _THOUSANDTHS_IN_A_CENT = 10
 _WHOLE_PERCENT = 100_000
 
-_RATE_TYPE = Field("rate_type", letter_of(TAX_RATE_LETTERS), code="rate_invalid")
-_RATE_VALUE = Field("rate_value", whole(0, MAX_CENTS * _THOUSANDTHS_IN_A_CENT), code="rate_invalid")
-TAX_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "regnumber": Field("regnumber", short_text),
-    "address_type": Field("address_type", letter_of(TAX_ADDRESS_LETTERS), code="address_type_invalid"),
+_RATE_TYPE = InputField("rate_type", code_in(TAX_RATE_TYPES), code="rate_invalid")
+_RATE_VALUE = InputField("rate_value", whole(0, MAX_CENTS * _THOUSANDTHS_IN_A_CENT), code="rate_invalid")
+TAX_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "regnumber": InputField("regnumber", short_text),
+    "address_type": InputField("address_type", code_in(TAX_ADDRESS_TYPES), code="address_type_invalid"),
     "rate_type": _RATE_TYPE,
     "rate_value": _RATE_VALUE,
-    "price_includes_tax": Field("price_includes_tax", flag),
-    "priority": Field("priority", whole(0, MAX_INTEGER), code="priority_invalid"),
-    "status": Field("status", letter_of(SWITCH_LETTERS), code="status_invalid"),
+    "price_includes_tax": InputField("price_includes_tax", flag),
+    "priority": InputField("priority", whole(0, MAX_INTEGER), code="priority_invalid"),
+    "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
 }
-_RATE_FIELDS: Mapping[str, Field] = {"rate_type": _RATE_TYPE, "rate_value": _RATE_VALUE}
+_RATE_FIELDS: Mapping[str, InputField] = {"rate_type": _RATE_TYPE, "rate_value": _RATE_VALUE}
 _NEW: Mapping[str, Any] = {"rate_type": "P", "rate_value": 0}
 
 _LOCK = "SELECT rate_type, rate_value FROM taxes WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"

@@ -10,7 +10,7 @@ import orjson
 
 from domain import audit
 from domain.fields import Given, read_fields
-from domain.warehouses.given import AREA_FIELDS, MAX_AREAS, Zipcodes
+from domain.warehouses.inputs import AREA_FIELDS, MAX_AREAS, Zipcodes
 from domain.warehouses.locked import lock_warehouse
 from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import Reference, parse_reference, uuid7

@@ -9,15 +9,15 @@ import orjson
 
 from domain import audit
 from domain.fields import Given, read_fields
-from domain.references import Kind, resolve_all
-from domain.warehouses.given import GROUP_FIELDS, MAX_GROUPS
+from domain.references import ReferenceType, resolve_all
+from domain.warehouses.inputs import GROUP_FIELDS, MAX_GROUPS
 from domain.warehouses.locked import lock_warehouse
 from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import parse_reference, uuid7
 from kernel.scope import Scope
 from models.database import execute, rows, transaction
 
-USERGROUP = Kind("usergroup", "usergroups")
+USERGROUP = ReferenceType("usergroup", "usergroups")
 _NEW = {"priority": 0, "allocation_type": "P", "status": "A"}
 
 _THERE = """

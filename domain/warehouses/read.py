@@ -8,7 +8,7 @@ from domain.catalog.read import in_second, refers_to_or_none
 from domain.visibility import Rows
 from kernel.documents import normalise_cep
 from kernel.places import state_of_cep
-from models.reading import Entity, Filter, Sort, Where, any_of, flag, named, refers_to
+from models.reading import Entity, EntityFilter, Sort, Where, any_of, flag, named, refers_to
 
 _ADMIN = ("view_warehouses",)
 _APP = "read_inventory"
@@ -51,19 +51,21 @@ WAREHOUSES = Entity(
     alive="t.deleted_at IS NULL",
     visible=Rows(admin=_ADMIN, app=_APP, vendor="t.vendor_id = {company}"),
     filters={
-        "id": Filter("id", named, "any of these warehouses", many=True),
-        "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "vendor_id": Filter("id", refers_to("t.vendor_id", "vendors"), "of any of these vendors", many=True),
-        "owner_id": Filter(
+        "id": EntityFilter("id", named, "any of these warehouses", many=True),
+        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "vendor_id": EntityFilter(
+            "id", refers_to("t.vendor_id", "vendors"), "of any of these vendors", many=True
+        ),
+        "owner_id": EntityFilter(
             "id",
             refers_to_or_none("t.vendor_id", "vendors"),
             "of any of these vendors; 0 means of the store itself",
             many=True,
             internal=True,
         ),
-        "state": Filter("text", _place("t.state"), "in any of these states", many=True),
-        "city": Filter("text", _place("t.city"), "in any of these cities", many=True),
-        "search": Filter(
+        "state": EntityFilter("text", _place("t.state"), "in any of these states", many=True),
+        "city": EntityFilter("text", _place("t.city"), "in any of these cities", many=True),
+        "search": EntityFilter(
             "text",
             lambda text: Where(
                 "strpos(t.name_folded, vitrine_fold({}::text)) > 0 OR strpos(vitrine_fold(t.code), vitrine_fold({}::text)) > 0"
@@ -72,22 +74,24 @@ WAREHOUSES = Entity(
             ),
             "part of the name, code or city",
         ),
-        "covers_zipcode": Filter("text", covers, "delivers to this CEP"),
-        "is_default": Filter("boolean", flag("t.is_default"), "whether it is its vendor's default"),
-        "name": Filter("text", any_of("t.name"), "exact name", many=True),
-        "code": Filter("text", any_of("t.code"), "exact code", many=True),
+        "covers_zipcode": EntityFilter("text", covers, "delivers to this CEP"),
+        "is_default": EntityFilter("boolean", flag("t.is_default"), "whether it is its vendor's default"),
+        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
+        "code": EntityFilter("text", any_of("t.code"), "exact code", many=True),
         **{
-            name: Filter("text", any_of(f"t.{name}"), f"exact {name}", many=True, internal=True)
+            name: EntityFilter("text", any_of(f"t.{name}"), f"exact {name}", many=True, internal=True)
             for name in ("description", "address", "country", "phone", "email", "latitude", "longitude")
         },
         **{
-            name: Filter("big_int", any_of(f"t.{name}", "bigint"), f"exact {name}", many=True, internal=True)
+            name: EntityFilter(
+                "big_int", any_of(f"t.{name}", "bigint"), f"exact {name}", many=True, internal=True
+            )
             for name in ("priority", "shipping_delay", "min_items_in_box", "max_items_in_box")
         },
-        "created_at": Filter(
+        "created_at": EntityFilter(
             "time", in_second("t.created_at"), "made in that second", many=True, internal=True
         ),
-        "updated_at": Filter(
+        "updated_at": EntityFilter(
             "time", in_second("t.updated_at"), "changed in that second", many=True, internal=True
         ),
     },
@@ -116,12 +120,12 @@ WAREHOUSE_AREAS = Entity(
     alive=_BELOW,
     visible=Rows(admin=_ADMIN, app=_APP, vendor=_OF_OWN),
     filters={
-        "id": Filter("id", named, "any of these areas", many=True),
-        "warehouse_id": Filter(
+        "id": EntityFilter("id", named, "any of these areas", many=True),
+        "warehouse_id": EntityFilter(
             "id", refers_to("t.warehouse_id", "warehouses"), "of any of these warehouses", many=True
         ),
-        "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "name": Filter("text", any_of("t.name"), "exact name", many=True),
+        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
     },
     sorts=_SORTS,
     default_sort="id",
@@ -140,14 +144,14 @@ WAREHOUSE_USERGROUPS = Entity(
     alive=_BELOW,
     visible=Rows(admin=_ADMIN, app=_APP, vendor=_OF_OWN),
     filters={
-        "id": Filter("id", named, "any of these places", many=True),
-        "warehouse_id": Filter(
+        "id": EntityFilter("id", named, "any of these places", many=True),
+        "warehouse_id": EntityFilter(
             "id", refers_to("t.warehouse_id", "warehouses"), "of any of these warehouses", many=True
         ),
-        "usergroup_id": Filter(
+        "usergroup_id": EntityFilter(
             "id", refers_to("t.usergroup_id", "usergroups"), "of any of these groups", many=True
         ),
-        "status": Filter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
     },
     sorts=_SORTS,
     default_sort="id",

@@ -9,8 +9,8 @@ from domain import audit
 from domain.fields import Given, read_fields
 from domain.references import VENDOR, resolve_optional
 from domain.warehouses.areas import replace_areas
-from domain.warehouses.given import WAREHOUSE_FIELDS
 from domain.warehouses.groups import replace_groups
+from domain.warehouses.inputs import WAREHOUSE_FIELDS
 from domain.warehouses.locked import lock_warehouse
 from kernel.errors import ValidationFailed
 from kernel.places import BRAZIL, STATES

@@ -12,12 +12,12 @@ from aiohttp import web
 from kernel.errors import (
     AccountBarred,
     Conflict,
+    DomainError,
     Forbidden,
     MalformedRequest,
     MissingScope,
     NotFound,
     RateLimited,
-    Refusal,
     RuleViolation,
     TenantClosed,
     TenantMismatch,
@@ -42,7 +42,7 @@ CHALLENGE = 'Bearer realm="vitrine"'
 UNREADABLE_BODY = "invalid request body"
 
 # The code that a class has whatever it says; the nearest class up the tree counts.
-CODES: dict[type[Refusal], str] = {
+CODES: dict[type[DomainError], str] = {
     Unauthenticated: "invalid_token",
     Forbidden: "insufficient_privileges",
     MissingScope: "token_scope",
@@ -61,13 +61,13 @@ UNAUTHENTICATED_CODES = {
 }
 
 
-def render(refusal: Refusal) -> web.Response:
+def render(refusal: DomainError) -> web.Response:
     """Answer a refusal with its code."""
     headers = refusal_headers(refusal, challenge=CHALLENGE)
     return json_response(body_of(refusal), status=refusal.status, headers=headers)
 
 
-def body_of(refusal: Refusal) -> dict[str, Any]:
+def body_of(refusal: DomainError) -> dict[str, Any]:
     """Give the body of a refusal: code, message and status, then the fields and details."""
     own: dict[str, Any] = {"error": code_of(refusal), "message": refusal.message, "status": refusal.status}
     if isinstance(refusal, ValidationFailed) and refusal.fields:
@@ -76,7 +76,7 @@ def body_of(refusal: Refusal) -> dict[str, Any]:
     return beside(own, {} if isinstance(refusal, AccountBarred) else refusal.details)
 
 
-def code_of(refusal: Refusal) -> str:
+def code_of(refusal: DomainError) -> str:
     """Give the stable code: what the class has, or what the refusal itself brings."""
     match refusal:
         case Unauthenticated() if refusal.message in UNAUTHENTICATED_CODES:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from resolvers.execute import Operation
+from resolvers.execute import FacadeOperation
 from rest_facade import collections
 from rest_facade.records import Records, order_status
 from rest_facade.routing import Needs, Route
@@ -20,7 +20,7 @@ ORDERS = collections.ORDERS.listed(size="limit")
 USERS = collections.USERS.listed(size="limit")
 
 
-def routes(operations: Mapping[str, Operation]) -> list[Route]:
+def routes(operations: Mapping[str, FacadeOperation]) -> list[Route]:
     """List the routes."""
     products, orders, users = (
         Records(collection, "App", operations) for collection in (PRODUCTS, ORDERS, USERS)

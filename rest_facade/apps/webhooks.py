@@ -9,11 +9,11 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from resolvers.execute import Operation, authorize, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_json_object
-from rest_facade.deliveries import Endpoints
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, Needs, Route, scope_of
+from rest_facade.webhooks import Endpoints
 
 PATH = "/api/admin/webhooks"
 
@@ -22,7 +22,7 @@ _SECRET_FIELDS = ("client_secret", "immediate")
 _NOT_STORED = {"Cache-Control": "no-store"}
 
 
-def routes(operations: Mapping[str, Operation]) -> list[Route]:
+def routes(operations: Mapping[str, FacadeOperation]) -> list[Route]:
     """List the routes."""
     rotate = _rotation(operations["AppClientSecretRotate"])
     return [
@@ -31,7 +31,7 @@ def routes(operations: Mapping[str, Operation]) -> list[Route]:
     ]
 
 
-def _rotation(operation: Operation) -> Handler:
+def _rotation(operation: FacadeOperation) -> Handler:
     async def rotate(request: web.Request) -> web.Response:
         """Give the app a new secret for its present one: `{client_secret, immediate?}`."""
         scope = scope_of(request)

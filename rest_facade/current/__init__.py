@@ -8,14 +8,14 @@ from resolvers.execute import load
 from rest_facade.current import admin, credentials
 from rest_facade.current.auth import SignIn
 from rest_facade.current.consent import ConsentPage
-from rest_facade.current.gateway import Gateway
+from rest_facade.current.gateway import GatewayRoutes
 from rest_facade.current.oauth import OAuth
 from rest_facade.current.registration import Registration
 from rest_facade.current.storefront import Catalogue
 from rest_facade.current.storefront_carts import Carts
-from rest_facade.deliveries import Endpoints
 from rest_facade.records import FRAGMENTS
 from rest_facade.routing import Needs, Route
+from rest_facade.webhooks import Endpoints
 
 OPERATIONS = Path(__file__).parent / "operations"
 
@@ -31,7 +31,7 @@ def routes() -> list[Route]:
         *admin.routes(operations),
         *credentials.routes(operations),
         *Endpoints(f"{admin.PREFIX}/event-endpoints", "Admin", Needs.ADMIN, operations).routes(),
-        *Gateway(operations).routes(),
+        *GatewayRoutes(operations).routes(),
         *Catalogue(operations).routes(),
         *Carts(operations).routes(),
     ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from resolvers.execute import Operation
+from resolvers.execute import FacadeOperation
 from rest_facade.collections import COLLECTIONS, Collection
 from rest_facade.records import Records, order_status
 from rest_facade.routing import Needs, Route
@@ -15,7 +15,7 @@ from rest_facade.routing import Needs, Route
 PREFIX = "/api/v1/admin"
 
 
-def routes(operations: Mapping[str, Operation]) -> list[Route]:
+def routes(operations: Mapping[str, FacadeOperation]) -> list[Route]:
     """List the routes of every collection."""
     found: list[Route] = []
     for collection in COLLECTIONS:
@@ -24,7 +24,7 @@ def routes(operations: Mapping[str, Operation]) -> list[Route]:
     return [*found, Route("PUT", f"{PREFIX}/orders/{{id}}/status", set_status, Needs.ADMIN)]
 
 
-def _routes_of(collection: Collection, operations: Mapping[str, Operation]) -> list[Route]:
+def _routes_of(collection: Collection, operations: Mapping[str, FacadeOperation]) -> list[Route]:
     """List a collection's routes: lists and single records always, changes where it takes them."""
     records = Records(collection, "Admin", operations)
     all_, single = f"{PREFIX}/{collection.name}", f"{PREFIX}/{collection.name}/{{id}}"

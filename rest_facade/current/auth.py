@@ -9,10 +9,10 @@ from uuid import UUID
 from aiohttp import web
 
 from kernel import clock
-from kernel.errors import MalformedRequest, NotFound, Refusal, ValidationFailed
+from kernel.errors import DomainError, MalformedRequest, NotFound, ValidationFailed
 from kernel.ids import parse_uuid
 from kernel.scope import ANONYMOUS, Scope, Store
-from resolvers.execute import Operation, execute
+from resolvers.execute import FacadeOperation, execute
 from rest_facade.bodies import read_json_object
 from rest_facade.responses import json_response
 from rest_facade.routing import Needs, Route, request_id_of, scope_of
@@ -29,7 +29,7 @@ _PAIR = ("access_token", "refresh_token", "expires_at")
 class SignIn:
     """Serve the sign-in routes with the operations of this facade."""
 
-    def __init__(self, operations: Mapping[str, Operation]) -> None:
+    def __init__(self, operations: Mapping[str, FacadeOperation]) -> None:
         self._sign_in = operations["SignIn"]
         self._verify = operations["SignInVerify"]
         self._refresh = operations["SessionRefresh"]
@@ -59,7 +59,7 @@ class SignIn:
         scope = scope_of(request)
         try:
             given = credentials(await read_json_object(request))
-        except Refusal:
+        except DomainError:
             await self._count(scope)
             raise
         data = await execute(scope, self._sign_in, given)

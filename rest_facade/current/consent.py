@@ -17,7 +17,7 @@ from typing import Any
 from aiohttp import web
 
 from kernel.errors import GrantRefused
-from resolvers.execute import Operation, execute
+from resolvers.execute import FacadeOperation, execute
 from rest_facade.routing import Needs, Route, scope_of
 
 FOLDER = Path(__file__).parent / "consent_page"
@@ -63,7 +63,7 @@ _PARAMETERS = (
 class ConsentPage:
     """Serve the page and its two files, whose address changes with their content."""
 
-    def __init__(self, operations: Mapping[str, Operation], folder: Path = FOLDER) -> None:
+    def __init__(self, operations: Mapping[str, FacadeOperation], folder: Path = FOLDER) -> None:
         self._consent = operations["AppConsent"]
         self._page = (folder / "page.html").read_text(encoding="utf-8")
         self._wrong = (folder / "wrong.html").read_text(encoding="utf-8")

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from aiohttp import web
 
 from kernel.errors import NotFound, ValidationFailed
-from resolvers.execute import Operation, authorize, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_json_object
 from rest_facade.current.admin import PREFIX
 from rest_facade.field_errors import translated
-from rest_facade.lists import Listing
+from rest_facade.list_parameters import Listing
 from rest_facade.records import public_id
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, Needs, Route, scope_of
@@ -26,7 +26,7 @@ _APPS = Listing(filters={}, sorts={"installed_at": "INSTALLED_AT", "name": "NAME
 _KEYS = Listing(filters={}, sorts={"created_at": "CREATED_AT", "name": "NAME", "id": "ID"})
 
 
-def routes(operations: Mapping[str, Operation]) -> list[Route]:
+def routes(operations: Mapping[str, FacadeOperation]) -> list[Route]:
     """List the routes."""
     apps, keys = f"{PREFIX}/installed-apps", f"{PREFIX}/storefront-keys"
     return [
@@ -55,7 +55,7 @@ def routes(operations: Mapping[str, Operation]) -> list[Route]:
     ]
 
 
-def _listed(operation: Operation, listing: Listing) -> Handler:
+def _listed(operation: FacadeOperation, listing: Listing) -> Handler:
     async def show_list(request: web.Request) -> web.Response:
         scope = scope_of(request)
         authorize(scope, operation)
@@ -65,7 +65,7 @@ def _listed(operation: Operation, listing: Listing) -> Handler:
     return show_list
 
 
-def _shown(operation: Operation, thing: str) -> Handler:
+def _shown(operation: FacadeOperation, thing: str) -> Handler:
     async def show(request: web.Request) -> web.Response:
         scope = scope_of(request)
         authorize(scope, operation)
@@ -78,7 +78,7 @@ def _shown(operation: Operation, thing: str) -> Handler:
     return show
 
 
-def _changed(operation: Operation) -> Handler:
+def _changed(operation: FacadeOperation) -> Handler:
     async def change(request: web.Request) -> web.Response:
         """Change an installed app: `{rate_limit?, scopes?}`; of the scopes only fewer."""
         scope = scope_of(request)
@@ -99,7 +99,7 @@ def _changed(operation: Operation) -> Handler:
     return change
 
 
-def _ended(operation: Operation, thing: str) -> Handler:
+def _ended(operation: FacadeOperation, thing: str) -> Handler:
     async def end(request: web.Request) -> web.Response:
         scope = scope_of(request)
         authorize(scope, operation)
@@ -109,7 +109,7 @@ def _ended(operation: Operation, thing: str) -> Handler:
     return end
 
 
-def _made(operation: Operation) -> Handler:
+def _made(operation: FacadeOperation) -> Handler:
     async def make(request: web.Request) -> web.Response:
         """Make a storefront key: `{name?, scopes?, rate_limit?, server_side?}`; the answer alone holds the key."""
         scope = scope_of(request)

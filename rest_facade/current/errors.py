@@ -16,11 +16,11 @@ from aiohttp import web
 from kernel.errors import (
     AccountBarred,
     Conflict,
+    DomainError,
     GrantRefused,
     InvalidClient,
     MissingScope,
     NotFound,
-    Refusal,
     RuleViolation,
     TenantClosed,
     ValidationFailed,
@@ -41,19 +41,19 @@ CLIENT_CHALLENGE = 'Basic realm="vitrine"'
 UNKNOWN_ROUTE = "route not found"
 
 
-def render(refusal: Refusal) -> web.Response:
+def render(refusal: DomainError) -> web.Response:
     """Answer a refusal in the form that its class has."""
     return json_response(body_of(refusal), status=refusal.status, headers=headers_of(refusal))
 
 
-def render_object(refusal: Refusal) -> web.Response:
+def render_object(refusal: DomainError) -> web.Response:
     """Answer a refusal of the checkout in the object form (decisions section 6, storefront)."""
     code = getattr(refusal, "reason", None) or refusal.code.lower()
     error = {"code": code, "message": refusal.message, "details": refusal.details}
     return json_response({"error": error}, status=refusal.status, headers=headers_of(refusal))
 
 
-def headers_of(refusal: Refusal) -> dict[str, str]:
+def headers_of(refusal: DomainError) -> dict[str, str]:
     """Give the headers that the refusal carries in this family."""
     if isinstance(refusal, InvalidClient | GrantRefused):
         # RFC 6749, section 5.2: like the tokens, what is said of them stays in no cache.
@@ -61,7 +61,7 @@ def headers_of(refusal: Refusal) -> dict[str, str]:
     return refusal_headers(refusal, challenge=CHALLENGE)
 
 
-def body_of(refusal: Refusal) -> dict[str, Any]:
+def body_of(refusal: DomainError) -> dict[str, Any]:
     """Give the body of a refusal: its error, then its details at the top level."""
     # The reason of an AccountBarred is its error.
     details = {} if isinstance(refusal, AccountBarred) else refusal.details
@@ -78,7 +78,7 @@ def accident(caused_by_database: bool) -> web.Response:
     return json_response({"error": DATABASE_FAILED if caused_by_database else UNEXPECTED}, status=500)
 
 
-def _own_members(refusal: Refusal) -> dict[str, Any]:
+def _own_members(refusal: DomainError) -> dict[str, Any]:
     match refusal:
         case AccountBarred() | TenantClosed():
             return {"error": refusal.reason, "message": refusal.message}

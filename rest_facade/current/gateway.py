@@ -12,11 +12,11 @@ from typing import Any
 from aiohttp import web
 
 from kernel import logging
-from kernel.errors import Conflict, MalformedRequest, NotFound, Refusal, RuleViolation
+from kernel.errors import Conflict, DomainError, MalformedRequest, NotFound, RuleViolation
 from kernel.text import shown
-from resolvers.execute import Operation, authorize, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_raw
-from rest_facade.lists import Query, page_number, page_size
+from rest_facade.list_parameters import Query, page_number, page_size
 from rest_facade.responses import UNEXPECTED, json_response
 from rest_facade.routing import Needs, Route, request_id_of, scope_of
 
@@ -30,10 +30,10 @@ _BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0"
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
-class Gateway:
+class GatewayRoutes:
     """Serve the gateway's routes."""
 
-    def __init__(self, operations: Mapping[str, Operation]) -> None:
+    def __init__(self, operations: Mapping[str, FacadeOperation]) -> None:
         self._receive = operations["GatewayNotificationReceive"]
         self._list = operations["AdminGatewayNotifications"]
         self._reprocess = operations["AdminGatewayNotificationReprocess"]
@@ -65,7 +65,7 @@ class Gateway:
         }
         try:
             data = await execute(scope, self._list, variables)
-        except Refusal:
+        except DomainError:
             raise
         except Exception as error:
             logging.failure("notifications could not be listed", error, request_id=request_id_of(request))

@@ -12,7 +12,7 @@ from aiohttp import hdrs, web
 
 from kernel.errors import GrantRefused, InvalidClient, MalformedRequest
 from kernel.text import has_forbidden_characters
-from resolvers.execute import Operation, execute
+from resolvers.execute import FacadeOperation, execute
 from rest_facade.bodies import read_form_or_json
 from rest_facade.responses import json_response
 from rest_facade.routing import Needs, Route, scope_of
@@ -28,9 +28,9 @@ _CLIENT = ("client_id", "client_secret")
 class OAuth:
     """Serve the token and revocation routes with the operations of this facade."""
 
-    def __init__(self, operations: Mapping[str, Operation]) -> None:
+    def __init__(self, operations: Mapping[str, FacadeOperation]) -> None:
         # The operation of a grant, and which members of the body it takes.
-        self._grants: Mapping[str, tuple[Operation, tuple[str, ...]]] = {
+        self._grants: Mapping[str, tuple[FacadeOperation, tuple[str, ...]]] = {
             "authorization_code": (
                 operations["AppCodeExchange"],
                 (*_CLIENT, "code", "redirect_uri", "code_verifier"),

@@ -7,9 +7,9 @@ from typing import Any
 
 from aiohttp import web
 
-from kernel.errors import Refusal, ValidationFailed
+from kernel.errors import DomainError, ValidationFailed
 from kernel.scope import Scope
-from resolvers.execute import Operation, execute
+from resolvers.execute import FacadeOperation, execute
 from rest_facade.bodies import read_json_object
 from rest_facade.current.auth import text
 from rest_facade.responses import json_response
@@ -21,7 +21,7 @@ _REGISTRATION = ("email", "password", "name", "cpf", "cnpj", "phone")
 class Registration:
     """Serve registration, e-mail confirmation and forgotten passwords with the operations of this facade."""
 
-    def __init__(self, operations: Mapping[str, Operation]) -> None:
+    def __init__(self, operations: Mapping[str, FacadeOperation]) -> None:
         self._register = operations["UserRegister"]
         self._verify = operations["EmailVerify"]
         self._resend = operations["EmailResend"]
@@ -75,13 +75,13 @@ class Registration:
 
 
 async def _counted(
-    request: web.Request, scope: Scope, operation: Operation, names: tuple[str, ...]
+    request: web.Request, scope: Scope, operation: FacadeOperation, names: tuple[str, ...]
 ) -> dict[str, Any]:
     """Give the texts of a body. One that can't be read counts as an attempt like every other, before it is refused."""
     try:
         body = await read_json_object(request, empty=True)
         return {name: text(body, name) for name in names}
-    except Refusal:
+    except DomainError:
         try:
             await execute(scope, operation)
         except ValidationFailed:

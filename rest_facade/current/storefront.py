@@ -15,9 +15,9 @@ from aiohttp import web
 from kernel.errors import MalformedRequest, NotFound
 from kernel.ids import parse_uuid
 from kernel.scope import Scope
-from resolvers.execute import Operation, authorize, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade import collections
-from rest_facade.lists import Listing, Parameter
+from rest_facade.list_parameters import Listing, Parameter
 from rest_facade.records import Records, public_id
 from rest_facade.responses import json_response
 from rest_facade.routing import Needs, Route, scope_of
@@ -42,7 +42,7 @@ SEARCH = _searching(PRODUCTS.listing)
 class Catalogue:
     """Serve the store, its products and its categories."""
 
-    operations: Mapping[str, Operation] = field(repr=False)
+    operations: Mapping[str, FacadeOperation] = field(repr=False)
 
     def routes(self) -> list[Route]:
         """List the routes."""
@@ -104,12 +104,12 @@ class Catalogue:
         scope, operation = self._admitted(request, "PaymentMethods")
         return json_response({"payment_methods": await _first(scope, operation)})
 
-    def _admitted(self, request: web.Request, what: str) -> tuple[Scope, Operation]:
+    def _admitted(self, request: web.Request, what: str) -> tuple[Scope, FacadeOperation]:
         scope, operation = scope_of(request), self.operations[f"Storefront{what}"]
         authorize(scope, operation)
         return scope, operation
 
 
-async def _first(scope: Scope, operation: Operation, **variables: Any) -> Any:
+async def _first(scope: Scope, operation: FacadeOperation, **variables: Any) -> Any:
     """Give what the operation's one root field gave."""
     return (await execute(scope, operation, variables))[operation.fields[0]]

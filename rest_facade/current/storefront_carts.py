@@ -14,7 +14,7 @@ from aiohttp import web
 
 from kernel.errors import MalformedRequest, NotFound, RuleViolation, ValidationFailed
 from kernel.scope import Scope
-from resolvers.execute import Operation, authorize, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_json_object
 from rest_facade.current.errors import render_object
 from rest_facade.current.storefront import PREFIX
@@ -53,7 +53,7 @@ Read = Callable[[web.Request], Awaitable[dict[str, Any]]]
 class Carts:
     """Serve carts and the orders they become."""
 
-    operations: Mapping[str, Operation] = field(repr=False)
+    operations: Mapping[str, FacadeOperation] = field(repr=False)
 
     def routes(self) -> list[Route]:
         """List the routes."""
@@ -119,12 +119,12 @@ class Carts:
 
         return change
 
-    def _admitted(self, request: web.Request, what: str) -> tuple[Scope, Operation]:
+    def _admitted(self, request: web.Request, what: str) -> tuple[Scope, FacadeOperation]:
         scope, operation = scope_of(request), self.operations[f"Storefront{what}"]
         authorize(scope, operation)
         return scope, operation
 
-    async def _execute(self, scope: Scope, operation: Operation, variables: Mapping[str, Any]) -> Any:
+    async def _execute(self, scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any]) -> Any:
         try:
             data = await execute(scope, operation, variables)
         except ValidationFailed as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from resolvers.execute import Operation, load
+from resolvers.execute import FacadeOperation, load
 from rest_facade.legacy import auth_tokens, boxes, engine, notifications, product_combinations, quotes
 from rest_facade.legacy.engine import Operations
 from rest_facade.legacy.resource import Nested, Resource
@@ -23,7 +23,7 @@ OPERATIONS = Path(__file__).parent / "operations"
 
 # What each word of `Resource.does` means: a method, what follows the resource's path, and who serves it. Its operation is named
 # `<the resource's operations><Word>`.
-_DOES: Mapping[str, tuple[str, str, Callable[[Resource, Operation], Handler]]] = {
+_DOES: Mapping[str, tuple[str, str, Callable[[Resource, FacadeOperation], Handler]]] = {
     "list": ("GET", "", engine.list_handler),
     "show": ("GET", SINGLE, engine.show_handler),
     "create": ("POST", "", engine.create_handler),

@@ -8,9 +8,9 @@ from typing import Any
 from aiohttp import web
 
 from kernel.text import Malformed
-from resolvers.execute import Operation, authorize, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_legacy
-from rest_facade.legacy.kinds import document, text_from
+from rest_facade.legacy.value_types import document, text_from
 from rest_facade.responses import json_response
 from rest_facade.routing import Needs, Route, scope_of
 
@@ -26,7 +26,7 @@ _TAKES = (
 )
 
 
-def route(operations: Mapping[str, Operation]) -> Route:
+def route(operations: Mapping[str, FacadeOperation]) -> Route:
     """Describe the route; its family writes refusals in the route's own form."""
     operation = operations["AuthTokenCreate"]
 

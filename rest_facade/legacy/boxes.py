@@ -7,10 +7,10 @@ from typing import Any
 from aiohttp import web
 
 from kernel.errors import NotFound
-from resolvers.execute import Operation, execute
+from resolvers.execute import FacadeOperation, execute
 from rest_facade.legacy.engine import VIEW, Operations, admit
-from rest_facade.legacy.kinds import WEIGHT
 from rest_facade.legacy.resource import Record, Resource
+from rest_facade.legacy.value_types import WEIGHT
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, Needs, Route
 
@@ -41,7 +41,7 @@ def _box_shown(box: Record) -> Record:
     return box
 
 
-def _lister(operation: Operation, collection: str, show: Any) -> Handler:
+def _lister(operation: FacadeOperation, collection: str, show: Any) -> Handler:
     async def listed(request: web.Request) -> web.Response:
         scope = admit(request, BOXES, VIEW, operation)
         rows = (await execute(scope, operation, {}))["rows"]
@@ -50,7 +50,7 @@ def _lister(operation: Operation, collection: str, show: Any) -> Handler:
     return listed
 
 
-def _box_shower(operation: Operation) -> Handler:
+def _box_shower(operation: FacadeOperation) -> Handler:
     async def shown(request: web.Request) -> web.Response:
         scope = admit(request, BOXES, VIEW, operation)
         box = (await execute(scope, operation, {"id": request.match_info["id"]}))["record"]
@@ -61,7 +61,7 @@ def _box_shower(operation: Operation) -> Handler:
     return shown
 
 
-def _description_shower(operation: Operation) -> Handler:
+def _description_shower(operation: FacadeOperation) -> Handler:
     async def shown(request: web.Request) -> web.Response:
         """Show the description in the language asked for (`lang_code`), else the store's Portuguese, else the first."""
         scope = admit(request, BOXES, VIEW, operation)

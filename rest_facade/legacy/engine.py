@@ -11,18 +11,18 @@ from typing import Any, TypeAlias
 
 from aiohttp import web
 
-from kernel.errors import Forbidden, InsufficientPrivileges, NotFound, Refusal, ValidationFailed
+from kernel.errors import DomainError, Forbidden, InsufficientPrivileges, NotFound, ValidationFailed
 from kernel.scope import ActorKind, Scope
 from kernel.text import shown as text_shown
-from resolvers.execute import Operation, authorize, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_legacy
-from rest_facade.legacy.queries import Asked, envelope, query_reader
+from rest_facade.legacy.queries import ListQuery, envelope, query_reader
 from rest_facade.legacy.reshape import Rename, body_reader, renamer, require, row_shower
 from rest_facade.legacy.resource import WAS_THERE, Action, Nested, Record, Resource
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, scope_of
 
-Operations: TypeAlias = Mapping[str, Operation]
+Operations: TypeAlias = Mapping[str, FacadeOperation]
 Rows: TypeAlias = tuple[list[Record], int]
 """The rows of a page and the number of all."""
 
@@ -32,7 +32,7 @@ VIEW, MANAGE = "view", "manage"
 # --- What the handlers share -------------------------------------------------------------------------------------------------
 
 
-def admit(request: web.Request, resource: Resource, verb: str, operation: Operation) -> Scope:
+def admit(request: web.Request, resource: Resource, verb: str, operation: FacadeOperation) -> Scope:
     """Give the scope of a caller who may do this with the entity, before anything of the request is read.
 
     An administrator needs the privilege of the entity's area; a vendor passes where the entity is open to vendors at all, and the
@@ -42,7 +42,7 @@ def admit(request: web.Request, resource: Resource, verb: str, operation: Operat
 
 
 def admit_to(
-    request: web.Request, area: str, verb: str, operation: Operation, *, open_to_vendors: bool = False
+    request: web.Request, area: str, verb: str, operation: FacadeOperation, *, open_to_vendors: bool = False
 ) -> Scope:
     """Do the same for a route that is of no entity."""
     scope = scope_of(request)
@@ -77,7 +77,7 @@ def addressed(resource: Resource, request: web.Request, body: Mapping[str, Any] 
 
 
 async def change(
-    scope: Scope, operation: Operation, variables: Mapping[str, Any], rename: Rename, resource: Resource
+    scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any], rename: Rename, resource: Resource
 ) -> Record:
     """Execute a mutation and give what was `done`; what it refuses is told in the words of the legacy layer."""
     try:
@@ -96,7 +96,7 @@ async def change(
 # --- Lists -------------------------------------------------------------------------------------------------------------------
 
 
-def list_handler(resource: Resource, operation: Operation) -> Handler:
+def list_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     """Make the handler that lists an entity."""
     read_query = query_reader(resource)
     show = row_shower(resource.fields, prepare=resource.prepare)
@@ -114,12 +114,12 @@ def list_handler(resource: Resource, operation: Operation) -> Handler:
     return listed
 
 
-def nested_handler(owner: Resource, nested: Nested, operation: Operation) -> Handler:
+def nested_handler(owner: Resource, nested: Nested, operation: FacadeOperation) -> Handler:
     """Make the handler that lists what stands below a record; such a list is an array, filtered or not."""
     resource, by = nested.of, nested.by
     read_query = query_reader(resource)
     show = row_shower(resource.fields, prepare=resource.prepare)
-    rows_of: Callable[[Mapping[str, Any], Asked], Rows]
+    rows_of: Callable[[Mapping[str, Any], ListQuery], Rows]
     rows_of = _slice_of(resource.name) if by is None else lambda data, asked: _page(data)
 
     async def listed(request: web.Request) -> web.Response:
@@ -145,8 +145,8 @@ def _page(data: Mapping[str, Any]) -> Rows:
     return page["items"], page["total"]
 
 
-def _slice_of(collection: str) -> Callable[[Mapping[str, Any], Asked], Rows]:
-    def rows_of(data: Mapping[str, Any], asked: Asked) -> Rows:
+def _slice_of(collection: str) -> Callable[[Mapping[str, Any], ListQuery], Rows]:
+    def rows_of(data: Mapping[str, Any], asked: ListQuery) -> Rows:
         rows = data["parent"][collection] or []
         start = (asked.page - 1) * asked.size
         return rows[start : start + asked.size], len(rows)
@@ -157,7 +157,7 @@ def _slice_of(collection: str) -> Callable[[Mapping[str, Any], Asked], Rows]:
 # --- Single records ----------------------------------------------------------------------------------------------------------
 
 
-def show_handler(resource: Resource, operation: Operation) -> Handler:
+def show_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     """Make the handler that shows one record."""
     fields = (*resource.fields, *resource.single)
     show = row_shower(fields, prepare=resource.prepare, complete=resource.complete)
@@ -173,18 +173,18 @@ def show_handler(resource: Resource, operation: Operation) -> Handler:
     return shown
 
 
-def create_handler(resource: Resource, operation: Operation) -> Handler:
+def create_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     """Make the handler that creates a record and answers with its id."""
     return _change_handler(resource, operation, resource.required, status=201)
 
 
-def update_handler(resource: Resource, operation: Operation) -> Handler:
+def update_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     """Make the handler that changes what is given of a record: whatever creation requires may be left out."""
     return _change_handler(resource, operation, {}, status=200)
 
 
 def _change_handler(
-    resource: Resource, operation: Operation, required: Mapping[str, str], *, status: int
+    resource: Resource, operation: FacadeOperation, required: Mapping[str, str], *, status: int
 ) -> Handler:
     fields = (*resource.fields, *resource.single, *resource.inputs)
     read, rename = body_reader(fields), renamer(fields, resource.says)
@@ -210,7 +210,7 @@ def _change_handler(
 
 def _as_referred(
     resource: Resource, request: web.Request, body: Mapping[str, Any], absent: NotFound
-) -> Refusal:
+) -> DomainError:
     """Say what isn't there: the record, unless the body alone told it apart by what doesn't fit it (section 1: 400)."""
     below = absent.__cause__
     if below is not None and isinstance(below.__cause__, ValidationFailed):
@@ -221,7 +221,7 @@ def _as_referred(
     return absent
 
 
-def answer_handler(resource: Resource, operation: Operation) -> Handler:
+def answer_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     """Make the handler of what has no address of its own: it takes a body and answers with the record that came of it."""
     read, rename = body_reader(resource.fields), renamer(resource.fields, resource.says)
     show = row_shower(resource.fields, prepare=resource.prepare)
@@ -236,7 +236,7 @@ def answer_handler(resource: Resource, operation: Operation) -> Handler:
     return answered
 
 
-def delete_handler(resource: Resource, operation: Operation) -> Handler:
+def delete_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     """Make the handler that deletes a record and answers with nothing."""
     rename = renamer((*resource.fields, *resource.single), resource.says)
 
@@ -248,7 +248,7 @@ def delete_handler(resource: Resource, operation: Operation) -> Handler:
     return deleted
 
 
-def action_handler(resource: Resource, action: Action, operation: Operation) -> Handler:
+def action_handler(resource: Resource, action: Action, operation: FacadeOperation) -> Handler:
     """Make the handler of a single route."""
     read, rename = body_reader(action.takes), renamer(action.takes, resource.says)
 

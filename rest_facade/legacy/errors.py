@@ -13,12 +13,12 @@ from aiohttp import web
 from kernel.errors import (
     AccountBarred,
     Conflict,
+    DomainError,
     Forbidden,
     InsufficientPrivileges,
     MalformedRequest,
     MissingScope,
     NotFound,
-    Refusal,
     TenantClosed,
     TenantMismatch,
     TenantNotFound,
@@ -39,7 +39,7 @@ ADMIN_ONLY = "Forbidden: admin scope required"
 WRONG_USER_TYPE = "insufficient permissions"
 
 
-def render(refusal: Refusal) -> web.Response:
+def render(refusal: DomainError) -> web.Response:
     """Answer a refusal with its status repeated in the body."""
     own = {"status": refusal.status, "message": message_of(refusal)}
     return json_response(
@@ -47,7 +47,7 @@ def render(refusal: Refusal) -> web.Response:
     )
 
 
-def message_of(refusal: Refusal) -> str:
+def message_of(refusal: DomainError) -> str:
     """Give the sentence that the legacy layer says for a refusal."""
     match refusal:
         case TenantNotFound():
@@ -83,12 +83,12 @@ def accident(caused_by_database: bool) -> web.Response:
     return _plain(500, DATABASE_FAILED if caused_by_database else UNEXPECTED)
 
 
-def render_for_tokens(refusal: Refusal) -> web.Response:
+def render_for_tokens(refusal: DomainError) -> web.Response:
     """Answer a refusal on `auth_tokens`: `{message}` for account states, `{error}` for the rest."""
     return json_response(_token_body_of(refusal), status=refusal.status, headers=_headers_of(refusal))
 
 
-def _token_body_of(refusal: Refusal) -> dict[str, Any]:
+def _token_body_of(refusal: DomainError) -> dict[str, Any]:
     match refusal:
         case AccountBarred():
             return {"message": refusal.message}
@@ -106,7 +106,7 @@ def _token_accident(caused_by_database: bool) -> web.Response:
     return json_response({"error": DATABASE_FAILED if caused_by_database else UNEXPECTED}, status=500)
 
 
-def _details_of(refusal: Refusal) -> dict[str, Any]:
+def _details_of(refusal: DomainError) -> dict[str, Any]:
     if isinstance(refusal, InsufficientPrivileges | MissingScope):
         return {}  # the message names them
     if isinstance(refusal, TenantClosed) and refusal.message != refusal.reason:
@@ -114,7 +114,7 @@ def _details_of(refusal: Refusal) -> dict[str, Any]:
     return refusal.details
 
 
-def _headers_of(refusal: Refusal) -> dict[str, str]:
+def _headers_of(refusal: DomainError) -> dict[str, str]:
     return refusal_headers(refusal, challenge=CHALLENGE)
 
 

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from kernel.errors import ValidationFailed
 from kernel.ids import parse_uuid
-from resolvers.execute import Operation, authorize, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.legacy.queries import natural, page_number, parameters
 from rest_facade.responses import json_response
 from rest_facade.routing import Needs, Route, scope_of
@@ -21,7 +21,7 @@ MAX_SIZE = 250
 _NUMBER = re.compile(r"[0-9]+")
 
 
-def route(operations: Mapping[str, Operation]) -> Route:
+def route(operations: Mapping[str, FacadeOperation]) -> Route:
     """Describe the route; everybody who signed in may call it, and sees what the operation lets them see."""
     operation = operations["NotificationInbox"]
 

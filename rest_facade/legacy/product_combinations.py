@@ -11,15 +11,15 @@ from typing import Any
 from aiohttp import web
 
 from kernel.errors import NotFound, ValidationFailed
-from resolvers.execute import Operation, execute
+from resolvers.execute import FacadeOperation, execute
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.engine import MANAGE, VIEW, Operations, admit
-from rest_facade.legacy.kinds import ID, NUMBER, PLAIN, SIGNED_MONEY, SMALL_NUMBER, TEXT, Kind
 from rest_facade.legacy.queries import envelope, query_reader
 from rest_facade.legacy.reshape import body_reader, renamer, require, row_shower
-from rest_facade.legacy.resource import Field, Record, Resource, id_field
+from rest_facade.legacy.resource import Record, RecordField, Resource, id_field
 from rest_facade.legacy.resources.options import CHOICES, COMBINATION_WORDS
 from rest_facade.legacy.resources.pictures import pair_from, pair_shown
+from rest_facade.legacy.value_types import ID, NUMBER, PLAIN, SIGNED_MONEY, SMALL_NUMBER, TEXT, ValueType
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, Needs, Route
 
@@ -54,14 +54,16 @@ COMBINATIONS = Resource(
     operations=PREFIX,
     fields=(
         id_field("combination_id"),
-        Field("product_id", ID),
-        Field("product_code", TEXT, "sku", "sku"),
-        Field("combination_hash", PLAIN),
-        Field("combination", CHOICES, "choices"),
-        Field("amount", NUMBER, "stock", "stock"),
-        Field("price", SIGNED_MONEY, "price_cents", "price_cents"),
-        Field("position", Kind(read=SMALL_NUMBER.read, seek=SMALL_NUMBER.seek), "position", "position"),
-        Field("image_pairs", Kind(read=pair_from), "image"),
+        RecordField("product_id", ID),
+        RecordField("product_code", TEXT, "sku", "sku"),
+        RecordField("combination_hash", PLAIN),
+        RecordField("combination", CHOICES, "choices"),
+        RecordField("amount", NUMBER, "stock", "stock"),
+        RecordField("price", SIGNED_MONEY, "price_cents", "price_cents"),
+        RecordField(
+            "position", ValueType(read=SMALL_NUMBER.read, seek=SMALL_NUMBER.seek), "position", "position"
+        ),
+        RecordField("image_pairs", ValueType(read=pair_from), "image"),
     ),
     says=COMBINATION_WORDS,
     prepare=_take_up_picture,
@@ -94,7 +96,7 @@ def routes(operations: Operations) -> list[Route]:
     ]
 
 
-def _lister(operation: Operation) -> Handler:
+def _lister(operation: FacadeOperation) -> Handler:
     async def listed(request: web.Request) -> web.Response:
         scope = admit(request, COMBINATIONS, VIEW, operation)
         asked = _read_query(request.rel_url.raw_query_string, scope)
@@ -111,7 +113,7 @@ def _lister(operation: Operation) -> Handler:
     return listed
 
 
-def _shower(operation: Operation) -> Handler:
+def _shower(operation: FacadeOperation) -> Handler:
     async def shown(request: web.Request) -> web.Response:
         scope = admit(request, COMBINATIONS, VIEW, operation)
         address = request.match_info
@@ -124,7 +126,7 @@ def _shower(operation: Operation) -> Handler:
     return shown
 
 
-def _creator(operation: Operation) -> Handler:
+def _creator(operation: FacadeOperation) -> Handler:
     async def created(request: web.Request) -> web.Response:
         scope = admit(request, COMBINATIONS, MANAGE, operation)
         body = await read_legacy(request)
@@ -141,7 +143,7 @@ def _creator(operation: Operation) -> Handler:
     return created
 
 
-def _batch(operation: Operation) -> Handler:
+def _batch(operation: FacadeOperation) -> Handler:
     async def created(request: web.Request) -> web.Response:
         scope = admit(request, COMBINATIONS, MANAGE, operation)
         body = await read_legacy(request)
@@ -194,7 +196,7 @@ def _told(error: Mapping[str, Any]) -> Record:
     return {"index": error["index"], "field": named, "message": _rename(error["message"])}
 
 
-def _updater(operation: Operation) -> Handler:
+def _updater(operation: FacadeOperation) -> Handler:
     async def updated(request: web.Request) -> web.Response:
         scope = admit(request, COMBINATIONS, MANAGE, operation)
         body = await read_legacy(request)
@@ -208,7 +210,7 @@ def _updater(operation: Operation) -> Handler:
     return updated
 
 
-def _deleter(operation: Operation) -> Handler:
+def _deleter(operation: FacadeOperation) -> Handler:
     async def deleted(request: web.Request) -> web.Response:
         scope = admit(request, COMBINATIONS, MANAGE, operation)
         await execute(scope, operation, dict(request.match_info))

@@ -11,8 +11,8 @@ from kernel.errors import MalformedRequest
 from kernel.json_bodies import MalformedBody, php_form
 from kernel.scope import Scope
 from kernel.text import Malformed
-from rest_facade.legacy.kinds import Seek
-from rest_facade.legacy.resource import Field, Filter, Record, Resource, Together
+from rest_facade.legacy.resource import QueryFilter, Record, RecordField, Resource, Together
+from rest_facade.legacy.value_types import Seek
 
 DEFAULT_SIZE = 10
 MAX_SIZE = 250
@@ -25,7 +25,7 @@ CSCART = "cscart"
 
 
 @dataclass(slots=True)
-class Asked:
+class ListQuery:
     """Hold what a list is asked for.
 
     `filter` is GraphQL's. `echo` repeats the filters applied, `is_keyed` says that they make the list a filtered one, and
@@ -47,7 +47,7 @@ class Asked:
         return {"page": self.page, "per_page": self.size, "filter": self.filter or None, "sort": self.sort}
 
 
-ReadQuery: TypeAlias = Callable[[str, Scope], Asked]
+ReadQuery: TypeAlias = Callable[[str, Scope], ListQuery]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,9 @@ def query_reader(resource: Resource) -> ReadQuery:
     singles = dict(_singles(resource))
     groups = [group for group in resource.filters if isinstance(group, Together)]
 
-    def read(raw: str, scope: Scope) -> Asked:
+    def read(raw: str, scope: Scope) -> ListQuery:
         given = parameters(raw)
-        asked = Asked(page_number(given), _size(given), *_sorting(resource, given))
+        asked = ListQuery(page_number(given), _size(given), *_sorting(resource, given))
         for name, value in given.items():
             sought = singles.get(name)
             if sought is not None and (sought.right is None or resource.rights[sought.right](scope)):
@@ -85,7 +85,7 @@ def query_reader(resource: Resource) -> ReadQuery:
     return read
 
 
-def envelope(resource: Resource, scope: Scope, asked: Asked, rows: list[Record], total: int) -> Any:
+def envelope(resource: Resource, scope: Scope, asked: ListQuery, rows: list[Record], total: int) -> Any:
     """Write a list in the store's form: the contract's, or CS-Cart's (setting `legacy_lists`)."""
     params = {
         "page": asked.page,
@@ -162,7 +162,7 @@ def _singles(resource: Resource) -> Iterable[tuple[str, _Sought]]:
         if each.filters is not None and each.name not in _OWN:
             yield each.name, _of_field(each, each.filters)
     for other in resource.filters:
-        if isinstance(other, Filter):
+        if isinstance(other, QueryFilter):
             assert other.kind.seek is not None, other.name
             yield (
                 other.name,
@@ -170,7 +170,7 @@ def _singles(resource: Resource) -> Iterable[tuple[str, _Sought]]:
             )
 
 
-def _of_field(described: Field, filters: str) -> _Sought:
+def _of_field(described: RecordField, filters: str) -> _Sought:
     kind = described.kind
     assert kind.seek is not None, described.name
     return _Sought(filters, kind.seek, kind.many, True, kind.echoes_sought, described.right)
@@ -184,7 +184,7 @@ def _texts(value: Any) -> list[str | None]:
     return [each if isinstance(each, str) else None for each in values if each != ""]
 
 
-def _seek(asked: Asked, name: str, sought: _Sought, texts: list[str | None]) -> None:
+def _seek(asked: ListQuery, name: str, sought: _Sought, texts: list[str | None]) -> None:
     if not texts:
         return
     found, echoed = [], []
@@ -209,7 +209,7 @@ def _seek(asked: Asked, name: str, sought: _Sought, texts: list[str | None]) -> 
         asked.filter[sought.filters] = found[-1]
 
 
-def _seek_together(asked: Asked, group: Together, given: Mapping[str, Any], scope: Scope) -> None:
+def _seek_together(asked: ListQuery, group: Together, given: Mapping[str, Any], scope: Scope) -> None:
     held = {name: texts for name in group.names if name in given and (texts := _texts(given[name]))}
     if not held:
         return
@@ -226,7 +226,7 @@ def _seek_together(asked: Asked, group: Together, given: Mapping[str, Any], scop
         asked.matches_nothing = True
 
 
-def _narrow(asked: Asked, name: str, value: Any) -> None:
+def _narrow(asked: ListQuery, name: str, value: Any) -> None:
     """Add a filter; two parameters that mean the same one (`product_code` and `pcode`) must both hold."""
     before = asked.filter.get(name)
     if isinstance(before, list) and isinstance(value, list):

@@ -9,37 +9,37 @@ from aiohttp import web
 
 from kernel.errors import ValidationFailed
 from kernel.text import Malformed
-from resolvers.execute import Operation, execute
+from resolvers.execute import FacadeOperation, execute
 from rest_facade.legacy import engine
-from rest_facade.legacy.kinds import FLAG, ID, MONEY, NUMBER, id_from, whole_from
 from rest_facade.legacy.queries import parameters
 from rest_facade.legacy.reshape import renamer, row_shower
-from rest_facade.legacy.resource import Field
+from rest_facade.legacy.resource import RecordField
+from rest_facade.legacy.value_types import FLAG, ID, MONEY, NUMBER, id_from, whole_from
 from rest_facade.responses import json_response
 from rest_facade.routing import Needs, Route
 
 _show_quote = row_shower(
     (
-        Field("shipping_id", ID),
-        Field("price", MONEY),
-        Field("company_id", ID),
-        Field("warehouse_id", ID),
+        RecordField("shipping_id", ID),
+        RecordField("price", MONEY),
+        RecordField("company_id", ID),
+        RecordField("warehouse_id", ID),
     )
 )
 _show_seller = row_shower(
     (
-        Field("company_id", ID),
-        Field("product_id", ID),
-        Field("price", MONEY),
-        Field("amount", NUMBER),
-        Field("delivers", FLAG),
+        RecordField("company_id", ID),
+        RecordField("product_id", ID),
+        RecordField("price", MONEY),
+        RecordField("amount", NUMBER),
+        RecordField("delivers", FLAG),
     )
 )
 # Words of messages from below that the legacy layer says differently.
 _rename = renamer((), {"product": "product_id", "quantity": "amount"})
 
 
-def routes(operations: Mapping[str, Operation]) -> list[Route]:
+def routes(operations: Mapping[str, FacadeOperation]) -> list[Route]:
     """List the two routes."""
     return [
         Route("GET", "/api/delivery_methods", _quotes(operations["DeliveryMethods"]), Needs.LEGACY_ADMIN),
@@ -52,7 +52,7 @@ def routes(operations: Mapping[str, Operation]) -> list[Route]:
     ]
 
 
-def _quotes(operation: Operation) -> Callable[[web.Request], Any]:
+def _quotes(operation: FacadeOperation) -> Callable[[web.Request], Any]:
     async def quoted(request: web.Request) -> web.Response:
         scope = engine.admit_to(request, "shipping", engine.VIEW, operation)
         given = parameters(request.rel_url.raw_query_string)
@@ -65,7 +65,7 @@ def _quotes(operation: Operation) -> Callable[[web.Request], Any]:
     return quoted
 
 
-def _sellers(operation: Operation) -> Callable[[web.Request], Any]:
+def _sellers(operation: FacadeOperation) -> Callable[[web.Request], Any]:
     async def listed(request: web.Request) -> web.Response:
         scope = engine.admit_to(request, "marketplace", engine.VIEW, operation)
         asked = _asked(parameters(request.rel_url.raw_query_string))
@@ -96,7 +96,7 @@ def _read(read: Callable[[Any, str], Any], value: Any, label: str) -> Any:
         raise ValidationFailed(str(error), field=label) from error
 
 
-async def _executed(scope: Any, operation: Operation, variables: Mapping[str, Any]) -> dict[str, Any]:
+async def _executed(scope: Any, operation: FacadeOperation, variables: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return await execute(scope, operation, variables)
     except ValidationFailed as refusal:

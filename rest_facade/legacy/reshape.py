@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 from kernel.errors import ValidationFailed
 from kernel.text import Malformed, shown
-from rest_facade.legacy.kinds import ABSENT
-from rest_facade.legacy.resource import Field, Given, Record
+from rest_facade.legacy.resource import Given, Record, RecordField
+from rest_facade.legacy.value_types import ABSENT
 
 ShowRow: TypeAlias = Callable[[Record], Record]
 Touch: TypeAlias = Callable[[Record], None]
@@ -22,7 +22,7 @@ Rename: TypeAlias = Callable[[str], str]
 
 
 def row_shower(
-    fields: Iterable[Field], *, prepare: Touch | None = None, complete: Touch | None = None
+    fields: Iterable[RecordField], *, prepare: Touch | None = None, complete: Touch | None = None
 ) -> ShowRow:
     """Make the function that turns a GraphQL row into the legacy record, in place.
 
@@ -56,7 +56,7 @@ def row_shower(
     return show
 
 
-def body_reader(fields: Iterable[Field]) -> ReadBody:
+def body_reader(fields: Iterable[RecordField]) -> ReadBody:
     """Make the function that turns a body into GraphQL's input; what no field takes is ignored (contract, Conventions 4)."""
     taken = tuple(
         (field.name, field.kind.read, tuple(field.writes.split(".")), field.label or field.name, field.within)
@@ -88,7 +88,7 @@ def require(body: Given, required: Mapping[str, str]) -> None:
             raise ValidationFailed(message, fields={name: "required"})
 
 
-def renamer(fields: Iterable[Field], says: Mapping[str, str]) -> Rename:
+def renamer(fields: Iterable[RecordField], says: Mapping[str, str]) -> Rename:
     """Make the function that lets messages from below name fields as legacy bodies do (`price_cents is …` → `price is …`).
 
     Only a sentence's first word is a field's name.

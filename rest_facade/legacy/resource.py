@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from kernel.scope import Scope
-from rest_facade.legacy.kinds import ID, Kind
+from rest_facade.legacy.value_types import ID, ValueType
 
 Record: TypeAlias = dict[str, Any]
 Given: TypeAlias = Mapping[str, Any]
@@ -24,7 +24,7 @@ EVERYTHING = ("list", "show", "create", "update", "delete")
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class RecordField:
     """Describe one field of a record.
 
     `writes` is the place it fills in the GraphQL input (`price_cents`, `billing_address.city`); without it the field is never
@@ -34,7 +34,7 @@ class Field:
     """
 
     name: str
-    kind: Kind
+    kind: ValueType
     writes: str | None = None
     filters: str | None = None
     label: str = ""
@@ -43,7 +43,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class QueryFilter:
     """Describe a query parameter that is no field: the GraphQL filter it becomes.
 
     `many` filters take several values, any of which may match. `keys` says that the parameter makes the list a filtered one
@@ -52,7 +52,7 @@ class Filter:
 
     name: str
     filters: str
-    kind: Kind
+    kind: ValueType
     many: bool = True
     keys: bool = True
 
@@ -97,7 +97,7 @@ class Action:
     path: str
     operation: str
     arguments: Mapping[str, str]
-    takes: tuple[Field, ...] = ()
+    takes: tuple[RecordField, ...] = ()
     answers: Callable[[Record, Mapping[str, str]], Record] | None = None
     required: Mapping[str, str] = field(default_factory=dict)
     status: int = 200
@@ -132,14 +132,14 @@ class Resource:
     operations: str = ""
     collection: str = ""
     does: tuple[str, ...] = EVERYTHING
-    fields: tuple[Field, ...]
-    single: tuple[Field, ...] = ()
-    inputs: tuple[Field, ...] = ()
+    fields: tuple[RecordField, ...]
+    single: tuple[RecordField, ...] = ()
+    inputs: tuple[RecordField, ...] = ()
     required: Mapping[str, str] = field(default_factory=dict)
     says: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[Record], None] | None = None
     complete: Callable[[Record], None] | None = None
-    filters: tuple[Filter | Together, ...] = ()
+    filters: tuple[QueryFilter | Together, ...] = ()
     sorts: Mapping[str, str] = field(default_factory=dict)
     default_sort: tuple[str, str] = ("", "asc")
     default_order: str = "asc"
@@ -160,6 +160,6 @@ class Resource:
         return self.collection or self.path
 
 
-def id_field(name: str) -> Field:
+def id_field(name: str) -> RecordField:
     """Describe the id of a record."""
-    return Field(name, ID, filters="id")
+    return RecordField(name, ID, filters="id")

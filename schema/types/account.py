@@ -13,14 +13,14 @@ SHOPPERS: Access = ANYBODY
 
 
 @part("Acknowledgement", "That something was received or done, in words that tell no more.", access=ANYBODY)
-class Acknowledgement:
+class AcknowledgementObject:
     """A sentence."""
 
     message: str = strawberry.field(description="What was received or done.")
 
 
 @part("TwoFactorState", "Whether the caller has a second factor.", access=PEOPLE)
-class TwoFactorState:
+class TwoFactorStateObject:
     """The second factor from outside."""
 
     enabled: bool = strawberry.field(description="Whether signing in asks for a code.")
@@ -32,7 +32,7 @@ class TwoFactorState:
     "A secret for an authenticator app; nothing is asked for until it is confirmed.",
     access=PEOPLE,
 )
-class TwoFactorEnrolment:
+class TwoFactorEnrolmentObject:
     """The secret in the three forms that apps take."""
 
     secret: str = strawberry.field(description="The secret in base32, to be typed.")
@@ -43,7 +43,7 @@ class TwoFactorEnrolment:
 @part(
     "RecoveryCodes", "Codes that stand for the authenticator app, each once. Shown this once.", access=PEOPLE
 )
-class RecoveryCodes:
+class RecoveryCodesObject:
     """Ten codes."""
 
     recovery_codes: list[str] = strawberry.field(description="The codes, as they are to be typed.")

@@ -16,7 +16,7 @@ MANAGE_APPS = Access(privileges=("manage_apps",), user_only=True)
 
 
 @part("App", "An app of the platform, which any store may install.", access=SEE_APPS)
-class App:
+class AppObject:
     """An app that was registered."""
 
     id: Ident = strawberry.field(description="The UUID.")
@@ -29,7 +29,7 @@ class App:
 
 
 @part("NewApp", "An app that was just registered.", access=MANAGE_APPS)
-class NewApp:
+class NewAppObject:
     """The one time the secret is shown."""
 
     id: Ident = strawberry.field(description="The UUID.")
@@ -43,7 +43,7 @@ class NewApp:
 
 
 @part("AppApproval", "What an approval gives the app.", access=MANAGE_APPS)
-class AppApproval:
+class AppApprovalObject:
     """The code, and the address that carries it."""
 
     code: str = strawberry.field(
@@ -55,7 +55,7 @@ class AppApproval:
 
 
 @part("AppTokens", "What the token route of OAuth gives.", access=ANYBODY)
-class AppTokens:
+class AppTokensObject:
     """A pair of tokens of an app."""
 
     access_token: str = strawberry.field(description="The token sent as `Authorization: Bearer`.")
@@ -65,14 +65,14 @@ class AppTokens:
 
 
 @part("AppTokenRevoked", "The end of a token.", access=ANYBODY)
-class AppTokenRevoked:
+class AppTokenRevokedObject:
     """Tell that a token is good no more, if it ever was."""
 
     revoked: bool = strawberry.field(description="Always true: unknown and ended tokens are fine.")
 
 
 @part("AskedScope", "A scope that an app asks for.", access=ANYBODY)
-class AskedScope:
+class AskedScopeObject:
     """A scope and what its approver needs."""
 
     name: str = strawberry.field(description="The scope.")
@@ -80,20 +80,20 @@ class AskedScope:
 
 
 @part("AppConsent", "What the consent page shows, and where it leads.", access=ANYBODY)
-class AppConsent:
+class AppConsentObject:
     """A request for an approval."""
 
     name: str = strawberry.field(description="The app's name.")
     mode: str = strawberry.field(description="`live` or `test`.")
     store: str = strawberry.field(description="The store's name.")
     redirect_uri: str = strawberry.field(description="The app's address that was asked for.")
-    scopes: list[AskedScope] = strawberry.field(description="What the app asks for.")
+    scopes: list[AskedScopeObject] = strawberry.field(description="What the app asks for.")
     deny_to: str = strawberry.field(description="Where a refusal leads.")
     error_to: str | None = strawberry.field(description="Where a wrong request leads at once.")
 
 
 @entity(INSTALLED_APPS, "InstalledApp", "An app that the store has installed.")
-class InstalledApp:
+class InstalledAppObject:
     """A row of `app_installations`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -109,7 +109,7 @@ class InstalledApp:
 @entity(
     STOREFRONT_KEYS, "StorefrontKey", "A key of a headless storefront. The key itself is never shown again."
 )
-class StorefrontKey:
+class StorefrontKeyObject:
     """A row of `storefront_keys`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -123,8 +123,8 @@ class StorefrontKey:
 
 
 @part("NewStorefrontKey", "A storefront key that was just made.", access=MANAGE_APPS)
-class NewStorefrontKey:
+class NewStorefrontKeyObject:
     """The one time the key is shown."""
 
     key: str = strawberry.field(description="The key: `X-API-Key` of the storefront. Shown this once.")
-    storefront_key: StorefrontKey = strawberry.field(description="The key as it is listed from now on.")
+    storefront_key: StorefrontKeyObject = strawberry.field(description="The key as it is listed from now on.")

@@ -8,7 +8,7 @@ from schema.scalars import Ident, Json, Time
 
 
 @entity(AUDIT_ENTRIES, "AuditEntry", "Who did what to which record.")
-class AuditEntry:
+class AuditEntryObject:
     """A row of `audit_entries`; entries are written once and never changed."""
 
     id: Ident = column("public_id", "The UUID.")

@@ -17,17 +17,17 @@ from domain.orders.limits import USED
 from models.reading import ToOne
 from schema.fields import column, entity, part, relation
 from schema.scalars import BigInt, Ident, SwitchStatus, Time
-from schema.types.catalog import Product
-from schema.types.marketplace import Vendor
-from schema.types.orders import Order
-from schema.types.people import User
+from schema.types.catalog import ProductObject
+from schema.types.marketplace import VendorObject
+from schema.types.orders import OrderObject
+from schema.types.people import UserObject
 
 _UNIX = "floor(extract(epoch from t.created_at))::bigint"
 _NUMBER = "The legacy number."
 
 
 @entity(MANAGERS, "Manager", "Somebody who sells for the store to companies.")
-class Manager:
+class ManagerObject:
     """A row of `managers`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -41,14 +41,14 @@ class Manager:
     user_number: BigInt = column(
         "coalesce(t.user_id, 0)", "The legacy number of the account, or 0.", internal=True
     )
-    user: User | None = relation(ToOne("user_id"), "The account the manager signs in with.")
+    user: UserObject | None = relation(ToOne("user_id"), "The account the manager signs in with.")
     created_at: Time = column(description="When it was made.")
     updated_at: Time = column(description="When it was last changed.")
     created_unix: BigInt = column(_UNIX, "Unix seconds of creation.", internal=True)
 
 
 @entity(PAYMENT_CODES, "PaymentCode", "Terms of payment.")
-class PaymentCode:
+class PaymentCodeObject:
     """A row of `payment_codes`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -64,7 +64,7 @@ class PaymentCode:
 
 
 @entity(BUSINESS_PARTNERS, "BusinessPartner", "A company that buys on terms.")
-class BusinessPartner:
+class BusinessPartnerObject:
     """A row of `business_partners`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -79,18 +79,18 @@ class BusinessPartner:
     payment_code_number: BigInt = column(
         "coalesce(t.payment_code_id, 0)", "The legacy number of the terms, or 0.", internal=True
     )
-    payment_code: PaymentCode | None = relation(ToOne("payment_code_id"), "The terms it pays on.")
+    payment_code: PaymentCodeObject | None = relation(ToOne("payment_code_id"), "The terms it pays on.")
     manager_number: BigInt = column(
         "coalesce(t.manager_id, 0)", "The legacy number of the manager, or 0.", internal=True
     )
-    manager: Manager | None = relation(ToOne("manager_id"), "Who looks after it.")
+    manager: ManagerObject | None = relation(ToOne("manager_id"), "Who looks after it.")
     created_at: Time = column(description="When it was made.")
     updated_at: Time = column(description="When it was last changed.")
     created_unix: BigInt = column(_UNIX, "Unix seconds of creation.", internal=True)
 
 
 @entity(MIX_PRODUCTS, "MixProduct", "A product of a partner's or a manager's mix.")
-class MixProduct:
+class MixProductObject:
     """A row of `mix_products`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -99,21 +99,21 @@ class MixProduct:
     price_cents: BigInt = column(description="The price of a unit, in cents.")
     status: SwitchStatus = column(description="The status letter.")
     product_number: BigInt = column("product_id", "The legacy number of the product.", internal=True)
-    product: Product | None = relation(ToOne("product_id"), "The product.")
+    product: ProductObject | None = relation(ToOne("product_id"), "The product.")
     partner_number: BigInt = column(
         "coalesce(t.partner_id, 0)", "The legacy number of the partner, or 0.", internal=True
     )
-    partner: BusinessPartner | None = relation(ToOne("partner_id"), "The partner whose mix it is.")
+    partner: BusinessPartnerObject | None = relation(ToOne("partner_id"), "The partner whose mix it is.")
     manager_number: BigInt = column(
         "coalesce(t.manager_id, 0)", "The legacy number of the manager, or 0.", internal=True
     )
-    manager: Manager | None = relation(ToOne("manager_id"), "The manager whose mix it is.")
+    manager: ManagerObject | None = relation(ToOne("manager_id"), "The manager whose mix it is.")
     created_at: Time = column(description="When it was made.")
     updated_at: Time = column(description="When it was last changed.")
 
 
 @entity(MANAGER_TRANSACTIONS, "ManagerTransaction", "What a manager earned or was paid.")
-class ManagerTransaction:
+class ManagerTransactionObject:
     """A row of `manager_transactions`, which never changes."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -123,17 +123,17 @@ class ManagerTransaction:
     balance_cents: BigInt = column(description="The manager's balance after it, in cents.")
     description: str = column(description="What for.")
     manager_number: BigInt = column("manager_id", "The legacy number of the manager.", internal=True)
-    manager: Manager | None = relation(ToOne("manager_id"), "The manager.")
+    manager: ManagerObject | None = relation(ToOne("manager_id"), "The manager.")
     order_number: BigInt = column(
         "coalesce(t.order_id, 0)", "The legacy number of the order, or 0.", internal=True
     )
-    order: Order | None = relation(ToOne("order_id"), "The order it is for.")
+    order: OrderObject | None = relation(ToOne("order_id"), "The order it is for.")
     created_at: Time = column(description="When it was written.")
     created_unix: BigInt = column(_UNIX, "Unix seconds of writing.", internal=True)
 
 
 @entity(ORDER_LIMITS, "OrderLimit", "How much a buyer may have open and paid with a vendor at a time.")
-class OrderLimit:
+class OrderLimitObject:
     """A row of `order_limits`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -142,15 +142,15 @@ class OrderLimit:
     used_cents: BigInt = column(USED, "What open and paid orders have used of it, in cents.")
     available_cents: BigInt = column(f"greatest(t.limit_cents - {USED}, 0)", "What is left of it, in cents.")
     user_number: BigInt = column("user_id", "The legacy number of the buyer.", internal=True)
-    user: User | None = relation(ToOne("user_id"), "The buyer.")
+    user: UserObject | None = relation(ToOne("user_id"), "The buyer.")
     vendor_number: BigInt = column("vendor_id", "The legacy number of the vendor.", internal=True)
-    vendor: Vendor | None = relation(ToOne("vendor_id"), "The vendor.")
+    vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor.")
     created_at: Time = column(description="When it was first set.")
     updated_at: Time = column(description="When it was last set.")
 
 
 @part("CreditScore", "What a company is worth.", access=Access(privileges=("view_b2b", "manage_b2b")))
-class CreditScore:
+class CreditScoreObject:
     """What the credit bureau says."""
 
     cnpj: str = strawberry.field(description="The CNPJ, without punctuation.")

@@ -9,7 +9,7 @@ from domain.carts.placed import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDERS, tol
 from models.reading import ToMany, ToOne
 from schema.fields import column, embedded, entity, part, relation
 from schema.scalars import BigInt, Ident, Json, OrderStatus, Time
-from schema.types.orders import PaymentMethod, ShippingMethod
+from schema.types.orders import PaymentMethodObject, ShippingMethodObject
 
 CART = "storefront:cart"
 _OPENED_BY_ID = (
@@ -23,7 +23,7 @@ CHECK_OUT = Access(privileges=("manage_orders",), customer=True, storefront=CHEC
 
 
 @part("CartItem", "Some units of one product in a cart, at today's price.", access=SEE_CARTS)
-class CartItem:
+class CartItemObject:
     """An item of a cart."""
 
     id: Ident = strawberry.field(description="The UUID.")
@@ -44,7 +44,7 @@ class CartItem:
 
 
 @part("CartGift", "Units that a promotion would add to the order for nothing.", access=SEE_CARTS)
-class CartGift:
+class CartGiftObject:
     """A gift."""
 
     product_id: Ident = strawberry.field(description="The product.")
@@ -53,7 +53,7 @@ class CartGift:
 
 
 @part("CartAddress", "Where a cart goes.", access=SEE_CARTS)
-class CartAddress:
+class CartAddressObject:
     """An address as the shopper gave it."""
 
     name: str = strawberry.field(description="Who receives it.")
@@ -69,7 +69,7 @@ class CartAddress:
 
 
 @part("ShippingOption", "A way in which a cart can travel, and its price.", access=SEE_CARTS)
-class ShippingOption:
+class ShippingOptionObject:
     """A quote."""
 
     shipping_id: Ident = strawberry.field(description="The shipping method.")
@@ -83,19 +83,19 @@ class ShippingOption:
     "What somebody means to buy, added up anew whenever it is read. Nothing in it is reserved. Money in cents.",
     access=SEE_CARTS,
 )
-class Cart:
+class CartObject:
     """A cart."""
 
     id: Ident = strawberry.field(description="The UUID, version 4: whoever knows it may open the cart.")
     status: str = strawberry.field(description="`open`, `ordered` or `expired`.")
     currency: str = strawberry.field(description="The currency, ISO 4217.")
-    items: list[CartItem] = strawberry.field(description="What is in it, in the order it was put in.")
-    gifts: list[CartGift] = strawberry.field(
+    items: list[CartItemObject] = strawberry.field(description="What is in it, in the order it was put in.")
+    gifts: list[CartGiftObject] = strawberry.field(
         description="What promotions would add to the order for nothing, as far as it is there."
     )
     customer_email: str | None = strawberry.field(description="Whose it is, as far as a request said so.")
-    address: CartAddress | None = strawberry.field(description="Where it goes.")
-    shipping_option: ShippingOption | None = strawberry.field(
+    address: CartAddressObject | None = strawberry.field(description="Where it goes.")
+    shipping_option: ShippingOptionObject | None = strawberry.field(
         description="How it travels; null when none was chosen, or the chosen one is not offered any more."
     )
     coupon_code: str | None = strawberry.field(description="The coupon it bears.")
@@ -111,7 +111,7 @@ class Cart:
 
 
 @entity(PLACED_ORDER_LINES, "PlacedOrderLine", "Some units of one product at one price.")
-class PlacedOrderLine:
+class PlacedOrderLineObject:
     """A row of `order_lines`, as its buyer sees it."""
 
     product_id: Ident | None = column(
@@ -124,7 +124,7 @@ class PlacedOrderLine:
 
 
 @part("PlacedOrderCustomer", "Who placed an order, as far as the caller has shown to know it.")
-class PlacedOrderCustomer:
+class PlacedOrderCustomerObject:
     """Columns of the order; what belongs to an account is blank for all but its holder."""
 
     id: Ident | None = column(
@@ -138,7 +138,7 @@ class PlacedOrderCustomer:
 @entity(
     PLACED_ORDERS, "PlacedOrder", "An order as whoever placed it sees it. Money in cents of its currency."
 )
-class PlacedOrder:
+class PlacedOrderObject:
     """A row of `orders`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -155,19 +155,19 @@ class PlacedOrder:
         description="`unpaid`, `paid`, `partially_refunded`, `refunded` or `chargeback`."
     )
     tracking_code: str | None = column(description="The carrier's code of the latest parcel.")
-    customer: PlacedOrderCustomer = embedded("Who placed it.")
-    items: list[PlacedOrderLine] = relation(ToMany("t.order_id", "t.position"), "What was bought.")
-    payment_method: PaymentMethod | None = relation(
+    customer: PlacedOrderCustomerObject = embedded("Who placed it.")
+    items: list[PlacedOrderLineObject] = relation(ToMany("t.order_id", "t.position"), "What was bought.")
+    payment_method: PaymentMethodObject | None = relation(
         ToOne("payment_method_id"), "How it is paid, and what the buyer is told about it."
     )
-    shipping_method: ShippingMethod | None = relation(ToOne("shipping_method_id"), "How it travels.")
+    shipping_method: ShippingMethodObject | None = relation(ToOne("shipping_method_id"), "How it travels.")
     created_at: Time = column(description="When it was placed.")
     updated_at: Time = column(description="When it was last changed.")
 
 
 @part("CartCheckout", "The order that a cart became.", access=CHECK_OUT)
-class CartCheckout:
+class CartCheckoutObject:
     """What a checkout gives."""
 
     token: str = strawberry.field(description="What opens the order for whoever placed it.")
-    order: PlacedOrder = strawberry.field(description="The order.")
+    order: PlacedOrderObject = strawberry.field(description="The order.")

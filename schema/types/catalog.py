@@ -14,15 +14,15 @@ from domain.catalog.read import (
 from models.reading import ToMany, ToOne
 from schema.fields import column, entity, relation
 from schema.scalars import BigInt, CategoryStatus, FeatureType, Ident, ProductStatus, SwitchStatus, Time
-from schema.types.marketplace import Review, Vendor
-from schema.types.options import Attachment, Combination, Option
-from schema.types.pricing import Tax
+from schema.types.marketplace import ReviewObject, VendorObject
+from schema.types.options import AttachmentObject, CombinationObject, OptionObject
+from schema.types.pricing import TaxObject
 
 _STOCKKEEPERS = Access(privileges=("view_products",), app_scope="read_products", vendor=True)
 
 
 @entity(CATEGORIES, "Category", "A place in the catalogue's tree.")
-class Category:
+class CategoryObject:
     """A row of `categories`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -47,11 +47,11 @@ class Category:
         " WHERE pc.tenant_id = t.tenant_id AND pc.category_id = t.id AND p.deleted_at IS NULL)",
         "How many products stand in it.",
     )
-    parent: Category | None = relation(ToOne("parent_id"), "The category above; null for a root.")
-    children: list[Category] = relation(
+    parent: CategoryObject | None = relation(ToOne("parent_id"), "The category above; null for a root.")
+    children: list[CategoryObject] = relation(
         ToMany("t.parent_id", "t.position, t.id"), "The categories below, by position."
     )
-    products: list[Product] = relation(
+    products: list[ProductObject] = relation(
         ToMany(
             "pc.category_id",
             "pc.position, t.id",
@@ -69,7 +69,7 @@ class Category:
 
 
 @entity(PRODUCT_IMAGES, "ProductImage", "A link to a picture of a product.")
-class ProductImage:
+class ProductImageObject:
     """A row of `product_images`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -83,7 +83,7 @@ class ProductImage:
 
 
 @entity(FEATURE_VARIANTS, "FeatureVariant", "A value that a feature offers.")
-class FeatureVariant:
+class FeatureVariantObject:
     """A row of `feature_variants`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -93,7 +93,7 @@ class FeatureVariant:
 
 
 @entity(FEATURES, "Feature", "A property that products have.")
-class Feature:
+class FeatureObject:
     """A row of `features`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -113,7 +113,7 @@ class Feature:
         "The legacy numbers of the categories whose products carry it; none means all.",
         internal=True,
     )
-    categories: list[Category] = relation(
+    categories: list[CategoryObject] = relation(
         ToMany(
             "fc.feature_id",
             "t.position, t.id",
@@ -125,15 +125,15 @@ class Feature:
     parent_number: BigInt = column(
         "coalesce(t.parent_id, 0)", "The legacy number of its group, or 0.", internal=True
     )
-    group: Feature | None = relation(ToOne("parent_id"), "The group it belongs to.")
-    variants: list[FeatureVariant] = relation(
+    group: FeatureObject | None = relation(ToOne("parent_id"), "The group it belongs to.")
+    variants: list[FeatureVariantObject] = relation(
         ToMany("t.feature_id", "t.position, t.id"), "The values it offers."
     )
     created_at: Time = column(description="When it was made.")
 
 
 @entity(FEATURE_VALUES, "FeatureValue", "What a product has for a feature.")
-class FeatureValue:
+class FeatureValueObject:
     """A row of `feature_values`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -143,14 +143,14 @@ class FeatureValue:
     )
     value_int: BigInt | None = column(description="The value of a number or date feature.")
     plain_value: str = column("value", "The free text stored, empty for a variant.", internal=True)
-    feature: Feature | None = relation(ToOne("feature_id"), "The feature.")
-    variant: FeatureVariant | None = relation(
+    feature: FeatureObject | None = relation(ToOne("feature_id"), "The feature.")
+    variant: FeatureVariantObject | None = relation(
         ToOne("variant_id"), "The variant chosen, where the feature offers some."
     )
 
 
 @entity(PRODUCTS, "Product", "Something sold. Money in cents of the store's currency.")
-class Product:
+class ProductObject:
     """A row of `products`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -208,8 +208,8 @@ class Product:
         "The legacy numbers of the usergroups it is offered to; none means everybody.",
         internal=True,
     )
-    category: Category | None = relation(ToOne("category_id"), "The main category.")
-    categories: list[Category] = relation(
+    category: CategoryObject | None = relation(ToOne("category_id"), "The main category.")
+    categories: list[CategoryObject] = relation(
         ToMany(
             "pc.product_id",
             "t.position, t.id",
@@ -218,7 +218,7 @@ class Product:
         ),
         "Every category it stands in.",
     )
-    taxes: list[Tax] = relation(
+    taxes: list[TaxObject] = relation(
         ToMany(
             "l.product_id",
             "t.priority, t.id",
@@ -227,22 +227,22 @@ class Product:
         ),
         "The taxes that lie on it.",
     )
-    vendor: Vendor | None = relation(ToOne("vendor_id"), "Who sells it.")
-    images: list[ProductImage] = relation(
+    vendor: VendorObject | None = relation(ToOne("vendor_id"), "Who sells it.")
+    images: list[ProductImageObject] = relation(
         ToMany("t.product_id", "t.position, t.id"), "Pictures, the main one first."
     )
-    main_image: ProductImage | None = relation(
+    main_image: ProductImageObject | None = relation(
         ToMany("t.product_id", "t.position, t.id", where="t.position = 0"),
         "The main picture.",
         single=True,
         internal=True,
     )
-    more_images: list[ProductImage] = relation(
+    more_images: list[ProductImageObject] = relation(
         ToMany("t.product_id", "t.position, t.id", where="t.position > 0"),
         "Pictures besides the main one.",
         internal=True,
     )
-    options: list[Option] = relation(
+    options: list[OptionObject] = relation(
         ToMany(
             "po.product_id",
             "t.position, t.id",
@@ -251,14 +251,14 @@ class Product:
         ),
         "What buyers choose of it.",
     )
-    combinations: list[Combination] = relation(
+    combinations: list[CombinationObject] = relation(
         ToMany("t.product_id", "t.position, t.id"),
         "Variants kept in store together, with a stock and a price of their own.",
     )
-    attachments: list[Attachment] = relation(
+    attachments: list[AttachmentObject] = relation(
         ToMany("t.product_id", "t.position, t.id"), "Files that go with it."
     )
-    required_products: list[Product] = relation(
+    required_products: list[ProductObject] = relation(
         ToMany(
             "rp.product_id",
             "rp.position, t.id",
@@ -267,8 +267,10 @@ class Product:
         ),
         "Products it is sold only together with.",
     )
-    features: list[FeatureValue] = relation(ToMany("t.product_id", "t.feature_id, t.id"), "Its properties.")
-    reviews: list[Review] = relation(
+    features: list[FeatureValueObject] = relation(
+        ToMany("t.product_id", "t.feature_id, t.id"), "Its properties."
+    )
+    reviews: list[ReviewObject] = relation(
         ToMany(
             "th.object_id",
             "t.created_at DESC, t.id DESC",

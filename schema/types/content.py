@@ -6,13 +6,13 @@ from domain.content.read import BLOCKS, LANGUAGES, PAGES
 from models.reading import ToOne
 from schema.fields import column, entity, relation
 from schema.scalars import BigInt, Ident, Json, SwitchStatus, Time
-from schema.types.marketplace import Vendor
+from schema.types.marketplace import VendorObject
 
 _UNIX = "floor(extract(epoch from t.created_at))::bigint"
 
 
 @entity(LANGUAGES, "Language", "A language of the shop.")
-class Language:
+class LanguageObject:
     """A row of `languages`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -27,7 +27,7 @@ class Language:
 
 
 @entity(PAGES, "Page", "A page beside the goods.")
-class Page:
+class PageObject:
     """A row of `pages`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -49,7 +49,7 @@ class Page:
     parent_number: BigInt = column(
         "coalesce(t.parent_id, 0)", "The legacy number of the page it stands below, or 0.", internal=True
     )
-    vendor: Vendor | None = relation(ToOne("vendor_id"), "The vendor whose page it is.")
+    vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor whose page it is.")
     vendor_number: BigInt = column(
         "coalesce(t.vendor_id, 0)", "The legacy number of the vendor whose page it is, or 0.", internal=True
     )
@@ -59,7 +59,7 @@ class Page:
 
 
 @entity(BLOCKS, "Block", "A piece of the shop's layout.")
-class Block:
+class BlockObject:
     """A row of `blocks`."""
 
     id: Ident = column("public_id", "The UUID.")

@@ -13,7 +13,7 @@ GATEWAY = Access(anonymous=True, note="The signature proves who asks.")
 
 
 @entity(CHARGES, "Charge", "A demand for payment at the gateway. Money in cents of its currency.")
-class Charge:
+class ChargeObject:
     """A row of `charges`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -30,7 +30,7 @@ class Charge:
 
 
 @entity(GATEWAY_NOTIFICATIONS, "GatewayNotification", "A notification received from the payment gateway.")
-class GatewayNotification:
+class GatewayNotificationObject:
     """A row of `gateway_notifications`; the body is never read through here."""
 
     id: BigInt = column(description="The number, which `gateway_notification_reprocess` takes.")
@@ -49,7 +49,7 @@ class GatewayNotification:
 
 
 @part("GatewayReceipt", "What the gateway is answered.", access=GATEWAY)
-class GatewayReceipt:
+class GatewayReceiptObject:
     """The answer to a notification."""
 
     message: str = strawberry.field(description="`received` or `duplicate ignored`.")

@@ -11,7 +11,7 @@ _OF_VENDOR = Access(privileges=("view_marketplace",), vendor=True)
 
 
 @entity(VENDORS, "Vendor", "A seller of the marketplace.")
-class Vendor:
+class VendorObject:
     """A row of `vendors`; contact data and commission are personal fields."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -51,7 +51,7 @@ class Vendor:
 
 
 @entity(REVIEWS, "Review", "What somebody says of a product, a category, a page, an order or the store.")
-class Review:
+class ReviewObject:
     """A row of `discussion_posts`."""
 
     id: Ident = column("public_id", "The UUID.")

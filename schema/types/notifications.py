@@ -8,7 +8,7 @@ from schema.scalars import BigInt, Ident, Time
 
 
 @entity(NOTIFICATIONS, "Notification", "What the platform told somebody.")
-class Notification:
+class NotificationObject:
     """A row of `notifications`."""
 
     id: Ident = column("public_id", "The UUID.")

@@ -37,7 +37,7 @@ def _numbers(table: str, key: str) -> str:
 
 
 @entity(OPTION_VARIANTS, "OptionVariant", "A value of an option.")
-class OptionVariant:
+class OptionVariantObject:
     """A row of `option_variants`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -53,7 +53,7 @@ class OptionVariant:
 
 
 @entity(OPTIONS, "Option", "Something that buyers choose of a product.")
-class Option:
+class OptionObject:
     """A row of `options`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -77,13 +77,13 @@ class Option:
     vendor_number: BigInt = column(
         "coalesce(t.vendor_id, 0)", "The legacy number of its vendor, or 0.", internal=True
     )
-    variants: list[OptionVariant] = relation(ToMany("t.option_id", "t.position, t.id"), "Its values.")
+    variants: list[OptionVariantObject] = relation(ToMany("t.option_id", "t.position, t.id"), "Its values.")
     created_at: Time = column(description="When it was made.")
     updated_at: Time = column(description="When it was last changed.")
 
 
 @entity(COMBINATION_CHOICES, "CombinationChoice", "One variant of a combination.")
-class CombinationChoice:
+class CombinationChoiceObject:
     """A row of `combination_choices`."""
 
     option_id: Ident = column(_public("options", "option_id"), "The option.")
@@ -95,7 +95,7 @@ class CombinationChoice:
 @entity(
     COMBINATIONS, "Combination", "Variants kept in store together, with a stock and a price of their own."
 )
-class Combination:
+class CombinationObject:
     """A row of `combinations`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -117,7 +117,7 @@ class Combination:
     image_alt: str = column(description="What the picture shows.")
     image_width: int = column(description="Pixels, 0 when unknown.")
     image_height: int = column(description="Pixels, 0 when unknown.")
-    choices: list[CombinationChoice] = relation(
+    choices: list[CombinationChoiceObject] = relation(
         ToMany("t.combination_id", "t.option_id, t.id"), "What is chosen."
     )
     choice_numbers: Json = column(
@@ -130,7 +130,7 @@ class Combination:
 
 
 @entity(EXCEPTION_CHOICES, "ExceptionChoice", "One variant of an exception.")
-class ExceptionChoice:
+class ExceptionChoiceObject:
     """A row of `exception_choices`."""
 
     option_id: Ident = column(_public("options", "option_id"), "The option.")
@@ -142,7 +142,7 @@ class ExceptionChoice:
 @entity(
     OPTION_EXCEPTIONS, "OptionException", "Variants that can't be bought together, or the only ones that can."
 )
-class OptionException:
+class OptionExceptionObject:
     """A row of `option_exceptions`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -150,7 +150,7 @@ class OptionException:
     product_id: Ident = column(_public("products", "product_id"), "The product.")
     product_number: BigInt = column("product_id", "The legacy number of the product.", internal=True)
     type: ExceptionType = column(description="`F` forbidden, `A` allowed.")
-    choices: list[ExceptionChoice] = relation(
+    choices: list[ExceptionChoiceObject] = relation(
         ToMany("t.exception_id", "t.option_id, t.id"), "What is chosen."
     )
     choice_numbers: Json = column(
@@ -162,7 +162,7 @@ class OptionException:
 
 
 @entity(ATTACHMENTS, "Attachment", "A file that goes with a product.")
-class Attachment:
+class AttachmentObject:
     """A row of `attachments`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -179,7 +179,7 @@ class Attachment:
 
 
 @entity(BOX_DESCRIPTIONS, "BoxDescription", "What is said of a box in one language.")
-class BoxDescription:
+class BoxDescriptionObject:
     """A row of `box_descriptions`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -194,7 +194,7 @@ class BoxDescription:
 
 
 @entity(BOXES, "ProductBox", "A box things are packed in. Measures in millimetres, weights in grams.")
-class ProductBox:
+class ProductBoxObject:
     """A row of `product_boxes`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -207,7 +207,7 @@ class ProductBox:
     max_weight_grams: BigInt = column(description="The most it carries, 0 for any.")
     status: SwitchStatus = column(description="The status letter.")
     position: int = column(description="Its place.")
-    descriptions: list[BoxDescription] = relation(
+    descriptions: list[BoxDescriptionObject] = relation(
         ToMany("t.box_id", "t.lang_code, t.id"), "What is said of it."
     )
     created_at: Time = column(description="When it was made.")

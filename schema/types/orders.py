@@ -18,19 +18,19 @@ from schema.scalars import (
     SwitchStatus,
     Time,
 )
-from schema.types.catalog import Product
-from schema.types.gateway import Charge
-from schema.types.marketplace import Vendor
-from schema.types.options import Combination
-from schema.types.people import User
-from schema.types.pricing import OrderTax, ShippingRate, Tax
+from schema.types.catalog import ProductObject
+from schema.types.gateway import ChargeObject
+from schema.types.marketplace import VendorObject
+from schema.types.options import CombinationObject
+from schema.types.people import UserObject
+from schema.types.pricing import OrderTaxObject, ShippingRateObject, TaxObject
 
 _BACK_OFFICE = Access(privileges=("view_orders",), app_scope="read_orders")
 _PAYMENT_STAFF = Access(privileges=("view_payments",))
 
 
 @entity(PAYMENT_METHODS, "PaymentMethod", "A way to pay.")
-class PaymentMethod:
+class PaymentMethodObject:
     """A row of `payment_methods`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -58,7 +58,7 @@ class PaymentMethod:
         "The legacy numbers of the taxes on it.",
         internal=True,
     )
-    taxes: list[Tax] = relation(
+    taxes: list[TaxObject] = relation(
         ToMany(
             "l.payment_method_id",
             "t.priority, t.id",
@@ -78,7 +78,7 @@ class PaymentMethod:
 
 
 @entity(PAYMENTS, "Payment", "Money received for an order.")
-class Payment:
+class PaymentObject:
     """A row of `payments`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -94,7 +94,7 @@ class Payment:
 
 
 @entity(SHIPPING_METHODS, "ShippingMethod", "A way to deliver.")
-class ShippingMethod:
+class ShippingMethodObject:
     """A row of `shipping_methods`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -109,7 +109,7 @@ class ShippingMethod:
     per_kg_cents: BigInt = column(description="What each kilogram adds, in cents.")
     per_item_cents: BigInt = column(description="What each item adds, in cents.")
     free_from_cents: BigInt | None = column(description="The order subtotal from which it is free, in cents.")
-    rates: list[ShippingRate] = relation(
+    rates: list[ShippingRateObject] = relation(
         ToMany("t.shipping_method_id", "t.destination_id, t.id"),
         "What it charges at single destinations; with any it serves these only.",
     )
@@ -135,7 +135,7 @@ class ShippingMethod:
         "The legacy numbers of the taxes on it.",
         internal=True,
     )
-    taxes: list[Tax] = relation(
+    taxes: list[TaxObject] = relation(
         ToMany(
             "l.shipping_method_id",
             "t.priority, t.id",
@@ -151,7 +151,7 @@ class ShippingMethod:
 
 
 @entity(ORDER_LINES, "OrderLine", "Some units of one product at one price.")
-class OrderLine:
+class OrderLineObject:
     """A row of `order_lines`; names and codes as sold."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -183,18 +183,18 @@ class OrderLine:
     options: Json = column(
         description="What was chosen, as sold: a list of `{option_id, name, variant_id, value, modifier, modifier_type}`."
     )
-    combination: Combination | None = relation(
+    combination: CombinationObject | None = relation(
         ToOne("combination_id"), "The combination chosen, as it is today; its stock went into the order."
     )
     extra: Json = column(description="What the seller noted on the line.", internal=True)
-    product: Product | None = relation(
+    product: ProductObject | None = relation(
         ToOne("product_id"), "The product as it is today; null for callers who may not see it."
     )
-    vendor: Vendor | None = relation(ToOne("vendor_id"), "Who sold it.")
+    vendor: VendorObject | None = relation(ToOne("vendor_id"), "Who sold it.")
 
 
 @entity(ORDER_ADDRESSES, "OrderAddress", "Where an order is billed or shipped.")
-class OrderAddress:
+class OrderAddressObject:
     """A row of `order_addresses`."""
 
     kind: str = column(description="`B` billing, `S` shipping.")
@@ -212,7 +212,7 @@ class OrderAddress:
 
 
 @entity(ORDER_HISTORY, "OrderStatusChange", "One step of an order's life.")
-class OrderStatusChange:
+class OrderStatusChangeObject:
     """A row of `order_status_changes`."""
 
     at: Time = column(description="When.")
@@ -235,16 +235,16 @@ class OrderStatusChange:
 
 
 @entity(SHIPMENT_LINES, "ShipmentLine", "How many units of an order line a parcel holds.")
-class ShipmentLine:
+class ShipmentLineObject:
     """A row of `shipment_lines`."""
 
     quantity: BigInt = column(description="How many units.")
     line_number: BigInt = column("order_line_id", "The legacy number of the order line.", internal=True)
-    line: OrderLine | None = relation(ToOne("order_line_id"), "The order line.")
+    line: OrderLineObject | None = relation(ToOne("order_line_id"), "The order line.")
 
 
 @entity(SHIPMENTS, "Shipment", "A parcel of an order.")
-class Shipment:
+class ShipmentObject:
     """A row of `shipments`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -255,7 +255,7 @@ class Shipment:
     shipping_name: str = column(description="The name of the shipping method.")
     comments: str = column(description="Remarks.")
     group_key: str = column(description="The part of the order it is of: `0` for the first vendor's goods.")
-    lines: list[ShipmentLine] = relation(ToMany("t.shipment_id", "t.order_line_id"), "What it holds.")
+    lines: list[ShipmentLineObject] = relation(ToMany("t.shipment_id", "t.order_line_id"), "What it holds.")
     order_id: Ident = column(
         "(SELECT o.public_id FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id)",
         "The order.",
@@ -266,7 +266,7 @@ class Shipment:
         "Unix seconds of placing the order.",
         internal=True,
     )
-    shipping_method: ShippingMethod | None = relation(ToOne("shipping_method_id"), "How it travels.")
+    shipping_method: ShippingMethodObject | None = relation(ToOne("shipping_method_id"), "How it travels.")
     shipping_number: BigInt = column(
         "coalesce(t.shipping_method_id, 0)", "The legacy number of the shipping method, or 0.", internal=True
     )
@@ -285,7 +285,7 @@ class Shipment:
 
 
 @part("OrderCustomer", "Who placed an order, as the order itself tells.")
-class OrderCustomer:
+class OrderCustomerObject:
     """Columns of the order: its reader needs no right to user records."""
 
     id: Ident | None = column(
@@ -300,7 +300,7 @@ class OrderCustomer:
 
 
 @entity(ORDERS, "Order", "A purchase. Money in cents of its currency.")
-class Order:
+class OrderObject:
     """A row of `orders`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -359,30 +359,34 @@ class Order:
         "The legacy numbers of its shipments.",
         internal=True,
     )
-    customer: OrderCustomer = embedded("Who placed it.")
-    user: User | None = relation(
+    customer: OrderCustomerObject = embedded("Who placed it.")
+    user: UserObject | None = relation(
         ToOne("user_id"), "The account that placed it.", guard=Access(privileges=("view_users",))
     )
-    vendor: Vendor | None = relation(ToOne("vendor_id"), "The vendor, when all lines are of one.")
-    items: list[OrderLine] = relation(ToMany("t.order_id", "t.position"), "What was bought.")
-    addresses: list[OrderAddress] = relation(ToMany("t.order_id", "t.kind"), "Billing and shipping address.")
-    billing_address: OrderAddress | None = relation(
+    vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor, when all lines are of one.")
+    items: list[OrderLineObject] = relation(ToMany("t.order_id", "t.position"), "What was bought.")
+    addresses: list[OrderAddressObject] = relation(
+        ToMany("t.order_id", "t.kind"), "Billing and shipping address."
+    )
+    billing_address: OrderAddressObject | None = relation(
         ToMany("t.order_id", "t.id", where="t.kind = 'B'"), "Where it is billed.", single=True
     )
-    shipping_address: OrderAddress | None = relation(
+    shipping_address: OrderAddressObject | None = relation(
         ToMany("t.order_id", "t.id", where="t.kind = 'S'"), "Where it is shipped.", single=True
     )
-    payment_method: PaymentMethod | None = relation(ToOne("payment_method_id"), "How it is paid.")
-    shipping_method: ShippingMethod | None = relation(ToOne("shipping_method_id"), "How it travels.")
-    history: list[OrderStatusChange] = relation(ToMany("t.order_id", "t.at, t.id"), "Its life, oldest first.")
-    taxes: list[OrderTax] = relation(
+    payment_method: PaymentMethodObject | None = relation(ToOne("payment_method_id"), "How it is paid.")
+    shipping_method: ShippingMethodObject | None = relation(ToOne("shipping_method_id"), "How it travels.")
+    history: list[OrderStatusChangeObject] = relation(
+        ToMany("t.order_id", "t.at, t.id"), "Its life, oldest first."
+    )
+    taxes: list[OrderTaxObject] = relation(
         ToMany("t.order_id", "t.position, t.id"), "What each tax took, those within the prices included."
     )
-    payments: list[Payment] = relation(ToMany("t.order_id", "t.sequence, t.id"), "Money received.")
-    charges: list[Charge] = relation(
+    payments: list[PaymentObject] = relation(ToMany("t.order_id", "t.sequence, t.id"), "Money received.")
+    charges: list[ChargeObject] = relation(
         ToMany("t.order_id", "t.id"), "Its charges at the payment gateway, oldest first."
     )
-    shipments: list[Shipment] = relation(ToMany("t.order_id", "t.id"), "Its parcels.")
+    shipments: list[ShipmentObject] = relation(ToMany("t.order_id", "t.id"), "Its parcels.")
     created_at: Time = column(description="When it was placed.")
     updated_at: Time = column(description="When it was last changed.")
     created_unix: BigInt = column(

@@ -8,14 +8,14 @@ from domain.people.read import CALL_REQUESTS, SUBSCRIBERS
 from models.reading import ToOne
 from schema.fields import INHERITED, column, entity, part, relation
 from schema.scalars import BigInt, CallRequestStatus, Ident, SwitchStatus, Time
-from schema.types.catalog import Product
-from schema.types.orders import Order
+from schema.types.catalog import ProductObject
+from schema.types.orders import OrderObject
 
 _UNIX = "floor(extract(epoch from t.created_at))::bigint"
 
 
 @entity(SUBSCRIBERS, "Subscriber", "An address that wants the shop's news.")
-class Subscriber:
+class SubscriberObject:
     """A row of `subscribers`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -29,7 +29,7 @@ class Subscriber:
 
 
 @part("Subscription", "What became of an address that was given.", access=INHERITED)
-class Subscription:
+class SubscriptionObject:
     """The subscriber, and whether it is new."""
 
     number: BigInt = strawberry.field(description="The legacy number of the subscriber.")
@@ -37,7 +37,7 @@ class Subscription:
 
 
 @entity(CALL_REQUESTS, "CallRequest", "Somebody who wants to be called.")
-class CallRequest:
+class CallRequestObject:
     """A row of `call_requests`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -48,8 +48,8 @@ class CallRequest:
     time_to: str = column(description="Until when, as the person said it.")
     notes: str = column(description="What it is about.")
     status: CallRequestStatus = column(description="The status letter.")
-    product: Product | None = relation(ToOne("product_id"), "The product it is about.")
-    order: Order | None = relation(ToOne("order_id"), "The order it is about.")
+    product: ProductObject | None = relation(ToOne("product_id"), "The product it is about.")
+    order: OrderObject | None = relation(ToOne("order_id"), "The order it is about.")
     product_number: BigInt = column(
         "coalesce(t.product_id, 0)", "The legacy number of the product, or 0.", internal=True
     )

@@ -17,14 +17,14 @@ from schema.scalars import (
     UserStatus,
     UserType,
 )
-from schema.types.marketplace import Vendor
+from schema.types.marketplace import VendorObject
 
 # CPF, CNPJ and phone: only under a privilege, or one's own (the rows a vendor or customer sees are its own alone).
 _PERSONAL = Access(privileges=("view_users",), vendor=True, customer=True)
 
 
 @entity(USERGROUPS, "Usergroup", "A group of users.")
-class Usergroup:
+class UsergroupObject:
     """A row of `usergroups`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -38,18 +38,18 @@ class Usergroup:
 
 
 @entity(MEMBERSHIPS, "UsergroupMembership", "A user's place in a group.")
-class UsergroupMembership:
+class UsergroupMembershipObject:
     """A row of `usergroup_memberships`."""
 
     id: Ident = column("public_id", "The UUID.")
     status: MembershipStatus = column(description="The status letter.")
     usergroup_number: BigInt = column("usergroup_id", "The legacy number of the group.", internal=True)
-    usergroup: Usergroup | None = relation(ToOne("usergroup_id"), "The group.")
+    usergroup: UsergroupObject | None = relation(ToOne("usergroup_id"), "The group.")
     created_at: Time = column(description="When it began.")
 
 
 @entity(USERS, "User", "A person with an account.")
-class User:
+class UserObject:
     """A row of `users`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -80,8 +80,8 @@ class User:
         "The name of the vendor worked for.",
         internal=True,
     )
-    vendor: Vendor | None = relation(ToOne("vendor_id"), "The vendor worked for.")
-    usergroups: list[UsergroupMembership] | None = relation(
+    vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor worked for.")
+    usergroups: list[UsergroupMembershipObject] | None = relation(
         ToMany("t.user_id", "t.usergroup_id"),
         "The groups the person belongs to.",
         guard=Access(privileges=("view_users",)),

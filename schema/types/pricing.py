@@ -6,7 +6,7 @@ from domain.destinations.read import DESTINATION_ZIPCODES, DESTINATIONS
 from domain.orders.read import ORDER_TAXES
 from domain.promotions.read import PROMOTIONS
 from domain.shipping.read import SHIPPING_RATES
-from domain.taxes.read import TAX_RATES, TAXES
+from domain.taxes.read import TAX_RATE_TYPES, TAXES
 from models.reading import ToMany, ToOne
 from schema.fields import column, entity, relation
 from schema.scalars import BigInt, Ident, Json, SwitchStatus, Time
@@ -16,7 +16,7 @@ _RATE_VALUE = "The rate in thousandths: of a percent (`P`), or of the currency's
 
 
 @entity(DESTINATION_ZIPCODES, "ZipcodeRange", "A range of CEPs, both ends included.")
-class ZipcodeRange:
+class ZipcodeRangeObject:
     """A row of `destination_zipcodes`."""
 
     zipcode_from: str = column(description="The first CEP, eight digits.")
@@ -29,7 +29,7 @@ class ZipcodeRange:
     "A part of the world. What it leaves empty it does not ask; what it fills must all hold an address. An address belongs to the most"
     " specific destination that holds it.",
 )
-class Destination:
+class DestinationObject:
     """A row of `destinations`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -39,7 +39,7 @@ class Destination:
     countries: list[str] = column(description="Countries, ISO 3166 codes of two letters.")
     states: list[str] = column(description="States, two letters.")
     cities: list[str] = column(description="Cities, compared without case and accents.")
-    zipcodes: list[ZipcodeRange] = relation(
+    zipcodes: list[ZipcodeRangeObject] = relation(
         ToMany("t.destination_id", "t.zipcode_from, t.id"), "Ranges of CEPs."
     )
     created_at: Time = column(description="When it was made.")
@@ -47,7 +47,7 @@ class Destination:
 
 
 @entity(SHIPPING_RATES, "ShippingRate", "What a way to deliver charges at a destination.")
-class ShippingRate:
+class ShippingRateObject:
     """A row of `shipping_rates`."""
 
     destination_number: BigInt = column(
@@ -57,11 +57,11 @@ class ShippingRate:
     per_kg_cents: BigInt = column(description="What each kilogram adds, in cents.")
     per_item_cents: BigInt = column(description="What each item adds, in cents.")
     max_weight_grams: BigInt = column(description="The heaviest order it takes there, in grams, 0 for any.")
-    destination: Destination | None = relation(ToOne("destination_id"), "Where it is charged.")
+    destination: DestinationObject | None = relation(ToOne("destination_id"), "Where it is charged.")
 
 
-@entity(TAX_RATES, "TaxRate", "What a tax takes at a destination.")
-class TaxRate:
+@entity(TAX_RATE_TYPES, "TaxRate", "What a tax takes at a destination.")
+class TaxRateObject:
     """A row of `tax_rates`."""
 
     destination_number: BigInt = column(
@@ -69,11 +69,11 @@ class TaxRate:
     )
     rate_type: str = column(description=_RATE_TYPE)
     rate_value: BigInt = column(description=_RATE_VALUE)
-    destination: Destination | None = relation(ToOne("destination_id"), "Where it is taken.")
+    destination: DestinationObject | None = relation(ToOne("destination_id"), "Where it is taken.")
 
 
 @entity(TAXES, "Tax", "A tax on goods, on shipping or on the surcharge of a payment, whatever it is laid on.")
-class Tax:
+class TaxObject:
     """A row of `taxes`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -88,7 +88,7 @@ class Tax:
         description="The lowest come first; what they add is taxed by those of a higher one."
     )
     status: SwitchStatus = column(description="The status letter.")
-    rates: list[TaxRate] = relation(
+    rates: list[TaxRateObject] = relation(
         ToMany("t.tax_id", "t.destination_id, t.id"), "What it takes at single destinations."
     )
     created_at: Time = column(description="When it was made.")
@@ -96,7 +96,7 @@ class Tax:
 
 
 @entity(ORDER_TAXES, "OrderTax", "What a tax took of an order, as the tax stood then.")
-class OrderTax:
+class OrderTaxObject:
     """A row of `order_taxes`."""
 
     name: str = column(description="The tax's name.")
@@ -110,7 +110,7 @@ class OrderTax:
 
 
 @entity(PROMOTIONS, "Promotion", "Something given under conditions.")
-class Promotion:
+class PromotionObject:
     """A row of `promotions`."""
 
     id: Ident = column("public_id", "The UUID.")

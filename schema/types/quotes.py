@@ -9,7 +9,7 @@ from schema.scalars import BigInt, Ident
 
 
 @part("ShippingQuote", "A way to send some units of a product to a place.")
-class ShippingQuote:
+class ShippingQuoteObject:
     """A result; no row is behind it."""
 
     shipping_method_id: Ident = strawberry.field(description="The shipping method.")
@@ -34,7 +34,7 @@ class ShippingQuote:
 
 
 @part("SellerAvailability", "A seller of a product, and whether it delivers to a place.")
-class SellerAvailability:
+class SellerAvailabilityObject:
     """A result; no row is behind it."""
 
     product_id: Ident = strawberry.field(description="The seller's product.")

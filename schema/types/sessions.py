@@ -16,7 +16,7 @@ ANYBODY = Access(anonymous=True, note="Whoever asks proves who they are with the
 
 
 @part("TokenPair", "What a sign-in or refresh gives.", access=ANYBODY)
-class TokenPair:
+class TokenPairObject:
     """A pair of tokens; a refresh token is good for one use."""
 
     access_token: str = strawberry.field(description="The JWT sent as `Authorization: Bearer`.")
@@ -25,7 +25,7 @@ class TokenPair:
 
 
 @part("SignInAnswer", "What a right password gives: a pair of tokens, or a challenge.", access=ANYBODY)
-class SignInAnswer:
+class SignInAnswerObject:
     """The pair, or, where the user has a second factor, what asks for a code."""
 
     access_token: str | None = strawberry.field(description="The JWT, unless a code is asked for.")
@@ -36,7 +36,7 @@ class SignInAnswer:
 
 
 @part("LegacyToken", "A Bearer token of the legacy layer.", access=ANYBODY)
-class LegacyToken:
+class LegacyTokenObject:
     """A token and its life."""
 
     token: str = strawberry.field(description="The token.")
@@ -44,14 +44,14 @@ class LegacyToken:
 
 
 @part("SignedOut", "What ended.", access=ANYBODY)
-class SignedOut:
+class SignedOutObject:
     """The end of one session or of all."""
 
     message: str = strawberry.field(description="What ended, in words.")
 
 
 @part("JsonWebKey", "The public half of a key that signs access tokens (RFC 8037).", access=ANYBODY)
-class JsonWebKey:
+class JsonWebKeyObject:
     """A key of `/.well-known/jwks.json`."""
 
     kty: str = strawberry.field(description="The family of the key: `OKP`.")
@@ -63,7 +63,7 @@ class JsonWebKey:
 
 
 @part("Session", "One signed-in device.", access=PEOPLE)
-class Session:
+class SessionObject:
     """A live session of the caller."""
 
     id: Ident = strawberry.field(description="The UUID.")
@@ -76,7 +76,7 @@ class Session:
 
 
 @part("ApiKey", "A key for the legacy layer. The secret itself is never shown again.", access=STAFF)
-class ApiKey:
+class ApiKeyObject:
     """An API key as its owner sees it after creation."""
 
     id: Ident = strawberry.field(description="The UUID.")
@@ -87,8 +87,8 @@ class ApiKey:
 
 
 @part("NewApiKey", "An API key that was just made.", access=STAFF)
-class NewApiKey:
+class NewApiKeyObject:
     """The one time the secret is shown."""
 
     key: str = strawberry.field(description="The secret: the password of Basic credentials. Shown this once.")
-    api_key: ApiKey = strawberry.field(description="The key as it is listed from now on.")
+    api_key: ApiKeyObject = strawberry.field(description="The key as it is listed from now on.")

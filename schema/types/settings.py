@@ -12,7 +12,7 @@ READ_SETTINGS = Access(privileges=("view_settings",))
 
 
 @part("SettingVariant", "A value that a setting may have.", access=INHERITED)
-class SettingVariant:
+class SettingVariantObject:
     """One of a few."""
 
     value: str = strawberry.field(description="The value.")
@@ -24,7 +24,7 @@ class SettingVariant:
     "What a store can set about itself. Read by administrators with `view_settings`.",
     access=READ_SETTINGS,
 )
-class Setting:
+class SettingObject:
     """One setting of the store."""
 
     id: Ident = strawberry.field(description="The UUID.")
@@ -40,16 +40,16 @@ class Setting:
         description="The value as a text: `Y` or `N`, digits; secrets are masked `****`."
     )
     description: str = strawberry.field(description="What it does.")
-    variants: list[SettingVariant] = strawberry.field(
+    variants: list[SettingVariantObject] = strawberry.field(
         description="The values it may have, where they are few."
     )
 
 
 @part("SettingPage", "A numbered page of settings, with their number.", access=INHERITED)
-class SettingPage:
+class SettingPageObject:
     """A page."""
 
-    items: list[Setting] = strawberry.field(description="The settings of the page.")
+    items: list[SettingObject] = strawberry.field(description="The settings of the page.")
     total: int = strawberry.field(description="How many there are.")
     page: int = strawberry.field(description="The page's number, from 1.")
     per_page: int = strawberry.field(description="How many a page holds.")

@@ -8,7 +8,7 @@ from schema.scalars import BigInt, Ident, Time
 
 
 @part("StatusParams", "What a status does.")
-class StatusParams:
+class StatusParamsObject:
     """Columns of the status."""
 
     inventory: str | None = column(
@@ -18,7 +18,7 @@ class StatusParams:
 
 
 @entity(STATUSES, "Status", "A status of orders or parcels, as people know it.")
-class Status:
+class StatusObject:
     """A row of `statuses`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -29,6 +29,6 @@ class Status:
     is_built_in: bool = column("built_in", "Whether every store has it; it can't be deleted.")
     color: str = column(description="Its colour, such as `#1f7ae0`.")
     position: int = column(description="Its place among the others.")
-    params: StatusParams = embedded("What it does.")
+    params: StatusParamsObject = embedded("What it does.")
     created_at: Time = column(description="When it was made.")
     updated_at: Time = column(description="When it was last changed.")

@@ -10,7 +10,7 @@ from schema.scalars import Ident, Json
 
 
 @part("Store", "The store that answers.", access=Access(anonymous=True, note="What it shows is public."))
-class Store:
+class StoreObject:
     """The store in scope."""
 
     id: Ident = strawberry.field(description="The UUID, as sent in `X-Tenant-ID`.")

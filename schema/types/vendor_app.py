@@ -13,7 +13,7 @@ VENDORS_ONLY = Access(admin=False, vendor=True, note="A vendor sees its own busi
 
 
 @part("VendorToken", "A Bearer token of the vendor app.", access=ANYBODY)
-class VendorToken:
+class VendorTokenObject:
     """A token, its life, and whom it stands for."""
 
     token: str = strawberry.field(description="The token.")
@@ -24,7 +24,7 @@ class VendorToken:
 
 
 @part("VendorSignedUp", "Who applied for a place in the marketplace.", access=ANYBODY)
-class VendorSignedUp:
+class VendorSignedUpObject:
     """A vendor and its first user, who await approval."""
 
     vendor_number: BigInt = strawberry.field(description="The legacy number of the vendor.")
@@ -33,7 +33,7 @@ class VendorSignedUp:
 
 
 @part("Choice", "A code and what people call it.", access=INHERITED)
-class Choice:
+class ChoiceObject:
     """One of several things to choose from."""
 
     code: str = strawberry.field(description="The code.")
@@ -41,7 +41,7 @@ class Choice:
 
 
 @part("VendorAppMenu", "An entry of the app's menu.", access=INHERITED)
-class VendorAppMenu:
+class VendorAppMenuObject:
     """A part of the app."""
 
     code: str = strawberry.field(description="The code.")
@@ -50,7 +50,7 @@ class VendorAppMenu:
 
 
 @part("VendorAppStart", "What a vendor's app needs to begin.", access=VENDORS_ONLY)
-class VendorAppStart:
+class VendorAppStartObject:
     """The store, its words, and what the vendor may do."""
 
     app_name: str = strawberry.field(description="The app's name.")
@@ -59,18 +59,18 @@ class VendorAppStart:
     store_name: str = strawberry.field(description="The store's name.")
     store_currency: str = strawberry.field(description="The currency of all its money, ISO 4217.")
     store_logo: str = strawberry.field(description="The address of its logo; empty for none.")
-    languages: list[Choice] = strawberry.field(description="The languages of the store.")
-    currencies: list[Choice] = strawberry.field(description="Its currencies with their symbols.")
-    order_statuses: list[Choice] = strawberry.field(description="The letters of orders.")
-    product_statuses: list[Choice] = strawberry.field(description="The letters of products.")
-    menus: list[VendorAppMenu] = strawberry.field(description="The parts of the app.")
+    languages: list[ChoiceObject] = strawberry.field(description="The languages of the store.")
+    currencies: list[ChoiceObject] = strawberry.field(description="Its currencies with their symbols.")
+    order_statuses: list[ChoiceObject] = strawberry.field(description="The letters of orders.")
+    product_statuses: list[ChoiceObject] = strawberry.field(description="The letters of products.")
+    menus: list[VendorAppMenuObject] = strawberry.field(description="The parts of the app.")
     permissions: list[str] = strawberry.field(description="What the vendor may do.")
     support_email: str = strawberry.field(description="Where to write for help; empty for nowhere.")
     support_phone: str = strawberry.field(description="Whom to call for help; empty for nobody.")
 
 
 @part("VendorShelves", "A vendor's products, counted.", access=INHERITED)
-class VendorShelves:
+class VendorShelvesObject:
     """How the shelves stand."""
 
     total: BigInt = strawberry.field(description="How many products there are.")
@@ -79,7 +79,7 @@ class VendorShelves:
 
 
 @part("OrderTally", "Orders of a status, counted.", access=INHERITED)
-class OrderTally:
+class OrderTallyObject:
     """How many orders bear a letter."""
 
     status: OrderStatus = strawberry.field(description="The status letter.")
@@ -87,7 +87,7 @@ class OrderTally:
 
 
 @part("SalesDay", "The sales of a day.", access=INHERITED)
-class SalesDay:
+class SalesDayObject:
     """A day with sales."""
 
     date: Time = strawberry.field(description="When the day begins, UTC.")
@@ -97,7 +97,7 @@ class SalesDay:
 
 
 @part("VendorDashboard", "How a vendor's business goes.", access=VENDORS_ONLY)
-class VendorDashboard:
+class VendorDashboardObject:
     """Sums over the orders of a span of time, and what stands now."""
 
     sales_cents: BigInt = strawberry.field(
@@ -108,13 +108,15 @@ class VendorDashboard:
     balance_cents: BigInt = strawberry.field(
         description="Its share of all paid orders ever (`P`, `C`) less the commission, in cents."
     )
-    products: VendorShelves = strawberry.field(description="How the shelves stand.")
-    orders_by_status: list[OrderTally] = strawberry.field(description="All orders of the span, by status.")
-    days: list[SalesDay] = strawberry.field(description="The days with sales, the earliest first.")
+    products: VendorShelvesObject = strawberry.field(description="How the shelves stand.")
+    orders_by_status: list[OrderTallyObject] = strawberry.field(
+        description="All orders of the span, by status."
+    )
+    days: list[SalesDayObject] = strawberry.field(description="The days with sales, the earliest first.")
 
 
 @part("BulkDeletion", "What became of records that were to be deleted.", access=INHERITED)
-class BulkDeletion:
+class BulkDeletionObject:
     """Those deleted and those that there were not."""
 
     deleted: list[Ident] = strawberry.field(description="The ids given that named a record, now deleted.")

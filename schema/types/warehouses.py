@@ -6,11 +6,11 @@ from domain.warehouses.read import WAREHOUSE_AREAS, WAREHOUSE_USERGROUPS, WAREHO
 from models.reading import ToMany, ToOne
 from schema.fields import column, entity, relation
 from schema.scalars import AllocationType, BigInt, Ident, SwitchStatus, Time
-from schema.types.marketplace import Vendor
+from schema.types.marketplace import VendorObject
 
 
 @entity(WAREHOUSE_ZIPCODES, "WarehouseZipcodes", "A range of postal codes, both ends in it.")
-class WarehouseZipcodes:
+class WarehouseZipcodesObject:
     """A row of `warehouse_zipcodes`."""
 
     zipcode_from: str = column(description="The first CEP, as it was written.")
@@ -18,7 +18,7 @@ class WarehouseZipcodes:
 
 
 @entity(WAREHOUSE_AREAS, "WarehouseArea", "Where a warehouse delivers, and how long that takes.")
-class WarehouseArea:
+class WarehouseAreaObject:
     """A row of `warehouse_areas`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -26,7 +26,7 @@ class WarehouseArea:
     area_name: str = column("name", "The name.")
     states: list[str] = column(description="States of Brazil, two letters each.")
     cities: list[str] = column(description="Cities.")
-    zipcodes: list[WarehouseZipcodes] = relation(
+    zipcodes: list[WarehouseZipcodesObject] = relation(
         ToMany("t.area_id", "t.first_cep, t.id"),
         "Ranges of postal codes; where there are any, they alone decide.",
     )
@@ -37,7 +37,7 @@ class WarehouseArea:
 
 
 @entity(WAREHOUSE_USERGROUPS, "WarehouseUsergroup", "A group of customers that a warehouse serves.")
-class WarehouseUsergroup:
+class WarehouseUsergroupObject:
     """A row of `warehouse_usergroups`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -58,7 +58,7 @@ class WarehouseUsergroup:
 
 
 @entity(WAREHOUSES, "Warehouse", "A place that goods are sent from.")
-class Warehouse:
+class WarehouseObject:
     """A row of `warehouses`."""
 
     id: Ident = column("public_id", "The UUID.")
@@ -90,8 +90,8 @@ class Warehouse:
     vendor_number: BigInt = column(
         "coalesce(t.vendor_id, 0)", "The legacy number of whose it is, or 0.", internal=True
     )
-    vendor: Vendor | None = relation(ToOne("vendor_id"), "Whose it is; null for the store's own.")
-    areas: list[WarehouseArea] = relation(ToMany("t.warehouse_id", "t.id"), "Where it delivers.")
-    usergroups: list[WarehouseUsergroup] = relation(ToMany("t.warehouse_id", "t.id"), "Whom it serves.")
+    vendor: VendorObject | None = relation(ToOne("vendor_id"), "Whose it is; null for the store's own.")
+    areas: list[WarehouseAreaObject] = relation(ToMany("t.warehouse_id", "t.id"), "Where it delivers.")
+    usergroups: list[WarehouseUsergroupObject] = relation(ToMany("t.warehouse_id", "t.id"), "Whom it serves.")
     created_at: Time = column(description="When it was made.")
     updated_at: Time = column(description="When it was last changed.")

@@ -17,11 +17,11 @@ from auth.secrets import Unreadable, decrypt
 from domain.jobs import JOBS
 from domain.stores import GATEWAY_PURPOSE
 from kernel.clock import now
-from kernel.errors import Refusal
+from kernel.errors import DomainError
 from kernel.settings import SETTINGS, SettingError, Settings
 from models import database, migrate
 from models.roles import APP, OLDEST_POSTGRESQL
-from server.database import FOLDER, Place, connected, reached
+from server.database import FOLDER, DatabaseLocation, connected, reached
 from server.embedded_postgres import EmbeddedPostgresError
 from server.secret_key import with_secret_key
 
@@ -33,7 +33,7 @@ NAMED = 5
 _WAIT_SECONDS = 5.0
 
 
-class Level(StrEnum):
+class Severity(StrEnum):
     """Say how bad it is: `warn` works but should be known, `fail` doesn't work or isn't safe."""
 
     OK = "ok"
@@ -46,23 +46,23 @@ class Finding:
     """Tell what one check found, in one line."""
 
     check: str
-    level: Level
+    level: Severity
     text: str
 
 
 def ok(check: str, text: str) -> Finding:
     """Tell that something is as it should be."""
-    return Finding(check, Level.OK, text)
+    return Finding(check, Severity.OK, text)
 
 
 def warn(check: str, text: str) -> Finding:
     """Tell of something that works and should be known."""
-    return Finding(check, Level.WARN, text)
+    return Finding(check, Severity.WARN, text)
 
 
 def fail(check: str, text: str) -> Finding:
     """Tell of something that doesn't work or isn't safe."""
-    return Finding(check, Level.FAIL, text)
+    return Finding(check, Severity.FAIL, text)
 
 
 async def examine() -> AsyncIterator[Finding]:
@@ -158,17 +158,17 @@ async def _of_database(settings: Settings) -> AsyncIterator[Finding]:
         async with reached(settings) as place:
             is_right = True
             async for finding in _of_server(place):
-                is_right = is_right and finding.level is not Level.FAIL
+                is_right = is_right and finding.level is not Severity.FAIL
                 yield finding
             if is_right:
                 async with connected(settings, place):
                     async for finding in _of_contents():
                         yield finding
-    except (EmbeddedPostgresError, Refusal, database.UnsafeRole, asyncpg.PostgresError, OSError) as error:
+    except (EmbeddedPostgresError, DomainError, database.UnsafeRole, asyncpg.PostgresError, OSError) as error:
         yield fail("database", _words(error))
 
 
-async def _of_server(place: Place) -> AsyncIterator[Finding]:
+async def _of_server(place: DatabaseLocation) -> AsyncIterator[Finding]:
     """Look at the server, its tables and their isolation, as the owner."""
     try:
         connection = await asyncpg.connect(place.owner_url, timeout=_WAIT_SECONDS)
@@ -196,7 +196,7 @@ async def _of_server(place: Place) -> AsyncIterator[Finding]:
         await connection.close()
 
 
-async def _version(connection: asyncpg.Connection, place: Place) -> Finding:
+async def _version(connection: asyncpg.Connection, place: DatabaseLocation) -> Finding:
     version = connection.get_server_version()
     encoding = await connection.fetchval("show server_encoding")
     where = "embedded" if place.is_embedded else "DATABASE_URL"

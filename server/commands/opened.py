@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kernel.settings import Settings
 
 if TYPE_CHECKING:
-    from server.database import Place
+    from server.database import DatabaseLocation
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ class Opened:
     """Hold the settings, secret included, and where the database is."""
 
     settings: Settings
-    place: Place
+    place: DatabaseLocation
 
 
 def read_settings() -> Settings:
@@ -80,7 +80,7 @@ async def opened(settings: Settings, *, quiet: bool = True) -> AsyncIterator[Ope
             yield Opened(settings, place)
 
 
-async def _refuse_pending(place: Place) -> None:
+async def _refuse_pending(place: DatabaseLocation) -> None:
     from models import migrate
     from server.commands.refusals import CommandRefused
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernel.errors import Refusal, TenantNotFound, ValidationFailed
+from kernel.errors import DomainError, TenantNotFound, ValidationFailed
 from kernel.settings import SettingError
 
 
@@ -16,7 +16,7 @@ def explained(error: BaseException) -> str | None:
         return str(error)
     if isinstance(error, TenantNotFound):
         return "there is no such store; vitrine tenant list shows those there are"
-    if isinstance(error, Refusal):
+    if isinstance(error, DomainError):
         return _with_cause(error)
     # Whoever raised one of these has imported what defines it.
     from models.database import UnsafeRole
@@ -29,7 +29,7 @@ def explained(error: BaseException) -> str | None:
     return _of_the_database(error)
 
 
-def _with_cause(error: Refusal) -> str:
+def _with_cause(error: DomainError) -> str:
     """Add what the system said when the database is away: here nobody reads along who shouldn't."""
     if isinstance(error, ValidationFailed) or error.__cause__ is None or error.status != 503:
         return error.message

@@ -15,7 +15,7 @@ from server.commands.output import say
 
 if TYPE_CHECKING:
     from domain.jobs import Job
-    from server.database import Place
+    from server.database import DatabaseLocation
     from server.delivery import Deliverer
     from server.demo.making import Demo
     from server.worker import Worker
@@ -64,7 +64,7 @@ class _Around:
         self._processes = 1
 
     @asynccontextmanager
-    async def beside(self, settings: Settings, place: Place) -> AsyncIterator[None]:
+    async def beside(self, settings: Settings, place: DatabaseLocation) -> AsyncIterator[None]:
         """Make the demo stores where there are none, and work in the background meanwhile; with DATABASE_URL do neither."""
         self._is_embedded = place.is_embedded
         self._processes = settings.processes
@@ -81,7 +81,7 @@ class _Around:
         async with _working(Worker(_jobs(settings)), Deliverer(selected)):
             yield
 
-    async def _look_for_stores(self, settings: Settings, place: Place) -> None:
+    async def _look_for_stores(self, settings: Settings, place: DatabaseLocation) -> None:
         from server import operating
         from server.demo import making, stores
 

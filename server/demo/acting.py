@@ -13,18 +13,18 @@ from domain.people.accounts import UserRef
 from kernel.clock import now
 from kernel.ids import uuid7
 from kernel.scope import Actor, ActorKind, Scope, Store, entered
-from resolvers.execute import Operation, execute, load
+from resolvers.execute import FacadeOperation, execute, load
 
 OPERATIONS = Path(__file__).parent / "operations"
 
 
 @cache
-def operations() -> Mapping[str, Operation]:
+def operations() -> Mapping[str, FacadeOperation]:
     """Load the demo's operations, once."""
     return load(OPERATIONS)
 
 
-class Owner:
+class StoreOwner:
     """Act as a store's owner, who may do everything that an administrator can."""
 
     def __init__(self, store: Store, user: UserRef) -> None:

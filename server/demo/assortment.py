@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Vendor:
+class DemoVendor:
     """A seller of the marketplace; the CNPJ is given without its check digits."""
 
     key: str
@@ -23,7 +23,7 @@ class Vendor:
 
 
 @dataclass(frozen=True, slots=True)
-class Category:
+class DemoCategory:
     """A place in the catalogue; `text` closes the description of every product in it."""
 
     key: str
@@ -33,7 +33,7 @@ class Category:
 
 
 @dataclass(frozen=True, slots=True)
-class Feature:
+class DemoFeature:
     """A property that products have; `type` is the letter of the legacy layer."""
 
     key: str
@@ -44,7 +44,7 @@ class Feature:
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class DemoProduct:
     """Something to buy; prices in cents, weights in grams, features by key. `sells` is False for what no demo order holds."""
 
     name: str
@@ -91,14 +91,14 @@ class ShippingWay:
 
 
 @dataclass(frozen=True, slots=True)
-class Shop:
+class DemoCatalog:
     """All that a demo store offers, how many customers it has, and how many orders of each status letter."""
 
     colour: str
-    vendors: tuple[Vendor, ...]
-    categories: tuple[Category, ...]
-    features: tuple[Feature, ...]
-    products: tuple[Product, ...]
+    vendors: tuple[DemoVendor, ...]
+    categories: tuple[DemoCategory, ...]
+    features: tuple[DemoFeature, ...]
+    products: tuple[DemoProduct, ...]
     payments: tuple[PaymentWay, ...]
     shippings: tuple[ShippingWay, ...]
     customers: int

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from domain.store_settings import SANDBOX_BUREAU
-from server.demo.acting import Owner
+from server.demo.acting import StoreOwner
 from server.demo.population import cnpj
 
 _BEGAN = timedelta(days=150)
@@ -77,7 +77,7 @@ _LIMITS_CENTS = (1_500_000, 600_000)
 
 
 async def trade(
-    owner: Owner,
+    owner: StoreOwner,
     vendors: Mapping[str, str],
     products: Sequence[str],
     customers: Sequence[str],
@@ -131,7 +131,7 @@ async def trade(
 
 
 async def _join(
-    owner: Owner, partner: _Partner, managers: Sequence[str], terms: Mapping[str, str], at: datetime
+    owner: StoreOwner, partner: _Partner, managers: Sequence[str], terms: Mapping[str, str], at: datetime
 ) -> str:
     given = {
         "name": partner.name,

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from server.demo.acting import Owner
-from server.demo.assortment import Shop
-from server.demo.population import Customer
+from server.demo.acting import StoreOwner
+from server.demo.assortment import DemoCatalog
+from server.demo.population import DemoCustomer
 
 # How long ago, and how many products; the oldest has expired.
 _LEFT = ((timedelta(minutes=5), 1), (timedelta(days=1), 2), (timedelta(days=20), 3))
 
 
 async def leave(
-    owner: Owner, shop: Shop, people: Sequence[Customer], products: Sequence[str], now: datetime
+    owner: StoreOwner,
+    shop: DemoCatalog,
+    people: Sequence[DemoCustomer],
+    products: Sequence[str],
+    now: datetime,
 ) -> None:
     """Put the carts together, each for another customer; `products` are the ids of the shop's products, in their order."""
     sold = [

@@ -8,16 +8,16 @@ from server.demo.assortment import (
     BOLETO,
     CARD,
     PIX,
-    Category,
-    Feature,
-    Product,
+    DemoCatalog,
+    DemoCategory,
+    DemoFeature,
+    DemoProduct,
+    DemoVendor,
     ShippingWay,
-    Shop,
-    Vendor,
 )
 
 VENDORS = (
-    Vendor(
+    DemoVendor(
         "mandacaru",
         "Ateliê Mandacaru",
         "contato@mandacaru.example",
@@ -29,7 +29,7 @@ VENDORS = (
         "55002010",
         "12.00",
     ),
-    Vendor(
+    DemoVendor(
         "sabia",
         "Papel Sabiá",
         "oi@papelsabia.example",
@@ -41,7 +41,7 @@ VENDORS = (
         "80060000",
         "15.00",
     ),
-    Vendor(
+    DemoVendor(
         "rota",
         "Rota do Couro",
         "vendas@rotadocouro.example",
@@ -56,25 +56,31 @@ VENDORS = (
 )
 
 CATEGORIES = (
-    Category(
+    DemoCategory(
         "ceramica", "Cerâmica", "Queimada em forno a lenha; pequenas variações de cor fazem parte da peça."
     ),
-    Category("vasos", "Vasos", "Todos os vasos têm furo de drenagem e acompanham prato.", parent="ceramica"),
-    Category("mesa", "Mesa posta", "Vai à lava-louças e ao micro-ondas, exceto peças com filete dourado."),
-    Category("texteis", "Têxteis", "Lavar à mão ou na máquina em ciclo delicado, com água fria."),
-    Category("roupas", "Roupas", "Tingimento natural: lave separado nas três primeiras vezes."),
-    Category("luz", "Iluminação", "Bivolt. A lâmpada de LED está incluída."),
-    Category("papelaria", "Papelaria", "Papel de fontes certificadas, cortado e costurado na nossa oficina."),
-    Category(
+    DemoCategory(
+        "vasos", "Vasos", "Todos os vasos têm furo de drenagem e acompanham prato.", parent="ceramica"
+    ),
+    DemoCategory(
+        "mesa", "Mesa posta", "Vai à lava-louças e ao micro-ondas, exceto peças com filete dourado."
+    ),
+    DemoCategory("texteis", "Têxteis", "Lavar à mão ou na máquina em ciclo delicado, com água fria."),
+    DemoCategory("roupas", "Roupas", "Tingimento natural: lave separado nas três primeiras vezes."),
+    DemoCategory("luz", "Iluminação", "Bivolt. A lâmpada de LED está incluída."),
+    DemoCategory(
+        "papelaria", "Papelaria", "Papel de fontes certificadas, cortado e costurado na nossa oficina."
+    ),
+    DemoCategory(
         "cadernos", "Cadernos", "Abre por inteiro sobre a mesa e aceita caneta-tinteiro.", parent="papelaria"
     ),
-    Category("bolsas", "Bolsas", "Couro de curtimento vegetal, que escurece e amacia com o uso."),
-    Category(
+    DemoCategory("bolsas", "Bolsas", "Couro de curtimento vegetal, que escurece e amacia com o uso."),
+    DemoCategory(
         "calcados",
         "Calçados",
         "Em caso de dúvida entre dois números, escolha o maior. A primeira troca é grátis.",
     ),
-    Category(
+    DemoCategory(
         "cozinha",
         "Cozinha",
         "Madeira de reflorestamento com acabamento em óleo mineral próprio para alimentos.",
@@ -82,32 +88,34 @@ CATEGORIES = (
 )
 
 FEATURES = (
-    Feature(
+    DemoFeature(
         "material",
         "Material",
         "S",
         ("Terracota", "Grés", "Algodão", "Linho", "Couro", "Madeira", "Papel", "Latão"),
     ),
-    Feature("cor", "Cor", "S", ("Natural", "Areia", "Azul-anil", "Verde-musgo", "Ferrugem", "Preto")),
-    Feature("marca", "Marca", "B", ("Mandacaru", "Sabiá", "Rota do Couro")),
-    Feature("altura", "Altura", "N", suffix=" cm"),
-    Feature("feito", "Feito à mão", "C"),
-    Feature("medidas", "Medidas", "T"),
-    Feature("colecao", "Coleção lançada em", "D"),
+    DemoFeature("cor", "Cor", "S", ("Natural", "Areia", "Azul-anil", "Verde-musgo", "Ferrugem", "Preto")),
+    DemoFeature("marca", "Marca", "B", ("Mandacaru", "Sabiá", "Rota do Couro")),
+    DemoFeature("altura", "Altura", "N", suffix=" cm"),
+    DemoFeature("feito", "Feito à mão", "C"),
+    DemoFeature("medidas", "Medidas", "T"),
+    DemoFeature("colecao", "Coleção lançada em", "D"),
 )
 
 
-def _made_by(vendor: str, mark: str, *products: Product) -> tuple[Product, ...]:
+def _made_by(vendor: str, mark: str, *products: DemoProduct) -> tuple[DemoProduct, ...]:
     """Give products of one workshop, with its mark."""
     return tuple(replace(each, vendor=vendor, features={"marca": mark, **each.features}) for each in products)
 
 
-def _p(name: str, category: str, price: int, stock: int, weight: int, text: str, **more: object) -> Product:
+def _p(
+    name: str, category: str, price: int, stock: int, weight: int, text: str, **more: object
+) -> DemoProduct:
     """Write a product on a line: what is no field of a product is a feature."""
     fields = {"before", "status", "pictures", "free_shipping", "download", "sells"}
     known = {key: value for key, value in more.items() if key in fields}
     features = {key: str(value) for key, value in more.items() if key not in fields}
-    return Product(name, category, "", price, stock, weight, text, features, **known)  # type: ignore[arg-type]
+    return DemoProduct(name, category, "", price, stock, weight, text, features, **known)  # type: ignore[arg-type]
 
 
 MANDACARU = _made_by(
@@ -227,7 +235,7 @@ ROTA = _made_by(
        status="P", material="Couro", sells=False),
 )  # fmt: skip
 
-SHOP = Shop(
+SHOP = DemoCatalog(
     colour="7b2d8b",
     vendors=VENDORS,
     categories=CATEGORIES,

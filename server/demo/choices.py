@@ -11,8 +11,8 @@ from datetime import datetime
 from itertools import product as every
 from typing import Any
 
-from server.demo.acting import Owner
-from server.demo.assortment import Shop
+from server.demo.acting import StoreOwner
+from server.demo.assortment import DemoCatalog
 
 _SIZES = (("P", 0), ("M", 0), ("G", 0), ("GG", 500))
 _WRAPPED = ("Caneca Sereno", "Vaso Jurema", "Manta Geada", "Carteira Troco", "Caderno Capim")
@@ -52,7 +52,7 @@ _BOXES = (
 )
 
 
-async def offer(owner: Owner, shop: Shop, products: Sequence[str], at: datetime) -> None:
+async def offer(owner: StoreOwner, shop: DemoCatalog, products: Sequence[str], at: datetime) -> None:
     """Make all of it for the products that the shop has; `products` are their ids, in the shop's order."""
     ids = {product.name: made for product, made in zip(shop.products, products, strict=True)}
     for place, choosing in enumerate(_CHOICES):
@@ -86,7 +86,7 @@ async def offer(owner: Owner, shop: Shop, products: Sequence[str], at: datetime)
     await _pack(owner, at)
 
 
-async def _choose(owner: Owner, choosing: Choosing, product_id: str, code: str, at: datetime) -> None:
+async def _choose(owner: StoreOwner, choosing: Choosing, product_id: str, code: str, at: datetime) -> None:
     """Make the options, and a combination of each variant with each, all but those that are barred."""
     offered: list[list[dict[str, Any]]] = []
     for position, (name, variants) in enumerate(choosing.options.items()):
@@ -120,7 +120,7 @@ def _choices(chosen: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     return [{"option_id": variant["option_id"], "variant_id": variant["id"]} for variant in chosen]
 
 
-async def _pack(owner: Owner, at: datetime) -> None:
+async def _pack(owner: StoreOwner, at: datetime) -> None:
     for position, (name, height, width, length, weight, most, text) in enumerate(_BOXES):
         given = {
             "name": name,

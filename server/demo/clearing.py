@@ -6,7 +6,7 @@ from graphlib import TopologicalSorter
 
 import asyncpg
 
-from auth.memory import CHANNEL as CREDENTIALS
+from auth.credential_cache import CHANNEL as CREDENTIALS
 from auth.tenancy import CHANNEL as STORES
 from kernel.scope import Store
 

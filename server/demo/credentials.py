@@ -8,8 +8,8 @@ from typing import Any
 
 from asyncpg import Record
 
-from auth.attempts import subject_of_user
 from auth.identify import Entrant
+from auth.lockout import subject_of_user
 from auth.passwords import hash_password
 from auth.sessions import complete_sign_in
 from domain.people import accounts, two_factor
@@ -18,7 +18,7 @@ from kernel.clock import rfc3339
 from kernel.ids import random_token, uuid7
 from kernel.scope import Scope, Store, entered
 from models import database
-from server.demo.acting import Owner
+from server.demo.acting import StoreOwner
 from server.demo.stores import PLATFORM_EMAIL, PLATFORM_NAME, DemoStore, Persona
 from server.operating import set_owner, system_scope
 
@@ -67,7 +67,7 @@ class Credentials:
         return shown
 
 
-async def install_owner(store: Store, persona: Persona) -> Owner:
+async def install_owner(store: Store, persona: Persona) -> StoreOwner:
     """Make the persona the owner of the store, if it isn't, so that it can act for the demo."""
     scope = system_scope(store)
     with entered(scope):
@@ -82,10 +82,10 @@ async def install_owner(store: Store, persona: Persona) -> Owner:
         if store.owner_id != user.id:
             async with database.transaction(scope):
                 await set_owner(scope, user)
-    return Owner(store, user)
+    return StoreOwner(store, user)
 
 
-async def renew(owner: Owner, demo: DemoStore) -> dict[str, Credentials]:
+async def renew(owner: StoreOwner, demo: DemoStore) -> dict[str, Credentials]:
     """Give every persona of the store new credentials, by its key; accounts that were changed are put right again."""
     shared = random_token(
         96
@@ -98,7 +98,7 @@ async def renew(owner: Owner, demo: DemoStore) -> dict[str, Credentials]:
     }
 
 
-async def _renew(owner: Owner, persona: Persona, password: str) -> Credentials:
+async def _renew(owner: StoreOwner, persona: Persona, password: str) -> Credentials:
     scope = system_scope(owner.store)
     with entered(scope):
         vendor = await database.row(_SOME_VENDOR, scope.store.id) if persona.user_type == "V" else None
@@ -159,7 +159,7 @@ async def _make(scope: Scope, persona: Persona, vendor: Record | None) -> UserRe
     return await accounts.create_user(scope, given, verified=persona.verified)
 
 
-async def _renew_api_key(owner: Owner, user: UserRef) -> str:
+async def _renew_api_key(owner: StoreOwner, user: UserRef) -> str:
     user_id = str(user.public_id)
     for key in await owner.do("DemoApiKeys", user_id=user_id):
         if key["name"] == KEY_NAME:
@@ -168,7 +168,7 @@ async def _renew_api_key(owner: Owner, user: UserRef) -> str:
     return str(made["key"])
 
 
-async def _sign_in(owner: Owner, found: Record) -> dict[str, str]:
+async def _sign_in(owner: StoreOwner, found: Record) -> dict[str, str]:
     """Open a session as a right password does, but not through the sign-in route, which counts attempts."""
     entrant = Entrant(
         id=found["id"],

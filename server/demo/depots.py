@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from kernel.clock import rfc3339
-from server.demo.acting import Owner
-from server.demo.assortment import Shop
+from server.demo.acting import StoreOwner
+from server.demo.assortment import DemoCatalog
 
 _READ_AFTER = timedelta(days=7)
 
@@ -29,7 +29,9 @@ _NEAR_SAO_PAULO = [
 ]
 
 
-async def open_warehouses(owner: Owner, shop: Shop, vendors: Mapping[str, str], at: datetime) -> None:
+async def open_warehouses(
+    owner: StoreOwner, shop: DemoCatalog, vendors: Mapping[str, str], at: datetime
+) -> None:
     """Make a group of buyers for resale and the two warehouses."""
     resale = await owner.do("DemoUsergroup", at, input={"name": "Lojistas", "type": "C"})
     served = {"usergroup_id": resale["id"], "priority": 10, "allocation_type": "P"}
@@ -53,7 +55,7 @@ async def open_warehouses(owner: Owner, shop: Shop, vendors: Mapping[str, str], 
         await owner.do("DemoWarehouse", at, input=given)
 
 
-async def read_inbox(owner: Owner, now: datetime) -> None:
+async def read_inbox(owner: StoreOwner, now: datetime) -> None:
     """Mark what the owner was told longer than a week ago as read."""
     await owner.do("DemoInboxRead", now, before=rfc3339(now - _READ_AFTER))
 

@@ -12,11 +12,11 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from server.demo import b2b, carts, choices, depots, sales, telling, terms
-from server.demo.acting import Owner
-from server.demo.assortment import Product, Shop
-from server.demo.gateway import Gateway, secret_of
-from server.demo.population import OPINIONS, Customer, cnpj, customers
-from server.demo.sales import Sale, Step
+from server.demo.acting import StoreOwner
+from server.demo.assortment import DemoCatalog, DemoProduct
+from server.demo.gateway import DemoGateway, secret_of
+from server.demo.population import OPINIONS, DemoCustomer, cnpj, customers
+from server.demo.sales import Sale, SaleStep
 from server.demo.stores import DemoStore
 
 # The shop opened this long ago; its products came one by one, the newest just now.
@@ -39,7 +39,7 @@ class Filled:
     customers: list[str] = field(default_factory=list)
 
 
-async def fill(owner: Owner, demo: DemoStore, now: datetime) -> None:
+async def fill(owner: StoreOwner, demo: DemoStore, now: datetime) -> None:
     """Make everything the store's shop describes, in the order of its history."""
     shop = demo.shop
     if shop is None:
@@ -51,7 +51,7 @@ async def fill(owner: Owner, demo: DemoStore, now: datetime) -> None:
     people = _people(demo, shop)
     await _welcome(owner, people, made, now)
     stories = sales.plan(shop, people, now)
-    gateway = Gateway(owner, await secret_of(owner.store))
+    gateway = DemoGateway(owner, await secret_of(owner.store))
     await _sell(owner, gateway, people, stories, made)
     await _hear(owner, shop, people, stories, made, now)
     # After the orders of the past, which chose nothing.
@@ -65,7 +65,7 @@ async def fill(owner: Owner, demo: DemoStore, now: datetime) -> None:
 # --- The shop --------------------------------------------------------------------------------------------------------------
 
 
-async def _found(owner: Owner, shop: Shop, made: Filled, at: datetime) -> None:
+async def _found(owner: StoreOwner, shop: DemoCatalog, made: Filled, at: datetime) -> None:
     for vendor in shop.vendors:
         given = {
             "name": vendor.name,
@@ -104,7 +104,7 @@ async def _found(owner: Owner, shop: Shop, made: Filled, at: datetime) -> None:
     await terms.promote(owner, shop, made.categories, at)
 
 
-async def _take_money_and_parcels(owner: Owner, shop: Shop, made: Filled, at: datetime) -> None:
+async def _take_money_and_parcels(owner: StoreOwner, shop: DemoCatalog, made: Filled, at: datetime) -> None:
     for position, way in enumerate(shop.payments):
         given = {
             "name": way.name,
@@ -134,7 +134,7 @@ async def _take_money_and_parcels(owner: Owner, shop: Shop, made: Filled, at: da
         made.shippings[delivery.key] = (await owner.do("DemoShippingMethod", at, input=given))["id"]
 
 
-async def _stock_shelves(owner: Owner, shop: Shop, made: Filled, now: datetime) -> None:
+async def _stock_shelves(owner: StoreOwner, shop: DemoCatalog, made: Filled, now: datetime) -> None:
     texts = {category.key: category.text for category in shop.categories}
     for place, product in enumerate(shop.products):
         at = now - OPENED + timedelta(hours=7 * place) if product.sells else now - _NEW_PRODUCTS
@@ -162,7 +162,7 @@ async def _stock_shelves(owner: Owner, shop: Shop, made: Filled, now: datetime) 
         made.products.append((await owner.do("DemoProduct", at, input=given))["id"])
 
 
-def _images(product: Product, colour: str) -> list[dict[str, object]]:
+def _images(product: DemoProduct, colour: str) -> list[dict[str, object]]:
     """Give links to pictures that a drawing service makes from the name: nothing is fetched here."""
     views = ("", " (detalhe)", " (em uso)")[: product.pictures]
     return [
@@ -179,7 +179,7 @@ def _images(product: Product, colour: str) -> list[dict[str, object]]:
 # --- Its customers ---------------------------------------------------------------------------------------------------------
 
 
-def _people(demo: DemoStore, shop: Shop) -> list[Customer]:
+def _people(demo: DemoStore, shop: DemoCatalog) -> list[DemoCustomer]:
     """Give the shop's customers; the first is the one whose credentials are printed, so that it has orders to look at."""
     people = customers(shop.customers, demo.domain)
     for persona in demo.personas:
@@ -190,7 +190,7 @@ def _people(demo: DemoStore, shop: Shop) -> list[Customer]:
     return people
 
 
-async def _welcome(owner: Owner, people: Sequence[Customer], made: Filled, now: datetime) -> None:
+async def _welcome(owner: StoreOwner, people: Sequence[DemoCustomer], made: Filled, now: datetime) -> None:
     between = (_CUSTOMERS_FROM - _CUSTOMERS_UNTIL) / max(1, len(people))
     for place, customer in enumerate(people):
         given = {
@@ -206,10 +206,14 @@ async def _welcome(owner: Owner, people: Sequence[Customer], made: Filled, now: 
 
 
 async def _sell(
-    owner: Owner, gateway: Gateway, people: Sequence[Customer], stories: Sequence[Sale], made: Filled
+    owner: StoreOwner,
+    gateway: DemoGateway,
+    people: Sequence[DemoCustomer],
+    stories: Sequence[Sale],
+    made: Filled,
 ) -> None:
     """Play everything that happened to all orders in the order in which it happened, and two things the gateway got wrong."""
-    happenings: list[tuple[datetime, int, Step | None]] = []
+    happenings: list[tuple[datetime, int, SaleStep | None]] = []
     for place, sale in enumerate(stories):
         happenings.append((sale.placed_at, place, None))
         happenings += [(sale.placed_at + step.after, place, step) for step in sale.steps]
@@ -223,7 +227,7 @@ async def _sell(
 
 
 async def _go_wrong(
-    gateway: Gateway, stories: Sequence[Sale], orders: Mapping[int, Mapping[str, Any]]
+    gateway: DemoGateway, stories: Sequence[Sale], orders: Mapping[int, Mapping[str, Any]]
 ) -> None:
     """Let the gateway tell of an order that is not there, and too late of a payment that failed."""
     delivered = [place for place, sale in enumerate(stories) if sale.steps and sale.steps[-1].kind == "C"]
@@ -235,7 +239,9 @@ async def _go_wrong(
         await gateway.tell("charge.paid", at, unknown, sale.payment.processor)
 
 
-async def _place(owner: Owner, people: Sequence[Customer], sale: Sale, made: Filled) -> dict[str, object]:
+async def _place(
+    owner: StoreOwner, people: Sequence[DemoCustomer], sale: Sale, made: Filled
+) -> dict[str, object]:
     given = {
         "customer_id": made.customers[sale.customer],
         "items": [
@@ -253,7 +259,12 @@ async def _place(owner: Owner, people: Sequence[Customer], sale: Sale, made: Fil
 
 
 async def _happen(
-    owner: Owner, gateway: Gateway, sale: Sale, order: dict[str, object], step: Step, at: datetime
+    owner: StoreOwner,
+    gateway: DemoGateway,
+    sale: Sale,
+    order: dict[str, object],
+    step: SaleStep,
+    at: datetime,
 ) -> None:
     if step.kind == "pay":
         await gateway.tell("charge.paid", at, order, sale.payment.processor)
@@ -286,9 +297,9 @@ async def _happen(
 
 
 async def _hear(
-    owner: Owner,
-    shop: Shop,
-    people: Sequence[Customer],
+    owner: StoreOwner,
+    shop: DemoCatalog,
+    people: Sequence[DemoCustomer],
     stories: Sequence[Sale],
     made: Filled,
     now: datetime,

@@ -15,7 +15,7 @@ from kernel.ids import random_token
 from kernel.scope import Store
 from kernel.signatures import hmac_sha256_hex
 from server import operating
-from server.demo.acting import Owner
+from server.demo.acting import StoreOwner
 
 
 async def secret_of(store: Store) -> str:
@@ -31,10 +31,10 @@ async def secret_of(store: Store) -> str:
     return secret
 
 
-class Gateway:
+class DemoGateway:
     """Send notifications to a store; an order has one charge, named by its number."""
 
-    def __init__(self, owner: Owner, secret: str) -> None:
+    def __init__(self, owner: StoreOwner, secret: str) -> None:
         self._owner = owner
         self._secret = secret
         self._sent = 0

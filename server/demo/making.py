@@ -21,9 +21,9 @@ from kernel.scope import Store, entered
 from kernel.settings import Settings
 from models import database
 from server import operating
-from server.database import Place
+from server.database import DatabaseLocation
 from server.demo import credentials, programs
-from server.demo.acting import Owner
+from server.demo.acting import StoreOwner
 from server.demo.clearing import clear
 from server.demo.credentials import Credentials
 from server.demo.filling import fill
@@ -64,7 +64,7 @@ async def is_due() -> bool:
     return False
 
 
-async def make(settings: Settings, place: Place, *, reset: bool = False) -> Demo:
+async def make(settings: Settings, place: DatabaseLocation, *, reset: bool = False) -> Demo:
     """Make what is missing (with `reset`, everything anew) and give new credentials; one process at a time.
 
     Needs the database connected and credentials configured. Refused in production.
@@ -92,7 +92,7 @@ async def make(settings: Settings, place: Place, *, reset: bool = False) -> Demo
 
 
 @asynccontextmanager
-async def _alone(place: Place) -> AsyncIterator[None]:
+async def _alone(place: DatabaseLocation) -> AsyncIterator[None]:
     """Wait until nobody else makes the demo; the lock goes with its connection."""
     connection = await asyncpg.connect(place.owner_url)
     try:
@@ -119,7 +119,7 @@ async def _ensure_store(settings: Settings, demo: DemoStore) -> Store:
 
 
 async def _furnish(
-    place: Place, demo: DemoStore, store: Store, *, reset: bool, filled: list[str]
+    place: DatabaseLocation, demo: DemoStore, store: Store, *, reset: bool, filled: list[str]
 ) -> dict[str, Credentials]:
     """Fill the store unless it is, and renew the credentials of those who live there."""
     if not demo.personas:
@@ -129,7 +129,7 @@ async def _furnish(
         await clear(place.owner_url, store)
         store = await stores.find_store(store.id)
     owner = await credentials.install_owner(store, demo.personas[0])
-    owner = Owner(await stores.find_store(store.id), owner.user)
+    owner = StoreOwner(await stores.find_store(store.id), owner.user)
     if not is_filled:
         await fill(owner, demo, now())
         await _mark(store, demo)
@@ -164,14 +164,18 @@ async def _demo_json(store: Store, people: Mapping[str, Credentials]) -> dict[st
         **named,
         **barred,
         "shared_cpf": shared,
-        **await programs.renew(Owner(store, people["admin"].user)),
+        **await programs.renew(StoreOwner(store, people["admin"].user)),
         "gateway": {"secret_key": await secret_of(store)},
     }
 
 
 async def _other_json(store: Store, people: Mapping[str, Credentials]) -> dict[str, Any]:
     admin = people["admin"]
-    return {**_address(OTHER), "admin": admin.as_json(), **await programs.renew(Owner(store, admin.user))}
+    return {
+        **_address(OTHER),
+        "admin": admin.as_json(),
+        **await programs.renew(StoreOwner(store, admin.user)),
+    }
 
 
 def _sign_in_only(who: Credentials) -> dict[str, str]:

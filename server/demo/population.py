@@ -44,7 +44,7 @@ _HOMES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Customer:
+class DemoCustomer:
     """Somebody who buys."""
 
     firstname: str
@@ -78,15 +78,15 @@ class Customer:
         }
 
 
-def customers(count: int, domain: str) -> list[Customer]:
+def customers(count: int, domain: str) -> list[DemoCustomer]:
     """Invent so many customers with e-mails at the domain, which nobody can have (RFC 2606)."""
     return [_customer(place, domain) for place in range(count)]
 
 
-def _customer(place: int, domain: str) -> Customer:
+def _customer(place: int, domain: str) -> DemoCustomer:
     first, last = _FIRST[place % len(_FIRST)], _LAST[(place * 7 + 3) % len(_LAST)]
     home = _HOMES[place % len(_HOMES)]
-    return Customer(
+    return DemoCustomer(
         firstname=first,
         lastname=last,
         email=f"{_plain(first)}.{_plain(last)}@{domain}",
@@ -125,27 +125,27 @@ def cnpj(first_twelve: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class DemoReview:
     """A rating from 1 to 5 and the words that go with it."""
 
     rating: int
     text: str
 
 
-OPINIONS: Sequence[Opinion] = (
-    Opinion(5, "Chegou antes do prazo e muito bem embalado. Mais bonito do que na foto."),
-    Opinion(4, "Gostei bastante. A cor é um pouco mais escura do que eu esperava."),
-    Opinion(5, "Comprei para dar de presente e acabei ficando com ele. Vou pedir outro."),
-    Opinion(5, "Acabamento impecável, dá para ver que foi feito com cuidado."),
-    Opinion(3, "O produto é bom, mas a entrega demorou mais do que o combinado."),
-    Opinion(4, "Vale o preço. Só senti falta de instruções de limpeza."),
-    Opinion(5, "Segunda compra nesta loja, e não será a última."),
-    Opinion(2, "Veio com uma lasca na borda. A troca foi resolvida em três dias."),
-    Opinion(5, "Minha mãe adorou!"),
-    Opinion(4, "Ótima qualidade; poderia haver mais opções de tamanho."),
-    Opinion(5, "Uso todos os dias há um mês e continua como novo."),
-    Opinion(1, "Não era o que eu procurava e o frete da devolução saiu caro."),
-    Opinion(3, "Bonito, porém menor do que imaginei. Confiram as medidas."),
-    Opinion(5, "Atendimento atencioso, responderam a minha dúvida em minutos."),
-    Opinion(4, "Muito bom. Tirei uma estrela porque a caixa chegou amassada."),
+OPINIONS: Sequence[DemoReview] = (
+    DemoReview(5, "Chegou antes do prazo e muito bem embalado. Mais bonito do que na foto."),
+    DemoReview(4, "Gostei bastante. A cor é um pouco mais escura do que eu esperava."),
+    DemoReview(5, "Comprei para dar de presente e acabei ficando com ele. Vou pedir outro."),
+    DemoReview(5, "Acabamento impecável, dá para ver que foi feito com cuidado."),
+    DemoReview(3, "O produto é bom, mas a entrega demorou mais do que o combinado."),
+    DemoReview(4, "Vale o preço. Só senti falta de instruções de limpeza."),
+    DemoReview(5, "Segunda compra nesta loja, e não será a última."),
+    DemoReview(2, "Veio com uma lasca na borda. A troca foi resolvida em três dias."),
+    DemoReview(5, "Minha mãe adorou!"),
+    DemoReview(4, "Ótima qualidade; poderia haver mais opções de tamanho."),
+    DemoReview(5, "Uso todos os dias há um mês e continua como novo."),
+    DemoReview(1, "Não era o que eu procurava e o frete da devolução saiu caro."),
+    DemoReview(3, "Bonito, porém menor do que imaginei. Confiram as medidas."),
+    DemoReview(5, "Atendimento atencioso, responderam a minha dúvida em minutos."),
+    DemoReview(4, "Muito bom. Tirei uma estrela porque a caixa chegou amassada."),
 )

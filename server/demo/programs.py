@@ -6,18 +6,18 @@ from typing import Any
 
 from auth.app_scopes import APP_SCOPES, STOREFRONT_SCOPES
 from auth.apps import renew_secret
-from server.demo.acting import Owner
+from server.demo.acting import StoreOwner
 
 NAME = "demo"
 REDIRECT_URI = "http://localhost:3000/oauth/callback"
 
 
-async def renew(owner: Owner) -> dict[str, Any]:
+async def renew(owner: StoreOwner) -> dict[str, Any]:
     """Make a new storefront key, and install the store's demo app anew; what was given before stops working."""
     return {"storefront_key": await _storefront_key(owner), "app": await _app(owner)}
 
 
-async def _storefront_key(owner: Owner) -> str:
+async def _storefront_key(owner: StoreOwner) -> str:
     for key in await owner.do("DemoStorefrontKeys"):
         if key["name"] == NAME:
             await owner.do("DemoStorefrontKeyEnd", id=key["id"])
@@ -25,7 +25,7 @@ async def _storefront_key(owner: Owner) -> str:
     return str((await owner.do("DemoStorefrontKey", input=given))["key"])
 
 
-async def _app(owner: Owner) -> dict[str, Any]:
+async def _app(owner: StoreOwner) -> dict[str, Any]:
     scopes = sorted(APP_SCOPES)
     client_id, client_secret = await _client(owner, scopes)
     for installed in await owner.do("DemoInstalledApps"):
@@ -45,7 +45,7 @@ async def _app(owner: Owner) -> dict[str, Any]:
     }
 
 
-async def _client(owner: Owner, scopes: list[str]) -> tuple[str, str]:
+async def _client(owner: StoreOwner, scopes: list[str]) -> tuple[str, str]:
     """Give the credentials of the store's demo app: it keeps its id, and gets a new secret."""
     for app in await owner.do("DemoApps"):
         if app["name"] == _name_of(owner):
@@ -55,5 +55,5 @@ async def _client(owner: Owner, scopes: list[str]) -> tuple[str, str]:
     return str(made["client_id"]), str(made["client_secret"])
 
 
-def _name_of(owner: Owner) -> str:
+def _name_of(owner: StoreOwner) -> str:
     return f"Etiquetas · {owner.store.name}"

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 
-from server.demo.assortment import PaymentWay, Product, ShippingWay, Shop
-from server.demo.population import Customer
+from server.demo.assortment import DemoCatalog, DemoProduct, PaymentWay, ShippingWay
+from server.demo.population import DemoCustomer
 
 SEED = 20_260_000
 # The oldest order; nothing is sold before the last product was made.
@@ -38,7 +38,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SaleStep:
     """Something that happened to an order: `kind` is `pay`, `refund`, `ship` (in part) or a status letter."""
 
     after: timedelta
@@ -60,10 +60,10 @@ class Sale:
     shipping: ShippingWay
     notes: str
     starts_open: bool
-    steps: tuple[Step, ...]
+    steps: tuple[SaleStep, ...]
 
 
-def plan(shop: Shop, customers: Sequence[Customer], now: datetime) -> list[Sale]:
+def plan(shop: DemoCatalog, customers: Sequence[DemoCustomer], now: datetime) -> list[Sale]:
     """Give the shop's orders in the order in which they were placed."""
     chance = Random(SEED)  # not for secrets: the same stories each time
     letters = _letters(shop, chance)
@@ -91,7 +91,9 @@ def plan(shop: Shop, customers: Sequence[Customer], now: datetime) -> list[Sale]
     return sales
 
 
-def bought_products(sales: Sequence[Sale], products: Sequence[Product]) -> list[tuple[int, int, datetime]]:
+def bought_products(
+    sales: Sequence[Sale], products: Sequence[DemoProduct]
+) -> list[tuple[int, int, datetime]]:
     """List who got what: product and customer of completed orders, and when they may say something about it."""
     got = []
     for sale in sales:
@@ -106,7 +108,7 @@ def bought_products(sales: Sequence[Sale], products: Sequence[Product]) -> list[
     return got
 
 
-def _letters(shop: Shop, chance: Random) -> list[str]:
+def _letters(shop: DemoCatalog, chance: Random) -> list[str]:
     """Give each order its letter: what is settled lies behind, what is under way is recent."""
     settled = [letter for letter in "CDFI" for _ in range(shop.orders.get(letter, 0))]
     under_way = [letter for letter in "POB" for _ in range(shop.orders.get(letter, 0))]
@@ -120,42 +122,42 @@ def _lines(chance: Random, goods: Sequence[int]) -> tuple[Line, ...]:
     return tuple(Line(product, chance.choice((1, 1, 1, 2, 2, 3))) for product in chosen)
 
 
-def _story(letter: str, payment: PaymentWay, place: int, chance: Random) -> Iterator[Step]:
+def _story(letter: str, payment: PaymentWay, place: int, chance: Random) -> Iterator[SaleStep]:
     """Tell what happens to an order until it has its letter."""
     hours = timedelta(hours=1 + chance.randrange(20))
     is_card = payment.settles_at_once
     if letter == "D":
-        yield Step(hours, "D", "pagamento recusado pelo banco emissor")
+        yield SaleStep(hours, "D", "pagamento recusado pelo banco emissor")
     if letter == "F":
-        yield Step(timedelta(days=3), "F", "pagamento não confirmado no prazo")
+        yield SaleStep(timedelta(days=3), "F", "pagamento não confirmado no prazo")
     if letter == "I" and place % 2:
-        yield Step(hours, "I", "desistência antes do pagamento")
+        yield SaleStep(hours, "I", "desistência antes do pagamento")
         return
     if letter in "PCIB" and not is_card:
-        yield Step(hours, "pay")
-        yield Step(hours + timedelta(minutes=2), "P", "pagamento confirmado")
+        yield SaleStep(hours, "pay")
+        yield SaleStep(hours + timedelta(minutes=2), "P", "pagamento confirmado")
     if letter == "B":
-        yield Step(hours + timedelta(hours=5), "B", "aguardando a próxima fornada")
+        yield SaleStep(hours + timedelta(hours=5), "B", "aguardando a próxima fornada")
     if letter == "C":
         yield from _delivery(hours, place, chance)
     if letter == "I":
         yield from _return(hours, place, chance)
 
 
-def _delivery(hours: timedelta, place: int, chance: Random) -> Iterator[Step]:
+def _delivery(hours: timedelta, place: int, chance: Random) -> Iterator[SaleStep]:
     days = timedelta(days=1 + chance.randrange(3))
     carrier, prefix = _CARRIERS[place % len(_CARRIERS)]
     code = f"{prefix}{410_000_000 + place * 1_357_911:09d}BR"
     if place % 9 == 4:
-        yield Step(hours + days, "ship", tracking_code=f"{code}-1", carrier=carrier)
+        yield SaleStep(hours + days, "ship", tracking_code=f"{code}-1", carrier=carrier)
         days += timedelta(days=1)
-    yield Step(hours + days, "C", "entregue à transportadora", tracking_code=code, carrier=carrier)
+    yield SaleStep(hours + days, "C", "entregue à transportadora", tracking_code=code, carrier=carrier)
 
 
-def _return(hours: timedelta, place: int, chance: Random) -> Iterator[Step]:
+def _return(hours: timedelta, place: int, chance: Random) -> Iterator[SaleStep]:
     """Tell of an order that was paid, in some stories delivered too, and then called off."""
     if place % 4 == 0:
         yield from _delivery(hours, place, chance)
         hours += timedelta(days=9)
-    yield Step(hours + timedelta(days=1), "refund")
-    yield Step(hours + timedelta(days=1, minutes=1), "I", "devolução dentro de sete dias", restock=True)
+    yield SaleStep(hours + timedelta(days=1), "refund")
+    yield SaleStep(hours + timedelta(days=1, minutes=1), "I", "devolução dentro de sete dias", restock=True)

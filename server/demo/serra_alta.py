@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from server.demo.assortment import BOLETO, PIX, Category, Feature, Product, ShippingWay, Shop, Vendor
+from server.demo.assortment import (
+    BOLETO,
+    PIX,
+    DemoCatalog,
+    DemoCategory,
+    DemoFeature,
+    DemoProduct,
+    DemoVendor,
+    ShippingWay,
+)
 
 _FARM = "serra"
 
 
-def _p(name: str, category: str, price: int, stock: int, weight: int, text: str, **features: str) -> Product:
-    return Product(name, category, _FARM, price, stock, weight, text, features, pictures=1)
+def _p(
+    name: str, category: str, price: int, stock: int, weight: int, text: str, **features: str
+) -> DemoProduct:
+    return DemoProduct(name, category, _FARM, price, stock, weight, text, features, pictures=1)
 
 
-SHOP = Shop(
+SHOP = DemoCatalog(
     colour="3b2417",
     vendors=(
-        Vendor(
+        DemoVendor(
             _FARM,
             "Fazenda Serra Alta",
             "fazenda@serraalta.example",
@@ -28,13 +39,15 @@ SHOP = Shop(
         ),
     ),
     categories=(
-        Category("cafes", "Cafés", "Torrado na semana do envio."),
-        Category("queijos", "Queijos", "Viaja em embalagem térmica e deve ir para a geladeira ao chegar."),
-        Category("conservas", "Conservas e doces", "Sem corantes nem conservantes."),
+        DemoCategory("cafes", "Cafés", "Torrado na semana do envio."),
+        DemoCategory(
+            "queijos", "Queijos", "Viaja em embalagem térmica e deve ir para a geladeira ao chegar."
+        ),
+        DemoCategory("conservas", "Conservas e doces", "Sem corantes nem conservantes."),
     ),
     features=(
-        Feature("torra", "Torra", "S", ("Clara", "Média", "Escura")),
-        Feature("peso", "Peso líquido", "N", suffix=" g"),
+        DemoFeature("torra", "Torra", "S", ("Clara", "Média", "Escura")),
+        DemoFeature("peso", "Peso líquido", "N", suffix=" g"),
     ),
     products=(
         _p(

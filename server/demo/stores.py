@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from server.demo.assortment import Shop
+from server.demo.assortment import DemoCatalog
 from server.demo.casa_ipe import SHOP as CASA_IPE
 from server.demo.population import cpf
 from server.demo.serra_alta import SHOP as SERRA_ALTA
@@ -37,7 +37,7 @@ class DemoStore:
     host: str
     status: str = "A"
     message: str | None = None
-    shop: Shop | None = None
+    shop: DemoCatalog | None = None
     domain: str = ""
     personas: tuple[Persona, ...] = ()
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from server.demo.acting import Owner
-from server.demo.population import Customer
+from server.demo.acting import StoreOwner
+from server.demo.population import DemoCustomer
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,11 @@ _TESTIMONIALS: Sequence[tuple[int, str]] = (
 
 
 async def tell(
-    owner: Owner, people: Sequence[Customer], customers: Sequence[str], products: Sequence[str], now: datetime
+    owner: StoreOwner,
+    people: Sequence[DemoCustomer],
+    customers: Sequence[str],
+    products: Sequence[str],
+    now: datetime,
 ) -> None:
     """Make all of it; `customers` and `products` are the ids of those there are."""
     opened = now - timedelta(days=180)
@@ -72,7 +76,7 @@ async def tell(
     await _listeners(owner, people, customers, products, now)
 
 
-async def _pages(owner: Owner, at: datetime) -> None:
+async def _pages(owner: StoreOwner, at: datetime) -> None:
     made: dict[str, str] = {}
     for position, page in enumerate(_PAGES):
         given = {
@@ -88,7 +92,11 @@ async def _pages(owner: Owner, at: datetime) -> None:
 
 
 async def _listeners(
-    owner: Owner, people: Sequence[Customer], customers: Sequence[str], products: Sequence[str], now: datetime
+    owner: StoreOwner,
+    people: Sequence[DemoCustomer],
+    customers: Sequence[str],
+    products: Sequence[str],
+    now: datetime,
 ) -> None:
     for place, person in enumerate(people[:8]):
         given = {"email": person.email, "status": "D" if place == 7 else "A"}

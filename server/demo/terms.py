@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from server.demo.acting import Owner
-from server.demo.assortment import ShippingWay, Shop
+from server.demo.acting import StoreOwner
+from server.demo.assortment import DemoCatalog, ShippingWay
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +47,14 @@ _ICMS_BY_REGION = {"Norte": 12_000, "Nordeste": 12_000, "Centro-Oeste": 12_000}
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class DemoTerms:
     """Keep the ids of what was made: destinations by name, and the taxes that lie on goods."""
 
     destinations: Mapping[str, str]
     taxes: Sequence[str]
 
 
-async def settle(owner: Owner, at: datetime) -> Terms:
+async def settle(owner: StoreOwner, at: datetime) -> DemoTerms:
     """Make destinations and taxes."""
     destinations = {}
     for region in REGIONS:
@@ -84,10 +84,10 @@ async def settle(owner: Owner, at: datetime) -> Terms:
         "status": "D",
     }
     await owner.do("DemoTax", at, input=packaging)
-    return Terms(destinations, [made["id"]])
+    return DemoTerms(destinations, [made["id"]])
 
 
-def rates_of(way: ShippingWay, terms: Terms, *, is_express: bool) -> list[dict[str, object]]:
+def rates_of(way: ShippingWay, terms: DemoTerms, *, is_express: bool) -> list[dict[str, object]]:
     """Give what a way to deliver costs in each region; what is fetched costs nothing and has no regions."""
     if not way.base:
         return []
@@ -102,7 +102,7 @@ def rates_of(way: ShippingWay, terms: Terms, *, is_express: bool) -> list[dict[s
     ]
 
 
-async def promote(owner: Owner, shop: Shop, categories: Mapping[str, str], at: datetime) -> None:
+async def promote(owner: StoreOwner, shop: DemoCatalog, categories: Mapping[str, str], at: datetime) -> None:
     """Make promotions: three for those who know the coupon, one that is over and switched off."""
     first = categories[shop.categories[0].key]
     for given in (

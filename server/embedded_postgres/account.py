@@ -26,7 +26,7 @@ LAUNCHER = Path(__file__).with_name("launcher.py")
 
 
 @dataclass(frozen=True)
-class Account:
+class ServiceAccount:
     """Who owns the data and runs the server; `may_pass`: it may keep a capability to pass closed folders."""
 
     uid: int
@@ -58,10 +58,10 @@ class Account:
                 self.own(Path(folder, name))
 
 
-def account_for(folder: Path, data: Path) -> Account:
+def account_for(folder: Path, data: Path) -> ServiceAccount:
     """Choose ourselves, or, for root, whoever owns the data or the folder already, or the service account."""
     if os.geteuid() != 0:
-        return Account(os.geteuid(), os.getegid(), may_pass=False)
+        return ServiceAccount(os.geteuid(), os.getegid(), may_pass=False)
     for path in (data, folder):
         if not path.exists():
             continue
@@ -70,9 +70,9 @@ def account_for(folder: Path, data: Path) -> Account:
         # Who owns postgresql.conf can make the server read anything it may read. So no person's server keeps a
         # capability: only the service account's, and that of an id without a name (data from another container).
         if owner.st_uid != 0 and (name is not None or path == data):
-            return Account(owner.st_uid, owner.st_gid, may_pass=name in (None, SERVICE, "nobody"))
+            return ServiceAccount(owner.st_uid, owner.st_gid, may_pass=name in (None, SERVICE, "nobody"))
     service = service_account()
-    return Account(service.pw_uid, service.pw_gid, may_pass=True)
+    return ServiceAccount(service.pw_uid, service.pw_gid, may_pass=True)
 
 
 def user_name(uid: int) -> str | None:

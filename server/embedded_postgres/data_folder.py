@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from server.embedded_postgres.account import Account
+from server.embedded_postgres.account import ServiceAccount
 from server.embedded_postgres.errors import EmbeddedPostgresError
 from server.embedded_postgres.layout import MAJOR, Layout, described
 
@@ -35,7 +35,7 @@ FIRST_STATEMENTS = (
 )
 
 
-def ensure(layout: Layout, account: Account, *, sync: bool) -> None:
+def ensure(layout: Layout, account: ServiceAccount, *, sync: bool) -> None:
     """Make the data folder when there is none; raise EmbeddedPostgresError when it is not ours or not whole."""
     data = layout.data
     for unfinished in layout.folder.glob(
@@ -92,7 +92,7 @@ def check(data: Path) -> None:
         )
 
 
-def create(layout: Layout, account: Account, *, sync: bool) -> None:
+def create(layout: Layout, account: ServiceAccount, *, sync: bool) -> None:
     """Make the data folder with role and database beside its place, then move it there: it is whole or absent."""
     new = Path(tempfile.mkdtemp(prefix="new-", dir=layout.folder))
     try:
@@ -112,7 +112,7 @@ def create(layout: Layout, account: Account, *, sync: bool) -> None:
         sync_folder(layout.folder)
 
 
-def run(layout: Layout, account: Account, data: Path, program: Sequence[str], text: str = "") -> None:
+def run(layout: Layout, account: ServiceAccount, data: Path, program: Sequence[str], text: str = "") -> None:
     """Run one of the wheel's programs to its end under the account, and report its last line of complaint."""
     command = account.command([str(layout.programs / program[0]), *program[1:]], [*layout.reach, data])
     done = subprocess.run(

@@ -6,7 +6,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.embedded_postgres.account import Account, user_name
+from server.embedded_postgres.account import ServiceAccount, user_name
 from server.embedded_postgres.errors import EmbeddedPostgresError
 
 MAJOR = 18
@@ -97,7 +97,7 @@ def wheel_programs() -> Path:
     )
 
 
-def socket_folder(layout: Layout, account: Account) -> Path:
+def socket_folder(layout: Layout, account: ServiceAccount) -> Path:
     """Make the private folder of the socket: beside the data, or a short one when that path would be too long."""
     for old in layout.folder.glob("vitrine-*"):  # the name changes when the folder is copied or moved
         if old.name != layout.name and old.is_dir():
@@ -121,7 +121,7 @@ def is_usable(socket: Path) -> bool:
     return len(os.fsencode(socket)) <= LONGEST_SOCKET_PATH and not set(str(socket)) & set(",\"'\\:%@")
 
 
-def make_private(place: Path, account: Account) -> bool:
+def make_private(place: Path, account: ServiceAccount) -> bool:
     """Make a folder only this account may enter, and tell whether it is ours and no link."""
     try:
         place.mkdir(mode=0o700)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.embedded_postgres.account import Account
+from server.embedded_postgres.account import ServiceAccount
 from server.embedded_postgres.data_folder import complaint, environment
 from server.embedded_postgres.errors import EmbeddedPostgresError
 from server.embedded_postgres.layout import PORT, Layout, remove_socket_folder, socket_folder
@@ -154,7 +154,7 @@ def send(pid: int, number: signal.Signals) -> None:
         pass
 
 
-def start(layout: Layout, account: Account, options: Mapping[str, str], lock: FileLock) -> Running:
+def start(layout: Layout, account: ServiceAccount, options: Mapping[str, str], lock: FileLock) -> Running:
     """Start the server, which inherits the lock, and wait until it accepts connections."""
     end_strays(layout)
     forget_reused_pid(layout)

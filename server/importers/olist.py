@@ -17,7 +17,7 @@ from kernel.errors import TenantNotFound
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, entered
 from models import database
-from resolvers.execute import Operation, execute, load
+from resolvers.execute import FacadeOperation, execute, load
 from server.importers.olist_marketplace import Marketplace, read_marketplace
 
 SOURCE = "olist"
@@ -81,7 +81,12 @@ async def run(directory: Path, tenant: UUID, *, events: bool = False, progress: 
 
 
 async def _play(
-    scope: Scope, operation: Operation, kind: str, records: list[Any], also: dict[str, Any], progress: bool
+    scope: Scope,
+    operation: FacadeOperation,
+    kind: str,
+    records: list[Any],
+    also: dict[str, Any],
+    progress: bool,
 ) -> int:
     added = 0
     with tqdm(total=len(records), desc=f"{kind:>10}", unit="", disable=not progress, file=sys.stderr) as bar:

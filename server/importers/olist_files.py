@@ -43,7 +43,7 @@ class Missing(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CsvRow:
     """One row and where it stands."""
 
     file: str
@@ -65,14 +65,14 @@ class Problems:
     lines: list[str] = field(default_factory=list)
     count: int = 0
 
-    def add(self, row: Row, text: str) -> None:
+    def add(self, row: CsvRow, text: str) -> None:
         """Report a row."""
         self.count += 1
         if len(self.lines) < 20:
             self.lines.append(f"{row.file}:{row.line}: {text}")
 
 
-def rows_of(folder: Path, name: str, columns: Iterable[str], problems: Problems) -> list[Row]:
+def rows_of(folder: Path, name: str, columns: Iterable[str], problems: Problems) -> list[CsvRow]:
     """Read a file; raises `Missing` when it can't be read as a whole."""
     path = folder / name
     wanted = list(columns)
@@ -90,10 +90,10 @@ def rows_of(folder: Path, name: str, columns: Iterable[str], problems: Problems)
         raise Missing(f"{name} is no CSV file in UTF-8: {problem}") from problem
 
 
-def _rows(reader: Any, header: list[str], name: str, problems: Problems) -> Iterable[Row]:
+def _rows(reader: Any, header: list[str], name: str, problems: Problems) -> Iterable[CsvRow]:
     line = reader.line_num + 1
     for values in reader:
-        row = Row(name, line, dict(zip(header, values, strict=False)))
+        row = CsvRow(name, line, dict(zip(header, values, strict=False)))
         # A text may hold line breaks: the next row begins after the last line of this one.
         line = reader.line_num + 1
         if not values:

@@ -11,8 +11,8 @@ from typing import Any
 from kernel.clock import now, rfc3339
 from kernel.text import Malformed, slug
 from server.importers.olist_files import (
+    CsvRow,
     Problems,
-    Row,
     amount,
     grams,
     key,
@@ -97,14 +97,14 @@ class _Reader:
         self._settle()
         return self.found, self.problems
 
-    def _each(self, name: str, columns: str, take: Callable[[Row], None]) -> None:
+    def _each(self, name: str, columns: str, take: Callable[[CsvRow], None]) -> None:
         for row in rows_of(self.folder, name, columns.split(), self.problems):
             try:
                 take(row)
             except Malformed as problem:
                 self.problems.add(row, str(problem))
 
-    def _vendor(self, row: Row) -> None:
+    def _vendor(self, row: CsvRow) -> None:
         external = _new(row, "seller_id", self.found.vendors)
         city, prefix = row.read("seller_city", text), row.read("seller_zip_code_prefix", text)
         self.found.vendors[external] = {
@@ -116,7 +116,7 @@ class _Reader:
             "zipcode": prefix,
         }
 
-    def _customer(self, row: Row) -> None:
+    def _customer(self, row: CsvRow) -> None:
         purchase = _new(row, "customer_id", self.persons)
         person = row.read("customer_unique_id", key)
         self.persons[purchase] = {
@@ -137,7 +137,7 @@ class _Reader:
             },
         )
 
-    def _category(self, row: Row) -> None:
+    def _category(self, row: CsvRow) -> None:
         self._category_named(row.read("product_category_name", text))
 
     def _category_named(self, external: str) -> str:
@@ -146,7 +146,7 @@ class _Reader:
         self.found.categories.setdefault(external, {"external_id": external, "name": name})
         return external
 
-    def _product(self, row: Row) -> None:
+    def _product(self, row: CsvRow) -> None:
         external = _new(row, "product_id", self.found.products)
         category = self._category_named(row.read("product_category_name", text))
         name = f"{self.found.categories[category]['name']} {external[:8]}"
@@ -161,7 +161,7 @@ class _Reader:
             "weight_grams": row.read("product_weight_g", grams),
         }
 
-    def _order(self, row: Row) -> None:
+    def _order(self, row: CsvRow) -> None:
         external = _new(row, "order_id", self.found.orders)
         customer = _known(row, "customer_id", self.persons)
         placed = row.read("order_purchase_timestamp", moment)
@@ -181,7 +181,7 @@ class _Reader:
             "payments": [],
         }
 
-    def _item(self, row: Row) -> None:
+    def _item(self, row: CsvRow) -> None:
         order = _known(row, "order_id", self.found.orders)
         place = row.read("order_item_id", number(1, 1_000))
         if (order["external_id"], place) in self.places:
@@ -208,7 +208,7 @@ class _Reader:
             product["price_cents"], product["sold_at"] = price, order["created_at"]
         product["created_at"] = min(order["created_at"], product.get("created_at", order["created_at"]))
 
-    def _payment(self, row: Row) -> None:
+    def _payment(self, row: CsvRow) -> None:
         order = _known(row, "order_id", self.found.orders)
         sequence = row.read("payment_sequential", number(1, 1_000))
         if any(payment["sequence"] == sequence for payment in order["payments"]):
@@ -222,7 +222,7 @@ class _Reader:
             }
         )
 
-    def _review(self, row: Row) -> None:
+    def _review(self, row: CsvRow) -> None:
         review = row.read("review_id", key)
         order = _known(row, "order_id", self.found.orders)
         # One review may speak of several orders.
@@ -270,14 +270,14 @@ def _history(
     return steps
 
 
-def _new(row: Row, column: str, known: Mapping[str, Any]) -> str:
+def _new(row: CsvRow, column: str, known: Mapping[str, Any]) -> str:
     external = row.read(column, key)
     if external in known:
         raise Malformed(f"{column} {external} stands twice")
     return external
 
 
-def _known(row: Row, column: str, known: Mapping[str, Record]) -> Record:
+def _known(row: CsvRow, column: str, known: Mapping[str, Record]) -> Record:
     external = row.read(column, key)
     if external not in known:
         raise Malformed(f"{column} {external} is in no other file")

@@ -1,6 +1,6 @@
 """Turn whatever ends a request into an answer in its family's form.
 
-A `Refusal` is rendered as it is. aiohttp's own exceptions (404, 405, 413, a bad preflight) and the database's are given the
+A `DomainError` is rendered as it is. aiohttp's own exceptions (404, 405, 413, a bad preflight) and the database's are given the
 refusal they mean. The rest is an accident: logged with its place, answered without a word of it.
 """
 
@@ -11,7 +11,7 @@ from aiohttp import web
 from tortoise.exceptions import BaseORMException
 
 from kernel import logging
-from kernel.errors import Forbidden, MalformedRequest, Refusal, TooLarge, Unavailable
+from kernel.errors import DomainError, Forbidden, MalformedRequest, TooLarge, Unavailable
 from models.base import WrongStore
 from models.failures import ConstraintViolation, translation_of
 from rest_facade.routing import ErrorForm
@@ -28,7 +28,7 @@ _DATABASE_ERRORS = (
 
 def answer_to(error: Exception, form: ErrorForm) -> tuple[web.Response, str | None]:
     """Give the answer and the code of the refusal in it."""
-    if isinstance(error, Refusal):
+    if isinstance(error, DomainError):
         if isinstance(error, Unavailable) and error.__cause__ is not None:
             logging.failure("cut off", error.__cause__, level="warning")
         return form.render(error), error.code
@@ -52,7 +52,7 @@ def is_of_database(error: BaseException) -> bool:
     return False
 
 
-def _refusal_behind(error: Exception) -> Refusal | None:
+def _refusal_behind(error: Exception) -> DomainError | None:
     """Give the refusal that a time-out or a lost database means, where none was raised in its place."""
     if isinstance(error, TimeoutError):
         return Unavailable()

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from auth.secrets import keyed_hash
 from domain import idempotency
-from kernel.errors import MalformedRequest, Refusal
+from kernel.errors import DomainError, MalformedRequest
 from kernel.scope import Scope
 from rest_facade.bodies import read_raw
 from rest_facade.routing import ErrorForm
@@ -50,7 +50,7 @@ async def once(
     try:
         with idempotency.claimed(taken):
             response = await handle()
-    except Refusal as refusal:
+    except DomainError as refusal:
         await _settle(scope, taken, form.render(refusal))
         raise
     except BaseException:
@@ -62,7 +62,7 @@ async def once(
     return response
 
 
-async def _settle(scope: Scope, claim: idempotency.Claim, response: web.StreamResponse) -> None:
+async def _settle(scope: Scope, claim: idempotency.KeyClaim, response: web.StreamResponse) -> None:
     """Keep an answer that will always be the same, free the key after any other."""
     if claim.is_released:
         return

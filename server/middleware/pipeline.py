@@ -15,7 +15,7 @@ from time import perf_counter
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
 
-from auth.attempts import count_stray_attempt
+from auth.lockout import count_stray_attempt
 from kernel import clock
 from kernel.addresses import client_address
 from kernel.errors import MalformedRequest, TenantClosed, TenantNotFound, Unauthenticated, Unavailable
@@ -23,17 +23,17 @@ from kernel.scope import entered
 from kernel.settings import Settings
 from kernel.text import has_forbidden_characters
 from rest_facade.routing import CLIENT_IP, SCOPE, Needs
-from server.families import Family, family_of
+from server.families import RouteFamily, family_of
 from server.middleware import access_log, idempotency, rates, request_id
-from server.middleware.entry import Authenticate, Directory, Entrance
+from server.middleware.authentication import Authenticate, Directory, Entrance
 from server.middleware.errors import answer_to
 from server.middleware.timeout import Deadlines
-from server.mounting import Terms
+from server.mounting import RouteTerms
 
 
 def pipeline(
     settings: Settings,
-    terms_of: Mapping[web.AbstractRoute, Terms],
+    terms_of: Mapping[web.AbstractRoute, RouteTerms],
     limits: rates.Rates,
     directory: Directory,
     authenticate: Authenticate,
@@ -66,7 +66,11 @@ def pipeline(
         return response
 
     async def admit(
-        request: web.Request, handler: Handler, family: Family, terms: Terms | None, this_request: str
+        request: web.Request,
+        handler: Handler,
+        family: RouteFamily,
+        terms: RouteTerms | None,
+        this_request: str,
     ) -> web.StreamResponse:
         forwarded_for = request.headers.getall(hdrs.X_FORWARDED_FOR, ()) if trusted else ()
         address = client_address(request.remote, forwarded_for, trusted)
@@ -106,7 +110,7 @@ def pipeline(
     return serve
 
 
-def _shows_credential(request: web.Request, terms: Terms) -> bool:
+def _shows_credential(request: web.Request, terms: RouteTerms) -> bool:
     """Say whether something can be wrong that is worth guessing; a notification without its signature is a guess too."""
     if terms.needs is Needs.NOTHING:
         return False

@@ -12,8 +12,8 @@ from kernel.addresses import counted_as
 from kernel.errors import RateLimited
 from kernel.scope import Actor, ActorKind, Scope
 from kernel.settings import Settings
-from server.families import Family
-from server.limits import MINUTE, Counters, Verdict, told
+from server.families import RouteFamily
+from server.limits import MINUTE, Counters, RateLimitState, told
 
 APP_RATE = 120
 STOREFRONT_KEY_RATE = 600
@@ -23,7 +23,7 @@ WAIT_SECONDS = 60
 
 RateOf = Callable[[Actor], int]
 
-REPORTED = web.RequestKey("reported_rate", Verdict)
+REPORTED = web.RequestKey("reported_rate", RateLimitState)
 """Holds what X-RateLimit-* will say, in the families that say it."""
 
 # Of multidict's own kind, which is looked up without being folded each time.
@@ -55,14 +55,14 @@ class Rates:
         self._counters = counters
         self._rate_of = rate_of
 
-    async def count_address(self, request: web.Request, family: Family, address: str) -> None:
+    async def count_address(self, request: web.Request, family: RouteFamily, address: str) -> None:
         """Count the request against its client's address, before anything else is looked at."""
         if not self._ip_rate:
             # These answers carry the headers whatever happens: say what a caller may expect.
-            _report(request, family, Verdict(APP_RATE, APP_RATE, time.time() + MINUTE, allowed=True))
+            _report(request, family, RateLimitState(APP_RATE, APP_RATE, time.time() + MINUTE, allowed=True))
         elif family.is_counted:
             verdict = self._counters.hit(f"ip:{counted_as(address)}", self._ip_rate)
-            if not isinstance(verdict, Verdict):
+            if not isinstance(verdict, RateLimitState):
                 verdict = await verdict
             _report(request, family, verdict)
             if not verdict.allowed:
@@ -72,7 +72,7 @@ class Rates:
         """Refuse a credential, right or wrong, from an address that showed too many wrong ones: else guessing would go on."""
         if self._failed_rate:
             verdict = self._counters.peek(f"failed:{counted_as(address)}", self._failed_rate)
-            if not isinstance(verdict, Verdict):
+            if not isinstance(verdict, RateLimitState):
                 verdict = await verdict
             if not verdict.allowed:
                 raise _refusal(self._failed_rate, "with a wrong credential from this address")
@@ -82,7 +82,7 @@ class Rates:
         if self._failed_rate:
             await told(self._counters.hit(f"failed:{counted_as(address)}", self._failed_rate))
 
-    async def count_caller(self, request: web.Request, family: Family, scope: Scope) -> None:
+    async def count_caller(self, request: web.Request, family: RouteFamily, scope: Scope) -> None:
         """Count the request against the limit of its app, storefront key or legacy credential."""
         actor = scope.actor
         if actor.kind is ActorKind.APP:
@@ -96,7 +96,7 @@ class Rates:
     async def _count(
         self,
         request: web.Request,
-        family: Family,
+        family: RouteFamily,
         scope: Scope,
         limit: int,
         whose: str,
@@ -111,7 +111,7 @@ class Rates:
             raise _refusal(limit, whose, message)
 
 
-def _report(request: web.Request, family: Family, verdict: Verdict) -> None:
+def _report(request: web.Request, family: RouteFamily, verdict: RateLimitState) -> None:
     if family.reports_rates:
         request[REPORTED] = verdict
 

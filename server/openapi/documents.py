@@ -20,10 +20,10 @@ import rest_facade.current
 import rest_facade.legacy
 from resolvers.answers import answer_of, variables_of
 from resolvers.execute import load
-from rest_facade.apps import described as apps_described
-from rest_facade.current import described as current_described
-from rest_facade.described import Answer, Key, Takes, Told
-from rest_facade.legacy import described as legacy_described
+from rest_facade.apps import openapi as apps_described
+from rest_facade.current import openapi as current_described
+from rest_facade.legacy import openapi as legacy_described
+from rest_facade.openapi import Key, OperationResult, RouteDocs, Takes
 from rest_facade.records import FRAGMENTS
 from rest_facade.routing import Needs, Route
 from server.families import family_of
@@ -38,14 +38,14 @@ _FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class DocumentSource:
     """Describe a document: its title, its routes and their descriptions, where its operations lie, how its errors look."""
 
     name: str
     title: str
     about: str
     routes: Callable[[], list[Route]]
-    told: Callable[[], Mapping[Key, Told]]
+    told: Callable[[], Mapping[Key, RouteDocs]]
     operations: tuple[Path, ...]
     error: Schema
 
@@ -95,8 +95,8 @@ _LEGACY_ERROR: Schema = {
     },
 }
 
-FAMILIES: tuple[Family, ...] = (
-    Family(
+FAMILIES: tuple[DocumentSource, ...] = (
+    DocumentSource(
         "current",
         "Vitrine · current API",
         "Sign-in, administration, the storefront and the payment gateway, under `/api/v1`.",
@@ -105,7 +105,7 @@ FAMILIES: tuple[Family, ...] = (
         (rest_facade.current.OPERATIONS, FRAGMENTS),
         _CURRENT_ERROR,
     ),
-    Family(
+    DocumentSource(
         "apps",
         "Vitrine · app integration",
         "What installed apps call: `/api/admin` and `/api/storefront`. Every answer carries `X-RateLimit-*`.",
@@ -114,7 +114,7 @@ FAMILIES: tuple[Family, ...] = (
         (rest_facade.apps.OPERATIONS, FRAGMENTS),
         _APP_ERROR,
     ),
-    Family(
+    DocumentSource(
         "legacy",
         "Vitrine · legacy layer",
         "The REST API of CS-Cart's form. Every address also answers under `/api/v1.0`, `/api/2.0` and `/api/2`, with and without a"
@@ -175,12 +175,12 @@ def text_of(made: Schema) -> str:
     return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
 
 
-def document(family: Family) -> Schema:
+def document(family: DocumentSource) -> Schema:
     """Make the document of a family."""
     return _Maker(family).document()
 
 
-def undescribed(family: Family) -> list[Key]:
+def undescribed(family: DocumentSource) -> list[Key]:
     """Give the descriptions of a family that belong to no route of it."""
     mounted = {(route.method, route.path) for route in family.routes()}
     return sorted(key for key in family.told() if key not in mounted)
@@ -190,9 +190,9 @@ def _address(path: str) -> str:
     return _PLACE.sub(r"{\1}", path)
 
 
-def _from_handler(route: Route) -> Told:
+def _from_handler(route: Route) -> RouteDocs:
     first = (route.handler.__doc__ or route.path).strip().split("\n")[0].rstrip(".")
-    return Told(
+    return RouteDocs(
         first,
         {},
         status=201 if route.creates else 200,
@@ -203,7 +203,7 @@ def _from_handler(route: Route) -> Told:
 class _Maker:
     """Make one document; what operations answer becomes a component, named after the operation."""
 
-    def __init__(self, family: Family) -> None:
+    def __init__(self, family: DocumentSource) -> None:
         self._family = family
         self._operations = load(*family.operations)
         self._schemas: dict[str, Schema] = {"Error": family.error}
@@ -230,7 +230,7 @@ class _Maker:
             },
         }
 
-    def _operation(self, route: Route, said: Told) -> Schema:
+    def _operation(self, route: Route, said: RouteDocs) -> Schema:
         made: Schema = {
             "operationId": _operation_id(route),
             "tags": [_tag(route.path)],
@@ -248,7 +248,7 @@ class _Maker:
         made["security"] = [{name: []} for name in _SECURITY.get(route.needs, ())]
         return made
 
-    def _responses(self, said: Told) -> Schema:
+    def _responses(self, said: RouteDocs) -> Schema:
         found: dict[str, Any] = {str(said.status): self._success(said.answer, said.media)}
         for status, answer in said.also.items():
             found[str(status)] = self._success(answer, said.media)
@@ -262,8 +262,8 @@ class _Maker:
         return {"description": "Done.", "content": {media: {"schema": self._filled(answer)}}}
 
     def _filled(self, told: Any) -> Any:
-        """Put in place of each `Answer` what its operation answers."""
-        if isinstance(told, Answer):
+        """Put in place of each `OperationResult` what its operation answers."""
+        if isinstance(told, OperationResult):
             return self._named(told)
         if isinstance(told, Mapping):
             return {name: self._filled(value) for name, value in told.items()}
@@ -271,7 +271,7 @@ class _Maker:
             return [self._filled(value) for value in told]
         return told
 
-    def _named(self, answer: Answer) -> Schema:
+    def _named(self, answer: OperationResult) -> Schema:
         schema = self._shown(answer)
         if "properties" not in schema:
             return schema
@@ -280,7 +280,7 @@ class _Maker:
             return schema
         return {"$ref": f"#/components/schemas/{name}"}
 
-    def _shown(self, answer: Answer) -> Schema:
+    def _shown(self, answer: OperationResult) -> Schema:
         schema = _there(answer_of(self._operations[answer.operation], answer.field))
         if answer.inside:
             schema = _there(schema["properties"][answer.inside])
@@ -348,7 +348,7 @@ def _tag(path: str) -> str:
     return known[0] if known else parts[-1]
 
 
-def _parameters(route: Route, said: Told) -> Iterable[Schema]:
+def _parameters(route: Route, said: RouteDocs) -> Iterable[Schema]:
     for name in _PLACE.findall(route.path):
         yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
     if route.needs is not Needs.NOTHING:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from auth.attempts import count_attempt
 from auth.legacy_tokens import issue_legacy_token
+from auth.lockout import count_attempt
 from auth.sessions import login
 from kernel.errors import (
     AccountBarred,

@@ -58,7 +58,7 @@ async def jwt_of(store, user_id, **when):
     return (await sign_in(store, user_id, **when)).access_token
 
 
-async def refusal_of(store, needs, headers, **options):
+async def error_of(store, needs, headers, **options):
     with pytest.raises((Unauthenticated, Forbidden)) as refused:
         await ask(store, needs, headers, **options)
     return refused.value
@@ -81,7 +81,7 @@ async def test_public_routes_look_at_no_credential(store, needs):
 
 @pytest.mark.parametrize("needs", BEARER_ROUTES)
 async def test_a_missing_header_is_told(store, needs):
-    refusal = await refusal_of(store, needs, {})
+    refusal = await error_of(store, needs, {})
     assert (refusal.status, refusal.message) == (401, "missing authorization header")
 
 
@@ -91,20 +91,20 @@ async def test_a_missing_header_is_told(store, needs):
     ["", "Bearer", "Bearer ", "Token abc", "abc", "Bearer a b", "Basic YTpi", "Bearer " + "x" * 9000],
 )
 async def test_another_format_is_told(store, needs, header):
-    refusal = await refusal_of(store, needs, {"Authorization": header})
+    refusal = await error_of(store, needs, {"Authorization": header})
     assert (refusal.status, refusal.message) == (401, "invalid authorization format")
 
 
 @pytest.mark.parametrize("needs", BEARER_ROUTES)
 @pytest.mark.parametrize("token", ["abc", "vat_live_unknown", "vat_test_unknown", "vlt_unknown", "\udce9"])
 async def test_an_unknown_token_is_invalid(store, needs, token):
-    refusal = await refusal_of(store, needs, bearer(token))
+    refusal = await error_of(store, needs, bearer(token))
     assert (refusal.status, refusal.message) == (401, "invalid or expired token")
 
 
 @pytest.mark.parametrize("needs", ["user", "admin", "app"])
 async def test_a_storefront_key_opens_no_other_route(store, needs):
-    assert (await refusal_of(store, needs, bearer("sfk_unknown"))).message == "invalid or expired token"
+    assert (await error_of(store, needs, bearer("sfk_unknown"))).message == "invalid or expired token"
 
 
 async def test_the_scheme_and_the_header_are_read_in_any_case(store):
@@ -116,13 +116,13 @@ async def test_a_refresh_token_is_never_a_bearer(store):
     pair = await sign_in(store, await add_admin(store))
     for needs in BEARER_ROUTES:
         assert (
-            await refusal_of(store, needs, bearer(pair.refresh_token))
+            await error_of(store, needs, bearer(pair.refresh_token))
         ).message == "invalid or expired token"
 
 
 async def test_a_users_token_on_a_route_for_apps_is_401(store):
     token = await jwt_of(store, await add_admin(store))
-    refusal = await refusal_of(store, "app", bearer(token))
+    refusal = await error_of(store, "app", bearer(token))
     assert (refusal.status, refusal.message) == (401, "invalid or expired token")
 
 
@@ -138,14 +138,14 @@ async def test_an_administrator_passes_admin_routes_with_its_privileges(store):
 @pytest.mark.parametrize("user_type", ["C", "V"])
 async def test_other_users_are_told_insufficient_permissions_on_admin_routes(store, user_type):
     user_id = await add_user(store, user_type=user_type, vendor_id=await add_vendor(store))
-    refusal = await refusal_of(store, "admin", bearer(await jwt_of(store, user_id)))
+    refusal = await error_of(store, "admin", bearer(await jwt_of(store, user_id)))
     assert (refusal.status, refusal.message) == (403, "insufficient permissions")
 
 
 @pytest.mark.parametrize("needs", ["user", "admin", "graphql"])
 async def test_another_stores_token_is_told_so(store, other_store, needs):
     token = await jwt_of(other_store, await add_admin(other_store))
-    refusal = await refusal_of(store, needs, bearer(token))
+    refusal = await error_of(store, needs, bearer(token))
     assert isinstance(refusal, TenantMismatch)
     assert (refusal.status, refusal.message) == (403, "token not valid for this storefront")
     assert await ask(other_store, needs, bearer(token))
@@ -156,7 +156,7 @@ async def test_another_stores_token_that_was_revoked_is_told_that_first(store, o
     scope = visitor(other_store)
     with entered(scope):
         await logout(scope, pair.refresh_token)
-    refusal = await refusal_of(store, "admin", bearer(pair.access_token))
+    refusal = await error_of(store, "admin", bearer(pair.access_token))
     assert (refusal.status, refusal.message) == (401, "token revoked: logged out")
 
 
@@ -164,21 +164,21 @@ async def test_an_expired_token_is_invalid_also_when_it_is_remembered(store):
     now = datetime.now(UTC)
     token = await jwt_of(store, await add_user(store), now=now)
     assert await ask(store, "user", bearer(token), now=now + timedelta(seconds=890))
-    refusal = await refusal_of(store, "user", bearer(token), now=now + timedelta(seconds=901))
+    refusal = await error_of(store, "user", bearer(token), now=now + timedelta(seconds=901))
     assert refusal.message == "invalid or expired token"
 
 
 async def test_a_token_that_was_good_here_is_still_told_apart_elsewhere(store, other_store):
     token = await jwt_of(store, await add_user(store))
     assert await ask(store, "user", bearer(token))
-    assert isinstance(await refusal_of(other_store, "user", bearer(token)), TenantMismatch)
+    assert isinstance(await error_of(other_store, "user", bearer(token)), TenantMismatch)
 
 
 async def test_a_disabled_users_token_is_revoked_although_the_session_stands(store):
     user_id = await add_user(store)
     token = await jwt_of(store, user_id)
     await execute(store, "update users set status = 'D' where id = $1", user_id)
-    refusal = await refusal_of(store, "user", bearer(token))
+    refusal = await error_of(store, "user", bearer(token))
     assert isinstance(refusal, TokenRevoked)
     assert refusal.message == "token revoked: account disabled"
 
@@ -201,20 +201,20 @@ async def test_a_disabled_users_token_is_revoked_although_the_session_stands(sto
     ids=str,
 )
 async def test_a_missing_or_unknown_storefront_key_has_one_answer(store, headers):
-    refusal = await refusal_of(store, "storefront_key", headers)
+    refusal = await error_of(store, "storefront_key", headers)
     assert (refusal.status, refusal.message) == (401, "invalid_api_key")
 
 
 async def test_a_users_token_is_no_storefront_key(store):
     token = await jwt_of(store, await add_admin(store))
-    assert (await refusal_of(store, "storefront_key", bearer(token))).message == "invalid_api_key"
+    assert (await error_of(store, "storefront_key", bearer(token))).message == "invalid_api_key"
 
 
 @pytest.mark.parametrize(
     "headers", [{"X-API-Key": "sfk_unknown"}, {"Authorization": "Bearer sfk_unknown"}], ids=str
 )
 async def test_graphql_knows_a_storefront_key_by_its_form(store, headers):
-    refusal = await refusal_of(store, "graphql", headers)
+    refusal = await error_of(store, "graphql", headers)
     assert (refusal.status, refusal.message) == (401, "invalid_api_key")
 
 
@@ -226,7 +226,7 @@ async def test_graphql_knows_a_storefront_key_by_its_form(store, headers):
     "headers", [{}, {"Authorization": ""}, {"Authorization": "  "}, {"X-API-Key": "abc"}], ids=str
 )
 async def test_legacy_tells_what_is_missing(store, needs, headers):
-    refusal = await refusal_of(store, needs, headers)
+    refusal = await error_of(store, needs, headers)
     assert (refusal.status, refusal.message) == (401, LEGACY_MISSING)
 
 
@@ -252,7 +252,7 @@ async def test_legacy_tells_what_is_missing(store, needs, headers):
     ],
 )
 async def test_legacy_has_one_answer_to_a_wrong_credential(store, needs, header):
-    refusal = await refusal_of(store, needs, {"Authorization": header})
+    refusal = await error_of(store, needs, {"Authorization": header})
     assert (refusal.status, refusal.message) == (401, "Invalid credentials")
 
 
@@ -281,7 +281,7 @@ async def test_the_email_of_basic_is_read_in_any_case(store):
 
 async def test_a_key_goes_with_its_own_email_only(store):
     ana, rui = await add_admin(store), await add_admin(store)
-    refusal = await refusal_of(
+    refusal = await error_of(
         store, "legacy_admin", basic(await email_of(store, rui), await key_of(store, ana))
     )
     assert (refusal.status, refusal.message) == (401, "Invalid credentials")
@@ -289,13 +289,13 @@ async def test_a_key_goes_with_its_own_email_only(store):
 
 async def test_a_password_is_no_api_key(store):
     user_id = await add_admin(store)
-    refusal = await refusal_of(store, "legacy_admin", basic(await email_of(store, user_id), PASSWORD))
+    refusal = await error_of(store, "legacy_admin", basic(await email_of(store, user_id), PASSWORD))
     assert refusal.message == "Invalid credentials"
 
 
 async def test_another_stores_key_is_unknown_here(store, other_store):
     headers = await basic_of(other_store, await add_admin(other_store))
-    assert (await refusal_of(store, "legacy_admin", headers)).message == "Invalid credentials"
+    assert (await error_of(store, "legacy_admin", headers)).message == "Invalid credentials"
 
 
 async def test_customers_and_vendors_are_told_admin_scope_required(store):
@@ -307,7 +307,7 @@ async def test_customers_and_vendors_are_told_admin_scope_required(store):
         bearer(await legacy_token_of(store, vendor)),
         await basic_of(store, vendor),
     ):
-        refusal = await refusal_of(store, "legacy_admin", headers)
+        refusal = await error_of(store, "legacy_admin", headers)
         assert (refusal.status, refusal.message) == (403, ADMIN_ONLY)
 
 
@@ -318,21 +318,21 @@ async def test_a_stores_setting_opens_the_entity_routes_to_vendors(store):
     actor = await ask(opened, "legacy_admin", headers)
     assert (actor.kind, actor.company_id) == (ActorKind.VENDOR, vendor_id)
     customer = bearer(await legacy_token_of(store, await add_user(store)))
-    assert (await refusal_of(opened, "legacy_admin", customer)).message == ADMIN_ONLY
+    assert (await error_of(opened, "legacy_admin", customer)).message == ADMIN_ONLY
 
 
 async def test_another_stores_token_is_403_on_the_legacy_layer(store, other_store):
     user_id = await add_admin(other_store)
     for token in (await jwt_of(other_store, user_id), await legacy_token_of(other_store, user_id)):
-        refusal = await refusal_of(store, "legacy_admin", bearer(token))
+        refusal = await error_of(store, "legacy_admin", bearer(token))
         assert (refusal.status, refusal.message) == (403, ADMIN_ONLY)
-        assert (await refusal_of(store, "legacy_any", bearer(token))).status == 403
-        assert (await refusal_of(store, "vendor", bearer(token))).status == 403
+        assert (await error_of(store, "legacy_any", bearer(token))).status == 403
+        assert (await error_of(store, "vendor", bearer(token))).status == 403
 
 
 async def test_a_forged_token_of_another_store_is_401(store, other_store):
     forged = f"vlt_{other_store.public_id.hex}_{'x' * 43}"
-    assert (await refusal_of(store, "legacy_admin", bearer(forged))).status == 401
+    assert (await error_of(store, "legacy_admin", bearer(forged))).status == 401
 
 
 async def test_any_user_enters_routes_for_any_user(store):
@@ -347,7 +347,7 @@ async def test_only_vendors_enter_the_vendor_app(store):
     for headers in (bearer(await legacy_token_of(store, vendor)), await basic_of(store, vendor)):
         assert (await ask(store, "vendor", headers)).company_id == vendor_id
     for user_id in (await add_user(store), await add_admin(store)):
-        refusal = await refusal_of(store, "vendor", bearer(await legacy_token_of(store, user_id)))
+        refusal = await error_of(store, "vendor", bearer(await legacy_token_of(store, user_id)))
         assert (refusal.status, refusal.message) == (403, "Forbidden: vendor scope required")
 
 
@@ -356,14 +356,12 @@ async def test_revoked_and_expired_ones_are_invalid_credentials_on_the_legacy_la
     scope = visitor(store)
     with entered(scope):
         await logout(scope, pair.refresh_token)
-    assert (
-        await refusal_of(store, "legacy_admin", bearer(pair.access_token))
-    ).message == "Invalid credentials"
+    assert (await error_of(store, "legacy_admin", bearer(pair.access_token))).message == "Invalid credentials"
 
 
 async def test_legacy_credentials_open_nothing_else(store):
     user_id = await add_admin(store)
     token, key = await legacy_token_of(store, user_id), await basic_of(store, user_id)
     for needs in BEARER_ROUTES:
-        assert (await refusal_of(store, needs, bearer(token))).message == "invalid or expired token"
-        assert (await refusal_of(store, needs, key)).message == "invalid authorization format"
+        assert (await error_of(store, needs, bearer(token))).message == "invalid or expired token"
+        assert (await error_of(store, needs, key)).message == "invalid authorization format"

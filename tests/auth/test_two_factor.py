@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from auth import attempts
+from auth import lockout
 from auth.legacy_tokens import issue_legacy_token
 from auth.sessions import SignedIn, end_all_sessions, login
 from auth.upkeep import forget_expired
@@ -14,8 +14,8 @@ from kernel.errors import (
     AccountBarred,
     AccountLocked,
     Conflict,
+    DomainError,
     InsufficientPrivileges,
-    Refusal,
     ValidationFailed,
 )
 from kernel.errors import Unauthenticated as Unauthorised
@@ -45,7 +45,7 @@ EXPIRED = "invalid or expired token"
 WRONG = "invalid code"
 
 
-async def refused(work, kind: type[Refusal] = Unauthorised) -> Refusal:
+async def refused(work, kind: type[DomainError] = Unauthorised) -> DomainError:
     with pytest.raises(kind) as refusal:
         await work
     return refusal.value
@@ -53,7 +53,7 @@ async def refused(work, kind: type[Refusal] = Unauthorised) -> Refusal:
 
 async def wrong_attempts(store, user_id):
     return await value(
-        store, "select count(*) from wrong_attempts where subject = $1", attempts.subject_of_user(user_id)
+        store, "select count(*) from wrong_attempts where subject = $1", lockout.subject_of_user(user_id)
     )
 
 
@@ -582,7 +582,7 @@ async def test_nobody_takes_it_from_who_holds_more_than_they_do(store):
     for target in (owner, stronger):
         await add_holder(store, target)
         for scope in (helper, customer):
-            with entered(scope), pytest.raises(Refusal) as refusal:
+            with entered(scope), pytest.raises(DomainError) as refusal:
                 await two_factor.disable(scope, PASSWORD, None, target)
             assert refusal.value.status == 403
             assert isinstance(refusal.value, InsufficientPrivileges) or scope is customer
@@ -593,7 +593,7 @@ async def test_an_unknown_user_is_not_found(store):
     scope = await as_user(store, await add_admin(store, "manage_users"))
     with entered(scope):
         for unknown in (uuid7(), "nobody", 2**62):
-            with pytest.raises(Refusal) as refusal:
+            with pytest.raises(DomainError) as refusal:
                 await two_factor.disable(scope, PASSWORD, None, unknown)
             assert refusal.value.status == 404
 
@@ -644,7 +644,7 @@ def in_no_turn(monkeypatch):
     async def at_once(scope, subject):
         yield
 
-    monkeypatch.setattr(attempts, "in_turn", at_once)
+    monkeypatch.setattr(lockout, "in_turn", at_once)
 
 
 @pytest.mark.parametrize("round_", range(10))

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from pyotp import TOTP
 
-from auth.apps import NewApp, register_app
+from auth.apps import RegisteredApp, register_app
 from auth.privileges import ALL
 from domain.people import two_factor
 from kernel.scope import entered
@@ -30,7 +30,7 @@ class Door:
     """The page of one app's request, at the store's own address."""
 
     shop: Shop
-    app: NewApp
+    app: RegisteredApp
     address: str
     back: str
 

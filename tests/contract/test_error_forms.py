@@ -11,6 +11,7 @@ from kernel.errors import (
     AccountBarred,
     AccountLocked,
     Conflict,
+    DomainError,
     Forbidden,
     GrantRefused,
     InsufficientPrivileges,
@@ -19,7 +20,6 @@ from kernel.errors import (
     MissingScope,
     NotFound,
     RateLimited,
-    Refusal,
     RuleViolation,
     TenantClosed,
     TenantMismatch,
@@ -54,7 +54,7 @@ SCOPE_TEXT = "the scope write_products is required"
 ALLOWED = {"allowed": ["P", "I"]}
 
 
-def refusals() -> dict[str, Refusal]:
+def refusals() -> dict[str, DomainError]:
     """Give one refusal for each form a class can take."""
     return {
         "no credential": Unauthenticated("missing authorization header"),
@@ -372,14 +372,14 @@ def test_a_message_that_no_json_holds_is_still_an_answer(family):
 # --- That nothing is missing -----------------------------------------------------------------------------------------
 
 
-def every_class(kind: type[Refusal] = Refusal) -> set[type[Refusal]]:
+def every_class(kind: type[DomainError] = DomainError) -> set[type[DomainError]]:
     return {kind, *(each for child in kind.__subclasses__() for each in every_class(child))}
 
 
 def test_every_class_of_refusal_is_stated_here():
     stated = {type(refusal) for refusal in refusals().values()}
     missing = {
-        kind.__name__ for kind in every_class() - stated - {Refusal} if kind.__module__ == errors.__name__
+        kind.__name__ for kind in every_class() - stated - {DomainError} if kind.__module__ == errors.__name__
     }
     assert missing == set()
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from auth import memory
-from auth.memory import CredentialMemory
+from auth import credential_cache
+from auth.credential_cache import CredentialMemory
 from kernel.ids import checksummed_token
 from tests.current.kit import add_category, add_order, add_product
 from tests.current.oauth import (
@@ -169,9 +169,9 @@ async def test_the_legacy_layer_takes_no_app_token(client):
 
 async def test_another_process_sees_a_removal_within_a_second(admin, app, client):
     elsewhere = CredentialMemory()
-    await memory.listen(elsewhere)
+    await credential_cache.listen(elsewhere)
     assert (await client.get("/api/v1/admin/products")).status == 200
-    here = memory.process_memory()
+    here = credential_cache.process_memory()
     mine = [
         (key, entry)
         for key, entry in here._entries.items()

@@ -201,7 +201,7 @@ async def test_scopes_are_asked_for_at_the_delivery_itself(
 ) -> None:
     await subscribed(app, receiver.url(), "order.updated")
     await happen(app.store)
-    from domain.deliveries.fan_out import hand_out
+    from domain.webhooks.fan_out import hand_out
 
     await hand_out()
     # Behind everybody's back: no code cancels what waits.

@@ -22,9 +22,9 @@ import pytest
 from aiohttp.test_utils import TestClient
 
 from domain import events
-from domain.deliveries.envelope import Told, signed, written
-from domain.deliveries.rights import PING, READ_SCOPES
-from domain.deliveries.shapes import SHAPES, Member
+from domain.webhooks.envelope import EventRecord, signed, written
+from domain.webhooks.rights import PING, READ_SCOPES
+from domain.webhooks.shapes import SHAPES, Member
 from kernel.clock import now
 from tests.apps.conftest import NewApp, _administrator
 from tests.current import kit
@@ -200,7 +200,7 @@ def _example(envelope: dict[str, Any]) -> dict[str, Any]:
 
 def _vector() -> dict[str, Any]:
     post = written(
-        Told(
+        EventRecord(
             id=UUID("019ddddd-0000-7000-8000-00000000000a"),
             name=events.USER_REGISTERED,
             sequence=1,
@@ -264,7 +264,7 @@ ODD = {
 def _fresh(
     secrets: list[str], data: dict[str, Any] | None = None, at: datetime | None = None
 ) -> tuple[bytes, dict[str, str]]:
-    told = Told(
+    told = EventRecord(
         id=UUID("019ddddd-0000-7000-8000-00000000000a"),
         name="order.created",
         sequence=7,

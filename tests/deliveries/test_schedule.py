@@ -7,12 +7,12 @@ from email.utils import format_datetime
 
 import pytest
 
-from domain.deliveries.schedule import (
+from domain.webhooks.schedule import (
     BREAKS_AFTER,
     GIVEN_UP_AFTER,
     LONGEST_REST,
     PAUSES,
-    Health,
+    EndpointHealth,
     pause_after,
     retry_after,
 )
@@ -73,7 +73,7 @@ def test_the_pause_that_is_asked_for(status: int, header: str | None, seconds: i
 
 
 def test_the_breaker_opens_after_failures_in_a_row_and_closes_with_a_success() -> None:
-    health = Health()
+    health = EndpointHealth()
     for _ in range(BREAKS_AFTER - 1):
         health = health.after_failure(NOW)
         assert (health.paused_until, health.may_fly) == (None, 4)
@@ -87,17 +87,17 @@ def test_the_breaker_opens_after_failures_in_a_row_and_closes_with_a_success() -
     assert rests[1] == timedelta(minutes=1)
     assert rests[-1] == LONGEST_REST
     assert health.failing_since == NOW
-    assert health.after_success() == Health()
+    assert health.after_success() == EndpointHealth()
 
 
 def test_an_endpoint_that_asks_for_a_pause_gets_it_but_not_a_day() -> None:
-    health = Health().after_failure(NOW, timedelta(minutes=2))
+    health = EndpointHealth().after_failure(NOW, timedelta(minutes=2))
     assert health.paused_until == NOW + timedelta(minutes=2)
-    assert Health().after_failure(NOW, timedelta(hours=20)).paused_until == NOW + LONGEST_REST
+    assert EndpointHealth().after_failure(NOW, timedelta(hours=20)).paused_until == NOW + LONGEST_REST
 
 
 def test_an_endpoint_that_has_only_failed_for_five_days_is_given_up() -> None:
-    health = Health().after_failure(NOW)
+    health = EndpointHealth().after_failure(NOW)
     assert not health.is_given_up(NOW + GIVEN_UP_AFTER - timedelta(seconds=1))
     assert health.is_given_up(NOW + GIVEN_UP_AFTER)
-    assert not Health().is_given_up(NOW)
+    assert not EndpointHealth().is_given_up(NOW)

@@ -20,7 +20,7 @@ import asyncpg
 import pytest
 from aiohttp import web
 
-from domain.deliveries import claims
+from domain.webhooks import claims
 from kernel.ids import uuid7
 from models import database as models_database
 from server.embedded_postgres import EmbeddedServer
@@ -131,7 +131,7 @@ async def test_what_a_dead_worker_had_claimed_is_done_by_another_when_its_lease_
 ) -> None:
     await subscribed(app, receiver.url(), "order.updated")
     await happen(app.store)
-    from domain.deliveries.fan_out import hand_out
+    from domain.webhooks.fan_out import hand_out
 
     await hand_out()
     claimed = await claims.claim(uuid7(), 100_000, 100_000, lease=timedelta(seconds=0.7))

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from domain.catalog.categories import create_category
-from domain.catalog.products import ErrorPolicy, bulk_upsert_products, create_product
+from domain.catalog.products import BulkErrorPolicy, bulk_upsert_products, create_product
 from kernel.errors import ValidationFailed
 from models import database
 
@@ -58,7 +58,7 @@ BAD = [
 
 
 async def test_one_wrong_row_stops_all(shop):
-    results = await bulk_upsert_products(shop.as_admin(), BAD, ErrorPolicy.REJECT_ALL)
+    results = await bulk_upsert_products(shop.as_admin(), BAD, BulkErrorPolicy.REJECT_ALL)
     assert [result.id for result in results] == [None] * 5
     assert [result.created for result in results] == [False] * 5
     assert [result.error.fields if result.error else None for result in results] == [

@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 
 from domain import jobs
-from domain.carts import change, checkout, telling, upkeep
-from domain.carts.held import find_cart
+from domain.carts import change, checkout, events, upkeep
+from domain.carts.locked import find_cart
 from domain.carts.record import show_cart
 from domain.people.removal import anonymize_user, delete_user
 from kernel.clock import rfc3339
@@ -71,12 +71,12 @@ async def test_many_changes_are_told_at_most_once_in_five_seconds_and_the_last_a
     for tenth in range(1, 40):
         await put_in(shop, after(front, tenth / 10), cart, product)
     assert [len(data["items"]) and data["items"][0]["quantity"] for data in await told(shop, cart)] == [1]
-    await telling.tell_due(after(shop.scope, 4.9))
+    await events.tell_due(after(shop.scope, 4.9))
     assert len(await told(shop, cart)) == 1
-    await telling.tell_due(after(shop.scope, 5.1))
-    await telling.tell_due(after(shop.scope, 5.2))
+    await events.tell_due(after(shop.scope, 5.1))
+    await events.tell_due(after(shop.scope, 5.2))
     assert [data["items"][0]["quantity"] for data in await told(shop, cart)] == [1, 40]
-    await telling.tell_due(after(shop.scope, 60))
+    await events.tell_due(after(shop.scope, 60))
     assert len(await told(shop, cart)) == 2
     await put_in(shop, after(front, 60), cart, product)
     assert [data["items"][0]["quantity"] for data in await told(shop, cart)] == [1, 40, 41]
@@ -91,7 +91,7 @@ async def test_a_cart_that_became_an_order_is_not_told_of_as_a_cart_any_more(sho
     await put_in(shop, after(front, 1), cart, product)
     payment = await shop.public_id("payment_methods", await shop.payment())
     await checkout.check_out(after(front, 2), cart, {"customer_email": "ana@example.com", "payment": payment})
-    await telling.tell_due(after(shop.scope, 60))
+    await events.tell_due(after(shop.scope, 60))
     assert await shop.event_names(cart) == ["cart.updated", "checkout.completed"]
 
 
@@ -128,7 +128,7 @@ async def test_two_workers_tell_once(shop):
     cart = await a_cart(shop, (product, 1))
     await put_in(shop, shop.as_storefront(), cart, product)
     later = after(shop.scope, 6)
-    await asyncio.gather(*(telling.tell_due(later) for _ in range(5)))
+    await asyncio.gather(*(events.tell_due(later) for _ in range(5)))
     assert len(await told(shop, cart)) == 2
 
 

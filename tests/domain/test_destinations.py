@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from domain.destinations.destinations import create_destination, delete_destination, update_destination
-from domain.destinations.places import Candidate, Place, find_destination, most_specific, place_of
+from domain.destinations.places import (
+    Candidate,
+    DestinationAddress,
+    find_destination,
+    most_specific,
+    place_of,
+)
 from domain.taxes.taxes import create_tax
 from kernel.errors import NotFound, ValidationFailed
 from kernel.places import state_of_cep
@@ -40,7 +46,7 @@ def test_a_cep_lies_in_a_state(cep, state):
 
 
 def test_what_is_narrower_goes_before():
-    place = Place("BR", "SP", "sao paulo", "01310100")
+    place = DestinationAddress("BR", "SP", "sao paulo", "01310100")
     world = candidate(1)
     brazil = candidate(2, countries=("BR",))
     south_east = candidate(3, states=("SP", "RJ"))
@@ -56,7 +62,7 @@ def test_what_is_narrower_goes_before():
 
 
 def test_all_that_is_filled_must_hold():
-    place = Place("BR", "SP", "", "01310100")
+    place = DestinationAddress("BR", "SP", "", "01310100")
     assert most_specific([candidate(1, states=("SP",), cities=("santos",))], place) is None
     assert most_specific([candidate(1, states=("RJ",), width=3)], place) is None
     assert most_specific([candidate(1, states=("SP",), zipped=True)], place) is None
@@ -64,13 +70,18 @@ def test_all_that_is_filled_must_hold():
 
 
 def test_of_equals_the_older_counts():
-    assert most_specific([candidate(9, states=("SP",)), candidate(4, states=("SP",))], Place(state="SP")) == 4
+    assert (
+        most_specific(
+            [candidate(9, states=("SP",)), candidate(4, states=("SP",))], DestinationAddress(state="SP")
+        )
+        == 4
+    )
 
 
 def test_the_state_is_told_from_the_cep_where_it_is_missing():
-    assert place_of({"zipcode": "01310-100"}) == Place("BR", "SP", "", "01310100")
+    assert place_of({"zipcode": "01310-100"}) == DestinationAddress("BR", "SP", "", "01310100")
     assert place_of({"zipcode": "01310-100", "country": "ar"}).state == ""
-    assert place_of({"city": " São Paulo ", "state": "sp"}) == Place("BR", "SP", "sao paulo", "")
+    assert place_of({"city": " São Paulo ", "state": "sp"}) == DestinationAddress("BR", "SP", "sao paulo", "")
     assert not place_of({"country": "BR"}).is_known
     assert not place_of(None).is_known
 

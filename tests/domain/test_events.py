@@ -118,7 +118,7 @@ def test_a_user_is_told_by_role():
 def test_carts_and_checkouts_are_told_as_the_decisions_say():
     when = datetime.fromisoformat("2026-03-01T12:30:00+00:00")
     cart, order, product = uuid7(), uuid7(), uuid7()
-    items = [events.Item(product, "Mug", 2, 500)]
+    items = [events.EventItem(product, "Mug", 2, 500)]
     told = [{"product_id": str(product), "name": "Mug", "quantity": 2, "price_cents": 500}]
     assert events.cart(cart, None, items, 1_000, "BRL", when) == {
         "id": str(cart),
@@ -129,7 +129,7 @@ def test_carts_and_checkouts_are_told_as_the_decisions_say():
         "updated_at": "2026-03-01T12:30:00Z",
     }
     facts = events.OrderFacts(
-        order, "O", 1_000, "BRL", events.Customer(None, "Ana", "a@example.com"), items, when
+        order, "O", 1_000, "BRL", events.EventCustomer(None, "Ana", "a@example.com"), items, when
     )
     assert events.checkout(cart, facts, when) == {
         "cart_id": str(cart),

@@ -12,7 +12,7 @@ from domain.gateway import notifications
 from domain.orders.expiry import expire_holds
 from domain.orders.lifecycle import move
 from domain.stores import set_gateway_secret
-from kernel.errors import Refusal
+from kernel.errors import DomainError
 from tests.gateway import SECRET, charge, event, order_event, raw, signature
 
 ROUNDS = 10
@@ -69,7 +69,7 @@ async def test_a_late_payment_and_another_buyer_want_the_last_unit(shop, _):
     )
     status, *money = await record(shop, order.id)
     assert money == [1_000, 0, "paid"]
-    if isinstance(other, Refusal):
+    if isinstance(other, DomainError):
         assert (status, await shop.figures(product)) == ("P", (0, 0))
     else:
         assert (status, await shop.figures(product)) == ("F", (1, 1))

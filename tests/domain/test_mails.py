@@ -9,7 +9,7 @@ from auth.configuration import configure
 from domain import jobs
 from domain.mails import outbox, sending
 from domain.mails.sending import PAUSES, Message, NotTaken
-from domain.mails.texts import TEXTS, Kind, written
+from domain.mails.texts import TEXTS, MailType, written
 from domain.people import registration
 from kernel.errors import ValidationFailed
 from kernel.scope import entered
@@ -38,7 +38,7 @@ class Server:
         self.taken.append(message)
 
 
-async def write(store, *users: int, kind: Kind = Kind.ACCOUNT_APPROVED) -> None:
+async def write(store, *users: int, kind: MailType = MailType.ACCOUNT_APPROVED) -> None:
     for user_id in users:
         with entered(system(store)):
             (user,) = await database.rows(
@@ -129,7 +129,7 @@ async def test_a_mail_whose_sender_died_is_sent_again_after_the_lease(store):
 
 async def test_a_mail_that_came_too_late_is_not_sent(store):
     user = await add_user(store)
-    await write(store, user, kind=Kind.PASSWORD_RESET)
+    await write(store, user, kind=MailType.PASSWORD_RESET)
     server = Server()
     assert await send(store, server, hours=1) == 0
     assert await state(store) == [("F", 0, sending.EXPIRED)]
@@ -137,7 +137,7 @@ async def test_a_mail_that_came_too_late_is_not_sent(store):
 
 async def test_a_mail_for_nobody_is_neither_sent_nor_shown(store):
     async with database.transaction(system(store)):
-        await outbox.queue(system(store), Kind.PASSWORD_RESET, None, "token")
+        await outbox.queue(system(store), MailType.PASSWORD_RESET, None, "token")
     server = Server()
     assert await send(store, server, minutes=1) == 0
     with entered(system(store)):
@@ -161,7 +161,7 @@ async def test_the_job_finds_the_stores_with_mails(store, other_store):
 async def test_old_mails_are_deleted(store):
     await write(store, await add_user(store))
     async with database.transaction(system(store)):
-        await outbox.queue(system(store), Kind.PASSWORD_RESET, None, "token")
+        await outbox.queue(system(store), MailType.PASSWORD_RESET, None, "token")
     await jobs.forget_spent(later(system(store), minutes=59))
     assert len(await state(store)) == 2
     await jobs.forget_spent(later(system(store), hours=2))
@@ -180,7 +180,7 @@ async def test_a_text_of_another_secret_is_given_up(store):
     assert (await state(store))[0][0] == "F"
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", list(MailType))
 def test_every_kind_has_a_text_of_one_subject_line(kind):
     subject, body = written(
         kind, {"store": "Loja\r\nBcc: x@example.com", "name": "Ana {x}", "token": "    TOKEN"}
@@ -188,7 +188,7 @@ def test_every_kind_has_a_text_of_one_subject_line(kind):
     assert "\n" not in subject
     assert "\r" not in subject
     assert "Ana {x}" in body
-    assert ("TOKEN" in body) == (kind in (Kind.EMAIL_VERIFICATION, Kind.PASSWORD_RESET))
+    assert ("TOKEN" in body) == (kind in (MailType.EMAIL_VERIFICATION, MailType.PASSWORD_RESET))
     assert TEXTS[kind].life <= timedelta(days=3)
 
 

@@ -58,7 +58,7 @@ from models.taxes import OrderTax, PaymentMethodTax, ProductTax, ShippingMethodT
 from models.warehouses import Warehouse, WarehouseArea, WarehouseUsergroup, WarehouseZipcodes
 from resolvers import root
 from schema.documents import prepare
-from schema.execution import Call, formatted, run
+from schema.execution import ExecutionContext, formatted, run
 from tests.shop import new_shop, other_shop, shop, shop_client
 
 __all__ = ["new_shop", "other_shop", "shop", "shop_client"]
@@ -142,7 +142,7 @@ def ask() -> Ask:
         prepared = prepare(schema, text, limited=True)
         assert prepared.errors == (), prepared.errors
         with entered(scope):
-            result = await run(schema, prepared, Call(scope), variables)
+            result = await run(schema, prepared, ExecutionContext(scope), variables)
         return Answer(result.data, [formatted(error, scope) for error in result.errors or ()])
 
     return execute

@@ -17,7 +17,7 @@ from resolvers import compiled as compiled_module
 from resolvers import root
 from resolvers.compiled import Compiler
 from schema.documents import Prepared, cost_of, prepare
-from schema.execution import Call, run
+from schema.execution import ExecutionContext, run
 from tests.graphql.conftest import Filled
 from tests.graphql.documents import Writer, Written
 
@@ -37,7 +37,7 @@ def _compiled() -> Iterator[None]:
 async def _reference(
     prepared: Prepared, written: Written, scope: Scope, schema: Any
 ) -> tuple[Any, list[Any]]:
-    result = await run(schema, prepared, Call(scope, public=False), written.variables)
+    result = await run(schema, prepared, ExecutionContext(scope, public=False), written.variables)
     return result.data, [(error.message, error.path) for error in result.errors or ()]
 
 

@@ -37,7 +37,7 @@ from resolvers.compiled import Compiler
 from schema import documents
 from schema.documents import Documents, Prepared, prepare
 from schema.lexing import QuickLexer, parse_quickly
-from schema.outline import SIZE_ARGUMENTS, Asked, Inline, Spread, outline_of
+from schema.outline import SIZE_ARGUMENTS, Inline, OutlineField, Spread, outline_of
 from schema.overlapping import FieldsMergeRule
 
 
@@ -300,7 +300,7 @@ def test_the_outline_holds_what_the_parser_finds(text: str) -> None:
 def _plain(selections: Any) -> list[Any]:
     found: list[Any] = []
     for node in selections:
-        if isinstance(node, Asked):
+        if isinstance(node, OutlineField):
             sizes = {name: (size.number, size.variable) for name, size in node.sizes.items()}
             found.append((node.name, node.key, sizes, None if node.below is None else _plain(node.below)))
         elif isinstance(node, Inline):

@@ -3,7 +3,7 @@
 import pytest
 from graphql import build_schema, graphql_sync
 
-from resolvers.wrong_variables import refusal_of
+from resolvers.wrong_variables import error_of
 
 SCHEMA = build_schema(
     "type Query { a(input: I!): Int } input I { n: Int! l: [Int!] o: J b: Boolean s: String id: ID f: Float } input J { x: Int! }"
@@ -32,6 +32,6 @@ SCHEMA = build_schema(
 )
 def test_each_wrong_value_is_named_plainly(given: object, fields: dict[str, str], message: str) -> None:
     result = graphql_sync(SCHEMA, "query($input: I!) { a(input: $input) }", variable_values={"input": given})
-    refusal = refusal_of(error.message for error in result.errors or [])
+    refusal = error_of(error.message for error in result.errors or [])
     assert refusal.fields == fields
     assert set(refusal.message.split("; ")) == set(message.split("; "))

@@ -129,7 +129,7 @@ async def test_a_refusal_is_kept_and_a_missing_right_is_not(shop: Shop) -> None:
     assert refused.status == 403
     await shop.execute("UPDATE users SET privileges = '{manage_products}' WHERE id = $1", shop.staff.number)
     shop.tokens.pop(shop.staff.number)
-    from auth.memory import changed
+    from auth.credential_cache import changed
 
     with entered(shop.scope()):
         await changed(shop.scope(), shop.staff.number)
@@ -162,7 +162,7 @@ async def test_an_effect_whose_key_was_taken_over_is_rolled_back(shop: Shop) -> 
     scope = replace(shop.scope(family="current"), actor=actor)
     with entered(scope):
         claim = await idempotency.take(scope, "k", b"x" * 32)
-        assert isinstance(claim, idempotency.Claim)
+        assert isinstance(claim, idempotency.KeyClaim)
         await shop.execute("UPDATE idempotency_claims SET owner = $1", uuid4())
         with idempotency.claimed(claim), pytest.raises(Conflict):
             await execute(

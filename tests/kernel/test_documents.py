@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from validate_docbr import CNPJ, CPF
 
 from kernel.documents import (
-    Kind,
+    DocumentType,
     Malformed,
     chave_nota_check_digit,
     chave_nota_from,
@@ -217,13 +217,13 @@ def test_normalising_an_email_twice_changes_nothing_more(text):
 @pytest.mark.parametrize(
     "text,candidates",
     [
-        (" Ana@Loja.com ", [(Kind.EMAIL, "ana@loja.com")]),
-        ("111.444.777-35", [(Kind.CPF, "11144477735")]),
-        ("52998224725", [(Kind.CPF, "52998224725"), (Kind.PHONE, "52998224725")]),
-        ("12.abc.345/01de-35", [(Kind.CNPJ, "12ABC34501DE35")]),
-        ("11222333000182", [(Kind.CNPJ, "11222333000182")]),
-        ("(11) 91234-5678", [(Kind.PHONE, "11912345678")]),
-        ("+55 11 3234-5678", [(Kind.PHONE, "1132345678")]),
+        (" Ana@Loja.com ", [(DocumentType.EMAIL, "ana@loja.com")]),
+        ("111.444.777-35", [(DocumentType.CPF, "11144477735")]),
+        ("52998224725", [(DocumentType.CPF, "52998224725"), (DocumentType.PHONE, "52998224725")]),
+        ("12.abc.345/01de-35", [(DocumentType.CNPJ, "12ABC34501DE35")]),
+        ("11222333000182", [(DocumentType.CNPJ, "11222333000182")]),
+        ("(11) 91234-5678", [(DocumentType.PHONE, "11912345678")]),
+        ("+55 11 3234-5678", [(DocumentType.PHONE, "1132345678")]),
         ("111.444.777-36", []),
         ("ana@", []),
         ("ana", []),
@@ -240,12 +240,12 @@ def test_eleven_digits_that_are_both_are_a_cpf_first_and_a_telephone_second():
     both = next(
         digits for number in range(10**6) if is_cpf(digits := f"119{number:08d}") and normalise_phone(digits)
     )
-    assert classify_identifier(both) == [(Kind.CPF, both), (Kind.PHONE, both)]
+    assert classify_identifier(both) == [(DocumentType.CPF, both), (DocumentType.PHONE, both)]
 
 
 @given(st.text(max_size=40))
 def test_classifying_any_text_gives_storable_values(text):
     for kind, value in classify_identifier(text):
-        assert isinstance(kind, Kind)
+        assert isinstance(kind, DocumentType)
         assert value.encode()
         assert "\x00" not in value

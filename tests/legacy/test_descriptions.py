@@ -11,11 +11,11 @@ from graphql import (
     get_named_type,
 )
 
-from resolvers.execute import Operation, load
+from resolvers.execute import FacadeOperation, load
 from resolvers.root import internal_schema
 from rest_facade.legacy import boxes, product_combinations, quotes, routes
 from rest_facade.legacy.addresses import OPERATIONS
-from rest_facade.legacy.resource import Action, Filter, Nested, Resource
+from rest_facade.legacy.resource import Action, Nested, QueryFilter, Resource
 from rest_facade.legacy.resources import RESOURCES
 from rest_facade.legacy.vendor_app import routes as vendor_app
 
@@ -43,11 +43,11 @@ TAKEN = {"orders": {"billing_address", "shipping_address"}}
 
 
 @pytest.fixture(scope="module")
-def operations() -> dict[str, Operation]:
+def operations() -> dict[str, FacadeOperation]:
     return load(OPERATIONS)
 
 
-def keys_below(operation: Operation, *path: str) -> set[str]:
+def keys_below(operation: FacadeOperation, *path: str) -> set[str]:
     """Give the response keys of the object at the path."""
     document: Any = operation.prepared.document
     fragments = {node.name.value: node for node in document.definitions if node.kind == "fragment_definition"}
@@ -66,7 +66,7 @@ def keys_below(operation: Operation, *path: str) -> set[str]:
     return {key for key, _ in selected(at)}
 
 
-def variables_of(operation: Operation) -> dict[str, Any]:
+def variables_of(operation: FacadeOperation) -> dict[str, Any]:
     """Give the type of each variable of an operation."""
     root: Any = operation.prepared.operation(operation.name)
     nodes = root.variable_definitions
@@ -120,7 +120,7 @@ def test_what_is_sought_and_sorted_by_is_offered(resource: Resource, operations)
         assert isinstance(filters, GraphQLInputObjectType)
         assert isinstance(sorts, GraphQLEnumType)
         named = {field.filters for field in (*resource.fields, *resource.single) if field.filters}
-        named |= {each.filters for each in resource.filters if isinstance(each, Filter)}
+        named |= {each.filters for each in resource.filters if isinstance(each, QueryFilter)}
         assert named <= set(filters.fields)
         assert {f"{sort}_{way}" for sort in resource.sorts.values() for way in ("ASC", "DESC")} <= set(
             sorts.values
@@ -132,7 +132,7 @@ def test_what_is_sought_and_sorted_by_is_offered(resource: Resource, operations)
 def test_filters_of_many_values_take_lists(resource: Resource, operations):
     filters = variables_of(operations[f"{resource.operations}List"])["filter"]
     pairs = [(each.filters, each.kind.many) for each in (*resource.fields, *resource.single) if each.filters]
-    pairs += [(each.filters, each.many) for each in resource.filters if isinstance(each, Filter)]
+    pairs += [(each.filters, each.many) for each in resource.filters if isinstance(each, QueryFilter)]
     for name, many in pairs:
         assert ("[" in str(filters.fields[name].type)) == many, name
 

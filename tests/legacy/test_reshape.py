@@ -5,41 +5,41 @@ from typing import Any
 
 import pytest
 
+from kernel.codes import PRODUCT_STATUSES
 from kernel.errors import MalformedRequest, ValidationFailed
-from kernel.letters import PRODUCT_LETTERS
 from kernel.scope import SYSTEM, Scope, Store
 from kernel.text import Malformed
-from rest_facade.legacy import kinds
-from rest_facade.legacy.kinds import ABSENT
-from rest_facade.legacy.queries import Asked, envelope, query_reader
+from rest_facade.legacy import value_types
+from rest_facade.legacy.queries import ListQuery, envelope, query_reader
 from rest_facade.legacy.reshape import body_reader, renamer, require, row_shower
-from rest_facade.legacy.resource import Field, Filter, Resource, Together, id_field
+from rest_facade.legacy.resource import QueryFilter, RecordField, Resource, Together, id_field
+from rest_facade.legacy.value_types import ABSENT
 from tests.shop import NOBODY
 
-STATUS = kinds.letter(PRODUCT_LETTERS)
+STATUS = value_types.code(PRODUCT_STATUSES)
 
 
 @pytest.mark.parametrize(
     "kind, value, shown",
     [
-        (kinds.NUMBER, 0, "0"),
-        (kinds.NUMBER, 2**62, str(2**62)),
-        (kinds.MONEY, 12990, "129.90"),
-        (kinds.MONEY, 5, "0.05"),
-        (kinds.OPTIONAL_MONEY, None, "0.00"),
-        (kinds.OPTIONAL_MONEY, 5, "0.05"),
-        (kinds.WEIGHT, 0, "0.000"),
-        (kinds.WEIGHT, 1_350, "1.350"),
-        (kinds.WEIGHT, 7, "0.007"),
-        (kinds.FLAG, True, "Y"),
-        (kinds.FLAG, False, "N"),
-        (kinds.ID, 12, "12"),
-        (kinds.IDS, [3, 1], ["3", "1"]),
-        (kinds.UNIX, 1_712_345_678, "1712345678"),
-        (kinds.OPTIONAL_TEXT, None, ""),
-        (kinds.EMAIL, None, ""),
-        (kinds.PHONE, None, ""),
-        (kinds.document(14), None, ""),
+        (value_types.NUMBER, 0, "0"),
+        (value_types.NUMBER, 2**62, str(2**62)),
+        (value_types.MONEY, 12990, "129.90"),
+        (value_types.MONEY, 5, "0.05"),
+        (value_types.OPTIONAL_MONEY, None, "0.00"),
+        (value_types.OPTIONAL_MONEY, 5, "0.05"),
+        (value_types.WEIGHT, 0, "0.000"),
+        (value_types.WEIGHT, 1_350, "1.350"),
+        (value_types.WEIGHT, 7, "0.007"),
+        (value_types.FLAG, True, "Y"),
+        (value_types.FLAG, False, "N"),
+        (value_types.ID, 12, "12"),
+        (value_types.IDS, [3, 1], ["3", "1"]),
+        (value_types.UNIX, 1_712_345_678, "1712345678"),
+        (value_types.OPTIONAL_TEXT, None, ""),
+        (value_types.EMAIL, None, ""),
+        (value_types.PHONE, None, ""),
+        (value_types.document(14), None, ""),
     ],
 )
 def test_a_value_is_shown_as_a_string(kind, value, shown):
@@ -49,54 +49,54 @@ def test_a_value_is_shown_as_a_string(kind, value, shown):
 @pytest.mark.parametrize(
     "kind, given, read",
     [
-        (kinds.NUMBER, "10", 10),
-        (kinds.NUMBER, " 10 ", 10),
-        (kinds.NUMBER, "10.0", 10),
-        (kinds.NUMBER, "-3", -3),
-        (kinds.NUMBER, 10.0, 10),
-        (kinds.NUMBER, 2**63 - 1, 2**63 - 1),
-        (kinds.SMALL_NUMBER, 2**31 - 1, 2**31 - 1),
-        (kinds.MONEY, "129.90", 12_990),
-        (kinds.MONEY, 19.900000000000002, 1_990),
-        (kinds.OPTIONAL_MONEY, "", None),
-        (kinds.OPTIONAL_MONEY, "0.00", None),
-        (kinds.OPTIONAL_MONEY, None, None),
-        (kinds.WEIGHT, "0.35", 350),
-        (kinds.WEIGHT, 2, 2_000),
-        (kinds.WEIGHT, "1.2345", 1_235),
-        (kinds.TEXT, "x", "x"),
-        (kinds.TEXT, 5, "5"),
-        (kinds.TEXT, None, None),
-        (kinds.document(14), 1222333000181, "01222333000181"),
-        (kinds.document(14), "1222333000181", "1222333000181"),
+        (value_types.NUMBER, "10", 10),
+        (value_types.NUMBER, " 10 ", 10),
+        (value_types.NUMBER, "10.0", 10),
+        (value_types.NUMBER, "-3", -3),
+        (value_types.NUMBER, 10.0, 10),
+        (value_types.NUMBER, 2**63 - 1, 2**63 - 1),
+        (value_types.SMALL_NUMBER, 2**31 - 1, 2**31 - 1),
+        (value_types.MONEY, "129.90", 12_990),
+        (value_types.MONEY, 19.900000000000002, 1_990),
+        (value_types.OPTIONAL_MONEY, "", None),
+        (value_types.OPTIONAL_MONEY, "0.00", None),
+        (value_types.OPTIONAL_MONEY, None, None),
+        (value_types.WEIGHT, "0.35", 350),
+        (value_types.WEIGHT, 2, 2_000),
+        (value_types.WEIGHT, "1.2345", 1_235),
+        (value_types.TEXT, "x", "x"),
+        (value_types.TEXT, 5, "5"),
+        (value_types.TEXT, None, None),
+        (value_types.document(14), 1222333000181, "01222333000181"),
+        (value_types.document(14), "1222333000181", "1222333000181"),
         (STATUS, "active", "A"),
         (STATUS, "h", "H"),
-        (kinds.ORDER_STATUS, "q", "Q"),
-        (kinds.ORDER_STATUS, "Canceled", "I"),
-        (kinds.FLAG, "y", True),
-        (kinds.FLAG, 0, False),
-        (kinds.FLAG, True, True),
-        (kinds.FLAG, "false", False),
-        (kinds.ID, 5, "5"),
-        (kinds.ID, "5", "5"),
-        (kinds.ID, 5.0, "5"),
-        (kinds.ID, NOBODY, NOBODY),
-        (kinds.ID, 0, None),
-        (kinds.ID, "0", None),
-        (kinds.ID, None, None),
-        (kinds.ID, "", ABSENT),
-        (kinds.IDS, [1, "2", NOBODY], ["1", "2", NOBODY]),
-        (kinds.IDS, "7", ["7"]),
-        (kinds.IDS, 7, ["7"]),
-        (kinds.IDS, "7, 8", ["7", "8"]),
-        (kinds.IDS, {"0": 7, "1": "8"}, ["7", "8"]),
-        (kinds.IDS, [], []),
-        (kinds.IDS, None, []),
-        (kinds.IDS, "", ABSENT),
-        (kinds.IDS, [0, "", None], []),
-        (kinds.OBJECT, [], {}),
-        (kinds.OBJECT, {"a": 1}, {"a": 1}),
-        (kinds.one_of("B", "D"), "b", "B"),
+        (value_types.ORDER_STATUS, "q", "Q"),
+        (value_types.ORDER_STATUS, "Canceled", "I"),
+        (value_types.FLAG, "y", True),
+        (value_types.FLAG, 0, False),
+        (value_types.FLAG, True, True),
+        (value_types.FLAG, "false", False),
+        (value_types.ID, 5, "5"),
+        (value_types.ID, "5", "5"),
+        (value_types.ID, 5.0, "5"),
+        (value_types.ID, NOBODY, NOBODY),
+        (value_types.ID, 0, None),
+        (value_types.ID, "0", None),
+        (value_types.ID, None, None),
+        (value_types.ID, "", ABSENT),
+        (value_types.IDS, [1, "2", NOBODY], ["1", "2", NOBODY]),
+        (value_types.IDS, "7", ["7"]),
+        (value_types.IDS, 7, ["7"]),
+        (value_types.IDS, "7, 8", ["7", "8"]),
+        (value_types.IDS, {"0": 7, "1": "8"}, ["7", "8"]),
+        (value_types.IDS, [], []),
+        (value_types.IDS, None, []),
+        (value_types.IDS, "", ABSENT),
+        (value_types.IDS, [0, "", None], []),
+        (value_types.OBJECT, [], {}),
+        (value_types.OBJECT, {"a": 1}, {"a": 1}),
+        (value_types.one_of("B", "D"), "b", "B"),
     ],
 )
 def test_a_value_is_read_in_every_form_that_clients_send(kind, given, read):
@@ -106,45 +106,45 @@ def test_a_value_is_read_in_every_form_that_clients_send(kind, given, read):
 @pytest.mark.parametrize(
     "kind, given",
     [
-        (kinds.NUMBER, "1.5"),
-        (kinds.NUMBER, 1.5),
-        (kinds.NUMBER, True),
-        (kinds.NUMBER, ""),
-        (kinds.NUMBER, 2**63),
-        (kinds.NUMBER, "1e3"),
-        (kinds.NUMBER, None),
-        (kinds.NUMBER, []),
-        (kinds.SMALL_NUMBER, 2**31),
-        (kinds.MONEY, ""),
-        (kinds.MONEY, None),
-        (kinds.MONEY, "1,50"),
-        (kinds.OPTIONAL_MONEY, "x"),
-        (kinds.WEIGHT, ""),
-        (kinds.WEIGHT, -1),
-        (kinds.WEIGHT, True),
-        (kinds.WEIGHT, 1e300),
-        (kinds.TEXT, True),
-        (kinds.TEXT, {}),
-        (kinds.TEXT, []),
+        (value_types.NUMBER, "1.5"),
+        (value_types.NUMBER, 1.5),
+        (value_types.NUMBER, True),
+        (value_types.NUMBER, ""),
+        (value_types.NUMBER, 2**63),
+        (value_types.NUMBER, "1e3"),
+        (value_types.NUMBER, None),
+        (value_types.NUMBER, []),
+        (value_types.SMALL_NUMBER, 2**31),
+        (value_types.MONEY, ""),
+        (value_types.MONEY, None),
+        (value_types.MONEY, "1,50"),
+        (value_types.OPTIONAL_MONEY, "x"),
+        (value_types.WEIGHT, ""),
+        (value_types.WEIGHT, -1),
+        (value_types.WEIGHT, True),
+        (value_types.WEIGHT, 1e300),
+        (value_types.TEXT, True),
+        (value_types.TEXT, {}),
+        (value_types.TEXT, []),
         (STATUS, "Z"),
         (STATUS, None),
         (STATUS, 1),
-        (kinds.ORDER_STATUS, "ZZ"),
-        (kinds.ORDER_STATUS, "É"),
-        (kinds.FLAG, "maybe"),
-        (kinds.FLAG, 2),
-        (kinds.FLAG, None),
-        (kinds.ID, "abc"),
-        (kinds.ID, -1),
-        (kinds.ID, True),
-        (kinds.ID, {}),
-        (kinds.ID, 1.5),
-        (kinds.ID, "1 "),
-        (kinds.IDS, ["x"]),
-        (kinds.IDS, [[1]]),
-        (kinds.OBJECT, "x"),
-        (kinds.OBJECT, [1]),
-        (kinds.one_of("B"), "C"),
+        (value_types.ORDER_STATUS, "ZZ"),
+        (value_types.ORDER_STATUS, "É"),
+        (value_types.FLAG, "maybe"),
+        (value_types.FLAG, 2),
+        (value_types.FLAG, None),
+        (value_types.ID, "abc"),
+        (value_types.ID, -1),
+        (value_types.ID, True),
+        (value_types.ID, {}),
+        (value_types.ID, 1.5),
+        (value_types.ID, "1 "),
+        (value_types.IDS, ["x"]),
+        (value_types.IDS, [[1]]),
+        (value_types.OBJECT, "x"),
+        (value_types.OBJECT, [1]),
+        (value_types.one_of("B"), "C"),
     ],
 )
 def test_a_value_of_another_form_is_told_with_its_field(kind, given):
@@ -155,17 +155,17 @@ def test_a_value_of_another_form_is_told_with_its_field(kind, given):
 @pytest.mark.parametrize(
     "kind, text, sought",
     [
-        (kinds.NUMBER, "7", 7),
-        (kinds.MONEY, "7.5", 750),
-        (kinds.WEIGHT, "0.5", 500),
-        (kinds.FLAG, "Y", True),
+        (value_types.NUMBER, "7", 7),
+        (value_types.MONEY, "7.5", 750),
+        (value_types.WEIGHT, "0.5", 500),
+        (value_types.FLAG, "Y", True),
         (STATUS, "active", "A"),
-        (kinds.UNIX, "1712345678", "2024-04-05T19:34:38Z"),
-        (kinds.EMAIL, " Ana@Example.com", "ana@example.com"),
-        (kinds.PHONE, "+55 (11) 91234-5678", "11912345678"),
-        (kinds.PHONE, "12-34", "1234"),
-        (kinds.document(14), "11.222.333/0001-81", "11222333000181"),
-        (kinds.TEXT, "cafe\u0301", "café"),
+        (value_types.UNIX, "1712345678", "2024-04-05T19:34:38Z"),
+        (value_types.EMAIL, " Ana@Example.com", "ana@example.com"),
+        (value_types.PHONE, "+55 (11) 91234-5678", "11912345678"),
+        (value_types.PHONE, "12-34", "1234"),
+        (value_types.document(14), "11.222.333/0001-81", "11222333000181"),
+        (value_types.TEXT, "cafe\u0301", "café"),
     ],
 )
 def test_a_query_is_read_like_what_is_stored(kind, text, sought):
@@ -177,7 +177,11 @@ def test_a_query_is_read_like_what_is_stored(kind, text, sought):
 
 def test_a_row_changes_where_it_must_and_stays_as_it_is_elsewhere():
     show = row_shower(
-        (Field("a", kinds.NUMBER), Field("b", kinds.TEXT), Field("c", kinds.FLAG, right="sees")),
+        (
+            RecordField("a", value_types.NUMBER),
+            RecordField("b", value_types.TEXT),
+            RecordField("c", value_types.FLAG, right="sees"),
+        ),
         prepare=lambda row: row.update(a=row["a"] + 1),
         complete=lambda row: row.update(d=row["a"] * 2),
     )
@@ -188,10 +192,10 @@ def test_a_row_changes_where_it_must_and_stays_as_it_is_elsewhere():
 def test_a_body_fills_the_places_that_fields_name():
     read = body_reader(
         (
-            Field("price", kinds.MONEY, "price_cents"),
-            Field("b_city", kinds.TEXT, "billing.city", within="user_data"),
-            Field("shown_only", kinds.TEXT),
-            Field("company_id", kinds.ID, "vendor_id"),
+            RecordField("price", value_types.MONEY, "price_cents"),
+            RecordField("b_city", value_types.TEXT, "billing.city", within="user_data"),
+            RecordField("shown_only", value_types.TEXT),
+            RecordField("company_id", value_types.ID, "vendor_id"),
         )
     )
     assert read({"price": "1.50", "shown_only": "x", "unknown": 1}) == {"price_cents": 150}
@@ -214,7 +218,10 @@ def test_what_creation_needs_must_be_there():
 
 def test_refusals_from_below_name_the_legacy_field():
     rename = renamer(
-        (Field("price", kinds.MONEY, "price_cents"), Field("zip", kinds.TEXT, "a.zipcode")),
+        (
+            RecordField("price", value_types.MONEY, "price_cents"),
+            RecordField("zip", value_types.TEXT, "a.zipcode"),
+        ),
         {"vendor": "company_id"},
     )
     for below, legacy in (
@@ -225,7 +232,7 @@ def test_refusals_from_below_name_the_legacy_field():
         ("price_centsx is 5", "price_centsx is 5"),
     ):
         assert rename(below) == legacy
-    assert renamer((Field("status", STATUS, "status"),), {})("status is 5") == "status is 5"
+    assert renamer((RecordField("status", STATUS, "status"),), {})("status is 5") == "status is 5"
 
 
 # --- Queries -----------------------------------------------------------------------------------------------------------------
@@ -237,15 +244,15 @@ THINGS = Resource(
     area="products",
     fields=(
         id_field("thing_id"),
-        Field("status", STATUS, filters="status"),
-        Field("price", kinds.MONEY, filters="price_cents"),
-        Field("is_new", kinds.FLAG, filters="is_new"),
-        Field("secret", kinds.TEXT, filters="secret", right="sees_secrets"),
-        Field("extra", kinds.PLAIN),
+        RecordField("status", STATUS, filters="status"),
+        RecordField("price", value_types.MONEY, filters="price_cents"),
+        RecordField("is_new", value_types.FLAG, filters="is_new"),
+        RecordField("secret", value_types.TEXT, filters="secret", right="sees_secrets"),
+        RecordField("extra", value_types.PLAIN),
     ),
     filters=(
-        Filter("q", "search", kinds.TEXT, many=False),
-        Filter("cost", "price_cents", kinds.MONEY, keys=False),
+        QueryFilter("q", "search", value_types.TEXT, many=False),
+        QueryFilter("cost", "price_cents", value_types.MONEY, keys=False),
         Together(("from", "to"), lambda given, scope: {name: given[name][-1] for name in given}),
     ),
     sorts={"price": "PRICE", "thing_id": "ID"},
@@ -260,7 +267,7 @@ def scope(name: str = "closed", **settings: Any) -> Scope:
     return Scope(store=store, actor=SYSTEM, request_id="x", now=datetime(2026, 3, 5, 12, tzinfo=UTC))
 
 
-def asked(query: str, **how: Any) -> Asked:
+def asked(query: str, **how: Any) -> ListQuery:
     return read_query(query, scope(**how))
 
 

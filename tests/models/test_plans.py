@@ -26,7 +26,7 @@ from kernel.settings import Settings
 from models import database as db
 from models.reading import Row, encode_cursor
 from rest_facade import collections
-from rest_facade.lists import DIRECTIONS
+from rest_facade.list_parameters import DIRECTIONS
 from server.app import create_app
 from tests.shop import SECRET, Shop, furnish
 

@@ -21,14 +21,14 @@ from auth.sessions import login, refresh, verify_two_factor
 from auth.tenancy import StoreDirectory
 from domain import stores as store_business
 from kernel.clock import now
-from kernel.errors import AccountBarred, Conflict, Refusal, RuleViolation, TenantClosed, Unauthenticated
+from kernel.errors import AccountBarred, Conflict, DomainError, RuleViolation, TenantClosed, Unauthenticated
 from kernel.ids import uuid7
 from kernel.scope import ANONYMOUS, Actor, Scope, entered
 from kernel.settings import Settings
 from models import database as db
 from rest_facade.routing import Needs
 from server import operating
-from server.database import Place
+from server.database import DatabaseLocation
 from server.demo import making
 from server.demo.stores import DEMO, OTHER, STORES
 from tests.server.commanding import SECRET, Vitrine
@@ -43,7 +43,7 @@ async def made(database, database_url: str):
     """Make the demo, unless tests of this file ran here before; `json` is what was printed last."""
     configure(SECRET.encode())
     settings = Settings(secret_key=SECRET, data_dir=Path("no such folder"))
-    place = Place(database_url, database_url, is_embedded=False)
+    place = DatabaseLocation(database_url, database_url, is_embedded=False)
     demo = await making.make(settings, place)
     return SimpleNamespace(settings=settings, place=place, json=demo.json)
 
@@ -444,7 +444,7 @@ async def test_made_again_it_gives_the_same_stores_and_ids_and_new_secrets(made)
         await sign_in(first["tenant_id"], admin["email"], admin["password"])
     scope = await visitor(first["tenant_id"])
     with entered(scope):
-        with pytest.raises(Refusal):
+        with pytest.raises(DomainError):
             await refresh(scope, admin["refresh_token"])
         assert await verify_api_key(scope, admin["email"], admin["api_key"]) is None
     assert await value("select count(*) from api_keys where tenant_id = $1 and revoked_at is null") == 3

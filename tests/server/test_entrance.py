@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from auth.memory import process_memory
+from auth.credential_cache import process_memory
 from kernel import clock
 from kernel.scope import Actor
 from rest_facade.responses import json_response

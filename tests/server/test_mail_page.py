@@ -11,7 +11,7 @@ from auth.configuration import configure
 from auth.schemes import authenticate
 from auth.tenancy import StoreDirectory
 from domain.mails import outbox
-from domain.mails.texts import Kind
+from domain.mails.texts import MailType
 from domain.people import registration
 from kernel import logging
 from kernel.scope import entered
@@ -75,7 +75,7 @@ async def test_what_a_mail_holds_is_text(store):
         to = outbox.Recipient(
             await database.value("select id from users where tenant_id = $1", store.id), "x", "y"
         )
-        await outbox.queue(odd, Kind.ACCOUNT_APPROVED, to)
+        await outbox.queue(odd, MailType.ACCOUNT_APPROVED, to)
     _, _, page = await get(path=f"{PATH}?store={store.public_id}")
     assert "<script" not in page
     assert "<img" not in page
@@ -85,7 +85,7 @@ async def test_what_a_mail_holds_is_text(store):
 
 async def test_mails_for_nobody_are_not_shown(store):
     async with database.transaction(system(store)):
-        await outbox.queue(system(store), Kind.PASSWORD_RESET, None, "token")
+        await outbox.queue(system(store), MailType.PASSWORD_RESET, None, "token")
     _, _, page = await get(path=f"{PATH}?store={store.public_id}")
     assert "<article>" not in page
 

@@ -307,7 +307,7 @@ async def test_what_is_no_answer_is_a_failure_and_nothing_else(garbage):
 
 
 def test_nothing_is_called_before_somebody_says_who_does_it():
-    with pytest.raises(calls.NotConfigured):
+    with pytest.raises(calls.CallerNotConfigured):
         asyncio.run(calls.get("https://example.com/", headers={}))
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from kernel import logging
 from kernel.settings import SettingError, Settings
-from server.database import Place, fitting_pool, shared_out
+from server.database import DatabaseLocation, fitting_pool, shared_out
 from server.processes import Processes
 from server.running import NotStarted
 from server.sockets import open_sockets
@@ -114,7 +114,9 @@ async def test_with_the_embedded_database_the_master_starts_and_stops_it(tmp_pat
 
 
 async def test_processes_that_can_not_serve_are_not_started_for_ever():
-    nowhere = Place("postgresql://u@127.0.0.1:1/d", "postgresql://u@127.0.0.1:1/d", is_embedded=False)
+    nowhere = DatabaseLocation(
+        "postgresql://u@127.0.0.1:1/d", "postgresql://u@127.0.0.1:1/d", is_embedded=False
+    )
     settings = Settings(processes=2, port=0, secret_key="s" * 40)
     sockets = open_sockets(settings)
     try:
@@ -146,7 +148,7 @@ def test_pools_are_made_to_fit_the_database(wanted, processes, allowed, size):
 
 
 async def test_a_pool_that_does_not_fit_is_told_and_made_smaller(database_url):
-    place = Place(database_url, database_url, is_embedded=False)
+    place = DatabaseLocation(database_url, database_url, is_embedded=False)
     lines = Lines()
     before = logging.send_to(lines.raw.append)
     try:
@@ -165,6 +167,6 @@ async def test_a_pool_that_does_not_fit_is_told_and_made_smaller(database_url):
 
 
 async def test_more_processes_than_the_database_has_connections_for_are_refused(database_url):
-    place = Place(database_url, database_url, is_embedded=False)
+    place = DatabaseLocation(database_url, database_url, is_embedded=False)
     with pytest.raises(SettingError, match=r"^WEB_CONCURRENCY is 256; the database allows \d+ connections"):
         await shared_out(Settings(processes=256), place, 256)

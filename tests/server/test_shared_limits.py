@@ -17,7 +17,7 @@ from kernel.settings import Settings
 from rest_facade.responses import json_response
 from rest_facade.routing import Needs, Route
 from server import shared_limits
-from server.commands.findings import Level, _redis
+from server.commands.findings import Severity, _redis
 from server.shared_limits import PREFIX, SharedCounters
 from tests.server.redis_server import RedisServer, needs_redis, redis_server
 from tests.server.serving import serving
@@ -213,10 +213,10 @@ async def test_servers_that_share_redis_share_every_limit(redis: RedisServer) ->
 
 async def test_doctor_says_whether_limits_are_shared(redis: RedisServer) -> None:
     finding = await _redis(Settings(redis_url=redis.url))
-    assert (finding.level, finding.text) == (Level.OK, "shared through Redis")
+    assert (finding.level, finding.text) == (Severity.OK, "shared through Redis")
     redis.kill()
     finding = await _redis(Settings(redis_url=redis.url))
-    assert finding.level is Level.FAIL
+    assert finding.level is Severity.FAIL
     assert finding.text.startswith("REDIS_URL can't be used, so each process counts alone: ")
 
 

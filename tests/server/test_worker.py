@@ -15,7 +15,7 @@ import pytest
 
 from auth.configuration import configure
 from domain import jobs
-from domain.jobs import JOBS, Job, Outcome, in_stores
+from domain.jobs import JOBS, Job, JobResult, in_stores
 from kernel import logging
 from kernel.clock import now
 from kernel.errors import Unavailable
@@ -28,7 +28,7 @@ from tests.server.commanding import SECRET, Vitrine
 
 pytestmark = pytest.mark.usefixtures("database")
 
-Work = Callable[[jobs.Goes], Awaitable[Outcome]]
+Work = Callable[[jobs.Goes], Awaitable[JobResult]]
 LONG = timedelta(hours=1)
 EXPIRE_HOLDS, FORGET_SPENT = (
     next(job for job in JOBS if job.name == name) for name in ("expire_holds", "forget_spent")
@@ -45,8 +45,8 @@ def job(work: Work, *, every: timedelta = LONG, try_again_after: timedelta = LON
     return Job(f"test {uuid4().hex}", every, work, try_again_after)
 
 
-async def nothing(_: jobs.Goes) -> Outcome:
-    return Outcome()
+async def nothing(_: jobs.Goes) -> JobResult:
+    return JobResult()
 
 
 class Counted:
@@ -58,14 +58,14 @@ class Counted:
         self.begun = self.done = 0
         self.under_way = asyncio.Event()
 
-    async def __call__(self, _: jobs.Goes) -> Outcome:
+    async def __call__(self, _: jobs.Goes) -> JobResult:
         self.begun += 1
         self.under_way.set()
         await asyncio.sleep(self.seconds)
         if self.error is not None:
             raise self.error
         self.done += 1
-        return Outcome()
+        return JobResult()
 
 
 async def run_of(each: Job):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernel.letters import SWITCH_LETTERS, TRANSACTION_TYPE_LETTERS
+from kernel.codes import SWITCH_STATUSES, TRANSACTION_TYPES
 from kernel.text import Malformed, shown
-from rest_facade.legacy.kinds import (
+from rest_facade.legacy.resource import QueryFilter, RecordField, Resource, id_field
+from rest_facade.legacy.value_types import (
     EMAIL,
     ID,
     MONEY,
@@ -14,19 +15,18 @@ from rest_facade.legacy.kinds import (
     SMALL_NUMBER,
     TEXT,
     UNIX,
+    code,
     document,
-    letter,
     listed,
     shown_with,
     whole_from,
 )
-from rest_facade.legacy.resource import Field, Filter, Resource, id_field
 
-_STATUS = Field("status", letter(SWITCH_LETTERS), "status", "status")
-_TIMESTAMP = Field("timestamp", UNIX, filters="created_at")
-_SEARCH = Filter("q", "search", TEXT, many=False)
+_STATUS = RecordField("status", code(SWITCH_STATUSES), "status", "status")
+_TIMESTAMP = RecordField("timestamp", UNIX, filters="created_at")
+_SEARCH = QueryFilter("q", "search", TEXT, many=False)
 # The store's own words; phones are kept as they are given.
-_PHONE = Field("phone", TEXT, "phone", "phone")
+_PHONE = RecordField("phone", TEXT, "phone", "phone")
 _WORDS = {
     "manager": "manager_id",
     "partner": "partner_id",
@@ -57,13 +57,13 @@ MANAGERS = Resource(
     operations="Manager",
     fields=(
         id_field("manager_id"),
-        Field("name", TEXT, "name", "name"),
-        Field("email", EMAIL, "email", "email"),
+        RecordField("name", TEXT, "name", "name"),
+        RecordField("email", EMAIL, "email", "email"),
         _PHONE,
-        Field("commission", MONEY, "commission_percent", "commission_percent"),
+        RecordField("commission", MONEY, "commission_percent", "commission_percent"),
         _STATUS,
-        Field("user_id", ID, "user_id", "user_id"),
-        Field("balance", MONEY, filters="balance_cents"),
+        RecordField("user_id", ID, "user_id", "user_id"),
+        RecordField("balance", MONEY, filters="balance_cents"),
         _TIMESTAMP,
     ),
     required={"name": "name is required", "email": "email is required"},
@@ -87,11 +87,11 @@ PAYMENT_CODES = Resource(
     does=("list", "create"),
     fields=(
         id_field("payment_code_id"),
-        Field("code", TEXT, "code", "code"),
-        Field("description", TEXT, "description", "description"),
-        Field("installments", SMALL_NUMBER, "installments", "installments"),
-        Field("days", shown_with(list, _days_from), "days"),
-        Field("min_amount", MONEY, "min_amount_cents", "min_amount_cents"),
+        RecordField("code", TEXT, "code", "code"),
+        RecordField("description", TEXT, "description", "description"),
+        RecordField("installments", SMALL_NUMBER, "installments", "installments"),
+        RecordField("days", shown_with(list, _days_from), "days"),
+        RecordField("min_amount", MONEY, "min_amount_cents", "min_amount_cents"),
         _STATUS,
     ),
     required={"code": "code is required"},
@@ -108,15 +108,15 @@ BUSINESS_PARTNERS = Resource(
     does=("list", "show", "create", "update"),
     fields=(
         id_field("partner_id"),
-        Field("company", TEXT, "name", "name"),
-        Field("CNPJ", document(14), "cnpj", "cnpj"),
-        Field("email", EMAIL, "email", "email"),
+        RecordField("company", TEXT, "name", "name"),
+        RecordField("CNPJ", document(14), "cnpj", "cnpj"),
+        RecordField("email", EMAIL, "email", "email"),
         _PHONE,
-        Field("contact_name", TEXT, "contact_name", "contact_name"),
+        RecordField("contact_name", TEXT, "contact_name", "contact_name"),
         _STATUS,
-        Field("credit_limit", MONEY, "credit_limit_cents", "credit_limit_cents"),
-        Field("payment_code_id", ID, "payment_code_id", "payment_code_id"),
-        Field("manager_id", ID, "manager_id", "manager_id"),
+        RecordField("credit_limit", MONEY, "credit_limit_cents", "credit_limit_cents"),
+        RecordField("payment_code_id", ID, "payment_code_id", "payment_code_id"),
+        RecordField("manager_id", ID, "manager_id", "manager_id"),
         _TIMESTAMP,
     ),
     required={"company": "company is required", "CNPJ": "CNPJ is required"},
@@ -141,11 +141,11 @@ MIX_PRODUCTS = Resource(
     does=("list", "create"),
     fields=(
         id_field("mix_product_id"),
-        Field("product_id", ID, "product_id", "product_id"),
-        Field("partner_id", ID, "partner_id", "partner_id"),
-        Field("manager_id", ID, "manager_id", "manager_id"),
-        Field("min_amount", NUMBER, "min_quantity", "min_quantity"),
-        Field("price", MONEY, "price_cents", "price_cents"),
+        RecordField("product_id", ID, "product_id", "product_id"),
+        RecordField("partner_id", ID, "partner_id", "partner_id"),
+        RecordField("manager_id", ID, "manager_id", "manager_id"),
+        RecordField("min_amount", NUMBER, "min_quantity", "min_quantity"),
+        RecordField("price", MONEY, "price_cents", "price_cents"),
         _STATUS,
     ),
     required={"product_id": "product_id is required"},
@@ -162,11 +162,11 @@ MANAGER_TRANSACTIONS = Resource(
     does=("list", "create"),
     fields=(
         id_field("transaction_id"),
-        Field("manager_id", ID, "manager_id", "manager_id"),
-        Field("order_id", ID, "order_id", "order_id"),
-        Field("type", letter(TRANSACTION_TYPE_LETTERS), "type", "type"),
-        Field("amount", MONEY, "amount_cents", "amount_cents"),
-        Field("description", TEXT, "description", "description"),
+        RecordField("manager_id", ID, "manager_id", "manager_id"),
+        RecordField("order_id", ID, "order_id", "order_id"),
+        RecordField("type", code(TRANSACTION_TYPES), "type", "type"),
+        RecordField("amount", MONEY, "amount_cents", "amount_cents"),
+        RecordField("description", TEXT, "description", "description"),
         _TIMESTAMP,
     ),
     required={"manager_id": "manager_id is required", "amount": "amount is required"},
@@ -183,11 +183,11 @@ ORDER_LIMIT = Resource(
     does=("set",),
     fields=(
         id_field("order_limit_id"),
-        Field("user_id", ID, "user_id"),
-        Field("company_id", ID, "vendor_id"),
-        Field("limit_amount", MONEY, "limit_cents"),
-        Field("used_amount", MONEY),
-        Field("available_amount", MONEY),
+        RecordField("user_id", ID, "user_id"),
+        RecordField("company_id", ID, "vendor_id"),
+        RecordField("limit_amount", MONEY, "limit_cents"),
+        RecordField("used_amount", MONEY),
+        RecordField("available_amount", MONEY),
     ),
     required={"user_id": "user_id is required", "company_id": "company_id is required"},
     says={name: _WORDS[name] for name in ("user", "vendor")},
@@ -200,12 +200,12 @@ CREDIT_SCORE = Resource(
     operations="CreditScore",
     does=("ask",),
     fields=(
-        Field("CNPJ", document(14), "cnpj"),
-        Field("score", NUMBER),
-        Field("risk", TEXT),
-        Field("limit_suggested", MONEY),
-        Field("source", TEXT),
-        Field("checked_at", UNIX),
+        RecordField("CNPJ", document(14), "cnpj"),
+        RecordField("score", NUMBER),
+        RecordField("risk", TEXT),
+        RecordField("limit_suggested", MONEY),
+        RecordField("source", TEXT),
+        RecordField("checked_at", UNIX),
     ),
     required={"CNPJ": "CNPJ is required"},
 )

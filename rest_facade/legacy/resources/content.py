@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernel.letters import PAGE_LETTERS, PAGE_TYPE_LETTERS, SWITCH_LETTERS
-from rest_facade.legacy.kinds import ID, OBJECT, SMALL_NUMBER, TEXT, UNIX, letter
-from rest_facade.legacy.resource import Field, Filter, Resource, id_field
+from kernel.codes import PAGE_STATUSES, PAGE_TYPES, SWITCH_STATUSES
+from rest_facade.legacy.resource import QueryFilter, RecordField, Resource, id_field
+from rest_facade.legacy.value_types import ID, OBJECT, SMALL_NUMBER, TEXT, UNIX, code
 
-_SWITCH = letter(SWITCH_LETTERS)
-_SEARCH = Filter("q", "search", TEXT, many=False)
-_LANG_CODE = Field("lang_code", replace(TEXT, seek=str.lower), "lang_code", "lang_code")
+_SWITCH = code(SWITCH_STATUSES)
+_SEARCH = QueryFilter("q", "search", TEXT, many=False)
+_LANG_CODE = RecordField("lang_code", replace(TEXT, seek=str.lower), "lang_code", "lang_code")
 
 LANGUAGES = Resource(
     path="languages",
@@ -21,11 +21,11 @@ LANGUAGES = Resource(
     does=("list", "show"),
     fields=(
         id_field("lang_id"),
-        Field("lang_code", replace(TEXT, seek=str.lower), filters="code"),
-        Field("name", TEXT, filters="name"),
-        Field("country_code", TEXT, filters="country_code"),
-        Field("direction", TEXT, filters="direction"),
-        Field("status", _SWITCH, filters="status"),
+        RecordField("lang_code", replace(TEXT, seek=str.lower), filters="code"),
+        RecordField("name", TEXT, filters="name"),
+        RecordField("country_code", TEXT, filters="country_code"),
+        RecordField("direction", TEXT, filters="direction"),
+        RecordField("status", _SWITCH, filters="status"),
     ),
     filters=(_SEARCH,),
     sorts={"lang_id": "ID", "lang_code": "CODE", "name": "NAME", "status": "STATUS"},
@@ -41,20 +41,20 @@ PAGES = Resource(
     operations="Page",
     fields=(
         id_field("page_id"),
-        Field("parent_id", ID, "parent_id", "parent_id"),
+        RecordField("parent_id", ID, "parent_id", "parent_id"),
         # The list's own `page` is its number (decisions-legacy section 2, Filter), so the title is sought by `q`.
-        Field("page", TEXT, "name"),
-        Field("page_type", letter(PAGE_TYPE_LETTERS), "type", "type"),
-        Field("link", TEXT, "link", "link"),
-        Field("description", TEXT, "description", "description"),
-        Field("meta_keywords", TEXT, "meta_keywords", "meta_keywords"),
-        Field("meta_description", TEXT, "meta_description", "meta_description"),
-        Field("page_title", TEXT, "seo_title", "seo_title"),
-        Field("position", SMALL_NUMBER, "position", "position"),
-        Field("status", letter(PAGE_LETTERS), "status", "status"),
-        Field("timestamp", UNIX, filters="created_at"),
+        RecordField("page", TEXT, "name"),
+        RecordField("page_type", code(PAGE_TYPES), "type", "type"),
+        RecordField("link", TEXT, "link", "link"),
+        RecordField("description", TEXT, "description", "description"),
+        RecordField("meta_keywords", TEXT, "meta_keywords", "meta_keywords"),
+        RecordField("meta_description", TEXT, "meta_description", "meta_description"),
+        RecordField("page_title", TEXT, "seo_title", "seo_title"),
+        RecordField("position", SMALL_NUMBER, "position", "position"),
+        RecordField("status", code(PAGE_STATUSES), "status", "status"),
+        RecordField("timestamp", UNIX, filters="created_at"),
         _LANG_CODE,
-        Field("company_id", ID, "vendor_id", "vendor_id"),
+        RecordField("company_id", ID, "vendor_id", "vendor_id"),
     ),
     required={"page": "page is required"},
     says={"parent": "parent_id", "vendor": "company_id"},
@@ -79,11 +79,11 @@ BLOCKS = Resource(
     operations="Block",
     fields=(
         id_field("block_id"),
-        Field("type", TEXT, "type", "type"),
-        Field("name", TEXT, "name", "name"),
-        Field("properties", OBJECT, "properties"),
-        Field("content", OBJECT, "content"),
-        Field("status", _SWITCH, "status", "status"),
+        RecordField("type", TEXT, "type", "type"),
+        RecordField("name", TEXT, "name", "name"),
+        RecordField("properties", OBJECT, "properties"),
+        RecordField("content", OBJECT, "content"),
+        RecordField("status", _SWITCH, "status", "status"),
         _LANG_CODE,
     ),
     required={"type": "type is required", "name": "name is required"},

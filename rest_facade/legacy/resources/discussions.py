@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernel.letters import (
-    DISCUSSION_OBJECT_LETTERS,
-    DISCUSSION_TYPE_LETTERS,
-    SWITCH_LETTERS,
-    LetterTable,
+from kernel.codes import (
+    DISCUSSION_OBJECT_TYPES,
+    DISCUSSION_TYPES,
+    SWITCH_STATUSES,
+    CodeTable,
 )
-from rest_facade.legacy.kinds import ID, SMALL_NUMBER, TEXT, UNIX, if_given, letter
-from rest_facade.legacy.resource import Field, Filter, Resource, id_field
+from rest_facade.legacy.resource import QueryFilter, RecordField, Resource, id_field
+from rest_facade.legacy.value_types import ID, SMALL_NUMBER, TEXT, UNIX, code, if_given
 
-_STATUS = LetterTable("status", {**SWITCH_LETTERS.labels, "P": ("pending",)})
+_STATUS = CodeTable("status", {**SWITCH_STATUSES.labels, "P": ("pending",)})
 
 _RATING = if_given(replace(SMALL_NUMBER, show=lambda rating: str(rating or 0)))
 """From 1 to 5 stars; 0 says that there is none."""
@@ -29,20 +29,20 @@ DISCUSSIONS = Resource(
     does=("list", "show", "create", "delete"),
     fields=(
         id_field("post_id"),
-        Field("thread_id", ID, "thread_id", "thread_id"),
-        Field("object_type", if_given(letter(DISCUSSION_OBJECT_LETTERS)), "object_type", "object_type"),
-        Field("object_id", ID, "object_id", "object_id"),
-        Field("type", if_given(letter(DISCUSSION_TYPE_LETTERS)), "type", "thread_type"),
-        Field("name", TEXT, "name", "name"),
-        Field("message", TEXT, "message", "message"),
-        Field("rating_value", _RATING, "rating", "stars"),
-        Field("user_id", _AUTHOR, "customer_id", "author_id"),
-        Field("ip_address", TEXT, "ip_address", "ip_address", right="sees_addresses"),
-        Field("status", letter(_STATUS), "status", "status"),
-        Field("timestamp", UNIX, filters="created_at"),
+        RecordField("thread_id", ID, "thread_id", "thread_id"),
+        RecordField("object_type", if_given(code(DISCUSSION_OBJECT_TYPES)), "object_type", "object_type"),
+        RecordField("object_id", ID, "object_id", "object_id"),
+        RecordField("type", if_given(code(DISCUSSION_TYPES)), "type", "thread_type"),
+        RecordField("name", TEXT, "name", "name"),
+        RecordField("message", TEXT, "message", "message"),
+        RecordField("rating_value", _RATING, "rating", "stars"),
+        RecordField("user_id", _AUTHOR, "customer_id", "author_id"),
+        RecordField("ip_address", TEXT, "ip_address", "ip_address", right="sees_addresses"),
+        RecordField("status", code(_STATUS), "status", "status"),
+        RecordField("timestamp", UNIX, filters="created_at"),
     ),
     says={"review": "discussion", "object": "object_id", "thread": "thread_id", "user": "user_id"},
-    filters=(Filter("q", "search", TEXT, many=False),),
+    filters=(QueryFilter("q", "search", TEXT, many=False),),
     sorts={
         "timestamp": "CREATED_AT",
         "date": "CREATED_AT",

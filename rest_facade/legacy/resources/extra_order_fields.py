@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rest_facade.legacy.kinds import TEXT
-from rest_facade.legacy.resource import Field, Resource
+from rest_facade.legacy.resource import RecordField, Resource
+from rest_facade.legacy.value_types import TEXT
 
 EXTRA_ORDER_FIELDS = Resource(
     path="extra_order_fields",
@@ -14,7 +14,7 @@ EXTRA_ORDER_FIELDS = Resource(
     does=("update",),
     fields=(),
     inputs=tuple(
-        Field(name, TEXT, name)
+        RecordField(name, TEXT, name)
         for name in (
             "link_nota",
             "codigo_pedido_erp",

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kernel.letters import FEATURE_TYPE_LETTERS, SWITCH_LETTERS
+from kernel.codes import FEATURE_TYPES, SWITCH_STATUSES
 from kernel.text import Malformed, shown
-from rest_facade.legacy.kinds import (
+from rest_facade.legacy.reshape import row_shower
+from rest_facade.legacy.resource import QueryFilter, Record, RecordField, Resource, id_field
+from rest_facade.legacy.resources.variants import entries_of
+from rest_facade.legacy.value_types import (
     ABSENT,
     FLAG,
     ID,
@@ -17,17 +20,14 @@ from rest_facade.legacy.kinds import (
     PLAIN,
     SMALL_NUMBER,
     TEXT,
-    Kind,
+    ValueType,
+    code,
     id_from,
     ids_from,
-    letter,
     shown_with,
     text_from,
     whole_from,
 )
-from rest_facade.legacy.reshape import row_shower
-from rest_facade.legacy.resource import Field, Filter, Record, Resource, id_field
-from rest_facade.legacy.resources.variants import entries_of
 
 
 def _take_up(row: Record) -> None:
@@ -38,14 +38,16 @@ def _take_up(row: Record) -> None:
     row["variants"] = {str(row["variant_id"]): _show_variant(variant)} if variant else {}
 
 
-_show_variant = row_shower((Field("variant_id", NUMBER), Field("variant", PLAIN), Field("position", NUMBER)))
+_show_variant = row_shower(
+    (RecordField("variant_id", NUMBER), RecordField("variant", PLAIN), RecordField("position", NUMBER))
+)
 _FIELDS = (
-    Field("feature_id", NUMBER),
-    Field("feature_type", PLAIN),
-    Field("description", PLAIN),
-    Field("value", TEXT),
-    Field("variant_id", NUMBER),
-    Field("variants", PLAIN),
+    RecordField("feature_id", NUMBER),
+    RecordField("feature_type", PLAIN),
+    RecordField("description", PLAIN),
+    RecordField("value", TEXT),
+    RecordField("variant_id", NUMBER),
+    RecordField("variants", PLAIN),
 )
 _show_feature = row_shower(_FIELDS, prepare=_take_up)
 
@@ -92,7 +94,10 @@ PRODUCT_FEATURES = Resource(
     thing="feature",
     area="products",
     does=(),
-    fields=(*_FIELDS, Field("value_int", shown_with(lambda number: "" if number is None else str(number)))),
+    fields=(
+        *_FIELDS,
+        RecordField("value_int", shown_with(lambda number: "" if number is None else str(number))),
+    ),
     prepare=_take_up,
 )
 
@@ -130,27 +135,30 @@ FEATURES = Resource(
     operations="Feature",
     fields=(
         id_field("feature_id"),
-        Field("description", TEXT, "name", "name"),
-        Field("feature_type", letter(FEATURE_TYPE_LETTERS), "type", "type"),
-        Field("parent_id", ID, "group_id", "group_id"),
-        Field("group_id", ID, "group_id", "group_id"),
+        RecordField("description", TEXT, "name", "name"),
+        RecordField("feature_type", code(FEATURE_TYPES), "type", "type"),
+        RecordField("parent_id", ID, "group_id", "group_id"),
+        RecordField("group_id", ID, "group_id", "group_id"),
         # CS-Cart's: numbers with commas between, empty for every category.
-        Field(
-            "categories_path", Kind(show=_path_shown, read=ids_from, seek=str), "category_ids", "category_id"
+        RecordField(
+            "categories_path",
+            ValueType(show=_path_shown, read=ids_from, seek=str),
+            "category_ids",
+            "category_id",
         ),
-        Field("categories_ids", IDS, "category_ids", "category_id"),
-        Field("status", letter(SWITCH_LETTERS), "status", "status"),
-        Field("position", SMALL_NUMBER, "position", "position"),
-        Field("prefix", TEXT, "prefix", "prefix"),
-        Field("suffix", TEXT, "suffix", "suffix"),
-        Field("comparison", FLAG, "comparison", "comparison"),
-        Field("display_on_product", FLAG, "display_on_product", "display_on_product"),
-        Field("display_on_catalog", FLAG, "display_on_catalog", "display_on_catalog"),
-        Field("variants", Kind(show=_variants_shown, read=_variants_from), "variants"),
+        RecordField("categories_ids", IDS, "category_ids", "category_id"),
+        RecordField("status", code(SWITCH_STATUSES), "status", "status"),
+        RecordField("position", SMALL_NUMBER, "position", "position"),
+        RecordField("prefix", TEXT, "prefix", "prefix"),
+        RecordField("suffix", TEXT, "suffix", "suffix"),
+        RecordField("comparison", FLAG, "comparison", "comparison"),
+        RecordField("display_on_product", FLAG, "display_on_product", "display_on_product"),
+        RecordField("display_on_catalog", FLAG, "display_on_catalog", "display_on_catalog"),
+        RecordField("variants", ValueType(show=_variants_shown, read=_variants_from), "variants"),
     ),
     required={"description": "description is required"},
     says={"group": "group_id", "categories": "categories_ids", "type": "feature_type"},
-    filters=(Filter("category_id", "category_id", ID),),
+    filters=(QueryFilter("category_id", "category_id", ID),),
     sorts={"position": "POSITION", "description": "NAME", "feature_id": "ID"},
     default_sort=("position", "asc"),
 )

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kernel.codes import EXCEPTION_TYPES, MODIFIER_TYPES, OPTION_TYPES, SWITCH_STATUSES
 from kernel.ids import parse_reference
-from kernel.letters import EXCEPTION_TYPE_LETTERS, MODIFIER_TYPE_LETTERS, OPTION_TYPE_LETTERS, SWITCH_LETTERS
 from kernel.text import Malformed, shown
-from rest_facade.legacy.kinds import (
+from rest_facade.legacy.reshape import row_shower
+from rest_facade.legacy.resource import Record, RecordField, Resource, id_field
+from rest_facade.legacy.resources.variants import entries_of
+from rest_facade.legacy.value_types import (
     FLAG,
     ID,
     IDS,
@@ -17,26 +20,23 @@ from rest_facade.legacy.kinds import (
     SIGNED_MONEY,
     SMALL_NUMBER,
     TEXT,
-    Kind,
+    ValueType,
+    code,
     id_from,
-    letter,
     text_from,
     whole_from,
 )
-from rest_facade.legacy.reshape import row_shower
-from rest_facade.legacy.resource import Field, Record, Resource, id_field
-from rest_facade.legacy.resources.variants import entries_of
 
-_MODIFIER_TYPE = letter(MODIFIER_TYPE_LETTERS)
+_MODIFIER_TYPE = code(MODIFIER_TYPES)
 _PATHS = ("image_path", "http_image_path", "https_image_path")
 
 # --- Variants ----------------------------------------------------------------------------------------------------------------
 
 _show_variant = row_shower(
     (
-        Field("variant_id", NUMBER),
-        Field("modifier", SIGNED_MONEY),
-        Field("position", NUMBER),
+        RecordField("variant_id", NUMBER),
+        RecordField("modifier", SIGNED_MONEY),
+        RecordField("position", NUMBER),
     )
 )
 
@@ -151,20 +151,20 @@ OPTIONS = Resource(
     bare=True,
     fields=(
         id_field("option_id"),
-        Field("product_id", ID, "product_id", "product_id"),
-        Field("company_id", ID, "vendor_id", "vendor_id"),
-        Field("option_name", TEXT, "name", "name"),
-        Field("option_type", letter(OPTION_TYPE_LETTERS), "type", "type"),
-        Field("required", FLAG, "required", "required"),
-        Field("inventory", FLAG, "inventory", "inventory"),
-        Field("status", letter(SWITCH_LETTERS), "status", "status"),
-        Field("position", SMALL_NUMBER, "position", "position"),
-        Field("description", TEXT, "description", "description"),
-        Field("variants", Kind(show=_variants_shown, read=_variants_from), "variants"),
+        RecordField("product_id", ID, "product_id", "product_id"),
+        RecordField("company_id", ID, "vendor_id", "vendor_id"),
+        RecordField("option_name", TEXT, "name", "name"),
+        RecordField("option_type", code(OPTION_TYPES), "type", "type"),
+        RecordField("required", FLAG, "required", "required"),
+        RecordField("inventory", FLAG, "inventory", "inventory"),
+        RecordField("status", code(SWITCH_STATUSES), "status", "status"),
+        RecordField("position", SMALL_NUMBER, "position", "position"),
+        RecordField("description", TEXT, "description", "description"),
+        RecordField("variants", ValueType(show=_variants_shown, read=_variants_from), "variants"),
     ),
     inputs=(
-        Field("main_pair", Kind(read=_pictures_from), "variant_pictures"),
-        Field("product_ids", IDS, "product_ids"),
+        RecordField("main_pair", ValueType(read=_pictures_from), "variant_pictures"),
+        RecordField("product_ids", IDS, "product_ids"),
     ),
     required={"option_name": "option_name is required"},
     says={"product": "product_id", "products": "product_ids", "vendor": "company_id", "type": "option_type"},
@@ -191,7 +191,7 @@ def choices_from(value: Any, label: str) -> list[dict[str, Any]]:
     return choices
 
 
-CHOICES = Kind(read=choices_from)
+CHOICES = ValueType(read=choices_from)
 # Words of refusals that the legacy layer says differently.
 COMBINATION_WORDS = {
     "choices": "combination",
@@ -212,14 +212,14 @@ COMBINATIONS = Resource(
     operations="Combination",
     bare=True,
     fields=(
-        Field("combination_hash", TEXT, filters="hash"),
+        RecordField("combination_hash", TEXT, filters="hash"),
         id_field("combination_id"),
-        Field("product_id", ID, "product_id", "product_id"),
-        Field("product_code", TEXT, "sku", "sku"),
-        Field("combination", CHOICES, "choices"),
-        Field("amount", NUMBER, "stock", "stock"),
-        Field("price", SIGNED_MONEY, "price_cents", "price_cents"),
-        Field("position", SMALL_NUMBER, "position", "position"),
+        RecordField("product_id", ID, "product_id", "product_id"),
+        RecordField("product_code", TEXT, "sku", "sku"),
+        RecordField("combination", CHOICES, "choices"),
+        RecordField("amount", NUMBER, "stock", "stock"),
+        RecordField("price", SIGNED_MONEY, "price_cents", "price_cents"),
+        RecordField("position", SMALL_NUMBER, "position", "position"),
     ),
     required={"product_id": "product_id is required", "combination": "combination is required"},
     says=COMBINATION_WORDS,
@@ -237,9 +237,9 @@ EXCEPTIONS = Resource(
     bare=True,
     fields=(
         id_field("exception_id"),
-        Field("product_id", ID, "product_id", "product_id"),
-        Field("combination", CHOICES, "choices"),
-        Field("type", letter(EXCEPTION_TYPE_LETTERS), "type", "type"),
+        RecordField("product_id", ID, "product_id", "product_id"),
+        RecordField("combination", CHOICES, "choices"),
+        RecordField("type", code(EXCEPTION_TYPES), "type", "type"),
     ),
     required={
         "product_id": "product_id is required",

@@ -10,7 +10,9 @@ from kernel import clock
 from kernel.clock import Span
 from kernel.scope import Scope
 from kernel.text import Malformed, shown
-from rest_facade.legacy.kinds import (
+from rest_facade.legacy.reshape import row_shower
+from rest_facade.legacy.resource import Record, RecordField
+from rest_facade.legacy.value_types import (
     ABSENT,
     FLAG,
     ID,
@@ -19,7 +21,7 @@ from rest_facade.legacy.kinds import (
     PLAIN,
     TEXT,
     UNIX,
-    Kind,
+    ValueType,
     id_from,
     ids_from,
     moment_from,
@@ -27,23 +29,21 @@ from rest_facade.legacy.kinds import (
     text_from,
     whole_from,
 )
-from rest_facade.legacy.reshape import row_shower
-from rest_facade.legacy.resource import Field, Record
 
 # --- Lines -------------------------------------------------------------------------------------------------------------------
 
 _show_line = row_shower(
     (
-        Field("item_id", ID),
-        Field("product_id", ID),
-        Field("product", TEXT),
-        Field("product_code", TEXT),
-        Field("amount", NUMBER),
-        Field("price", MONEY),
-        Field("base_price", MONEY),
-        Field("subtotal", MONEY),
-        Field("company_id", ID),
-        Field("extra", PLAIN),
+        RecordField("item_id", ID),
+        RecordField("product_id", ID),
+        RecordField("product", TEXT),
+        RecordField("product_code", TEXT),
+        RecordField("amount", NUMBER),
+        RecordField("price", MONEY),
+        RecordField("base_price", MONEY),
+        RecordField("subtotal", MONEY),
+        RecordField("company_id", ID),
+        RecordField("extra", PLAIN),
     )
 )
 
@@ -87,7 +87,7 @@ def _line_from(key: str | None, entry: Any, label: str) -> dict[str, Any]:
     return line
 
 
-LINES = Kind(show=_lines_shown, read=_lines_from)
+LINES = ValueType(show=_lines_shown, read=_lines_from)
 
 # --- Addresses ---------------------------------------------------------------------------------------------------------------
 
@@ -98,23 +98,23 @@ _LINE_2 = ("complement", "district")
 _MEMBERS = ("firstname", "lastname", "city", "state", "country", "zipcode", "phone")
 
 
-def _first_with(members: tuple[str, str]) -> Kind:
+def _first_with(members: tuple[str, str]) -> ValueType:
     def read(value: Any, label: str) -> dict[str, Any]:
         return {members[0]: text_from(value, label) or "", members[1]: ""}
 
-    return Kind(read=read, seek=str)
+    return ValueType(read=read, seek=str)
 
 
-def address_fields(letter: str, kind: str, within: str) -> tuple[Field, ...]:
+def address_fields(letter: str, kind: str, within: str) -> tuple[RecordField, ...]:
     """Describe `b_firstname`, …: the fields of the billing or the shipping address."""
     place = f"{kind}_address"
     return (
         *(
-            Field(f"{letter}_{name}", TEXT, f"{place}.{name}", f"{kind}_{name}", within=within)
+            RecordField(f"{letter}_{name}", TEXT, f"{place}.{name}", f"{kind}_{name}", within=within)
             for name in _MEMBERS
         ),
-        Field(f"{letter}_address", _first_with(_LINE_1), place, f"{kind}_line_1", within=within),
-        Field(f"{letter}_address_2", _first_with(_LINE_2), place, f"{kind}_line_2", within=within),
+        RecordField(f"{letter}_address", _first_with(_LINE_1), place, f"{kind}_line_1", within=within),
+        RecordField(f"{letter}_address_2", _first_with(_LINE_2), place, f"{kind}_line_2", within=within),
     )
 
 
@@ -134,11 +134,11 @@ def _joined(address: Mapping[str, str], members: tuple[str, str]) -> str:
 
 _show_payment = row_shower(
     (
-        Field("payment_id", ID),
-        Field("payment", TEXT),
-        Field("position", NUMBER),
-        Field("a_surcharge", MONEY),
-        Field("p_surcharge", MONEY),
+        RecordField("payment_id", ID),
+        RecordField("payment", TEXT),
+        RecordField("position", NUMBER),
+        RecordField("a_surcharge", MONEY),
+        RecordField("p_surcharge", MONEY),
     )
 )
 
@@ -160,17 +160,17 @@ def _first_id_from(value: Any, label: str) -> Any:
     return found if found is ABSENT else next(iter(found), None)
 
 
-FIRST_ID = Kind(show=lambda number: str(number) if number else "", read=_first_id_from, seek=str)
+FIRST_ID = ValueType(show=lambda number: str(number) if number else "", read=_first_id_from, seek=str)
 """One id where CS-Cart has room for several."""
 
 # --- History -----------------------------------------------------------------------------------------------------------------
 
 _show_step = row_shower(
     (
-        Field("timestamp", UNIX),
-        Field("status_from", Kind(show=lambda letter: letter or "")),
-        Field("forced", FLAG),
-        Field("user_id", Kind(show=lambda number: str(number or 0))),
+        RecordField("timestamp", UNIX),
+        RecordField("status_from", ValueType(show=lambda letter: letter or "")),
+        RecordField("forced", FLAG),
+        RecordField("user_id", ValueType(show=lambda number: str(number or 0))),
     )
 )
 

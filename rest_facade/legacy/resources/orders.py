@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from kernel.scope import ActorKind
-from rest_facade.legacy.kinds import (
+from rest_facade.legacy.resource import QueryFilter, RecordField, Resource, Together, id_field
+from rest_facade.legacy.resources import order_parts as parts
+from rest_facade.legacy.value_types import (
     EMAIL,
     ID,
     IDS,
@@ -16,8 +18,6 @@ from rest_facade.legacy.kinds import (
     if_given,
     shown_with,
 )
-from rest_facade.legacy.resource import Field, Filter, Resource, Together, id_field
-from rest_facade.legacy.resources import order_parts as parts
 
 _USER_DATA = "user_data"
 
@@ -30,39 +30,39 @@ ORDERS = Resource(
     open_to_vendors=True,
     fields=(
         id_field("order_id"),
-        Field("user_id", ID, "customer_id", "buyer_id"),
-        Field("company_id", ID, filters="sole_vendor_id"),
-        Field("status", ORDER_STATUS, "status", "status"),
-        Field("total", MONEY, filters="total_cents"),
-        Field("subtotal", MONEY, filters="subtotal_cents"),
-        Field("shipping_cost", MONEY, filters="shipping_cents"),
-        Field("timestamp", UNIX, filters="created_at"),
-        Field("firstname", TEXT, "firstname", "firstname", within=_USER_DATA),
-        Field("lastname", TEXT, "lastname", "lastname", within=_USER_DATA),
-        Field("email", EMAIL, "email", "email", within=_USER_DATA),
-        Field("phone", TEXT, "phone", "phone", within=_USER_DATA),
-        Field("products", parts.LINES, "items"),
+        RecordField("user_id", ID, "customer_id", "buyer_id"),
+        RecordField("company_id", ID, filters="sole_vendor_id"),
+        RecordField("status", ORDER_STATUS, "status", "status"),
+        RecordField("total", MONEY, filters="total_cents"),
+        RecordField("subtotal", MONEY, filters="subtotal_cents"),
+        RecordField("shipping_cost", MONEY, filters="shipping_cents"),
+        RecordField("timestamp", UNIX, filters="created_at"),
+        RecordField("firstname", TEXT, "firstname", "firstname", within=_USER_DATA),
+        RecordField("lastname", TEXT, "lastname", "lastname", within=_USER_DATA),
+        RecordField("email", EMAIL, "email", "email", within=_USER_DATA),
+        RecordField("phone", TEXT, "phone", "phone", within=_USER_DATA),
+        RecordField("products", parts.LINES, "items"),
     ),
     single=(
-        Field("payment_id", ID, "payment_method_id", "payment_method_id"),
-        Field("payment_method", shown_with(parts.payment_shown)),
-        Field("shipping_ids", parts.FIRST_ID, "shipping_method_id", "shipping_method_id"),
-        Field("shipping", PLAIN),
-        Field("discount", MONEY, filters="discount_cents"),
-        Field("tax_subtotal", MONEY, filters="tax_cents"),
-        Field("fields", OBJECT, "fields"),
-        Field("notes", TEXT, "notes", "notes"),
-        Field("details", TEXT, "details", "details", right="is_staff"),
-        Field("ip_address", TEXT, "ip_address", "ip_address", right="is_staff"),
-        Field("shipment_ids", IDS, filters="shipment_id"),
-        Field("status_history", shown_with(parts.history_shown)),
-        Field("product_groups", PLAIN),
+        RecordField("payment_id", ID, "payment_method_id", "payment_method_id"),
+        RecordField("payment_method", shown_with(parts.payment_shown)),
+        RecordField("shipping_ids", parts.FIRST_ID, "shipping_method_id", "shipping_method_id"),
+        RecordField("shipping", PLAIN),
+        RecordField("discount", MONEY, filters="discount_cents"),
+        RecordField("tax_subtotal", MONEY, filters="tax_cents"),
+        RecordField("fields", OBJECT, "fields"),
+        RecordField("notes", TEXT, "notes", "notes"),
+        RecordField("details", TEXT, "details", "details", right="is_staff"),
+        RecordField("ip_address", TEXT, "ip_address", "ip_address", right="is_staff"),
+        RecordField("shipment_ids", IDS, filters="shipment_id"),
+        RecordField("status_history", shown_with(parts.history_shown)),
+        RecordField("product_groups", PLAIN),
         *parts.address_fields("b", "billing", _USER_DATA),
         *parts.address_fields("s", "shipping", _USER_DATA),
     ),
     inputs=(
-        Field("shipping_id", ID, "shipping_method_id"),
-        Field("coupon_code", if_given(TEXT), "coupon_code"),
+        RecordField("shipping_id", ID, "shipping_method_id"),
+        RecordField("coupon_code", if_given(TEXT), "coupon_code"),
     ),
     required={"user_id": "user_id is required", "products": "products is required"},
     says={
@@ -73,8 +73,8 @@ ORDERS = Resource(
     },
     complete=parts.complete,
     filters=(
-        Filter("q", "search", TEXT, many=False),
-        Filter("shipping_id", "shipping_method_id", ID),
+        QueryFilter("q", "search", TEXT, many=False),
+        QueryFilter("shipping_id", "shipping_method_id", ID),
         Together(("period", "time_from", "time_to"), parts.placed_within),
     ),
     sorts={

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernel.letters import CALL_REQUEST_LETTERS, SWITCH_LETTERS
-from rest_facade.legacy.kinds import EMAIL, ID, TEXT, UNIX, letter
-from rest_facade.legacy.resource import Field, Filter, Resource, id_field
+from kernel.codes import CALL_REQUEST_STATUSES, SWITCH_STATUSES
+from rest_facade.legacy.resource import QueryFilter, RecordField, Resource, id_field
+from rest_facade.legacy.value_types import EMAIL, ID, TEXT, UNIX, code
 
-_SEARCH = Filter("q", "search", TEXT, many=False)
+_SEARCH = QueryFilter("q", "search", TEXT, many=False)
 _DOES = ("list", "show", "create", "delete")
 
 SUBSCRIBERS = Resource(
@@ -20,10 +20,10 @@ SUBSCRIBERS = Resource(
     does=_DOES,
     fields=(
         id_field("subscriber_id"),
-        Field("email", EMAIL, "email", "email"),
-        Field("lang_code", replace(TEXT, seek=str.lower), "lang_code", "lang_code"),
-        Field("status", letter(SWITCH_LETTERS), "status", "status"),
-        Field("timestamp", UNIX, filters="created_at"),
+        RecordField("email", EMAIL, "email", "email"),
+        RecordField("lang_code", replace(TEXT, seek=str.lower), "lang_code", "lang_code"),
+        RecordField("status", code(SWITCH_STATUSES), "status", "status"),
+        RecordField("timestamp", UNIX, filters="created_at"),
     ),
     required={"email": "email is required"},
     filters=(_SEARCH,),
@@ -46,15 +46,15 @@ CALL_REQUESTS = Resource(
     does=_DOES,
     fields=(
         id_field("request_id"),
-        Field("name", TEXT, "name", "name"),
-        Field("phone", TEXT, "phone", "phone"),
-        Field("time_from", TEXT, "time_from", "time_from"),
-        Field("time_to", TEXT, "time_to", "time_to"),
-        Field("product_id", ID, "product_id", "product_id"),
-        Field("order_id", ID, "order_id", "order_id"),
-        Field("notes", TEXT, "notes", "notes"),
-        Field("status", letter(CALL_REQUEST_LETTERS), "status", "status"),
-        Field("timestamp", UNIX, filters="created_at"),
+        RecordField("name", TEXT, "name", "name"),
+        RecordField("phone", TEXT, "phone", "phone"),
+        RecordField("time_from", TEXT, "time_from", "time_from"),
+        RecordField("time_to", TEXT, "time_to", "time_to"),
+        RecordField("product_id", ID, "product_id", "product_id"),
+        RecordField("order_id", ID, "order_id", "order_id"),
+        RecordField("notes", TEXT, "notes", "notes"),
+        RecordField("status", code(CALL_REQUEST_STATUSES), "status", "status"),
+        RecordField("timestamp", UNIX, filters="created_at"),
     ),
     required={"phone": "phone is required"},
     says={"product": "product_id", "order": "order_id"},

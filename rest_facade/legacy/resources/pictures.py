@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernel.text import Malformed, shown
-from rest_facade.legacy.kinds import MAX_INTEGER, listed, shown_with, text_from, whole_from
 from rest_facade.legacy.resource import Record
+from rest_facade.legacy.value_types import MAX_INTEGER, listed, shown_with, text_from, whole_from
 
 _PATHS = ("image_path", "http_image_path", "https_image_path")
 

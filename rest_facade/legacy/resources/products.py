@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from kernel.letters import PRODUCT_LETTERS
-from rest_facade.legacy.kinds import (
+from kernel.codes import PRODUCT_STATUSES
+from rest_facade.legacy.resource import Nested, QueryFilter, RecordField, Resource, Together, id_field
+from rest_facade.legacy.resources.discussions import DISCUSSIONS
+from rest_facade.legacy.resources.features import PRODUCT_FEATURES, features_from, features_shown
+from rest_facade.legacy.resources.pictures import PICTURE, PICTURES
+from rest_facade.legacy.resources.product_filters import in_category
+from rest_facade.legacy.value_types import (
     FLAG,
     ID,
     IDS,
@@ -14,15 +19,10 @@ from rest_facade.legacy.kinds import (
     TEXT,
     UNIX,
     WEIGHT,
-    letter,
+    code,
     one_of,
     shown_with,
 )
-from rest_facade.legacy.resource import Field, Filter, Nested, Resource, Together, id_field
-from rest_facade.legacy.resources.discussions import DISCUSSIONS
-from rest_facade.legacy.resources.features import PRODUCT_FEATURES, features_from, features_shown
-from rest_facade.legacy.resources.pictures import PICTURE, PICTURES
-from rest_facade.legacy.resources.product_filters import in_category
 
 PRODUCTS = Resource(
     path="products",
@@ -34,45 +34,45 @@ PRODUCTS = Resource(
     kept_from_vendors=("company_id",),
     fields=(
         id_field("product_id"),
-        Field("product", TEXT, "name", "name", label="product (name)"),
-        Field("product_code", TEXT, "sku", "sku"),
-        Field("price", MONEY, "price_cents", "price_cents"),
-        Field("list_price", OPTIONAL_MONEY, "compare_at_cents", "compare_at_cents"),
-        Field("amount", NUMBER, "stock", "stock"),
-        Field("status", letter(PRODUCT_LETTERS), "status", "status"),
-        Field("company_id", ID, "vendor_id", "seller_id"),
-        Field("company_name", TEXT, filters="vendor_name"),
-        Field("category_ids", IDS, "category_ids", "category_id"),
-        Field("main_category", ID, "category_id", "main_category_id"),
-        Field("main_pair", PICTURE, "main_image"),
-        Field("timestamp", UNIX, filters="created_at"),
-        Field("updated_timestamp", UNIX, filters="updated_at"),
-        Field("weight", WEIGHT, "weight_grams", "weight_grams"),
-        Field("short_description", TEXT, "short_description", "short_description"),
-        Field("full_description", TEXT, "description", "description"),
-        Field("is_edp", FLAG, "is_edp", "is_edp"),
-        Field("free_shipping", FLAG, "free_shipping", "free_shipping"),
-        Field("tracking", one_of("B", "D"), "tracking", "tracking"),
-        Field("min_qty", SMALL_NUMBER, "min_quantity", "min_quantity"),
-        Field("max_qty", SMALL_NUMBER, "max_quantity", "max_quantity"),
-        Field("tax_ids", IDS, "tax_ids", "tax_id"),
+        RecordField("product", TEXT, "name", "name", label="product (name)"),
+        RecordField("product_code", TEXT, "sku", "sku"),
+        RecordField("price", MONEY, "price_cents", "price_cents"),
+        RecordField("list_price", OPTIONAL_MONEY, "compare_at_cents", "compare_at_cents"),
+        RecordField("amount", NUMBER, "stock", "stock"),
+        RecordField("status", code(PRODUCT_STATUSES), "status", "status"),
+        RecordField("company_id", ID, "vendor_id", "seller_id"),
+        RecordField("company_name", TEXT, filters="vendor_name"),
+        RecordField("category_ids", IDS, "category_ids", "category_id"),
+        RecordField("main_category", ID, "category_id", "main_category_id"),
+        RecordField("main_pair", PICTURE, "main_image"),
+        RecordField("timestamp", UNIX, filters="created_at"),
+        RecordField("updated_timestamp", UNIX, filters="updated_at"),
+        RecordField("weight", WEIGHT, "weight_grams", "weight_grams"),
+        RecordField("short_description", TEXT, "short_description", "short_description"),
+        RecordField("full_description", TEXT, "description", "description"),
+        RecordField("is_edp", FLAG, "is_edp", "is_edp"),
+        RecordField("free_shipping", FLAG, "free_shipping", "free_shipping"),
+        RecordField("tracking", one_of("B", "D"), "tracking", "tracking"),
+        RecordField("min_qty", SMALL_NUMBER, "min_quantity", "min_quantity"),
+        RecordField("max_qty", SMALL_NUMBER, "max_quantity", "max_quantity"),
+        RecordField("tax_ids", IDS, "tax_ids", "tax_id"),
         # CS-Cart's: numbers with commas between, 0 for everybody.
-        Field("usergroup_ids", shown_with(lambda numbers: ",".join(map(str, numbers)) or "0")),
-        Field("seo_name", TEXT, "slug", "slug"),
+        RecordField("usergroup_ids", shown_with(lambda numbers: ",".join(map(str, numbers)) or "0")),
+        RecordField("seo_name", TEXT, "slug", "slug"),
     ),
     single=(
-        Field("image_pairs", PICTURES, "more_images"),
-        Field("product_features", shown_with(features_shown, features_from), "features"),
+        RecordField("image_pairs", PICTURES, "more_images"),
+        RecordField("product_features", shown_with(features_shown, features_from), "features"),
     ),
     required={"product": "product (name) is required", "price": "price is required"},
     says={"vendor": "company_id", "tax": "tax_ids", "taxes": "tax_ids"},
     filters=(
-        Filter("q", "search", TEXT, many=False),
-        Filter("pcode", "sku", TEXT, keys=False),
-        Filter("price_from", "price_from", MONEY, many=False, keys=False),
-        Filter("price_to", "price_to", MONEY, many=False, keys=False),
-        Filter("amount_from", "stock_from", NUMBER, many=False, keys=False),
-        Filter("amount_to", "stock_to", NUMBER, many=False, keys=False),
+        QueryFilter("q", "search", TEXT, many=False),
+        QueryFilter("pcode", "sku", TEXT, keys=False),
+        QueryFilter("price_from", "price_from", MONEY, many=False, keys=False),
+        QueryFilter("price_to", "price_to", MONEY, many=False, keys=False),
+        QueryFilter("amount_from", "stock_from", NUMBER, many=False, keys=False),
+        QueryFilter("amount_to", "stock_to", NUMBER, many=False, keys=False),
         Together(("category_id", "cid", "subcats"), in_category, keys=("category_id",)),
     ),
     sorts={

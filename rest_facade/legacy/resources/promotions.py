@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kernel.clock import from_unix, rfc3339
-from kernel.letters import SWITCH_LETTERS
+from kernel.codes import SWITCH_STATUSES
 from kernel.text import Malformed, shown
-from rest_facade.legacy.kinds import FLAG, NUMBER, SMALL_NUMBER, TEXT, Kind, if_given, letter
-from rest_facade.legacy.resource import Field, Filter, Resource, id_field
+from rest_facade.legacy.resource import QueryFilter, RecordField, Resource, id_field
+from rest_facade.legacy.value_types import FLAG, NUMBER, SMALL_NUMBER, TEXT, ValueType, code, if_given
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -35,8 +35,8 @@ def _moment_from(value: Any, label: str) -> str | None:
         raise Malformed(f"{label} is {shown(value)}; expected Unix seconds") from error
 
 
-_TERMS = Kind(read=_terms_from)
-_MOMENT = Kind(show=str, read=_moment_from, seek=lambda text: rfc3339(from_unix(text)))
+_TERMS = ValueType(read=_terms_from)
+_MOMENT = ValueType(show=str, read=_moment_from, seek=lambda text: rfc3339(from_unix(text)))
 
 
 def _zone_from(value: Any, label: str) -> str:
@@ -53,21 +53,21 @@ PROMOTIONS = Resource(
     operations="Promotion",
     fields=(
         id_field("promotion_id"),
-        Field("name", TEXT, "name", "name"),
-        Field("zone", if_given(Kind(read=_zone_from, seek=str.lower)), "zone", "zone"),
-        Field("conditions", _TERMS, "conditions"),
-        Field("bonuses", _TERMS, "bonuses"),
-        Field("coupon_code", TEXT, "coupon_code", "coupon_code"),
-        Field("usage_limit", if_given(NUMBER), "usage_limit", "usage_limit"),
-        Field("used", NUMBER, filters="used"),
-        Field("from_date", _MOMENT, "from_at", "from_at"),
-        Field("to_date", _MOMENT, "to_at", "to_at"),
-        Field("priority", if_given(SMALL_NUMBER), "priority", "priority"),
-        Field("stop", FLAG, "stop", "stop"),
-        Field("status", letter(SWITCH_LETTERS), "status", "status"),
+        RecordField("name", TEXT, "name", "name"),
+        RecordField("zone", if_given(ValueType(read=_zone_from, seek=str.lower)), "zone", "zone"),
+        RecordField("conditions", _TERMS, "conditions"),
+        RecordField("bonuses", _TERMS, "bonuses"),
+        RecordField("coupon_code", TEXT, "coupon_code", "coupon_code"),
+        RecordField("usage_limit", if_given(NUMBER), "usage_limit", "usage_limit"),
+        RecordField("used", NUMBER, filters="used"),
+        RecordField("from_date", _MOMENT, "from_at", "from_at"),
+        RecordField("to_date", _MOMENT, "to_at", "to_at"),
+        RecordField("priority", if_given(SMALL_NUMBER), "priority", "priority"),
+        RecordField("stop", FLAG, "stop", "stop"),
+        RecordField("status", code(SWITCH_STATUSES), "status", "status"),
     ),
     required={"name": "name is required"},
-    filters=(Filter("q", "search", TEXT, many=False),),
+    filters=(QueryFilter("q", "search", TEXT, many=False),),
     sorts={"priority": "PRIORITY", "name": "NAME", "promotion_id": "ID"},
     default_sort=("priority", "asc"),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kernel.text import Malformed, nfc, shown
-from rest_facade.legacy.kinds import TEXT, Kind, one_of, shown_with
-from rest_facade.legacy.resource import Field, Filter, Record, Resource, id_field
+from rest_facade.legacy.resource import QueryFilter, Record, RecordField, Resource, id_field
+from rest_facade.legacy.value_types import TEXT, ValueType, one_of, shown_with
 
 
 def _value_from(value: Any, label: str) -> str | None:
@@ -34,14 +34,14 @@ SETTINGS = Resource(
     does=("list", "show", "update"),
     fields=(
         id_field("object_id"),
-        Field("name", TEXT, filters="name"),
-        Field("section_id", TEXT, filters="section"),
-        Field("type", one_of("C", "S", "U", "I", "P"), filters="type"),
-        Field("value", Kind(read=_value_from, seek=nfc), "value", "value"),
-        Field("description", TEXT, filters="description"),
-        Field("variants", shown_with(_variants_shown, shape=_VARIANTS)),
+        RecordField("name", TEXT, filters="name"),
+        RecordField("section_id", TEXT, filters="section"),
+        RecordField("type", one_of("C", "S", "U", "I", "P"), filters="type"),
+        RecordField("value", ValueType(read=_value_from, seek=nfc), "value", "value"),
+        RecordField("description", TEXT, filters="description"),
+        RecordField("variants", shown_with(_variants_shown, shape=_VARIANTS)),
     ),
-    filters=(Filter("q", "search", TEXT, many=False),),
+    filters=(QueryFilter("q", "search", TEXT, many=False),),
     sorts={"section_id": "SECTION", "section": "SECTION", "name": "NAME", "object_id": "ID"},
     default_sort=("section_id", "asc"),
 )

@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernel.clock import from_unix, rfc3339
-from kernel.letters import SHIPMENT_LETTERS
+from kernel.codes import SHIPMENT_STATUSES
 from kernel.text import Malformed, shown
-from rest_facade.legacy.kinds import (
+from rest_facade.legacy.resource import Record, RecordField, Resource, Together, id_field
+from rest_facade.legacy.resources.order_parts import placed_within
+from rest_facade.legacy.value_types import (
     ABSENT,
     ID,
     ORDER_STATUS,
     TEXT,
     UNIX,
-    Kind,
+    ValueType,
     id_from,
-    open_letter,
+    open_code,
     shown_with,
     text_from,
     whole_from,
 )
-from rest_facade.legacy.resource import Field, Record, Resource, Together, id_field
-from rest_facade.legacy.resources.order_parts import placed_within
 
 
 def _products_shown(lines: list[Record]) -> Record:
@@ -73,9 +73,9 @@ def _moment_from(value: Any, label: str) -> Any:
 
 
 # What is left out, or as good as left out, is the contract's default.
-_METHOD = Kind(show=str, read=_optional_id_from, seek=str)
-_METHOD_NAME = Kind(read=_optional_text_from, seek=TEXT.seek)
-_ORDER_TIME = Kind(show=str, read=_moment_from, seek=UNIX.seek)
+_METHOD = ValueType(show=str, read=_optional_id_from, seek=str)
+_METHOD_NAME = ValueType(read=_optional_text_from, seek=TEXT.seek)
+_ORDER_TIME = ValueType(show=str, read=_moment_from, seek=UNIX.seek)
 
 SHIPMENTS = Resource(
     path="shipments",
@@ -86,20 +86,20 @@ SHIPMENTS = Resource(
     open_to_vendors=True,
     fields=(
         id_field("shipment_id"),
-        Field("order_id", ID, "order_id", "order_id"),
-        Field("products", shown_with(_products_shown, _products_from), "lines"),
-        Field("shipping_id", _METHOD, "shipping_method_id", "shipping_method_id"),
-        Field("shipping", _METHOD_NAME, "shipping_name", "shipping_name"),
-        Field("carrier", TEXT, "carrier", "carrier"),
-        Field("user_id", ID, "user_id", "user_id"),
-        Field("tracking_number", TEXT, "tracking_number", "tracking_number"),
-        Field("comments", TEXT, "comments", "comments"),
-        Field("group_key", TEXT, "group_key", "group_key"),
-        Field("order_timestamp", _ORDER_TIME, "order_placed_at", "order_placed_at"),
-        Field("timestamp", UNIX, filters="created_at"),
-        Field("status", open_letter(SHIPMENT_LETTERS), "status", "status"),
+        RecordField("order_id", ID, "order_id", "order_id"),
+        RecordField("products", shown_with(_products_shown, _products_from), "lines"),
+        RecordField("shipping_id", _METHOD, "shipping_method_id", "shipping_method_id"),
+        RecordField("shipping", _METHOD_NAME, "shipping_name", "shipping_name"),
+        RecordField("carrier", TEXT, "carrier", "carrier"),
+        RecordField("user_id", ID, "user_id", "user_id"),
+        RecordField("tracking_number", TEXT, "tracking_number", "tracking_number"),
+        RecordField("comments", TEXT, "comments", "comments"),
+        RecordField("group_key", TEXT, "group_key", "group_key"),
+        RecordField("order_timestamp", _ORDER_TIME, "order_placed_at", "order_placed_at"),
+        RecordField("timestamp", UNIX, filters="created_at"),
+        RecordField("status", open_code(SHIPMENT_STATUSES), "status", "status"),
     ),
-    inputs=(Field("order_status", ORDER_STATUS, "order_status"),),
+    inputs=(RecordField("order_status", ORDER_STATUS, "order_status"),),
     # `shipping_id`, `shipping` and `carrier` are required too, but never missing: they have defaults.
     required={
         "order_id": "order_id is required",

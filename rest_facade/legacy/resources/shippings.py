@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kernel.letters import RATE_CALCULATION_LETTERS, SWITCH_LETTERS
+from kernel.codes import RATE_CALCULATION_TYPES, SWITCH_STATUSES
 from kernel.text import Malformed, shown
-from rest_facade.legacy.kinds import (
+from rest_facade.legacy.reshape import row_shower
+from rest_facade.legacy.resource import QueryFilter, Record, RecordField, Resource, id_field
+from rest_facade.legacy.value_types import (
     ABSENT,
     ID,
     IDS,
@@ -18,21 +20,19 @@ from rest_facade.legacy.kinds import (
     SMALL_NUMBER,
     TEXT,
     WEIGHT,
-    Kind,
+    ValueType,
+    code,
     id_from,
     if_given,
-    letter,
     listed,
 )
-from rest_facade.legacy.reshape import row_shower
-from rest_facade.legacy.resource import Field, Filter, Record, Resource, id_field
 
 _RATE = (
-    Field("destination_id", ID),
-    Field("base", MONEY, "base_cents"),
-    Field("per_kg", MONEY, "per_kg_cents"),
-    Field("per_item", MONEY, "per_item_cents"),
-    Field("max_weight", WEIGHT, "max_weight_grams"),
+    RecordField("destination_id", ID),
+    RecordField("base", MONEY, "base_cents"),
+    RecordField("per_kg", MONEY, "per_kg_cents"),
+    RecordField("per_item", MONEY, "per_item_cents"),
+    RecordField("max_weight", WEIGHT, "max_weight_grams"),
 )
 _show_rate = row_shower(_RATE)
 
@@ -82,23 +82,23 @@ SHIPPINGS = Resource(
     operations="Shipping",
     fields=(
         id_field("shipping_id"),
-        Field("company_id", ID, "vendor_id", "seller_id"),
-        Field("shipping", TEXT, "name", "name"),
-        Field("delivery_time", TEXT, "delivery_time", "delivery_time"),
-        Field(
+        RecordField("company_id", ID, "vendor_id", "seller_id"),
+        RecordField("shipping", TEXT, "name", "name"),
+        RecordField("delivery_time", TEXT, "delivery_time", "delivery_time"),
+        RecordField(
             "rate_calculation",
-            if_given(letter(RATE_CALCULATION_LETTERS)),
+            if_given(code(RATE_CALCULATION_TYPES)),
             "rate_calculation",
             "rate_calculation",
         ),
-        Field("min_weight", if_given(WEIGHT), "min_weight_grams", "min_weight_grams"),
-        Field("max_weight", if_given(WEIGHT), "max_weight_grams", "max_weight_grams"),
-        Field("free_from", OPTIONAL_MONEY, "free_from_cents", "free_from_cents"),
-        Field("tax_ids", IDS, "tax_ids", "tax_id"),
-        Field("position", if_given(SMALL_NUMBER), "position", "position"),
-        Field("status", letter(SWITCH_LETTERS), "status", "status"),
-        Field("rates", Kind(show=_rates_shown, read=_rates_from), "rates"),
-        Field("service", OBJECT, "service"),
+        RecordField("min_weight", if_given(WEIGHT), "min_weight_grams", "min_weight_grams"),
+        RecordField("max_weight", if_given(WEIGHT), "max_weight_grams", "max_weight_grams"),
+        RecordField("free_from", OPTIONAL_MONEY, "free_from_cents", "free_from_cents"),
+        RecordField("tax_ids", IDS, "tax_ids", "tax_id"),
+        RecordField("position", if_given(SMALL_NUMBER), "position", "position"),
+        RecordField("status", code(SWITCH_STATUSES), "status", "status"),
+        RecordField("rates", ValueType(show=_rates_shown, read=_rates_from), "rates"),
+        RecordField("service", OBJECT, "service"),
     ),
     required={"shipping": "shipping is required"},
     says={
@@ -108,7 +108,7 @@ SHIPPINGS = Resource(
         "taxes": "tax_ids",
         "destination": "destination_id",
     },
-    filters=(Filter("q", "search", TEXT, many=False),),
+    filters=(QueryFilter("q", "search", TEXT, many=False),),
     sorts={"position": "POSITION", "shipping": "NAME", "shipping_id": "ID"},
     default_sort=("position", "asc"),
 )
@@ -122,15 +122,15 @@ DESTINATIONS = Resource(
     does=("list", "show"),
     fields=(
         id_field("destination_id"),
-        Field("destination", TEXT, filters="name"),
-        Field("status", letter(SWITCH_LETTERS), filters="status"),
-        Field("countries", Kind(seek=str.upper), filters="country"),
-        Field("states", Kind(seek=str.upper), filters="state"),
+        RecordField("destination", TEXT, filters="name"),
+        RecordField("status", code(SWITCH_STATUSES), filters="status"),
+        RecordField("countries", ValueType(seek=str.upper), filters="country"),
+        RecordField("states", ValueType(seek=str.upper), filters="state"),
         # An array of `{zipcode_from, zipcode_to}`, as warehouses have them.
-        Field("zipcodes", PLAIN),
-        Field("cities", TEXT, filters="city"),
+        RecordField("zipcodes", PLAIN),
+        RecordField("cities", TEXT, filters="city"),
     ),
-    filters=(Filter("q", "search", TEXT, many=False),),
+    filters=(QueryFilter("q", "search", TEXT, many=False),),
     sorts={"destination_id": "ID", "destination": "NAME"},
     default_sort=("destination_id", "asc"),
 )

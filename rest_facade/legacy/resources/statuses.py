@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kernel.letters import INVENTORY_LETTERS, STATUS_TYPE_LETTERS
-from rest_facade.legacy.kinds import (
+from kernel.codes import INVENTORY_EFFECTS, STATUS_TYPES
+from rest_facade.legacy.resource import QueryFilter, Record, RecordField, Resource, id_field
+from rest_facade.legacy.value_types import (
     FLAG,
     ORDER_STATUS,
     SMALL_NUMBER,
     TEXT,
+    code,
     flag_from,
     if_given,
-    letter,
     object_from,
     shown_with,
 )
-from rest_facade.legacy.resource import Field, Filter, Record, Resource, id_field
 
-_inventory = letter(INVENTORY_LETTERS).read
+_inventory = code(INVENTORY_EFFECTS).read
 
 
 def _params_from(value: Any, label: str) -> Record:
@@ -57,16 +57,16 @@ STATUSES = Resource(
     operations="Status",
     fields=(
         id_field("status_id"),
-        Field("status", if_given(replace(ORDER_STATUS, read=TEXT.read)), "letter", "letter"),
-        Field("type", if_given(letter(STATUS_TYPE_LETTERS)), "type", "type"),
-        Field("description", TEXT, "description", "description"),
-        Field("is_default", FLAG, filters="is_built_in"),
-        Field("color", replace(TEXT, seek=str.lower), "color", "color"),
-        Field("params", shown_with(_params_shown, _params_from, _PARAMS), "params"),
-        Field("position", SMALL_NUMBER, "position", "position"),
+        RecordField("status", if_given(replace(ORDER_STATUS, read=TEXT.read)), "letter", "letter"),
+        RecordField("type", if_given(code(STATUS_TYPES)), "type", "type"),
+        RecordField("description", TEXT, "description", "description"),
+        RecordField("is_default", FLAG, filters="is_built_in"),
+        RecordField("color", replace(TEXT, seek=str.lower), "color", "color"),
+        RecordField("params", shown_with(_params_shown, _params_from, _PARAMS), "params"),
+        RecordField("position", SMALL_NUMBER, "position", "position"),
     ),
     required={"description": "description is required"},
-    filters=(Filter("q", "search", TEXT, many=False),),
+    filters=(QueryFilter("q", "search", TEXT, many=False),),
     sorts={
         "position": "POSITION",
         "description": "DESCRIPTION",

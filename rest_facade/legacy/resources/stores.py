@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernel.letters import COMMISSION_TYPE_LETTERS, VENDOR_LETTERS
+from kernel.codes import COMMISSION_TYPES, VENDOR_STATUSES
 from kernel.money import cents_from, decimal_text
-from rest_facade.legacy.kinds import EMAIL, MONEY, OBJECT, OPTIONAL_TEXT, TEXT, UNIX, Kind, document, letter
-from rest_facade.legacy.resource import Field, Filter, Resource, id_field
+from rest_facade.legacy.resource import QueryFilter, RecordField, Resource, id_field
+from rest_facade.legacy.value_types import (
+    EMAIL,
+    MONEY,
+    OBJECT,
+    OPTIONAL_TEXT,
+    TEXT,
+    UNIX,
+    ValueType,
+    code,
+    document,
+)
 
 
 def _two_decimals(text: str) -> str:
@@ -15,7 +25,7 @@ def _two_decimals(text: str) -> str:
     return decimal_text(cents_from(text))
 
 
-_RATING = Kind(show=lambda mean: f"{mean or 0:.2f}", seek=_two_decimals, shape=MONEY.shape)
+_RATING = ValueType(show=lambda mean: f"{mean or 0:.2f}", seek=_two_decimals, shape=MONEY.shape)
 
 STORES = Resource(
     path="stores",
@@ -28,25 +38,25 @@ STORES = Resource(
     kept_from_vendors=("status", "CNPJ", "commission", "commission_type"),
     fields=(
         id_field("company_id"),
-        Field("company", TEXT, "name", "name"),
-        Field("email", EMAIL, "email", "email"),
-        Field("status", letter(VENDOR_LETTERS), "status", "status"),
-        Field("phone", TEXT, "phone", "phone"),
-        Field("address", TEXT, "address", "address"),
-        Field("city", TEXT, "city", "city"),
-        Field("state", TEXT, "state", "state"),
-        Field("country", TEXT, "country", "country"),
-        Field("zipcode", TEXT, "zipcode", "zipcode"),
-        Field("CNPJ", document(14), "cnpj", "cnpj"),
-        Field("url", OPTIONAL_TEXT, "url", "url"),
-        Field("commission", replace(TEXT, seek=_two_decimals), "commission", "commission"),
-        Field("commission_type", letter(COMMISSION_TYPE_LETTERS), "commission_type", "commission_type"),
-        Field("shippings", OBJECT, "shippings"),
-        Field("timestamp", UNIX, filters="created_at"),
-        Field("average_rating", _RATING, filters="average_rating"),
+        RecordField("company", TEXT, "name", "name"),
+        RecordField("email", EMAIL, "email", "email"),
+        RecordField("status", code(VENDOR_STATUSES), "status", "status"),
+        RecordField("phone", TEXT, "phone", "phone"),
+        RecordField("address", TEXT, "address", "address"),
+        RecordField("city", TEXT, "city", "city"),
+        RecordField("state", TEXT, "state", "state"),
+        RecordField("country", TEXT, "country", "country"),
+        RecordField("zipcode", TEXT, "zipcode", "zipcode"),
+        RecordField("CNPJ", document(14), "cnpj", "cnpj"),
+        RecordField("url", OPTIONAL_TEXT, "url", "url"),
+        RecordField("commission", replace(TEXT, seek=_two_decimals), "commission", "commission"),
+        RecordField("commission_type", code(COMMISSION_TYPES), "commission_type", "commission_type"),
+        RecordField("shippings", OBJECT, "shippings"),
+        RecordField("timestamp", UNIX, filters="created_at"),
+        RecordField("average_rating", _RATING, filters="average_rating"),
     ),
     required={"company": "company is required", "email": "email is required"},
-    filters=(Filter("q", "search", TEXT, many=False),),
+    filters=(QueryFilter("q", "search", TEXT, many=False),),
     sorts={
         "company": "NAME",
         "name": "NAME",

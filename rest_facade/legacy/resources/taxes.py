@@ -7,22 +7,22 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from kernel.letters import SWITCH_LETTERS, TAX_ADDRESS_LETTERS, TAX_RATE_LETTERS
+from kernel.codes import SWITCH_STATUSES, TAX_ADDRESS_TYPES, TAX_RATE_TYPES
 from kernel.text import Malformed, shown
-from rest_facade.legacy.kinds import (
+from rest_facade.legacy.reshape import row_shower
+from rest_facade.legacy.resource import QueryFilter, Record, RecordField, Resource, id_field
+from rest_facade.legacy.resources.shippings import entries_of
+from rest_facade.legacy.value_types import (
     ABSENT,
     FLAG,
     ID,
     SMALL_NUMBER,
     TEXT,
-    Kind,
+    ValueType,
+    code,
     id_from,
     if_given,
-    letter,
 )
-from rest_facade.legacy.reshape import row_shower
-from rest_facade.legacy.resource import Field, Filter, Record, Resource, id_field
-from rest_facade.legacy.resources.shippings import entries_of
 
 _DECIMAL = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,20})?")
 
@@ -45,10 +45,10 @@ def _rate_from(value: Any, label: str) -> int:
     )
 
 
-_RATE = Kind(show=_rate_shown, read=_rate_from, seek=lambda text: _rate_from(text, "the rate"))
-_RATE_TYPE = if_given(letter(TAX_RATE_LETTERS))
+_RATE = ValueType(show=_rate_shown, read=_rate_from, seek=lambda text: _rate_from(text, "the rate"))
+_RATE_TYPE = if_given(code(TAX_RATE_TYPES))
 
-_show_rate = row_shower((Field("destination_id", ID), Field("rate_value", _RATE)))
+_show_rate = row_shower((RecordField("destination_id", ID), RecordField("rate_value", _RATE)))
 
 
 def _rates_shown(rates: list[Record]) -> list[Record]:
@@ -82,19 +82,19 @@ TAXES = Resource(
     operations="Tax",
     fields=(
         id_field("tax_id"),
-        Field("tax", TEXT, "name", "name"),
-        Field("address_type", if_given(letter(TAX_ADDRESS_LETTERS)), "address_type", "address_type"),
-        Field("rate_type", _RATE_TYPE, "rate_type", "rate_type"),
-        Field("rate_value", if_given(_RATE), "rate_value", "rate_value"),
-        Field("price_includes_tax", FLAG, "price_includes_tax", "price_includes_tax"),
-        Field("regnumber", TEXT, "regnumber", "regnumber"),
-        Field("priority", if_given(SMALL_NUMBER), "priority", "priority"),
-        Field("status", letter(SWITCH_LETTERS), "status", "status"),
-        Field("rates", Kind(show=_rates_shown, read=_rates_from), "rates"),
+        RecordField("tax", TEXT, "name", "name"),
+        RecordField("address_type", if_given(code(TAX_ADDRESS_TYPES)), "address_type", "address_type"),
+        RecordField("rate_type", _RATE_TYPE, "rate_type", "rate_type"),
+        RecordField("rate_value", if_given(_RATE), "rate_value", "rate_value"),
+        RecordField("price_includes_tax", FLAG, "price_includes_tax", "price_includes_tax"),
+        RecordField("regnumber", TEXT, "regnumber", "regnumber"),
+        RecordField("priority", if_given(SMALL_NUMBER), "priority", "priority"),
+        RecordField("status", code(SWITCH_STATUSES), "status", "status"),
+        RecordField("rates", ValueType(show=_rates_shown, read=_rates_from), "rates"),
     ),
     required={"tax": "tax is required"},
     says={"destination": "destination_id"},
-    filters=(Filter("q", "search", TEXT, many=False),),
+    filters=(QueryFilter("q", "search", TEXT, many=False),),
     sorts={"priority": "PRIORITY", "tax": "NAME", "tax_id": "ID"},
     default_sort=("priority", "asc"),
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernel.letters import CATEGORY_LETTERS, USERGROUP_TYPE_LETTERS
+from kernel.codes import CATEGORY_STATUSES, USERGROUP_TYPES
 from kernel.text import Malformed, shown
-from rest_facade.legacy.kinds import TEXT, Kind, letter, listed
-from rest_facade.legacy.resource import Field, Filter, Resource, id_field
+from rest_facade.legacy.resource import QueryFilter, RecordField, Resource, id_field
+from rest_facade.legacy.value_types import TEXT, ValueType, code, listed
 
 
 def _names_from(value: Any, label: str) -> list[str]:
@@ -26,15 +26,15 @@ USERGROUPS = Resource(
     operations="Usergroup",
     fields=(
         id_field("usergroup_id"),
-        Field("usergroup", TEXT, "name", "name"),
-        Field("type", letter(USERGROUP_TYPE_LETTERS), "type", "type"),
-        Field("status", letter(CATEGORY_LETTERS), "status", "status"),
-        Field("privileges", Kind(read=_names_from, seek=str), "privileges", "privilege"),
+        RecordField("usergroup", TEXT, "name", "name"),
+        RecordField("type", code(USERGROUP_TYPES), "type", "type"),
+        RecordField("status", code(CATEGORY_STATUSES), "status", "status"),
+        RecordField("privileges", ValueType(read=_names_from, seek=str), "privileges", "privilege"),
     ),
     required={"usergroup": "usergroup is required"},
     sorts={"usergroup_id": "ID", "usergroup": "NAME", "name": "NAME", "type": "TYPE", "status": "STATUS"},
     default_sort=("usergroup_id", "asc"),
-    filters=(Filter("q", "search", TEXT, many=False),),
+    filters=(QueryFilter("q", "search", TEXT, many=False),),
     always_keyed=True,
     bare=True,
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kernel.letters import MEMBERSHIP_LETTERS, USER_LETTERS, USER_TYPE_LETTERS
-from rest_facade.legacy.kinds import (
+from kernel.codes import MEMBERSHIP_STATUSES, USER_STATUSES, USER_TYPES
+from rest_facade.legacy.resource import Action, Nested, QueryFilter, Record, RecordField, Resource, id_field
+from rest_facade.legacy.value_types import (
     EMAIL,
     FLAG,
     ID,
@@ -14,12 +15,11 @@ from rest_facade.legacy.kinds import (
     PHONE,
     TEXT,
     UNIX,
+    code,
     document,
-    letter,
 )
-from rest_facade.legacy.resource import Action, Field, Filter, Nested, Record, Resource, id_field
 
-_MEMBERSHIP = letter(MEMBERSHIP_LETTERS)
+_MEMBERSHIP = code(MEMBERSHIP_STATUSES)
 
 MEMBERSHIPS = Resource(
     path="usergroups",
@@ -27,7 +27,7 @@ MEMBERSHIPS = Resource(
     thing="usergroup",
     area="users",
     does=(),
-    fields=(id_field("usergroup_id"), Field("status", _MEMBERSHIP)),
+    fields=(id_field("usergroup_id"), RecordField("status", _MEMBERSHIP)),
     always_keyed=True,
     bare=True,
 )
@@ -55,25 +55,25 @@ USERS = Resource(
     operations="User",
     fields=(
         id_field("user_id"),
-        Field("email", EMAIL, "email", "email"),
-        Field("user_type", letter(USER_TYPE_LETTERS), "user_type", "user_type"),
-        Field("status", letter(USER_LETTERS), "status", "status"),
-        Field("firstname", TEXT, "firstname", "firstname"),
-        Field("lastname", TEXT, "lastname", "lastname"),
-        Field("phone", PHONE, "phone", "phone"),
-        Field("company_id", ID, "vendor_id", "employer_id"),
-        Field("company", TEXT, "company_name", "company_name"),
-        Field("company_name", TEXT, filters="vendor_name"),
-        Field("CNPJ", document(14), "cnpj", "cnpj"),
-        Field("CPF", document(11), "cpf", "cpf"),
-        Field("timestamp", UNIX, filters="created_at"),
-        Field("is_root", FLAG, filters="is_owner"),
-        Field("points", NUMBER, filters="points"),
+        RecordField("email", EMAIL, "email", "email"),
+        RecordField("user_type", code(USER_TYPES), "user_type", "user_type"),
+        RecordField("status", code(USER_STATUSES), "status", "status"),
+        RecordField("firstname", TEXT, "firstname", "firstname"),
+        RecordField("lastname", TEXT, "lastname", "lastname"),
+        RecordField("phone", PHONE, "phone", "phone"),
+        RecordField("company_id", ID, "vendor_id", "employer_id"),
+        RecordField("company", TEXT, "company_name", "company_name"),
+        RecordField("company_name", TEXT, filters="vendor_name"),
+        RecordField("CNPJ", document(14), "cnpj", "cnpj"),
+        RecordField("CPF", document(11), "cpf", "cpf"),
+        RecordField("timestamp", UNIX, filters="created_at"),
+        RecordField("is_root", FLAG, filters="is_owner"),
+        RecordField("points", NUMBER, filters="points"),
     ),
-    inputs=(Field("password", TEXT, "password"),),
+    inputs=(RecordField("password", TEXT, "password"),),
     required={"email": "email is required", "password": "password is required"},
     says={"vendor": "company_id"},
-    filters=(Filter("q", "search", TEXT, many=False),),
+    filters=(QueryFilter("q", "search", TEXT, many=False),),
     sorts={
         "user_id": "ID",
         "id": "ID",
@@ -91,7 +91,7 @@ USERS = Resource(
             path="usergroups/{group_id}",
             operation="UserUsergroupSet",
             arguments={"user_id": "id", "usergroup_id": "group_id"},
-            takes=(Field("status", _MEMBERSHIP, "status"),),
+            takes=(RecordField("status", _MEMBERSHIP, "status"),),
             required={"status": "status is required"},
             answers=_membership_shown,
         ),

@@ -7,7 +7,7 @@ from typing import Any
 
 from kernel.ids import parse_reference
 from kernel.text import Malformed, shown
-from rest_facade.legacy.kinds import ABSENT, id_from
+from rest_facade.legacy.value_types import ABSENT, id_from
 
 
 def entries_of(value: Any, label: str, *, name: str) -> Iterator[tuple[str | None, Mapping[str, Any]]]:

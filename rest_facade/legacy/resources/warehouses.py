@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kernel.letters import ALLOCATION_TYPE_LETTERS, WAREHOUSE_LETTERS
+from kernel.codes import ALLOCATION_TYPES, WAREHOUSE_STATUSES
 from kernel.text import Malformed, shown
-from rest_facade.legacy.kinds import (
+from rest_facade.legacy.reshape import body_reader, row_shower
+from rest_facade.legacy.resource import Action, Nested, QueryFilter, Record, RecordField, Resource, id_field
+from rest_facade.legacy.value_types import (
     FLAG,
     ID,
     INTEGER,
     ISO,
     PLAIN,
     TEXT,
-    Kind,
+    ValueType,
+    code,
     document,
     id_from,
-    letter,
     listed,
     shown_with,
     text_from,
 )
-from rest_facade.legacy.reshape import body_reader, row_shower
-from rest_facade.legacy.resource import Action, Field, Filter, Nested, Record, Resource, id_field
 
-_STATUS = letter(WAREHOUSE_LETTERS)
+_STATUS = code(WAREHOUSE_STATUSES)
 _CEP = document(8)
 
 
@@ -55,22 +55,22 @@ def _range_from(value: Any, label: str) -> dict[str, str]:
     return ends
 
 
-_TEXTS = Kind(read=_texts_from)
+_TEXTS = ValueType(read=_texts_from)
 _AREA_FIELDS = (
-    Field("area_id", ID, filters="id"),
-    Field("area_name", TEXT, "area_name", "name"),
-    Field("states", _TEXTS, "states"),
-    Field("cities", _TEXTS, "cities"),
-    Field("zipcodes", Kind(read=_zipcodes_from), "zipcodes"),
-    Field("delivery_time", INTEGER, "delivery_time"),
-    Field("status", _STATUS, "status", "status"),
+    RecordField("area_id", ID, filters="id"),
+    RecordField("area_name", TEXT, "area_name", "name"),
+    RecordField("states", _TEXTS, "states"),
+    RecordField("cities", _TEXTS, "cities"),
+    RecordField("zipcodes", ValueType(read=_zipcodes_from), "zipcodes"),
+    RecordField("delivery_time", INTEGER, "delivery_time"),
+    RecordField("status", _STATUS, "status", "status"),
 )
 _GROUP_FIELDS = (
-    Field("usergroup_id", ID, "usergroup_id", "usergroup_id"),
-    Field("usergroup_name", PLAIN),
-    Field("priority", INTEGER, "priority"),
-    Field("allocation_type", letter(ALLOCATION_TYPE_LETTERS), "allocation_type"),
-    Field("status", _STATUS, "status", "status"),
+    RecordField("usergroup_id", ID, "usergroup_id", "usergroup_id"),
+    RecordField("usergroup_name", PLAIN),
+    RecordField("priority", INTEGER, "priority"),
+    RecordField("allocation_type", code(ALLOCATION_TYPES), "allocation_type"),
+    RecordField("status", _STATUS, "status", "status"),
 )
 
 _show_area = row_shower(_AREA_FIELDS)
@@ -105,9 +105,11 @@ def _groups_from(value: Any, label: str) -> list[dict[str, Any]]:
     return [_read_group(each) for each in _each_of(value, label)]
 
 
-def _within_input(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+def _within_input(fields: tuple[RecordField, ...]) -> tuple[RecordField, ...]:
     """Give the fields that a single area or group takes, which are all in its operation's `input`."""
-    return tuple(Field(field.name, field.kind, f"input.{field.writes}") for field in fields if field.writes)
+    return tuple(
+        RecordField(field.name, field.kind, f"input.{field.writes}") for field in fields if field.writes
+    )
 
 
 DELIVERY_AREAS = Resource(
@@ -151,44 +153,44 @@ WAREHOUSES = Resource(
     operations="Warehouse",
     fields=(
         id_field("warehouse_id"),
-        Field("name", TEXT, "name", "name"),
-        Field("code", TEXT, "code", "code"),
-        Field("description", TEXT, "description", "description"),
-        Field("status", _STATUS, "status", "status"),
-        Field("address", TEXT, "address", "address"),
-        Field("city", TEXT, "city", "city"),
-        Field("state", TEXT, "state", "state"),
-        Field("country", TEXT, "country", "country"),
+        RecordField("name", TEXT, "name", "name"),
+        RecordField("code", TEXT, "code", "code"),
+        RecordField("description", TEXT, "description", "description"),
+        RecordField("status", _STATUS, "status", "status"),
+        RecordField("address", TEXT, "address", "address"),
+        RecordField("city", TEXT, "city", "city"),
+        RecordField("state", TEXT, "state", "state"),
+        RecordField("country", TEXT, "country", "country"),
         # As a filter it asks where a warehouse delivers, not where it stands (decisions-legacy section 5).
-        Field("zipcode", TEXT, "zipcode"),
-        Field("phone", TEXT, "phone", "phone"),
-        Field("email", TEXT, "email", "email"),
-        Field("latitude", TEXT, "latitude", "latitude"),
-        Field("longitude", TEXT, "longitude", "longitude"),
-        Field("priority", INTEGER, "priority", "priority"),
-        Field("is_default", FLAG, "is_default", "is_default"),
-        Field("shipping_delay", INTEGER, "shipping_delay", "shipping_delay"),
-        Field("min_items_in_box", INTEGER, "min_items_in_box", "min_items_in_box"),
-        Field("max_items_in_box", INTEGER, "max_items_in_box", "max_items_in_box"),
-        Field("company_id", ID, "vendor_id", "owner_id"),
-        Field(
+        RecordField("zipcode", TEXT, "zipcode"),
+        RecordField("phone", TEXT, "phone", "phone"),
+        RecordField("email", TEXT, "email", "email"),
+        RecordField("latitude", TEXT, "latitude", "latitude"),
+        RecordField("longitude", TEXT, "longitude", "longitude"),
+        RecordField("priority", INTEGER, "priority", "priority"),
+        RecordField("is_default", FLAG, "is_default", "is_default"),
+        RecordField("shipping_delay", INTEGER, "shipping_delay", "shipping_delay"),
+        RecordField("min_items_in_box", INTEGER, "min_items_in_box", "min_items_in_box"),
+        RecordField("max_items_in_box", INTEGER, "max_items_in_box", "max_items_in_box"),
+        RecordField("company_id", ID, "vendor_id", "owner_id"),
+        RecordField(
             "delivery_areas",
             shown_with(lambda rows: [_show_area(row) for row in rows], _areas_from),
             "areas",
         ),
-        Field(
+        RecordField(
             "user_groups",
             shown_with(lambda rows: [_show_group(row) for row in rows], _groups_from),
             "usergroups",
         ),
-        Field("created_at", ISO, filters="created_at"),
-        Field("updated_at", ISO, filters="updated_at"),
+        RecordField("created_at", ISO, filters="created_at"),
+        RecordField("updated_at", ISO, filters="updated_at"),
     ),
     required={"name": "name is required"},
     says={"vendor": "company_id"},
     filters=(
-        Filter("q", "search", TEXT, many=False),
-        Filter("zipcode", "covers_zipcode", TEXT, many=False),
+        QueryFilter("q", "search", TEXT, many=False),
+        QueryFilter("zipcode", "covers_zipcode", TEXT, many=False),
     ),
     sorts={"priority": "PRIORITY", "name": "NAME", "created_at": "CREATED_AT", "warehouse_id": "ID"},
     default_sort=("priority", "desc"),

@@ -12,11 +12,11 @@ from aiohttp import web
 
 from kernel.errors import NotFound
 from kernel.scope import Scope
-from resolvers.execute import Operation, authorize, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.engine import change
 from rest_facade.legacy.reshape import body_reader, renamer, row_shower
-from rest_facade.legacy.resource import Field, Resource
+from rest_facade.legacy.resource import RecordField, Resource
 from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.users import USERS
 from rest_facade.responses import json_response
@@ -41,7 +41,7 @@ _PROFILE_WRITES = frozenset({"email", "password", "firstname", "lastname", "phon
 COMPANY = STORES.fields
 
 
-def show_company(operation: Operation) -> Handler:
+def show_company(operation: FacadeOperation) -> Handler:
     """Make the handler that shows the vendor's company."""
     show = row_shower(COMPANY)
 
@@ -55,12 +55,12 @@ def show_company(operation: Operation) -> Handler:
     return handler
 
 
-def change_company(operation: Operation) -> Handler:
+def change_company(operation: FacadeOperation) -> Handler:
     """Make the handler that changes what the vendor may write of its company."""
     return _change_handler(operation, _written(COMPANY, _COMPANY_WRITES), "company_id", STORES)
 
 
-def show_profile(operation: Operation) -> Handler:
+def show_profile(operation: FacadeOperation) -> Handler:
     """Make the handler that shows the caller's own user record."""
     show = row_shower(USERS.fields)
 
@@ -71,14 +71,14 @@ def show_profile(operation: Operation) -> Handler:
     return handler
 
 
-def change_profile(operation: Operation) -> Handler:
+def change_profile(operation: FacadeOperation) -> Handler:
     """Make the handler that changes what the caller may write of its own user record."""
     written = _written((*USERS.fields, *USERS.inputs), _PROFILE_WRITES)
     return _change_handler(operation, written, "user_id", USERS)
 
 
 def _change_handler(
-    operation: Operation, written: tuple[Field, ...], key: str, resource: Resource
+    operation: FacadeOperation, written: tuple[RecordField, ...], key: str, resource: Resource
 ) -> Handler:
     read, rename = body_reader(written), renamer(written, {})
 
@@ -92,11 +92,11 @@ def _change_handler(
     return handler
 
 
-def _written(fields: Iterable[Field], names: frozenset[str]) -> tuple[Field, ...]:
+def _written(fields: Iterable[RecordField], names: frozenset[str]) -> tuple[RecordField, ...]:
     return tuple(field for field in fields if field.name in names)
 
 
-def _admitted(request: web.Request, operation: Operation) -> Scope:
+def _admitted(request: web.Request, operation: FacadeOperation) -> Scope:
     scope = scope_of(request)
     authorize(scope, operation)
     return scope

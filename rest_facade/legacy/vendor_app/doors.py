@@ -6,30 +6,30 @@ from typing import Any
 
 from aiohttp import web
 
-from resolvers.execute import Operation, authorize
+from resolvers.execute import FacadeOperation, authorize
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.engine import change
-from rest_facade.legacy.kinds import PHONE, TEXT, document
 from rest_facade.legacy.reshape import body_reader, renamer, require
-from rest_facade.legacy.resource import Field
+from rest_facade.legacy.resource import RecordField
 from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.users import USERS
+from rest_facade.legacy.value_types import PHONE, TEXT, document
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, scope_of
 
-_SIGN_IN = tuple(Field(name, TEXT, name) for name in ("email", "password", "code"))
-_NEW_PASSWORD = tuple(Field(name, TEXT, name) for name in ("token", "password"))
-_FORGOTTEN = (Field("email", TEXT, "email"),)
+_SIGN_IN = tuple(RecordField(name, TEXT, name) for name in ("email", "password", "code"))
+_NEW_PASSWORD = tuple(RecordField(name, TEXT, name) for name in ("token", "password"))
+_FORGOTTEN = (RecordField("email", TEXT, "email"),)
 _SIGN_UP = (
-    *(Field(name, TEXT, name) for name in ("company", "email", "password", "firstname", "lastname")),
-    Field("phone", PHONE, "phone"),
-    Field("CNPJ", document(14), "cnpj"),
+    *(RecordField(name, TEXT, name) for name in ("company", "email", "password", "firstname", "lastname")),
+    RecordField("phone", PHONE, "phone"),
+    RecordField("CNPJ", document(14), "cnpj"),
 )
 _NEEDED = {name: f"{name} is required" for name in ("company", "email", "password")}
 _SECRET = {"Cache-Control": "no-store"}
 
 
-def sign_in(operation: Operation) -> Handler:
+def sign_in(operation: FacadeOperation) -> Handler:
     """Make the handler that gives a vendor's user a token."""
     read, rename = body_reader(_SIGN_IN), renamer(_SIGN_IN, {})
 
@@ -50,7 +50,7 @@ def sign_in(operation: Operation) -> Handler:
     return handler
 
 
-def new_password(forgot: Operation, reset: Operation) -> Handler:
+def new_password(forgot: FacadeOperation, reset: FacadeOperation) -> Handler:
     """Make the handler that mails a token for a new password and, given that token, sets it.
 
     Whether the store knows the address is nobody's business: the first step always answers alike.
@@ -71,7 +71,7 @@ def new_password(forgot: Operation, reset: Operation) -> Handler:
     return handler
 
 
-def sign_up(operation: Operation) -> Handler:
+def sign_up(operation: FacadeOperation) -> Handler:
     """Make the handler that takes an application."""
     read, rename = body_reader(_SIGN_UP), renamer(_SIGN_UP, {})
 

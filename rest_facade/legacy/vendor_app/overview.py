@@ -9,9 +9,9 @@ from typing import Any
 from aiohttp import web
 
 from kernel.clock import rfc3339
-from kernel.letters import ORDER_LETTERS
+from kernel.codes import ORDER_STATUSES
 from kernel.money import decimal_text
-from resolvers.execute import Operation, authorize, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.legacy.queries import query_reader
 from rest_facade.legacy.resource import Record, Together
 from rest_facade.legacy.resources import order_parts
@@ -27,7 +27,7 @@ _PERIOD = replace(
 )
 
 
-def start(operation: Operation) -> Handler:
+def start(operation: FacadeOperation) -> Handler:
     """Make the handler that gives the app what it needs to begin."""
 
     async def handler(request: web.Request) -> web.Response:
@@ -39,7 +39,7 @@ def start(operation: Operation) -> Handler:
     return handler
 
 
-def dashboard(operation: Operation) -> Handler:
+def dashboard(operation: FacadeOperation) -> Handler:
     """Make the handler that sums a vendor's business up; a period nobody knows holds no orders, as in the list of orders."""
     read_query = query_reader(_PERIOD)
 
@@ -83,7 +83,7 @@ def _choices(found: Iterable[Mapping[str, str]], code: str, name: str) -> list[d
 
 
 def _dashboard_shown(found: Record) -> dict[str, Any]:
-    by_status = dict.fromkeys(ORDER_LETTERS.letters, "0")
+    by_status = dict.fromkeys(ORDER_STATUSES.codes, "0")
     by_status |= {each["status"]: str(each["orders"]) for each in found["orders_by_status"]}
     return {
         "sales": decimal_text(found["sales_cents"]),

@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 from aiohttp import web
 
 from kernel.errors import NotFound, ValidationFailed
-from resolvers.execute import Operation, authorize, execute
-from rest_facade.legacy.kinds import ID, NUMBER
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.legacy.queries import parameters
 from rest_facade.legacy.reshape import row_shower
-from rest_facade.legacy.resource import Field, Record
+from rest_facade.legacy.resource import Record, RecordField
 from rest_facade.legacy.resources.options import OPTIONS
 from rest_facade.legacy.resources.products import PRODUCTS
+from rest_facade.legacy.value_types import ID, NUMBER
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, scope_of
 
@@ -23,27 +23,27 @@ Shape: TypeAlias = Callable[[list[Record]], Any]
 _PRODUCT = "product_id"
 _show_option = row_shower(OPTIONS.fields, prepare=OPTIONS.prepare)
 _show_product = row_shower(PRODUCTS.fields, prepare=PRODUCTS.prepare)
-_show_attachment = row_shower((Field("attachment_id", ID), Field("filesize", NUMBER)))
+_show_attachment = row_shower((RecordField("attachment_id", ID), RecordField("filesize", NUMBER)))
 
 
-def options(operation: Operation) -> Handler:
+def options(operation: FacadeOperation) -> Handler:
     """Make the handler that shows a product's options, by their id."""
     return _part(
         operation, "options", lambda rows: {row["option_id"]: row for row in map(_show_option, rows)}
     )
 
 
-def attachments(operation: Operation) -> Handler:
+def attachments(operation: FacadeOperation) -> Handler:
     """Make the handler that lists the files that go with a product."""
     return _part(operation, "attachments", lambda rows: [_show_attachment(row) for row in rows])
 
 
-def required_products(operation: Operation) -> Handler:
+def required_products(operation: FacadeOperation) -> Handler:
     """Make the handler that lists the products that a product is sold with, those of them that are the vendor's."""
     return _part(operation, "required_products", lambda rows: [_show_product(row) for row in rows])
 
 
-def _part(operation: Operation, name: str, shape: Shape) -> Handler:
+def _part(operation: FacadeOperation, name: str, shape: Shape) -> Handler:
     async def handler(request: web.Request) -> web.Response:
         scope = scope_of(request)
         authorize(scope, operation)

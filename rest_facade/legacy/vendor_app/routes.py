@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from resolvers.execute import Operation
+from resolvers.execute import FacadeOperation
 from rest_facade.legacy import engine
 from rest_facade.legacy.resources.categories import CATEGORIES
 from rest_facade.legacy.resources.orders import ORDERS
@@ -23,7 +23,7 @@ BASE = "/api"
 VENDOR_CATEGORIES = replace(CATEGORIES, open_to_vendors=True, does=(), below=())
 
 
-def routes(operations: Mapping[str, Operation]) -> list[Route]:
+def routes(operations: Mapping[str, FacadeOperation]) -> list[Route]:
     """List the routes; `operations` are those of the whole layer."""
     of = operations
     doors_ = [
@@ -52,7 +52,7 @@ def routes(operations: Mapping[str, Operation]) -> list[Route]:
 _CREATES = {("POST", "vendor_product")}
 
 
-def _inside(of: Mapping[str, Operation]) -> Iterator[tuple[str, str, Handler]]:
+def _inside(of: Mapping[str, FacadeOperation]) -> Iterator[tuple[str, str, Handler]]:
     yield "GET", "vendor_start", overview.start(of["VendorStart"])
     yield "GET", "vendor_dashboard", overview.dashboard(of["VendorDashboard"])
     yield "GET", "vendor_company", account.show_company(of["StoreShow"])

@@ -9,26 +9,26 @@ from aiohttp import web
 
 from kernel.errors import ValidationFailed
 from kernel.text import shown
-from resolvers.execute import Operation, authorize
+from resolvers.execute import FacadeOperation, authorize
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.engine import change
-from rest_facade.legacy.kinds import ORDER_STATUS, TEXT, listed
 from rest_facade.legacy.reshape import body_reader, renamer
-from rest_facade.legacy.resource import Field
+from rest_facade.legacy.resource import RecordField
 from rest_facade.legacy.resources.orders import ORDERS
 from rest_facade.legacy.resources.products import PRODUCTS
+from rest_facade.legacy.value_types import ORDER_STATUS, TEXT, listed
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, scope_of
 
 _IDS = "product_ids"
 _ORDER = (
-    Field("status", ORDER_STATUS, "status"),
-    Field("tracking_number", TEXT, "tracking_number"),
-    Field("carrier", TEXT, "carrier"),
+    RecordField("status", ORDER_STATUS, "status"),
+    RecordField("tracking_number", TEXT, "tracking_number"),
+    RecordField("carrier", TEXT, "carrier"),
 )
 
 
-def delete_products(operation: Operation) -> Handler:
+def delete_products(operation: FacadeOperation) -> Handler:
     """Make the handler that deletes several of the vendor's products at once, and tells which it has not."""
     rename = renamer((), {"ids": _IDS})
 
@@ -54,7 +54,7 @@ def _ids_from(value: Any) -> list[str]:
     return [str(each) for each in entries]
 
 
-def change_order(operation: Operation) -> Handler:
+def change_order(operation: FacadeOperation) -> Handler:
     """Make the handler that moves an order and records a parcel."""
     read, rename = body_reader(_ORDER), renamer(_ORDER, {})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from domain.deliveries.rights import READ_SCOPES
+from domain.webhooks.rights import READ_SCOPES
 from models import database
 
 AT_ONCE = 500

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from domain.fields import Field, flag, letter_of, name_text, short_text, text, whole
+from domain.fields import InputField, code_in, flag, name_text, short_text, text, whole
 from domain.orders.draft import email_text
+from kernel.codes import ALLOCATION_TYPES, WAREHOUSE_STATUSES
 from kernel.documents import normalise_cep
-from kernel.letters import ALLOCATION_TYPE_LETTERS, WAREHOUSE_LETTERS
 from kernel.places import BRAZIL, STATES
 from kernel.text import Malformed, shown
 
@@ -133,40 +133,40 @@ def _refuse_overlapping(ranges: Sequence[Zipcodes]) -> None:
             )
 
 
-WAREHOUSE_FIELDS: Mapping[str, Field] = {
-    "name": Field("name", name_text, code="name_invalid", required="name_required"),
-    "code": Field("code", short_text),
-    "description": Field("description", text()),
-    "status": Field("status", letter_of(WAREHOUSE_LETTERS), code="status_invalid"),
-    "address": Field("address", short_text),
-    "city": Field("city", short_text),
-    "state": Field("state", _capitals, code="state_invalid"),
-    "country": Field("country", _country, code="country_invalid"),
-    "zipcode": Field("zipcode", short_text, code="zipcode_invalid"),
-    "phone": Field("phone", short_text),
-    "email": Field("email", email_text, code="email_invalid"),
-    "latitude": Field("latitude", _degrees(90), code="latitude_invalid"),
-    "longitude": Field("longitude", _degrees(180), code="longitude_invalid"),
-    "priority": Field("priority", whole(-(2**31), 2**31 - 1), code="priority_invalid"),
-    "is_default": Field("is_default", flag),
-    "shipping_delay": Field("shipping_delay", whole(0, _MAX_DAYS), code="shipping_delay_invalid"),
-    "min_items_in_box": Field("min_items_in_box", whole(), code="items_invalid"),
-    "max_items_in_box": Field("max_items_in_box", whole(), code="items_invalid"),
+WAREHOUSE_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "code": InputField("code", short_text),
+    "description": InputField("description", text()),
+    "status": InputField("status", code_in(WAREHOUSE_STATUSES), code="status_invalid"),
+    "address": InputField("address", short_text),
+    "city": InputField("city", short_text),
+    "state": InputField("state", _capitals, code="state_invalid"),
+    "country": InputField("country", _country, code="country_invalid"),
+    "zipcode": InputField("zipcode", short_text, code="zipcode_invalid"),
+    "phone": InputField("phone", short_text),
+    "email": InputField("email", email_text, code="email_invalid"),
+    "latitude": InputField("latitude", _degrees(90), code="latitude_invalid"),
+    "longitude": InputField("longitude", _degrees(180), code="longitude_invalid"),
+    "priority": InputField("priority", whole(-(2**31), 2**31 - 1), code="priority_invalid"),
+    "is_default": InputField("is_default", flag),
+    "shipping_delay": InputField("shipping_delay", whole(0, _MAX_DAYS), code="shipping_delay_invalid"),
+    "min_items_in_box": InputField("min_items_in_box", whole(), code="items_invalid"),
+    "max_items_in_box": InputField("max_items_in_box", whole(), code="items_invalid"),
 }
 
-AREA_FIELDS: Mapping[str, Field] = {
-    "area_name": Field("name", name_text, code="name_invalid", required="required"),
-    "states": Field("states", _states, code="states_invalid"),
-    "cities": Field("cities", _cities, code="cities_invalid"),
-    "zipcodes": Field("zipcodes", zipcodes_from, code="zipcodes_invalid"),
-    "delivery_time": Field("delivery_time", whole(0, _MAX_HOURS), code="delivery_time_invalid"),
-    "status": Field("status", letter_of(WAREHOUSE_LETTERS), code="status_invalid"),
+AREA_FIELDS: Mapping[str, InputField] = {
+    "area_name": InputField("name", name_text, code="name_invalid", required="required"),
+    "states": InputField("states", _states, code="states_invalid"),
+    "cities": InputField("cities", _cities, code="cities_invalid"),
+    "zipcodes": InputField("zipcodes", zipcodes_from, code="zipcodes_invalid"),
+    "delivery_time": InputField("delivery_time", whole(0, _MAX_HOURS), code="delivery_time_invalid"),
+    "status": InputField("status", code_in(WAREHOUSE_STATUSES), code="status_invalid"),
 }
 
-GROUP_FIELDS: Mapping[str, Field] = {
-    "priority": Field("priority", whole(-(2**31), 2**31 - 1), code="priority_invalid"),
-    "allocation_type": Field(
-        "allocation_type", letter_of(ALLOCATION_TYPE_LETTERS), code="allocation_type_invalid"
+GROUP_FIELDS: Mapping[str, InputField] = {
+    "priority": InputField("priority", whole(-(2**31), 2**31 - 1), code="priority_invalid"),
+    "allocation_type": InputField(
+        "allocation_type", code_in(ALLOCATION_TYPES), code="allocation_type_invalid"
     ),
-    "status": Field("status", letter_of(WAREHOUSE_LETTERS), code="status_invalid"),
+    "status": InputField("status", code_in(WAREHOUSE_STATUSES), code="status_invalid"),
 }

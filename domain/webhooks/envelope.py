@@ -33,7 +33,7 @@ def event_id(public_id: UUID) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EventRecord:
     """What happened, as its receiver is told it."""
 
     id: UUID
@@ -55,7 +55,7 @@ class Post:
     headers: Mapping[str, str]
 
 
-def written(told: Told, secrets: Sequence[str], at: datetime) -> Post:
+def written(told: EventRecord, secrets: Sequence[str], at: datetime) -> Post:
     """Write the envelope and sign it; `at` is the moment of this try.
 
     `secrets` are those that are good now, the oldest first: the contract's two signatures take the first, Standard Webhooks shows one

@@ -6,17 +6,17 @@ import strawberry
 from strawberry import Info
 
 from auth import apps
-from domain.deliveries import again, endpoints
-from domain.deliveries.read import EVENT_DELIVERIES, EVENT_ENDPOINTS
+from domain.webhooks import endpoints, redelivery
+from domain.webhooks.read import EVENT_DELIVERIES, EVENT_ENDPOINTS
 from models.reading import Row
 from resolvers import event_queries
 from resolvers.changes import DeletedRecord, deleted, shown
 from resolvers.reads import reads
 from schema.fields import root
-from schema.inputs.deliveries import EventEndpointInput
 from schema.inputs.given import provided
+from schema.inputs.webhooks import EventEndpointInput
 from schema.scalars import Ident, Time
-from schema.types.deliveries import (
+from schema.types.webhooks import (
     MANAGE_ENDPOINTS,
     ONLY_APPS,
     EventDelivery,
@@ -66,7 +66,7 @@ class DeliveryMutations:
         self, info: Info, id: Ident, since: Time, until: Time | None = None, events: list[str] | None = None
     ) -> EventsReplayed:
         """Replay events."""
-        replayed = await again.replay(info.context.scope, id, since, until, events)
+        replayed = await redelivery.replay(info.context.scope, id, since, until, events)
         return Row(replayed=replayed)  # type: ignore[return-value]
 
     @root(
@@ -77,7 +77,7 @@ class DeliveryMutations:
         self, info: Info, id: Ident, endpoint_id: Ident | None = None
     ) -> EventDelivery | None:
         """Send a delivery again."""
-        number = await again.redeliver(info.context.scope, id, endpoint=endpoint_id)
+        number = await redelivery.redeliver(info.context.scope, id, endpoint=endpoint_id)
         return await shown(info, EVENT_DELIVERIES, number)
 
     @root(

@@ -66,7 +66,7 @@ def retry_after(status: int, header: str | None, at: datetime) -> timedelta | No
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class EndpointHealth:
     """How an endpoint has fared: failures in a row, since when, and until when nothing is sent."""
 
     failures: int = 0
@@ -78,11 +78,11 @@ class Health:
         """Give how many deliveries may be under way: one where the breaker has to be tried first."""
         return IN_FLIGHT if self.failures < BREAKS_AFTER else 1
 
-    def after_success(self) -> Health:
+    def after_success(self) -> EndpointHealth:
         """Give the health after a delivery that was taken: all is forgotten."""
-        return Health()
+        return EndpointHealth()
 
-    def after_failure(self, at: datetime, asked: timedelta | None = None) -> Health:
+    def after_failure(self, at: datetime, asked: timedelta | None = None) -> EndpointHealth:
         """Give the health after a failure; `asked` is the pause that the receiver wants."""
         failures = self.failures + 1
         rest = timedelta(0)
@@ -90,7 +90,7 @@ class Health:
             rest = min(FIRST_REST * 2 ** min(failures - BREAKS_AFTER, 10), LONGEST_REST)
         until = at + max(rest, min(asked or timedelta(0), LONGEST_REST))
         paused = max(until, self.paused_until or until) if until > at else self.paused_until
-        return Health(failures, self.failing_since or at, paused)
+        return EndpointHealth(failures, self.failing_since or at, paused)
 
     def is_given_up(self, at: datetime) -> bool:
         """Say whether it has only failed for too long."""

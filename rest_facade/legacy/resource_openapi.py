@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from rest_facade.described import TEXT, Answer, Key, Schema, Told, array, given, size
-from rest_facade.legacy.resource import WAS_THERE, Action, Field, Filter, Nested, Resource
+from rest_facade.legacy.resource import WAS_THERE, Action, Nested, QueryFilter, RecordField, Resource
 from rest_facade.legacy.resources import RESOURCES
+from rest_facade.openapi import TEXT, Key, OperationResult, RouteDocs, Schema, array, given, size
 
 BASE = "/api"
 PAGE_SIZE = size(10, 250)
@@ -24,52 +24,54 @@ PARAMS: Schema = {
 }
 
 
-def told() -> dict[Key, Told]:
+def told() -> dict[Key, RouteDocs]:
     """Give the description of every route of the layer that is made of a `Resource`."""
-    found: dict[Key, Told] = {}
+    found: dict[Key, RouteDocs] = {}
     for resource in RESOURCES:
         for path in (resource.path, *resource.aliases):
             found.update(_routes_of(resource, f"{BASE}/{path}"))
     return found
 
 
-def _routes_of(resource: Resource, path: str) -> Iterator[tuple[Key, Told]]:
+def _routes_of(resource: Resource, path: str) -> Iterator[tuple[Key, RouteDocs]]:
     single = f"{path}/{{id}}"
     things = resource.name.replace("_", " ")
     for word in resource.does:
         if word == "list":
-            yield ("GET", path), Told(f"List {things}", rows_of(resource), query=query_of(resource))
+            yield ("GET", path), RouteDocs(f"List {things}", rows_of(resource), query=query_of(resource))
         elif word == "show":
-            yield ("GET", single), Told(f"Show one {resource.thing}", single_of(resource))
+            yield ("GET", single), RouteDocs(f"Show one {resource.thing}", single_of(resource))
         elif word == "create":
             body = body_of(resource, resource.required)
-            made = Answer(f"{resource.operations}Create", over=_Texts(), without=(WAS_THERE,))
+            made = OperationResult(f"{resource.operations}Create", over=_Texts(), without=(WAS_THERE,))
             yield (
                 ("POST", path),
-                Told(f"Create a {resource.thing}", made, status=201, body=body, forms=True, also={200: made}),
+                RouteDocs(
+                    f"Create a {resource.thing}", made, status=201, body=body, forms=True, also={200: made}
+                ),
             )
         elif word == "update":
             body = body_of(resource, {})
-            changed = Answer(f"{resource.operations}Update", over=_Texts())
+            changed = OperationResult(f"{resource.operations}Update", over=_Texts())
             yield (
                 ("PUT", single),
-                Told(f"Change what is given of a {resource.thing}", changed, body=body, forms=True),
+                RouteDocs(f"Change what is given of a {resource.thing}", changed, body=body, forms=True),
             )
         elif word in ("set", "ask"):
-            done = Answer(
+            done = OperationResult(
                 f"{resource.operations}{word.capitalize()}",
                 over=_shown(resource.fields),
                 only=_names(resource.fields),
             )
             method, what = ("PUT", "Set") if word == "set" else ("POST", "Ask for")
             body = body_of(resource, resource.required)
-            yield (method, path), Told(f"{what} {things}", done, body=body, forms=True)
+            yield (method, path), RouteDocs(f"{what} {things}", done, body=body, forms=True)
         elif word == "delete":
-            yield ("DELETE", single), Told(f"Delete a {resource.thing}", status=204)
+            yield ("DELETE", single), RouteDocs(f"Delete a {resource.thing}", status=204)
     for below in resource.below:
         address = f"{single}/{below.path}"
         if isinstance(below, Nested):
-            yield ("GET", address), Told(f"List the {below.path} of a {resource.thing}", _nested(below))
+            yield ("GET", address), RouteDocs(f"List the {below.path} of a {resource.thing}", _nested(below))
         else:
             yield (below.method, address), _action(resource, below)
 
@@ -77,11 +79,11 @@ def _routes_of(resource: Resource, path: str) -> Iterator[tuple[Key, Told]]:
 _VERBS = {"POST": "Add to", "PUT": "Set", "DELETE": "Remove from"}
 
 
-def _action(resource: Resource, action: Action) -> Told:
+def _action(resource: Resource, action: Action) -> RouteDocs:
     summary = f"{_VERBS[action.method]} the {action.path.partition('/')[0]} of a {resource.thing}"
     if action.answers is None:
-        return Told(summary, status=204)
-    return Told(
+        return RouteDocs(summary, status=204)
+    return RouteDocs(
         summary,
         {"type": "object"},
         status=action.status,
@@ -109,12 +111,12 @@ class _Texts(Mapping[str, Any]):
         return 0
 
 
-def _shown(fields: Iterable[Field]) -> dict[str, Any]:
+def _shown(fields: Iterable[RecordField]) -> dict[str, Any]:
     """Give what the layer shows otherwise than GraphQL."""
     return {each.name: each.kind.shape or {} for each in fields if each.kind.show is not None}
 
 
-def _names(fields: Iterable[Field]) -> tuple[str, ...]:
+def _names(fields: Iterable[RecordField]) -> tuple[str, ...]:
     return tuple(each.name for each in fields)
 
 
@@ -122,9 +124,9 @@ def _remakes(resource: Resource, is_single: bool) -> bool:
     return resource.prepare is not None or (is_single and resource.complete is not None)
 
 
-def row_of(resource: Resource) -> Answer:
+def row_of(resource: Resource) -> OperationResult:
     """Describe a row of a list."""
-    return Answer(
+    return OperationResult(
         f"{resource.operations}List",
         inside="items",
         over=_shown(resource.fields),
@@ -133,10 +135,10 @@ def row_of(resource: Resource) -> Answer:
     )
 
 
-def single_of(resource: Resource) -> Answer:
+def single_of(resource: Resource) -> OperationResult:
     """Describe a single record."""
     fields = (*resource.fields, *resource.single)
-    return Answer(
+    return OperationResult(
         f"{resource.operations}Show",
         over=_shown(fields),
         only=_names(fields),
@@ -152,7 +154,7 @@ def rows_of(resource: Resource) -> dict[str, Any]:
 def _nested(nested: Nested) -> dict[str, Any]:
     if nested.by is not None:
         fields = nested.of.fields
-        row = Answer(
+        row = OperationResult(
             nested.operation,
             "page",
             "items",
@@ -188,7 +190,7 @@ def query_of(resource: Resource) -> dict[str, Schema]:
         if each.filters is not None:
             found.setdefault(each.name, TEXT)
     for other in resource.filters:
-        for name in (other.name,) if isinstance(other, Filter) else other.names:
+        for name in (other.name,) if isinstance(other, QueryFilter) else other.names:
             found.setdefault(name, TEXT)
     return found
 
@@ -198,7 +200,7 @@ def body_of(resource: Resource, required: Mapping[str, str]) -> dict[str, Any]:
     return _body((*resource.fields, *resource.single, *resource.inputs), required)
 
 
-def _body(fields: Iterable[Field], required: Mapping[str, str]) -> dict[str, Any]:
+def _body(fields: Iterable[RecordField], required: Mapping[str, str]) -> dict[str, Any]:
     taken = {each.name: _LOOSE for each in fields if each.writes is not None}
     described = given(*required, **taken)
     for name in required:

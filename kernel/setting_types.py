@@ -22,14 +22,14 @@ class Wrong(ValueError):
 
 
 @dataclass(frozen=True)
-class Kind(Generic[T]):
+class SettingType(Generic[T]):
     """Say how a setting's text is read, in one word for the documentation."""
 
     name: str
     read: Callable[[str], T]
 
 
-def one_of(*words: str) -> Kind[str]:
+def one_of(*words: str) -> SettingType[str]:
     """Take one of the words, in any case."""
 
     def read(text: str) -> str:
@@ -37,10 +37,10 @@ def one_of(*words: str) -> Kind[str]:
             raise Wrong(" or ".join(words))
         return text.lower()
 
-    return Kind("word", read)
+    return SettingType("word", read)
 
 
-def whole_number(least: int, most: int = 2**31 - 1) -> Kind[int]:
+def whole_number(least: int, most: int = 2**31 - 1) -> SettingType[int]:
     """Take a whole number in ASCII digits between the two, both included."""
 
     def read(text: str) -> int:
@@ -49,10 +49,10 @@ def whole_number(least: int, most: int = 2**31 - 1) -> Kind[int]:
             raise Wrong(f"a whole number from {least} to {most}")
         return int(text)
 
-    return Kind("whole number", read)
+    return SettingType("whole number", read)
 
 
-def seconds(least: float, most: float) -> Kind[float]:
+def seconds(least: float, most: float) -> SettingType[float]:
     """Take a number of seconds between the two, both included."""
 
     def read(text: str) -> float:
@@ -64,7 +64,7 @@ def seconds(least: float, most: float) -> Kind[float]:
             raise Wrong(f"seconds from {least:g} to {most:g}")
         return value
 
-    return Kind("seconds", read)
+    return SettingType("seconds", read)
 
 
 def _yes_or_no(text: str) -> bool:
@@ -83,7 +83,7 @@ def _yes_or_no(text: str) -> bool:
     return words[text.lower()]
 
 
-def address_of(*schemes: str) -> Kind[str]:
+def address_of(*schemes: str) -> SettingType[str]:
     """Take an address with one of the schemes; what follows is left to whoever connects."""
 
     expected = f"an address that begins with {' or '.join(f'{scheme}://' for scheme in schemes)}"
@@ -98,7 +98,7 @@ def address_of(*schemes: str) -> Kind[str]:
             raise Wrong(expected)
         return text
 
-    return Kind("address", read)
+    return SettingType("address", read)
 
 
 def _web_address(text: str) -> str:
@@ -167,12 +167,12 @@ def _secret(text: str) -> str:
     return text
 
 
-YES_OR_NO: Kind[bool] = Kind("1 or 0", _yes_or_no)
-SECRET: Kind[str] = Kind("text", _secret)
-STORE: Kind[UUID] = Kind("UUID", _store)
-FOLDER: Kind[Path] = Kind("folder", Path)
-WEB_ADDRESS: Kind[str] = Kind("address", _web_address)
-NETWORKS: Kind[tuple[Network, ...]] = Kind("networks", _networks)
-HOSTS: Kind[tuple[str, ...]] = Kind("host names", _hosts)
-BIND: Kind[tuple[str, ...]] = Kind("addresses", _bind)
-ORIGINS: Kind[tuple[str, ...]] = Kind("origins", _origins)
+YES_OR_NO: SettingType[bool] = SettingType("1 or 0", _yes_or_no)
+SECRET: SettingType[str] = SettingType("text", _secret)
+STORE: SettingType[UUID] = SettingType("UUID", _store)
+FOLDER: SettingType[Path] = SettingType("folder", Path)
+WEB_ADDRESS: SettingType[str] = SettingType("address", _web_address)
+NETWORKS: SettingType[tuple[Network, ...]] = SettingType("networks", _networks)
+HOSTS: SettingType[tuple[str, ...]] = SettingType("host names", _hosts)
+BIND: SettingType[tuple[str, ...]] = SettingType("addresses", _bind)
+ORIGINS: SettingType[tuple[str, ...]] = SettingType("origins", _origins)

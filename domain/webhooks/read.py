@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from domain.visibility import Rows
-from models.reading import Entity, Filter, Sort, any_of, named, refers_to
+from models.reading import Entity, EntityFilter, Sort, any_of, named, refers_to
 
 STATES = ("pending", "delivering", "delivered", "failed", "dead", "cancelled")
 
@@ -34,14 +34,14 @@ EVENT_ENDPOINTS = Entity(
     " WHERE i.tenant_id = t.tenant_id AND i.id = t.installation_id AND i.removed_at IS NULL)",
     visible=Rows(admin=("view_apps",), own_app="t.installation_id = {installation}"),
     filters={
-        "id": Filter("id", named, "any of these endpoints", many=True),
-        "installed_app_id": Filter(
+        "id": EntityFilter("id", named, "any of these endpoints", many=True),
+        "installed_app_id": EntityFilter(
             "id",
             refers_to("t.installation_id", "app_installations"),
             "of any of these installed apps",
             many=True,
         ),
-        "status": Filter("switch_status", any_of("t.status"), "in any of these states", many=True),
+        "status": EntityFilter("switch_status", any_of("t.status"), "in any of these states", many=True),
     },
     sorts={"id": Sort("t.id", "bigint", "order of entry")},
     default_sort="-id",
@@ -56,12 +56,12 @@ EVENT_DELIVERIES = Entity(
         " AND p.installation_id = {installation} AND p.deleted_at IS NULL)",
     ),
     filters={
-        "id": Filter("id", named, "any of these deliveries", many=True),
-        "endpoint_id": Filter(
+        "id": EntityFilter("id", named, "any of these deliveries", many=True),
+        "endpoint_id": EntityFilter(
             "id", refers_to("t.endpoint_id", "event_endpoints"), "to any of these endpoints", many=True
         ),
-        "event": Filter("text", any_of("t.name"), "of any of these events", many=True),
-        "state": Filter("text", any_of("t.state"), "in any of these states", many=True),
+        "event": EntityFilter("text", any_of("t.name"), "of any of these events", many=True),
+        "state": EntityFilter("text", any_of("t.state"), "in any of these states", many=True),
     },
     sorts={"id": Sort("t.id", "bigint", "order of entry")},
     default_sort="-id",

@@ -1,7 +1,7 @@
 """Describe routes for readers: what each takes and answers, in JSON Schema, beside the routes themselves.
 
-A family's `described` module says of its routes what can't be told from the route: `Told` by method and address. What an operation
-answers or takes is named (`Answer`, `Takes`), and filled in from the GraphQL schema where the documents are made (`server.openapi`).
+A family's `openapi` module holds a `RouteDocs` by method and path. The input and result of an operation are named (`OperationResult`,
+`Takes`) and filled in from the GraphQL schema when the documents are built (`server.openapi`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Key: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class OperationResult:
     """Stand for what a root field of an operation answers: the one named, else the first.
 
     `inside` names the object within it, or the list whose elements are meant; `first` means the only one of a list. `over` holds
@@ -46,7 +46,7 @@ class Takes:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RouteDocs:
     """Say what a route takes and answers.
 
     `answer` null: no body. `status` is the success's; `also` holds other answers besides the family's errors. `query` are its
@@ -55,7 +55,7 @@ class Told:
 
     summary: str
     answer: Any = None
-    """A schema, in which `Answer`s may stand anywhere."""
+    """A schema, in which `OperationResult`s may stand anywhere."""
     status: int = 200
     body: Schema | Takes | None = None
     forms: bool = False

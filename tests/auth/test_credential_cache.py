@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 import pytest
 
-from auth import memory
+from auth import credential_cache
 from auth.api_keys import create_api_key, revoke_api_key
-from auth.memory import CHANNEL, CredentialMemory, Remembered, changed
+from auth.credential_cache import CHANNEL, CredentialMemory, Remembered, changed
 from auth.sessions import end_all_sessions, logout
 from domain.people.accounts import set_privileges, update_user
 from domain.people.usergroups import create_usergroup, set_membership, update_usergroup
@@ -38,13 +38,13 @@ async def eventually(is_true, within=1.0):
 async def elsewhere(database):
     """The memory of another process: it hears notices and nothing else."""
     other = CredentialMemory()
-    await memory.listen(other)
+    await credential_cache.listen(other)
     return other
 
 
 @pytest.fixture(scope="module", autouse=True)
 async def listening(database):
-    await memory.listen()
+    await credential_cache.listen()
 
 
 def test_what_was_put_is_given_until_it_expires():
@@ -193,7 +193,7 @@ async def test_a_groups_privileges_hold_at_the_next_request_of_its_members(store
 
 
 async def test_a_revoked_key_is_refused_at_the_next_request(store):
-    from tests.auth.test_schemes import basic, email_of, refusal_of
+    from tests.auth.test_schemes import basic, email_of, error_of
 
     user_id = await add_admin(store)
     scope = system(store)
@@ -202,7 +202,7 @@ async def test_a_revoked_key_is_refused_at_the_next_request(store):
         headers = basic(await email_of(store, user_id), key.secret)
         assert await ask(store, "legacy_admin", headers)
         await revoke_api_key(scope, key.info.id)
-    assert (await refusal_of(store, "legacy_admin", headers)).message == "Invalid credentials"
+    assert (await error_of(store, "legacy_admin", headers)).message == "Invalid credentials"
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ async def test_a_revoked_key_is_refused_at_the_next_request(store):
     ids=["password", "status", "user type"],
 )
 async def test_what_changes_an_account_ends_its_tokens_at_once(store, given, reason):
-    from tests.auth.test_schemes import legacy_token_of, refusal_of
+    from tests.auth.test_schemes import error_of, legacy_token_of
 
     await add_admin(store)
     user_id = await add_admin(store)
@@ -227,7 +227,7 @@ async def test_what_changes_an_account_ends_its_tokens_at_once(store, given, rea
         await update_user(scope, user_id, given)
     with pytest.raises(TokenRevoked, match=f"token revoked: {reason}"):
         await ask(store, "admin", bearer(pair.access_token))
-    assert (await refusal_of(store, "legacy_admin", bearer(legacy))).message == "Invalid credentials"
+    assert (await error_of(store, "legacy_admin", bearer(legacy))).message == "Invalid credentials"
 
 
 async def test_logout_of_one_store_leaves_the_other_alone(store, other_store):

@@ -11,12 +11,12 @@ from typing import Protocol
 from aiohttp import hdrs, web
 from multidict import CIMultiDict, istr
 
-from auth.memory import process_memory
+from auth.credential_cache import process_memory
 from kernel import clock
 from kernel.errors import TenantNotFound
 from kernel.scope import Actor, ActorKind, Scope, Store
 from rest_facade.routing import Needs
-from server.mounting import Terms
+from server.mounting import RouteTerms
 
 TENANT_HEADER = istr("X-Tenant-ID")
 _API_KEY = istr("X-API-Key")
@@ -81,7 +81,7 @@ class Entrance:
         self._authenticate = authenticate
         self._seen: dict[bytes, _Seen] = {}
 
-    async def enter(self, request: web.Request, terms: Terms, client_ip: str, request_id: str) -> Scope:
+    async def enter(self, request: web.Request, terms: RouteTerms, client_ip: str, request_id: str) -> Scope:
         """Give the scope; raises the contract's refusals."""
         headers = request.headers
         # Not request.host: without the header that is the socket's own address, which the client didn't name.
@@ -117,7 +117,7 @@ class Entrance:
     async def _caller(
         self,
         store: Store,
-        terms: Terms,
+        terms: RouteTerms,
         headers: Mapping[str, str],
         now: datetime,
         client_ip: str,
@@ -141,7 +141,7 @@ class Entrance:
         self._seen[key] = seen
 
 
-def _key(headers: Mapping[str, str], host: str, terms: Terms) -> bytes:
+def _key(headers: Mapping[str, str], host: str, terms: RouteTerms) -> bytes:
     """Name what decides who a caller is: everything of a request that the directory and the schemes look at."""
     # No header holds a newline, so this is none.
     tenant = headers.get(TENANT_HEADER, "\n")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from domain import audit, events
-from domain.deliveries.endpoints import locked, may_manage
-from domain.deliveries.rights import READ_SCOPES, may_have, names_within
+from domain.webhooks.endpoints import locked, may_manage
+from domain.webhooks.rights import READ_SCOPES, may_have, names_within
 from kernel.errors import MissingScope, NotFound, RuleViolation, ValidationFailed
 from kernel.ids import parse_reference
 from kernel.scope import Scope

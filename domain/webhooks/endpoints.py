@@ -11,13 +11,13 @@ import orjson
 from asyncpg import Record
 
 from domain import audit, events
-from domain.deliveries.rights import PING, READ_SCOPES, as_app, may_have
-from domain.fields import Field, Given, letter_of, read_fields
+from domain.fields import Given, InputField, code_in, read_fields
 from domain.outgoing import calls
 from domain.outgoing.targets import read_target
+from domain.webhooks.rights import PING, READ_SCOPES, as_app, may_have
+from kernel.codes import SWITCH_STATUSES
 from kernel.errors import MissingScope, NotFound, RuleViolation, ValidationFailed
 from kernel.ids import parse_reference, uuid7
-from kernel.letters import SWITCH_LETTERS
 from kernel.scope import ActorKind, Scope
 from kernel.text import Malformed, has_forbidden_characters, shown
 from models import database
@@ -59,11 +59,11 @@ def _query(value: object) -> str | None:
     return value
 
 
-FIELDS: Mapping[str, Field] = {
-    "url": Field("url", _url, "url_invalid", required="required"),
-    "events": Field("events", _events, "event_unknown", required="required"),
-    "query": Field("query", _query, "query_invalid"),
-    "status": Field("status", letter_of(SWITCH_LETTERS), "status_invalid"),
+FIELDS: Mapping[str, InputField] = {
+    "url": InputField("url", _url, "url_invalid", required="required"),
+    "events": InputField("events", _events, "event_unknown", required="required"),
+    "query": InputField("query", _query, "query_invalid"),
+    "status": InputField("status", code_in(SWITCH_STATUSES), "status_invalid"),
 }
 
 _LOCK = """

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from domain.carts.delivery import Way, promoted, way_chosen, ways
-from domain.carts.held import OPEN, Cart
-from domain.carts.items import Item, items_of
+from domain.carts.items import PricedCartItem, items_of
+from domain.carts.locked import OPEN, LockedCart
+from domain.carts.shipping import Way, promoted, way_chosen, ways
 from domain.orders.draft import SHIPPING
 from domain.orders.lines import PricedLine
 from domain.orders.parties import Parties, find_parties
@@ -37,7 +37,7 @@ class Reckoned:
     `gifts` are what promotions would add to the order for nothing; they are no items, for nobody can change them.
     """
 
-    items: Sequence[Item]
+    items: Sequence[PricedCartItem]
     way: Way | None
     subtotal_cents: int
     discount_cents: int
@@ -53,7 +53,7 @@ class Reckoned:
         return any(item.goods.is_shipped for item in self.items)
 
 
-async def reckon(scope: Scope, cart: Cart) -> Reckoned:
+async def reckon(scope: Scope, cart: LockedCart) -> Reckoned:
     """Add up a cart as it is now; one that became an order or expired keeps the amounts of its end."""
     if cart.status_at(scope.now) != OPEN:
         return await _at_its_end(scope, cart)
@@ -64,7 +64,7 @@ async def reckon(scope: Scope, cart: Cart) -> Reckoned:
     return _reckoned(items, priced, way, coupon_is_good)
 
 
-async def ways_for(scope: Scope, cart: Cart) -> list[Way]:
+async def ways_for(scope: Scope, cart: LockedCart) -> list[Way]:
     """List the ways in which what the cart holds can travel to its address, at what they cost after promotions."""
     lines = _lines(await items_of(scope, cart.id))
     offered = await _ways(scope, cart, lines)
@@ -74,7 +74,7 @@ async def ways_for(scope: Scope, cart: Cart) -> list[Way]:
     return promoted(offered, priced.reward)
 
 
-async def may_take_coupon(scope: Scope, cart: Cart) -> bool:
+async def may_take_coupon(scope: Scope, cart: LockedCart) -> bool:
     """Say whether the coupon gives something to whoever pays in one of the ways there are: a cart doesn't know yet how it is paid."""
     lines = _lines(await items_of(scope, cart.id))
     with entered(scope):
@@ -91,16 +91,16 @@ def coupon_refusal() -> RuleViolation:
     return RuleViolation("O cupom não está disponível para este carrinho.", reason=COUPON_UNAVAILABLE)
 
 
-def _lines(items: Sequence[Item]) -> list[PricedLine]:
+def _lines(items: Sequence[PricedCartItem]) -> list[PricedLine]:
     return [item.line for item in items if item.line is not None]
 
 
-async def _ways(scope: Scope, cart: Cart, lines: Sequence[PricedLine]) -> list[Way]:
+async def _ways(scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]) -> list[Way]:
     subtotal = add_up([line.goods for line in lines]).subtotal_cents
     return await ways(scope, lines, cart.address, subtotal, cart.user_id)
 
 
-async def _chosen(scope: Scope, cart: Cart, lines: Sequence[PricedLine]) -> Way | None:
+async def _chosen(scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]) -> Way | None:
     if cart.shipping_method_id is None:
         return None
     offered = await _ways(scope, cart, lines)
@@ -108,7 +108,12 @@ async def _chosen(scope: Scope, cart: Cart, lines: Sequence[PricedLine]) -> Way 
 
 
 async def _priced(
-    scope: Scope, cart: Cart, lines: Sequence[PricedLine], way: Way | None, *, payment: int | None = None
+    scope: Scope,
+    cart: LockedCart,
+    lines: Sequence[PricedLine],
+    way: Way | None,
+    *,
+    payment: int | None = None,
 ) -> tuple[Price, bool]:
     """Price the lines as an order of them; without the coupon where it gives nothing."""
     with entered(scope):
@@ -133,7 +138,9 @@ async def _priced(
         return await price(scope, replace(purchase, coupon_code="")), False
 
 
-def _reckoned(items: Sequence[Item], priced: Price, way: Way | None, coupon_is_good: bool) -> Reckoned:
+def _reckoned(
+    items: Sequence[PricedCartItem], priced: Price, way: Way | None, coupon_is_good: bool
+) -> Reckoned:
     """Put promoted prices on the items, and count in what was put in and is not sold any more, at its last price."""
     own = len(_lines(items))
     prices = iter(priced.lines[:own])
@@ -161,7 +168,7 @@ def _reckoned(items: Sequence[Item], priced: Price, way: Way | None, coupon_is_g
     )
 
 
-async def _at_its_end(scope: Scope, cart: Cart) -> Reckoned:
+async def _at_its_end(scope: Scope, cart: LockedCart) -> Reckoned:
     items = await items_of(scope, cart.id, closed=True)
     known = cart.subtotal_cents - cart.discount_cents + cart.shipping_cents
     method = cart.shipping_method_id

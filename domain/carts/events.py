@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from domain import events
-from domain.carts.held import OPEN, Cart, lock_cart
-from domain.carts.reckoning import Reckoned, reckon
+from domain.carts.locked import OPEN, LockedCart, lock_cart
+from domain.carts.totals import Reckoned, reckon
 from kernel.errors import NotFound
 from kernel.scope import Scope, entered
 from models.database import execute, rows, transaction
@@ -25,14 +25,14 @@ SELECT public_id FROM carts WHERE tenant_id = $1 AND is_untold AND told_at <= $2
 """
 
 
-async def tell(scope: Scope, cart: Cart, reckoned: Reckoned) -> None:
+async def tell(scope: Scope, cart: LockedCart, reckoned: Reckoned) -> None:
     """Write `cart.updated` for a locked cart that was changed, or leave it to the job when the last one was just now."""
     if _is_too_soon(scope, cart):
         await execute(_TO_BE_TOLD, scope.store.id, cart.id)
         return
     await execute(_TOLD, scope.store.id, cart.id, scope.now)
     items = [
-        events.Item(item.product_public_id, item.name, item.quantity, item.price_cents)
+        events.EventItem(item.product_public_id, item.name, item.quantity, item.price_cents)
         for item in reckoned.items
     ]
     data = events.cart(
@@ -62,5 +62,5 @@ async def _tell_again(scope: Scope, public_id: object) -> None:
             await tell(scope, cart, await reckon(scope, cart))
 
 
-def _is_too_soon(scope: Scope, cart: Cart) -> bool:
+def _is_too_soon(scope: Scope, cart: LockedCart) -> bool:
     return cart.told_at is not None and cart.told_at > scope.now - QUIET

@@ -2,23 +2,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernel import letters
-from kernel.letters import (
-    CALL_REQUEST_LETTERS,
-    CATEGORY_LETTERS,
-    ORDER_LETTERS,
-    PRODUCT_LETTERS,
-    USER_LETTERS,
-    USER_TYPE_LETTERS,
-    VENDOR_LETTERS,
-    WAREHOUSE_LETTERS,
-    LetterTable,
+from kernel import codes
+from kernel.codes import (
+    CALL_REQUEST_STATUSES,
+    CATEGORY_STATUSES,
+    ORDER_STATUSES,
+    PRODUCT_STATUSES,
+    USER_STATUSES,
+    USER_TYPES,
+    VENDOR_STATUSES,
+    WAREHOUSE_STATUSES,
+    CodeTable,
     Malformed,
-    letter,
-    with_letters,
+    parse_code,
+    with_codes,
 )
 
-TABLES = {name: table for name, table in vars(letters).items() if isinstance(table, LetterTable)}
+TABLES = {name: table for name, table in vars(codes).items() if isinstance(table, CodeTable)}
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ TABLES = {name: table for name, table in vars(letters).items() if isinstance(tab
 )
 def test_an_order_status_is_read_from_its_letter_or_any_long_label(words, expected):
     for word in words.split():
-        assert letter(word, ORDER_LETTERS) == expected
+        assert parse_code(word, ORDER_STATUSES) == expected
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_an_order_status_is_read_from_its_letter_or_any_long_label(words, expect
     [("active", "A"), ("disabled", "D"), ("inactive", "D"), ("hidden", "H"), ("pending", "P"), ("h", "H")],
 )
 def test_a_product_status_is_read_from_its_letter_or_any_long_label(word, expected):
-    assert letter(word, PRODUCT_LETTERS) == expected
+    assert parse_code(word, PRODUCT_STATUSES) == expected
 
 
 @pytest.mark.parametrize(
@@ -51,50 +51,55 @@ def test_a_product_status_is_read_from_its_letter_or_any_long_label(word, expect
 )
 def test_anything_else_is_refused_with_the_letters_allowed(value):
     with pytest.raises(Malformed) as refusal:
-        letter(value, ORDER_LETTERS)
+        parse_code(value, ORDER_STATUSES)
     assert str(refusal.value) == f"status is {value!r}; expected one of O, P, C, D, F, I, B"
 
 
 def test_every_entity_has_its_own_letters():
-    assert PRODUCT_LETTERS.letters == ("A", "D", "H", "P")
-    assert CATEGORY_LETTERS.letters == ("A", "D", "H")
-    assert USER_LETTERS.letters == ("A", "D", "P")
-    assert VENDOR_LETTERS.letters == ("A", "D", "P", "N")
-    assert WAREHOUSE_LETTERS.letters == ("A", "D")
-    assert CALL_REQUEST_LETTERS.letters == ("N", "I", "C", "F")
+    assert PRODUCT_STATUSES.codes == ("A", "D", "H", "P")
+    assert CATEGORY_STATUSES.codes == ("A", "D", "H")
+    assert USER_STATUSES.codes == ("A", "D", "P")
+    assert VENDOR_STATUSES.codes == ("A", "D", "P", "N")
+    assert WAREHOUSE_STATUSES.codes == ("A", "D")
+    assert CALL_REQUEST_STATUSES.codes == ("N", "I", "C", "F")
     with pytest.raises(Malformed, match=r"user_type is 'X'; expected one of A, V, C"):
-        letter("X", USER_TYPE_LETTERS)
+        parse_code("X", USER_TYPES)
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_has_single_capitals_and_no_label_twice(name):
     table = TABLES[name]
     labels = [label for labels in table.labels.values() for label in labels]
-    assert all(len(one) == 1 and "A" <= one <= "Z" for one in table.letters)
+    assert all(len(one) == 1 and "A" <= one <= "Z" for one in table.codes)
     assert len(labels) == len(set(labels))
     assert all(len(label) > 1 and label == label.lower() for label in labels)
-    for one in table.letters:
-        assert letter(one, table) == letter(one.lower(), table) == letter(table.name(one), table) == one
+    for one in table.codes:
+        assert (
+            parse_code(one, table)
+            == parse_code(one.lower(), table)
+            == parse_code(table.name(one), table)
+            == one
+        )
 
 
 def test_a_store_may_add_letters_to_the_orders():
-    extended = with_letters(ORDER_LETTERS, ["X", "Y", "O"])
-    assert extended.letters == ("O", "P", "C", "D", "F", "I", "B", "X", "Y")
-    assert letter("x", extended) == "X"
-    assert letter("open", extended) == "O"
+    extended = with_codes(ORDER_STATUSES, ["X", "Y", "O"])
+    assert extended.codes == ("O", "P", "C", "D", "F", "I", "B", "X", "Y")
+    assert parse_code("x", extended) == "X"
+    assert parse_code("open", extended) == "O"
     assert extended.name("X") == "X"
-    assert ORDER_LETTERS.letters == ("O", "P", "C", "D", "F", "I", "B")
+    assert ORDER_STATUSES.codes == ("O", "P", "C", "D", "F", "I", "B")
 
 
 @pytest.mark.parametrize("new", ["x", "", "XY", "1", "Á"])
 def test_only_one_capital_can_be_added(new):
     with pytest.raises(ValueError, match="one capital"):
-        with_letters(ORDER_LETTERS, [new])
+        with_codes(ORDER_STATUSES, [new])
 
 
 @given(st.text())
 def test_only_letters_of_the_table_come_out(text):
     try:
-        assert letter(text, ORDER_LETTERS) in ORDER_LETTERS.letters
+        assert parse_code(text, ORDER_STATUSES) in ORDER_STATUSES.codes
     except Malformed:
         pass

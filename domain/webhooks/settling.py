@@ -14,11 +14,11 @@ from typing import Any
 
 import orjson
 
-from domain.deliveries.claims import Claimed
-from domain.deliveries.endpoints import FAILING, GONE, NOT_ALLOWED, disable
-from domain.deliveries.schedule import GONE as GONE_STATUS
-from domain.deliveries.schedule import Health, pause_after
 from domain.stores import find_store
+from domain.webhooks.claims import Claimed
+from domain.webhooks.endpoints import FAILING, GONE, NOT_ALLOWED, disable
+from domain.webhooks.schedule import GONE as GONE_STATUS
+from domain.webhooks.schedule import EndpointHealth, pause_after
 from kernel.clock import now, rfc3339
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, entered
@@ -30,7 +30,7 @@ _ATTEMPTS_KEPT = 50
 _MAX_ERROR = 300
 
 
-class Verdict(StrEnum):
+class AttemptVerdict(StrEnum):
     """Say what came of a try: taken, refused or unanswered, not allowed any more, or not tried at all."""
 
     TAKEN = "taken"
@@ -40,11 +40,11 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AttemptResult:
     """Tell what came of one try: the answer's status, or the error; `asked` is the pause that the receiver wants."""
 
     claimed: Claimed
-    verdict: Verdict
+    verdict: AttemptVerdict
     at: datetime
     status: int | None = None
     error: str = ""
@@ -93,7 +93,7 @@ _FARE = """
 """
 
 
-async def settle(outcomes: Sequence[Outcome]) -> None:
+async def settle(outcomes: Sequence[AttemptResult]) -> None:
     """Write the outcomes down, in one transaction; then disable the endpoints whose time is over, each in its own store."""
     if not outcomes:
         return
@@ -106,21 +106,21 @@ async def settle(outcomes: Sequence[Outcome]) -> None:
         await _disable(each)
 
 
-async def _lock(everywhere: AcrossStores, outcomes: Sequence[Outcome]) -> dict[tuple[int, int], Any]:
+async def _lock(everywhere: AcrossStores, outcomes: Sequence[AttemptResult]) -> dict[tuple[int, int], Any]:
     keys = sorted({(each.claimed.store_number, each.claimed.endpoint) for each in outcomes})
     found = await everywhere.rows(_LOCK, [store for store, _ in keys], [number for _, number in keys])
     return {(record["tenant_id"], record["id"]): record for record in found}
 
 
-async def _settle(everywhere: AcrossStores, outcomes: Sequence[Outcome]) -> set[tuple[int, int]]:
+async def _settle(everywhere: AcrossStores, outcomes: Sequence[AttemptResult]) -> set[tuple[int, int]]:
     rows = [_row(each) for each in outcomes]
     found = await everywhere.rows(_SETTLE, *(list(column) for column in zip(*rows, strict=True)))
     return {(record["tenant_id"], record["id"]) for record in found}
 
 
-def _row(outcome: Outcome) -> tuple[Any, ...]:
+def _row(outcome: AttemptResult) -> tuple[Any, ...]:
     claimed = outcome.claimed
-    tried = outcome.verdict in (Verdict.TAKEN, Verdict.FAILED)
+    tried = outcome.verdict in (AttemptVerdict.TAKEN, AttemptVerdict.FAILED)
     state, wait, error = _next(outcome)
     attempt = {
         "number": claimed.tries + 1,
@@ -143,36 +143,36 @@ def _row(outcome: Outcome) -> tuple[Any, ...]:
     )
 
 
-def _next(outcome: Outcome) -> tuple[str, timedelta | None, str]:
+def _next(outcome: AttemptResult) -> tuple[str, timedelta | None, str]:
     """Give the state that follows, the pause until the next try, and what is told of the error."""
     tries = outcome.claimed.tries
     match outcome.verdict:
-        case Verdict.TAKEN:
+        case AttemptVerdict.TAKEN:
             return "delivered", None, ""
-        case Verdict.NOT_ALLOWED:
+        case AttemptVerdict.NOT_ALLOWED:
             return "cancelled", None, outcome.error or NOT_ALLOWED
-        case Verdict.GIVEN_BACK:
+        case AttemptVerdict.GIVEN_BACK:
             return "failed" if tries else "pending", timedelta(0), ""
-        case Verdict.FAILED:
+        case AttemptVerdict.FAILED:
             pause = None if outcome.status == GONE_STATUS else pause_after(tries + 1, outcome.asked)
             return "dead" if pause is None else "failed", pause, outcome.error[:_MAX_ERROR]
 
 
 async def _fare(
-    everywhere: AcrossStores, outcomes: Sequence[Outcome], before: dict[tuple[int, int], Any]
+    everywhere: AcrossStores, outcomes: Sequence[AttemptResult], before: dict[tuple[int, int], Any]
 ) -> list[_Ended]:
     """Keep how each endpoint fares; say which are to be disabled."""
-    health: dict[tuple[int, int], Health] = {}
+    health: dict[tuple[int, int], EndpointHealth] = {}
     success: dict[tuple[int, int], datetime] = {}
     failure: dict[tuple[int, int], datetime] = {}
     ended: dict[tuple[int, int], _Ended] = {}
     for outcome in sorted(outcomes, key=lambda each: each.at):
         key = (outcome.claimed.store_number, outcome.claimed.endpoint)
         was = before.get(key)
-        if was is None or outcome.verdict not in (Verdict.TAKEN, Verdict.FAILED):
+        if was is None or outcome.verdict not in (AttemptVerdict.TAKEN, AttemptVerdict.FAILED):
             continue
-        known = health.get(key) or Health(was["failures"], was["failing_since"], was["paused_until"])
-        if outcome.verdict is Verdict.TAKEN:
+        known = health.get(key) or EndpointHealth(was["failures"], was["failing_since"], was["paused_until"])
+        if outcome.verdict is AttemptVerdict.TAKEN:
             health[key], success[key] = known.after_success(), outcome.at
             continue
         health[key], failure[key] = known.after_failure(outcome.at, outcome.asked), outcome.at

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from kernel.clock import day_bounds, parse_date, rfc3339
+from kernel.codes import CodeTable, parse_code
 from kernel.errors import MalformedRequest
-from kernel.letters import LetterTable, letter
 from kernel.scope import Store
 from kernel.text import Malformed, shown
 
@@ -107,9 +107,9 @@ def last_day(text: str) -> str:
     return rfc3339(day_bounds(parse_date(text))[1])
 
 
-def letter_of(table: LetterTable) -> Callable[[object], str]:
+def code_of(table: CodeTable) -> Callable[[object], str]:
     """Read a status letter or one of its long names."""
-    return lambda value: letter(value, table)
+    return lambda value: parse_code(value, table)
 
 
 def one_of(name: str, words: tuple[str, ...]) -> Callable[[str], str]:

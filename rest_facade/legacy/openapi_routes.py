@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rest_facade.described import ANYTHING, PAGE, TEXT, WHOLE, Key, Told, array, given, record
 from rest_facade.legacy.resource import Resource
-from rest_facade.legacy.resource_described import (
+from rest_facade.legacy.resource_openapi import (
     PAGE_SIZE,
     PARAMS,
     body_of,
@@ -21,37 +20,38 @@ from rest_facade.legacy.resources.products import PRODUCTS
 from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.users import USERS
 from rest_facade.legacy.vendor_app.routes import VENDOR_CATEGORIES
+from rest_facade.openapi import ANYTHING, PAGE, TEXT, WHOLE, Key, RouteDocs, array, given, record
 
 _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": TEXT}
 _NUMBERS = {"oneOf": [TEXT, WHOLE]}
 
 
-def told() -> dict[Key, Told]:
+def told() -> dict[Key, RouteDocs]:
     """Give the description of the routes that were written by hand."""
     return {**_DOORS, **_vendor_app(), **_COMBINATIONS, **_BOXES, **_QUOTES}
 
 
-_DOORS: dict[Key, Told] = {
-    ("POST", "/api/auth_tokens"): Told(
+_DOORS: dict[Key, RouteDocs] = {
+    ("POST", "/api/auth_tokens"): RouteDocs(
         "Sign in for a token of the legacy layer",
         record(token=TEXT, ttl={"type": "integer", "description": "Seconds."}),
         status=201,
         body=given("password", email=TEXT, CNPJ=TEXT, password=TEXT, code=TEXT),
         forms=True,
     ),
-    ("POST", "/api/vendor_login"): Told(
+    ("POST", "/api/vendor_login"): RouteDocs(
         "Sign in to the vendor app",
         record(token=TEXT, ttl=WHOLE, user_id=TEXT, company_id=TEXT, expires_at=TEXT),
         body=given("email", "password", email=TEXT, password=TEXT, code=TEXT),
         forms=True,
     ),
-    ("PUT", "/api/vendor_login"): Told(
+    ("PUT", "/api/vendor_login"): RouteDocs(
         "Begin (`email`) or finish (`token`, `password`) the reset of a vendor's password",
         record(result={"type": "string", "enum": ["sent", "changed"]}),
         body=given(email=TEXT, token=TEXT, password=TEXT),
         forms=True,
     ),
-    ("POST", "/api/vendor_signup"): Told(
+    ("POST", "/api/vendor_signup"): RouteDocs(
         "Apply to become a vendor",
         record(company_id=TEXT, user_id=TEXT, status=TEXT),
         status=201,
@@ -61,7 +61,7 @@ _DOORS: dict[Key, Told] = {
         ),
         forms=True,
     ),
-    ("GET", "/api/notifications"): Told(
+    ("GET", "/api/notifications"): RouteDocs(
         "List the notifications of an inbox",
         record(
             notifications=array(
@@ -77,9 +77,9 @@ _DOORS: dict[Key, Told] = {
 }  # fmt: skip
 
 
-def _vendor_app() -> dict[Key, Told]:
+def _vendor_app() -> dict[Key, RouteDocs]:
     return {
-        ("GET", "/api/vendor_start"): Told(
+        ("GET", "/api/vendor_start"): RouteDocs(
             "Give the vendor app what it begins with",
             record(
                 app=_TEXTS, store=_TEXTS, languages=array(_TEXTS), currencies=array(_TEXTS),
@@ -87,7 +87,7 @@ def _vendor_app() -> dict[Key, Told]:
                 menus=array(_TEXTS), permissions=ANYTHING, support=_TEXTS,
             ),
         ),
-        ("GET", "/api/vendor_dashboard"): Told(
+        ("GET", "/api/vendor_dashboard"): RouteDocs(
             "Sum up a vendor's sales",
             record(
                 sales=TEXT, orders_count=TEXT, average_ticket=TEXT, balance=TEXT,
@@ -96,43 +96,43 @@ def _vendor_app() -> dict[Key, Told]:
             ),
             query={"period": TEXT, "time_from": TEXT, "time_to": TEXT},
         ),
-        ("GET", "/api/vendor_company"): Told("Show the vendor's company", single_of(STORES)),
-        ("PUT", "/api/vendor_company"): Told(
+        ("GET", "/api/vendor_company"): RouteDocs("Show the vendor's company", single_of(STORES)),
+        ("PUT", "/api/vendor_company"): RouteDocs(
             "Change the vendor's company", record(company_id=TEXT), body=body_of(STORES, {}), forms=True
         ),
-        ("GET", "/api/vendor_profile"): Told("Show the user who is signed in", {"type": "object"}),
-        ("PUT", "/api/vendor_profile"): Told(
+        ("GET", "/api/vendor_profile"): RouteDocs("Show the user who is signed in", {"type": "object"}),
+        ("PUT", "/api/vendor_profile"): RouteDocs(
             "Change the user who is signed in", record(user_id=TEXT), body=body_of(USERS, {}), forms=True
         ),
         ("GET", "/api/vendor_categories"): _list("List categories", VENDOR_CATEGORIES),
         ("GET", "/api/vendor_products"): _list("List the vendor's products", PRODUCTS),
-        ("POST", "/api/vendor_products"): Told(
+        ("POST", "/api/vendor_products"): RouteDocs(
             "Delete several of the vendor's products, all or none",
             record(deleted=array(ANYTHING), not_found=array(ANYTHING)),
             body=given("product_ids", product_ids=ANYTHING),
             forms=True,
         ),
-        ("POST", "/api/vendor_product"): Told(
+        ("POST", "/api/vendor_product"): RouteDocs(
             "Create a product of the vendor's",
             record(product_id=TEXT),
             status=201,
             body=body_of(PRODUCTS, PRODUCTS.required),
             forms=True,
         ),
-        ("GET", "/api/vendor_product/{id}"): Told("Show one of the vendor's products", single_of(PRODUCTS)),
-        ("PUT", "/api/vendor_product/{id}"): Told(
+        ("GET", "/api/vendor_product/{id}"): RouteDocs("Show one of the vendor's products", single_of(PRODUCTS)),
+        ("PUT", "/api/vendor_product/{id}"): RouteDocs(
             "Change one of the vendor's products",
             record(product_id=TEXT),
             body=body_of(PRODUCTS, {}),
             forms=True,
         ),
-        ("GET", "/api/vendor_product_options"): Told(
+        ("GET", "/api/vendor_product_options"): RouteDocs(
             "Show the options of one of the vendor's products",
             record(options={"type": "object", "additionalProperties": single_of(OPTIONS)}),
             query={"product_id": TEXT},
             required_query=("product_id",),
         ),
-        ("GET", "/api/vendor_product_attachments"): Told(
+        ("GET", "/api/vendor_product_attachments"): RouteDocs(
             "List the files of one of the vendor's products",
             record(
                 attachments=array(
@@ -142,15 +142,15 @@ def _vendor_app() -> dict[Key, Told]:
             query={"product_id": TEXT},
             required_query=("product_id",),
         ),
-        ("GET", "/api/vendor_required_products"): Told(
+        ("GET", "/api/vendor_required_products"): RouteDocs(
             "List the products that one of the vendor's is sold with",
             record(required_products=array(row_of(PRODUCTS))),
             query={"product_id": TEXT},
             required_query=("product_id",),
         ),
         ("GET", "/api/vendor_orders"): _list("List the vendor's orders", ORDERS),
-        ("GET", "/api/vendor_order/{id}"): Told("Show one of the vendor's orders", single_of(ORDERS)),
-        ("PUT", "/api/vendor_order/{id}"): Told(
+        ("GET", "/api/vendor_order/{id}"): RouteDocs("Show one of the vendor's orders", single_of(ORDERS)),
+        ("PUT", "/api/vendor_order/{id}"): RouteDocs(
             "Move an order, or record its shipment",
             record(order_id=TEXT),
             body=given(status=TEXT, tracking_number=TEXT, carrier=TEXT),
@@ -159,8 +159,8 @@ def _vendor_app() -> dict[Key, Told]:
     }  # fmt: skip
 
 
-def _list(summary: str, resource: Resource) -> Told:
-    return Told(summary, rows_of(resource), query=query_of(resource))
+def _list(summary: str, resource: Resource) -> RouteDocs:
+    return RouteDocs(summary, rows_of(resource), query=query_of(resource))
 
 
 _BASE = "/api/products/{product_id}/options/combinations"
@@ -182,8 +182,8 @@ _GIVEN = given(
     price=_NUMBERS,
     image_pairs=ANYTHING,
 )
-_COMBINATIONS: dict[Key, Told] = {
-    ("GET", _BASE): Told(
+_COMBINATIONS: dict[Key, RouteDocs] = {
+    ("GET", _BASE): RouteDocs(
         "List the combinations of a product",
         {
             "type": "object",
@@ -192,16 +192,16 @@ _COMBINATIONS: dict[Key, Told] = {
         },
         query={"page": PAGE, "items_per_page": PAGE_SIZE},
     ),
-    ("POST", _BASE): Told("Create a combination", _IDS, status=201, body=_GIVEN),
-    ("POST", f"{_BASE}/batch"): Told(
+    ("POST", _BASE): RouteDocs("Create a combination", _IDS, status=201, body=_GIVEN),
+    ("POST", f"{_BASE}/batch"): RouteDocs(
         "Create combinations, all or none",
         record(combinations=array(_IDS)),
         status=201,
         body=given("combinations", combinations=array(_GIVEN)),
     ),
-    ("GET", f"{_BASE}/{{id}}"): Told("Show one combination", _COMBINATION),
-    ("PUT", f"{_BASE}/{{id}}"): Told("Change a combination", _IDS, body={**_GIVEN, "required": []}),
-    ("DELETE", f"{_BASE}/{{id}}"): Told("Delete a combination", status=204),
+    ("GET", f"{_BASE}/{{id}}"): RouteDocs("Show one combination", _COMBINATION),
+    ("PUT", f"{_BASE}/{{id}}"): RouteDocs("Change a combination", _IDS, body={**_GIVEN, "required": []}),
+    ("DELETE", f"{_BASE}/{{id}}"): RouteDocs("Delete a combination", status=204),
 }
 
 _BOX = record(
@@ -216,13 +216,13 @@ _DESCRIPTION = record(
     meta_keywords=TEXT,
     meta_description=TEXT,
 )
-_BOXES: dict[Key, Told] = {
-    ("GET", "/api/productBoxes"): Told("List product boxes", record(boxes=array(_BOX))),
-    ("GET", "/api/productBoxes/{id}"): Told("Show one product box", _BOX),
-    ("GET", "/api/productBoxesDescriptions"): Told(
+_BOXES: dict[Key, RouteDocs] = {
+    ("GET", "/api/productBoxes"): RouteDocs("List product boxes", record(boxes=array(_BOX))),
+    ("GET", "/api/productBoxes/{id}"): RouteDocs("Show one product box", _BOX),
+    ("GET", "/api/productBoxesDescriptions"): RouteDocs(
         "List the descriptions of product boxes", record(descriptions=array(_DESCRIPTION))
     ),
-    ("GET", "/api/productBoxesDescriptions/{id}"): Told(
+    ("GET", "/api/productBoxesDescriptions/{id}"): RouteDocs(
         "Show the description of one box", _DESCRIPTION, query={"lang_code": TEXT}
     ),
 }
@@ -234,14 +234,14 @@ _QUOTED = record(
 _SELLER = record(
     company_id=TEXT, company=TEXT, product_id=TEXT, price=TEXT, amount=TEXT, delivers=TEXT, delivery_time=TEXT
 )
-_QUOTES: dict[Key, Told] = {
-    ("GET", "/api/delivery_methods"): Told(
+_QUOTES: dict[Key, RouteDocs] = {
+    ("GET", "/api/delivery_methods"): RouteDocs(
         "Quote the ways to send a product to a postal code",
         record(delivery_methods=array(_QUOTED), params=record(product_id=TEXT, zipcode=TEXT, amount=TEXT)),
         query={"product_id": TEXT, "zipcode": TEXT, "amount": TEXT},
         required_query=("product_id", "zipcode"),
     ),
-    ("GET", "/api/sellers_availability"): Told(
+    ("GET", "/api/sellers_availability"): RouteDocs(
         "List who sells a product, and whether each delivers it to a postal code",
         record(sellers=array(_SELLER)),
         query={"product_id": TEXT, "zipcode": TEXT},

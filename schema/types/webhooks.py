@@ -5,7 +5,7 @@ from __future__ import annotations
 import strawberry
 
 from auth.access import Access
-from domain.deliveries.read import EVENT_DELIVERIES, EVENT_ENDPOINTS, of_app, of_event, of_installation
+from domain.webhooks.read import EVENT_DELIVERIES, EVENT_ENDPOINTS, of_app, of_event, of_installation
 from models.reading import ToOne
 from schema.fields import column, entity, part, relation
 from schema.scalars import BigInt, Ident, Json, SwitchStatus, Time

@@ -17,8 +17,8 @@ import orjson
 from asyncpg import Record
 
 from auth.apps import good_secrets
-from domain.deliveries.rights import PING, may_have
-from domain.deliveries.schedule import BREAKS_AFTER, IN_FLIGHT
+from domain.webhooks.rights import PING, may_have
+from domain.webhooks.schedule import BREAKS_AFTER, IN_FLIGHT
 from models import database
 from models.database import AcrossStores
 

@@ -35,7 +35,7 @@ _LOCK = f"{_FIND} FOR NO KEY UPDATE OF c"
 
 
 @dataclass(frozen=True, slots=True)
-class Cart:
+class LockedCart:
     """Hold a cart's row; amounts in cents as of its last change, the customer as events tell of it."""
 
     id: int
@@ -54,32 +54,32 @@ class Cart:
     told_at: datetime | None
     expires_at: datetime
     updated_at: datetime
-    customer: events.Customer | None
+    customer: events.EventCustomer | None
 
     def status_at(self, now: datetime) -> str:
         """Give the status; a cart whose time has passed is expired before the job has said so."""
         return EXPIRED if self.status == OPEN and self.expires_at <= now else self.status
 
 
-async def find_cart(scope: Scope, cart: object) -> Cart:
+async def find_cart(scope: Scope, cart: object) -> LockedCart:
     """Give a cart that the caller may open; raises NotFound."""
     with entered(scope):
         return await _found(scope, _FIND, cart)
 
 
-async def lock_cart(scope: Scope, cart: object) -> Cart:
+async def lock_cart(scope: Scope, cart: object) -> LockedCart:
     """Give a cart that the caller may open and nobody else changes until the transaction ends; raises NotFound."""
     return await _found(scope, _LOCK, cart)
 
 
-async def lock_open_cart(scope: Scope, cart: object) -> Cart:
+async def lock_open_cart(scope: Scope, cart: object) -> LockedCart:
     """Lock a cart that can still be changed; raises NotFound, and what `refuse_closed` does."""
     held = await lock_cart(scope, cart)
     refuse_closed(scope, held)
     return held
 
 
-def refuse_closed(scope: Scope, cart: Cart) -> None:
+def refuse_closed(scope: Scope, cart: LockedCart) -> None:
     """Refuse what would change a cart that became an order (`cart_already_ordered`, 409) or has expired (`cart_expired`, 422)."""
     status = cart.status_at(scope.now)
     if status == ORDERED:
@@ -88,7 +88,7 @@ def refuse_closed(scope: Scope, cart: Cart) -> None:
         raise RuleViolation("O carrinho expirou.", reason="cart_expired")
 
 
-async def _found(scope: Scope, sql: str, cart: object) -> Cart:
+async def _found(scope: Scope, sql: str, cart: object) -> LockedCart:
     public_id = parse_uuid(cart)
     found = await row(sql, scope.store.id, public_id) if public_id is not None else None
     if found is None or not _may_open(scope, found["user_id"]):
@@ -105,10 +105,10 @@ def _may_open(scope: Scope, owner: int | None) -> bool:
     return actor.kind in _SHOPS and owner in (None, actor.user_id)
 
 
-def _cart(found: dict[str, Any]) -> Cart:
+def _cart(found: dict[str, Any]) -> LockedCart:
     customer_id, account_email = found.pop("user_public_id"), found.pop("user_email")
     name = found.pop("user_name")
     email = found["customer_email"] or account_email
-    customer = events.Customer(customer_id, name, email) if customer_id or email else None
+    customer = events.EventCustomer(customer_id, name, email) if customer_id or email else None
     address = found.pop("address")
-    return Cart(**found, address=orjson.loads(address) if address else None, customer=customer)
+    return LockedCart(**found, address=orjson.loads(address) if address else None, customer=customer)

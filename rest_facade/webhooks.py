@@ -12,14 +12,14 @@ from typing import Any
 
 from aiohttp import web
 
+from kernel.codes import SWITCH_STATUSES
 from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import parse_uuid
-from kernel.letters import SWITCH_LETTERS
-from resolvers.execute import Operation, authorize, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_json_object
 from rest_facade.collections import Collection, as_given
 from rest_facade.field_errors import translated
-from rest_facade.lists import Listing, Parameter, letter_of, one_of
+from rest_facade.list_parameters import Listing, Parameter, code_of, one_of
 from rest_facade.records import Records, public_id
 from rest_facade.responses import json_response
 from rest_facade.routing import Needs, Route, scope_of
@@ -33,7 +33,7 @@ ENDPOINTS = Collection(
     singular="EventEndpoint",
     listing=Listing(
         filters={
-            "status": Parameter("status", letter_of(SWITCH_LETTERS)),
+            "status": Parameter("status", code_of(SWITCH_STATUSES)),
             "installed_app_id": Parameter("installed_app_id", str),
         },
         sorts={"id": "ID"},
@@ -68,7 +68,7 @@ class Endpoints:
     path: str
     prefix: str
     needs: Needs
-    operations: Mapping[str, Operation] = field(repr=False)
+    operations: Mapping[str, FacadeOperation] = field(repr=False)
     size: str = "per_page"
 
     def routes(self) -> list[Route]:
@@ -136,7 +136,7 @@ class Endpoints:
         variables = {"id": _delivery(request), "endpoint_id": _endpoint(request)}
         return json_response(await self._done(request, "EventDeliveryRedeliver", variables), status=202)
 
-    def _admitted(self, request: web.Request, what: str) -> Operation:
+    def _admitted(self, request: web.Request, what: str) -> FacadeOperation:
         operation = self.operations[f"{self.prefix}{what}"]
         authorize(scope_of(request), operation)
         return operation

@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Final, TypeAlias
 
-from kernel import letters
+from kernel import codes
 from kernel.clock import from_unix, rfc3339
+from kernel.codes import CodeTable
 from kernel.documents import normalise_document, normalise_email, normalise_phone
 from kernel.ids import parse_reference
-from kernel.letters import LetterTable
 from kernel.money import cents_from, decimal_text
 from kernel.text import Malformed, nfc, shown
 
@@ -38,7 +38,7 @@ ABSENT: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ValueType:
     """Describe a kind of value.
 
     `show` turns GraphQL's value into the record's (None: it is that already), of which `shape` is the JSON Schema (None: nothing is
@@ -60,7 +60,7 @@ _DIGITS: Mapping[str, Any] = {"type": "string", "pattern": "^-?[0-9]+$"}
 _AMOUNT: Mapping[str, Any] = {"type": "string", "pattern": r"^-?[0-9]+\.[0-9]{2}$"}
 
 
-def if_given(kind: Kind) -> Kind:
+def if_given(kind: ValueType) -> ValueType:
     """Describe a value that counts as not given where a body holds null or the empty text."""
     read_value = kind.read
     assert read_value is not None
@@ -88,8 +88,8 @@ def whole_from(value: Any, label: str, *, most: int = _MAX_BIGINT) -> int:
     return number
 
 
-def _whole(most: int) -> Kind:
-    return Kind(
+def _whole(most: int) -> ValueType:
+    return ValueType(
         show=str,
         read=lambda value, label: whole_from(value, label, most=most),
         seek=lambda text: whole_from(text, "the number"),
@@ -106,14 +106,14 @@ def _cents_read(value: Any, label: str) -> int:
     return cents_from(value, field=label)
 
 
-INTEGER = Kind(read=SMALL_NUMBER.read, seek=SMALL_NUMBER.seek)
+INTEGER = ValueType(read=SMALL_NUMBER.read, seek=SMALL_NUMBER.seek)
 """A whole number that stays one in records: those of warehouses, as the contract tables them."""
 
 
-MONEY = Kind(show=decimal_text, read=_cents_read, seek=cents_from, shape=_AMOUNT)
+MONEY = ValueType(show=decimal_text, read=_cents_read, seek=cents_from, shape=_AMOUNT)
 
 
-SIGNED_MONEY = Kind(
+SIGNED_MONEY = ValueType(
     show=decimal_text,
     read=lambda value, label: cents_from(value, negative=True, field=label),
     seek=lambda text: cents_from(text, negative=True),
@@ -126,7 +126,7 @@ def _optional_money_read(value: Any, label: str) -> int | None:
     return None if value is None or value == "" else cents_from(value, field=label) or None
 
 
-OPTIONAL_MONEY = Kind(
+OPTIONAL_MONEY = ValueType(
     show=lambda cents: decimal_text(cents or 0),
     read=_optional_money_read,
     seek=cents_from,
@@ -148,7 +148,7 @@ def _kilograms(grams: int) -> str:
     return f"{whole}.{rest:03d}"
 
 
-WEIGHT = Kind(
+WEIGHT = ValueType(
     show=_kilograms,
     read=grams_from,
     seek=lambda text: grams_from(text, "the weight"),
@@ -168,11 +168,11 @@ def text_from(value: Any, label: str) -> str | None:
     raise Malformed(f"{label} is {shown(value)}; expected a text")
 
 
-TEXT = Kind(read=text_from, seek=nfc)
-OPTIONAL_TEXT = Kind(show=lambda text: text or "", read=text_from, seek=nfc, shape=_TEXT)
+TEXT = ValueType(read=text_from, seek=nfc)
+OPTIONAL_TEXT = ValueType(show=lambda text: text or "", read=text_from, seek=nfc, shape=_TEXT)
 """A text that GraphQL gives as null where there is none."""
-EMAIL = Kind(show=lambda text: text or "", read=text_from, seek=normalise_email, shape=_TEXT)
-PHONE = Kind(
+EMAIL = ValueType(show=lambda text: text or "", read=text_from, seek=normalise_email, shape=_TEXT)
+PHONE = ValueType(
     show=lambda text: text or "",
     read=text_from,
     seek=lambda text: normalise_phone(text) or "".join(re.findall("[0-9]", text)),
@@ -180,34 +180,34 @@ PHONE = Kind(
 )
 
 
-def document(digits: int) -> Kind:
+def document(digits: int) -> ValueType:
     """Describe a CPF or CNPJ: a number has lost its leading zeros, so they are put back."""
 
     def read(value: Any, label: str) -> str | None:
         text = text_from(value, label)
         return text.zfill(digits) if isinstance(value, int) and text is not None else text
 
-    return Kind(show=lambda text: text or "", read=read, seek=normalise_document, shape=_TEXT)
+    return ValueType(show=lambda text: text or "", read=read, seek=normalise_document, shape=_TEXT)
 
 
 # --- Letters and flags -------------------------------------------------------------------------------------------------------
 
 
-def letter(table: LetterTable) -> Kind:
+def code(table: CodeTable) -> ValueType:
     """Describe a letter: GraphQL shows it already; input and queries take the long labels too."""
 
     def read(value: Any, label: str) -> str:
         try:
-            return letters.letter(value, table)
+            return codes.parse_code(value, table)
         except Malformed as error:
             raise Malformed(f"{label} {str(error).removeprefix(f'{table.field} ')}") from error
 
-    return Kind(read=read, seek=lambda text: letters.letter(text, table), echoes_sought=True)
+    return ValueType(read=read, seek=lambda text: codes.parse_code(text, table), echoes_sought=True)
 
 
-def open_letter(table: LetterTable) -> Kind:
+def open_code(table: CodeTable) -> ValueType:
     """Describe a letter to which a store may add others: whether a single one is known is said below."""
-    known = letter(table)
+    known = code(table)
     assert known.read is not None
 
     def read(value: Any, label: str) -> Any:
@@ -215,10 +215,10 @@ def open_letter(table: LetterTable) -> Kind:
             return value.upper()
         return known.read(value, label)  # type: ignore[misc]  # asserted above
 
-    return Kind(read=read, seek=lambda text: read(text, table.field), echoes_sought=True)
+    return ValueType(read=read, seek=lambda text: read(text, table.field), echoes_sought=True)
 
 
-ORDER_STATUS = open_letter(letters.ORDER_LETTERS)
+ORDER_STATUS = open_code(codes.ORDER_STATUSES)
 
 _FLAGS: Mapping[object, bool] = {"y": True, "n": False, "true": True, "false": False, "1": True, "0": False}
 
@@ -237,7 +237,7 @@ def flag_from(value: Any, label: str) -> bool:
     return _FLAGS[word]
 
 
-FLAG = Kind(
+FLAG = ValueType(
     show=lambda value: "Y" if value else "N",
     read=flag_from,
     seek=lambda text: flag_from(text, "the flag"),
@@ -246,7 +246,7 @@ FLAG = Kind(
 )
 
 
-def one_of(*words: str) -> Kind:
+def one_of(*words: str) -> ValueType:
     """Describe a word of a few, in capitals."""
 
     def read(value: Any, label: str) -> str:
@@ -254,7 +254,7 @@ def one_of(*words: str) -> Kind:
             raise Malformed(f"{label} is {shown(value)}; expected one of {', '.join(words)}")
         return value.upper()
 
-    return Kind(read=read, seek=lambda text: read(text, "the word"))
+    return ValueType(read=read, seek=lambda text: read(text, "the word"))
 
 
 # --- Ids and times -----------------------------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ def id_from(value: Any, label: str) -> Any:
     return str(value)
 
 
-ID = Kind(show=str, read=id_from, seek=str, shape=_DIGITS)
+ID = ValueType(show=str, read=id_from, seek=str, shape=_DIGITS)
 
 
 def listed(value: Any) -> list[Any]:
@@ -300,14 +300,14 @@ def _id_texts(numbers: Iterable[int]) -> list[str]:
     return [str(number) for number in numbers]
 
 
-IDS = Kind(show=_id_texts, read=ids_from, seek=str, shape={"type": "array", "items": _DIGITS})
+IDS = ValueType(show=_id_texts, read=ids_from, seek=str, shape={"type": "array", "items": _DIGITS})
 
 
 def _as_moment(text: str) -> str:
     return rfc3339(from_unix(text))
 
 
-UNIX = Kind(show=str, seek=_as_moment, shape=_DIGITS)
+UNIX = ValueType(show=str, seek=_as_moment, shape=_DIGITS)
 
 
 def _iso_moment(text: str) -> str:
@@ -318,10 +318,10 @@ def _iso_moment(text: str) -> str:
         raise Malformed(f"the time is {shown(text)}; expected ISO 8601") from error
 
 
-ISO = Kind(seek=_iso_moment)
+ISO = ValueType(seek=_iso_moment)
 """A time in ISO 8601, UTC: those of warehouses, as the contract tables them."""
 
-PLAIN = Kind()
+PLAIN = ValueType()
 """A value shown as it is, written by the server alone and never sought."""
 
 
@@ -332,7 +332,7 @@ def object_from(value: Any, label: str) -> dict[str, Any]:
     return dict(value or {})
 
 
-OBJECT = Kind(read=object_from)
+OBJECT = ValueType(read=object_from)
 
 
 def moment_from(text: str) -> datetime:
@@ -340,6 +340,6 @@ def moment_from(text: str) -> datetime:
     return from_unix(text).astimezone(UTC)
 
 
-def shown_with(show: Show, read: Read | None = None, shape: Mapping[str, Any] | None = None) -> Kind:
+def shown_with(show: Show, read: Read | None = None, shape: Mapping[str, Any] | None = None) -> ValueType:
     """Describe a value with a form of its own."""
-    return Kind(show=show, read=read, shape=shape)
+    return ValueType(show=show, read=read, shape=shape)
