@@ -34,7 +34,7 @@ MODULES = (
     "pricing",
     "sessions",
     "apps",
-    "deliveries",
+    "webhooks",
     "account",
     "vendor_app",
     "b2b",
