@@ -1,5 +1,5 @@
-# Everything stays in the checkout: Python in .venv/, data and secrets in .vitrine/, browser files in server/assets/built/.
-# Only python3 (3.11 or newer) is needed beforehand; name another one with PYTHON=...
+# All files stay in the checkout: Python in .venv/, data and secrets in .vitrine/, browser assets in server/assets/built/.
+# The only prerequisite is python3 (3.11 or newer); choose another one with PYTHON=...
 
 PYTHON ?= python3
 TEST_WORKERS ?= 2
@@ -23,17 +23,17 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --no-config --universal 
 .NOTPARALLEL:
 .PHONY: help run test check snapshots bench assets lock clean FORCE
 
-help: ## list what make can do here
+help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z]+:.* ## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
-run: $(INSTALLED) $(ASSETS) ## install what is missing and serve the shop (settings: the environment)
+run: $(INSTALLED) $(ASSETS) ## install dependencies and run the server (configured by environment variables)
 	@exec $(BIN)/vitrine serve
 
-test: $(INSTALLED_DEV) $(ASSETS) ## run every test (PYTEST_ARGS='-k cart' for some)
+test: $(INSTALLED_DEV) $(ASSETS) ## run the tests (PYTEST_ARGS='-k cart' for some)
 	@$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal -rfEs $(PYTEST_ARGS)
 
-# All checks run even when an early one fails: one round shows everything that is wrong.
-check: $(INSTALLED_DEV) ## check style, types, floors, snapshots, files
+# All checks run even when an early one fails, so that one run reports all problems.
+check: $(INSTALLED_DEV) ## check style, types, layers, snapshots and repository files
 	@failed=; \
 	step() { printf '%s\n' "== $$*"; "$$@" || failed="$$failed\n  $$*"; }; \
 	PATH="$(CURDIR)/$(BIN):$$PATH"; \
@@ -45,51 +45,51 @@ check: $(INSTALLED_DEV) ## check style, types, floors, snapshots, files
 	step vitrine openapi --check; \
 	step pip --disable-pip-version-check check; \
 	step pytest --quiet --noconftest -p no:cacheprovider tests/test_repository.py; \
-	if [ -n "$$failed" ]; then printf "not as it should be:$$failed\n" >&2; exit 1; fi; \
-	echo "all as it should be"
+	if [ -n "$$failed" ]; then printf "checks failed:$$failed\n" >&2; exit 1; fi; \
+	echo "all checks passed"
 
-snapshots: $(INSTALLED_DEV) ## write schema/*.graphql and docs/openapi/*.json anew from the code
+snapshots: $(INSTALLED_DEV) ## regenerate schema/*.graphql and docs/openapi/*.json
 	@$(BIN)/vitrine schema --write
 	@$(BIN)/vitrine openapi --write
 
-bench: $(INSTALLED_DEV) $(ASSETS) ## measure (BENCH_ARGS=...)
+bench: $(INSTALLED_DEV) $(ASSETS) ## run the benchmarks (BENCH_ARGS=...)
 	@$(BIN)/python -m bench $(BENCH_ARGS)
 
-assets: $(ASSETS) ## build the browser files
+assets: $(ASSETS) ## build the browser assets
 
-lock: $(INSTALLED_DEV) ## renew the lock files from pyproject.toml (LOCK_ARGS=--upgrade for newer versions)
+lock: $(INSTALLED_DEV) ## update the lock files from pyproject.toml (LOCK_ARGS=--upgrade for newer versions)
 	@$(COMPILE) $(LOCK_ARGS) --group build --output-file requirements.lock
 	@$(COMPILE) $(LOCK_ARGS) --group build --group dev --constraints requirements.lock \
 		--output-file requirements-dev.lock
 
-clean: ## remove what set-up and tests made; the data in .vitrine/ stays
+clean: ## remove build and test artifacts; keeps the data in .vitrine/
 	@rm -rf $(VENV) server/assets/built .vitrine/build \
 		.pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- Set-up ----------------------------------------------------------------------------------------------------------
-# A stamp is touched last, so a set-up cut short is done again.
+# A stamp file is touched last, so an interrupted set-up is repeated.
 
-# Scripts in .venv hold its full path, and its python is a link: after a move of the checkout or the removal of that
-# python, make it anew. One that was made by hand at this place is taken over as it is.
-ifneq ($(shell test -x $(BIN)/python && grep -qsF "$(CURDIR)/$(BIN)/" $(BIN)/pip && echo sound),sound)
+# Scripts in .venv contain its absolute path, and its python is a symlink: recreate it when the checkout was moved or that
+# python removed. A valid one created by hand is kept.
+ifneq ($(shell test -x $(BIN)/python && grep -qsF "$(CURDIR)/$(BIN)/" $(BIN)/pip && echo valid),valid)
 $(CREATED): FORCE
 endif
 
 $(CREATED):
 	@if test -x $(BIN)/python && grep -qsF "$(CURDIR)/$(BIN)/" $(BIN)/pip; then touch $@; exit; fi; \
-	refuse() { rm -rf $(VENV); echo "vitrine: $$*" >&2; exit 1; }; \
+	fail() { rm -rf $(VENV); echo "vitrine: $$*" >&2; exit 1; }; \
 	command -v "$(PYTHON)" >/dev/null \
-		|| refuse "Python 3.11 or newer is needed, and there is no $(PYTHON) (name another with PYTHON=...)"; \
+		|| fail "Python 3.11 or newer is required, but $(PYTHON) was not found (set PYTHON=...)"; \
 	"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-		|| refuse "Python 3.11 or newer is needed; $(PYTHON) is $$("$(PYTHON)" --version 2>&1)"; \
+		|| fail "Python 3.11 or newer is required; $(PYTHON) is $$("$(PYTHON)" --version 2>&1)"; \
 	rm -rf $(VENV); \
 	if ! "$(PYTHON)" -m venv $(VENV) >/dev/null 2>&1; then \
 		"$(PYTHON)" -m venv --clear --without-pip $(VENV) >/dev/null 2>&1 \
 		&& sed -n '/^pip==/,/# via/p' requirements.lock >$(VENV)/pip.lock \
 		&& "$(PYTHON)" -m pip --python $(BIN)/python --quiet --quiet --disable-pip-version-check --no-input \
 			install --require-hashes --requirement $(VENV)/pip.lock 2>/dev/null \
-		|| refuse "$(PYTHON) can't make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; \
+		|| fail "$(PYTHON) can't create a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; \
 	fi; \
 	touch $@
 
@@ -99,7 +99,7 @@ $(INSTALLED): $(CREATED) requirements.lock pyproject.toml
 	@$(PIP) install --no-deps --no-build-isolation --no-index --editable .
 	@touch $@
 
-# The development lock holds everything that the other one holds, at the same versions (tests/test_repository.py).
+# The development lock includes everything in the other one, at the same versions (tests/test_repository.py).
 $(INSTALLED_DEV): $(CREATED) requirements-dev.lock pyproject.toml
 	@echo "Installing Python packages and development tools into $(VENV)/ (the first time takes a minute) ..."
 	@$(PIP) install --require-hashes --requirement requirements-dev.lock

@@ -1,8 +1,7 @@
-"""Know who asks, for which store, and what they are allowed.
+"""Authenticate callers, resolve their store, and check what they may do.
 
-start: configure(secret_key) → tenancy.StoreDirectory(...).listen() → memory.listen()
-a request: StoreDirectory.resolve(...) → schemes.authenticate(...) → Actor
+start: configure(secret_key) → CachedStoreResolver(...).listen() → credential_cache.listen()
+a request: CachedStoreResolver.resolve(...) → schemes.authenticate(...) → Actor
 """
 
 from auth.configuration import configure as configure
-from auth.credential_cache import changed as changed

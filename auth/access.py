@@ -1,4 +1,4 @@
-"""Declare who may reach a root field, a type or a personal field (decisions.md 8), and refuse the rest by name."""
+"""Access rules of root fields, types and personal fields (docs/reference/graphql.md#access)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from kernel.scope import ActorKind, Scope
 
 @dataclass(frozen=True)
 class Access:
-    """Say which callers may pass; what isn't named may not.
+    """The callers that a rule allows; any other is rejected.
 
-    Administrators need any one of `privileges` (none named and `admin`: every administrator). An app needs `app_scope` (any one of
-    several), a storefront key `storefront`; without a name they are refused. `any_app` lets every installed app pass, whatever its
-    scopes, to what is its own. `vendor` and `customer` let these users pass: which
-    rows they see is the reader's business. `anonymous` lets everybody pass. `user_only` marks what takes user tokens alone (account and app
-    administration) and refuses to stand beside a scope. `module` names a store setting that switches the whole off, asked last. The
-    system always passes.
+    Administrators need any one of `privileges` (without any, and with `admin`: every administrator). An app needs `app_scope` (any one
+    of several), a storefront key `storefront`; without it they are rejected. `any_app` allows every installed app its own records,
+    whatever its scopes. `vendor` and `customer` allow these users; queries restrict their rows. `anonymous` allows everybody.
+    `user_only` requires a user token (account and app administration) and can't be combined with a scope. `module` is a store setting
+    that disables the whole, checked last. The system is always allowed.
     """
 
     privileges: tuple[str, ...] = ()
@@ -41,21 +40,21 @@ class Access:
             raise TypeError("an access rule that names privileges lets administrators pass")
 
     def check(self, scope: Scope) -> None:
-        """Refuse a caller the rule doesn't let pass.
+        """Raise an error for a caller that the rule doesn't allow.
 
-        Raises `Unauthenticated` where a credential is missing, `InsufficientPrivileges` for an administrator without the privilege,
-        `MissingScope` for an app or storefront key without the scope, `Forbidden` for a kind of caller that is never let through.
+        `Unauthenticated` without a credential, `InsufficientPrivileges` for an administrator without the privilege, `MissingScope` for an
+        app or storefront key without the scope, `Forbidden` for a kind of caller that is never allowed.
         """
-        refusal = self._refusal(scope)
-        if refusal is not None:
-            raise refusal
+        error = self._error(scope)
+        if error is not None:
+            raise error
 
     def allows(self, scope: Scope) -> bool:
-        """Say whether `check` would let the caller pass."""
-        return self._refusal(scope) is None
+        """Return whether the rule allows the caller."""
+        return self._error(scope) is None
 
     def describe(self) -> str:
-        """Give the rule as one line for documentation."""
+        """Return the rule as one line of documentation."""
         if self.anonymous:
             callers = ["everybody"]
         else:
@@ -71,7 +70,7 @@ class Access:
             if self.any_app:
                 callers.append("apps, for what is their own")
             elif self.app_scope:
-                callers.append("apps with " + " or ".join(f"`{name}`" for name in _each(self.app_scope)))
+                callers.append("apps with " + " or ".join(f"`{name}`" for name in _as_tuple(self.app_scope)))
             if self.storefront:
                 callers.append(f"storefront keys with `{self.storefront}`")
         text = "; ".join(callers) or "the system only"
@@ -81,16 +80,16 @@ class Access:
             text += " (user tokens only)"
         return f"{text}. {self.note}" if self.note else text
 
-    def _refusal(self, scope: Scope) -> DomainError | None:
-        refusal = self._refusal_of_caller(scope)
-        if refusal is not None or not self.module or scope.actor.kind is ActorKind.SYSTEM:
-            return refusal
-        # Modules are on until a store switches them off, and settings keep only what differs (domain/store_settings.py).
+    def _error(self, scope: Scope) -> DomainError | None:
+        error = self._caller_error(scope)
+        if error is not None or not self.module or scope.actor.kind is ActorKind.SYSTEM:
+            return error
+        # Modules are enabled by default, and settings store only values that differ from the default (domain/store_settings.py).
         if scope.store.settings.get(self.module) is False:
             return Forbidden("module_disabled", details={"module": self.module})
         return None
 
-    def _refusal_of_caller(self, scope: Scope) -> DomainError | None:
+    def _caller_error(self, scope: Scope) -> DomainError | None:
         actor = scope.actor
         kind = actor.kind
         if self.anonymous or kind is ActorKind.SYSTEM:
@@ -104,15 +103,15 @@ class Access:
         if kind is ActorKind.APP and self.any_app:
             return None
         if kind is ActorKind.APP or kind is ActorKind.STOREFRONT:
-            needed = _each(self.app_scope if kind is ActorKind.APP else self.storefront)
-            if not needed:
+            accepted = _as_tuple(self.app_scope if kind is ActorKind.APP else self.storefront)
+            if not accepted:
                 return Forbidden("insufficient permissions")
-            return None if any(name in actor.scopes for name in needed) else MissingScope(needed[0])
+            return None if any(name in actor.scopes for name in accepted) else MissingScope(accepted[0])
         if kind is ActorKind.ANONYMOUS:
             return Unauthenticated("missing authorization header")
-        passes = self.vendor if kind is ActorKind.VENDOR else self.customer
-        return None if passes else Forbidden("insufficient permissions")
+        is_allowed = self.vendor if kind is ActorKind.VENDOR else self.customer
+        return None if is_allowed else Forbidden("insufficient permissions")
 
 
-def _each(scopes: str | tuple[str, ...] | None) -> tuple[str, ...]:
+def _as_tuple(scopes: str | tuple[str, ...] | None) -> tuple[str, ...]:
     return () if scopes is None else (scopes,) if isinstance(scopes, str) else scopes

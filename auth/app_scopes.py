@@ -1,4 +1,4 @@
-"""Name what apps and storefront keys may be given, and who may give it (decisions section 4)."""
+"""Scopes of apps and storefront keys, and the privileges that granting them requires (docs/reference/current.md#app-scopes)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 from kernel.errors import InsufficientPrivileges
 from kernel.scope import Scope
-from kernel.text import Malformed, shown
+from kernel.text import InvalidValue, repr_value
 
-# The part of the shop that a scope opens, and the area of the privilege that covers it.
+# The records a scope gives access to, and the area of the privilege that covers it.
 AREAS = MappingProxyType(
     {
         "products": "products",
@@ -25,49 +25,49 @@ APP_SCOPES: frozenset[str] = frozenset(f"{verb}_{part}" for part in AREAS for ve
 STOREFRONT_SCOPES = ("storefront:read", "storefront:cart", "storefront:checkout")
 
 
-def widen(scopes: Iterable[str]) -> frozenset[str]:
-    """Add to every `write_x` the `read_x` it includes."""
-    given = frozenset(scopes)
-    return given | {"read_" + name.removeprefix("write_") for name in given if name.startswith("write_")}
+def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
+    """Add to every `write_x` the `read_x` that it implies."""
+    names = frozenset(scopes)
+    return names | {"read_" + name.removeprefix("write_") for name in names if name.startswith("write_")}
 
 
-def within(scopes: Iterable[str], limit: Iterable[str]) -> list[str]:
-    """Give what of the scopes lies within the limit, in a steady order: `write_orders` within `read_orders` is `read_orders`."""
-    allowed = widen(limit)
-    kept = {name if name in allowed else "read_" + name.removeprefix("write_") for name in scopes}
-    return sorted(kept & allowed)
+def limit_scopes(scopes: Iterable[str], limit: Iterable[str]) -> list[str]:
+    """Return the scopes within the limit, sorted: `write_orders` within `read_orders` is `read_orders`."""
+    allowed = expand_scopes(limit)
+    limited = {name if name in allowed else "read_" + name.removeprefix("write_") for name in scopes}
+    return sorted(limited & allowed)
 
 
-def read_app_scopes(value: object) -> list[str]:
-    """Read a list of an app's scopes, each once and in a steady order; raises `Malformed`."""
-    return sorted(_named(value, APP_SCOPES))
+def parse_app_scopes(value: object) -> list[str]:
+    """Parse a list of app scopes into sorted distinct names; raise `InvalidValue`."""
+    return sorted(_parse_scopes(value, APP_SCOPES))
 
 
-def read_storefront_scopes(value: object) -> list[str]:
-    """Read a list of a storefront key's scopes, in the order of what they open; raises `Malformed`."""
-    given = _named(value, frozenset(STOREFRONT_SCOPES))
-    return [name for name in STOREFRONT_SCOPES if name in given]
+def parse_storefront_scopes(value: object) -> list[str]:
+    """Parse a list of storefront key scopes, in their declared order; raise `InvalidValue`."""
+    names = _parse_scopes(value, frozenset(STOREFRONT_SCOPES))
+    return [name for name in STOREFRONT_SCOPES if name in names]
 
 
-def _named(value: object, known: frozenset[str]) -> frozenset[str]:
+def _parse_scopes(value: object, known: frozenset[str]) -> frozenset[str]:
     if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
-        raise Malformed(f"is {shown(value)}; expected a list of scopes")
+        raise InvalidValue(f"is {repr_value(value)}; expected a list of scopes")
     if not value:
-        raise Malformed("is empty; expected at least one scope")
+        raise InvalidValue("is empty; expected at least one scope")
     unknown = sorted(set(value) - known)
     if unknown:
-        raise Malformed(f"holds {shown(unknown[0])}; expected any of {', '.join(sorted(known))}")
+        raise InvalidValue(f"holds {repr_value(unknown[0])}; expected any of {', '.join(sorted(known))}")
     return frozenset(value)
 
 
 def privilege_for(app_scope: str) -> str:
-    """Name the privilege that covers an app's scope: `manage_catalog` covers `write_categories`."""
+    """Return the privilege that covers an app's scope: `manage_catalog` covers `write_categories`."""
     verb, _, part = app_scope.partition("_")
     return f"{'manage' if verb == 'write' else 'view'}_{AREAS[part]}"
 
 
-def check_may_give(scope: Scope, scopes: Iterable[str]) -> None:
-    """Refuse to give an app what the caller may not do; raises `InsufficientPrivileges` naming the first privilege."""
-    missing = sorted(name for name in map(privilege_for, scopes) if not scope.actor.holds(name))
+def check_may_grant_scopes(scope: Scope, scopes: Iterable[str]) -> None:
+    """Raise `InsufficientPrivileges`, naming the first missing privilege, if the caller may not grant the scopes."""
+    missing = sorted(name for name in map(privilege_for, scopes) if not scope.actor.has_privilege(name))
     if missing:
         raise InsufficientPrivileges(missing[0])

@@ -1,7 +1,7 @@
-"""Give out and verify the tokens of apps (`vat_live_…`, `vat_test_…`).
+"""Issue and verify the tokens of apps (`vat_live_…`, `vat_test_…`; docs/reference/current.md#app-tokens).
 
-A token names its store, as the legacy layer's do, so that one of another store can be refused with 403 although row-level security
-hides its row: `vat_live_<the store's UUID in hexadecimal>_<256 random bits and a checksum>`.
+A token contains its store's id, so that one of another store gets 403 although row-level security hides its row:
+`vat_live_<the store's UUID in hexadecimal>_<256 random bits and a checksum>`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from auth.app_scopes import widen
-from auth.credential_cache import Remembered
-from auth.installations import REMOVED, holder_of
+from auth.app_scopes import expand_scopes
+from auth.credential_cache import VerifiedCredential
 from kernel.errors import TokenRevoked
 from kernel.ids import checksummed_token, has_valid_checksum, uuid7
 from kernel.scope import Actor, ActorKind, Scope
@@ -25,14 +24,15 @@ PREFIX = "vat_"
 ACCESS_LIFETIME = timedelta(seconds=3_600)
 REFRESH_LIFETIME = timedelta(days=90)
 REVOKED_BY_APP = "revoked by the app"
+APP_REMOVED = "app removed"
 
 _TOKEN = re.compile(r"vat_(?:live|test)_([0-9a-f]{32})_[A-Za-z0-9]{49}")
 
-_INSERT = """
+_INSERT_TOKEN = """
     insert into app_tokens (tenant_id, public_id, grant_id, kind, token_hash, scopes, created_at, expires_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8)
 """
-_FIND = """
+_FIND_TOKEN = """
     select t.scopes, t.expires_at, t.revoked_at, g.revoked_at as grant_revoked_at, g.revoke_reason,
            i.id as installation_id, i.app_id, i.scopes as approved, i.rate_limit, i.removed_at
     from app_tokens t
@@ -44,7 +44,7 @@ _FIND = """
 
 @dataclass(frozen=True, slots=True)
 class AppTokenPair:
-    """What the token route answers; `expires_in` is the access token's life in seconds."""
+    """The response of the token route; `expires_in` is the access token's lifetime in seconds."""
 
     access_token: str
     refresh_token: str
@@ -52,29 +52,29 @@ class AppTokenPair:
     scopes: list[str]
 
 
-def store_of(token: str) -> UUID | None:
-    """Give the store a token names, None for a text that is no app token. It proves nothing."""
-    found = _TOKEN.fullmatch(token)
-    return UUID(hex=found[1]) if found is not None and has_valid_checksum(token) else None
+def parse_store_id(token: str) -> UUID | None:
+    """Return the store id in a token, None if the text is no app token. This doesn't authenticate it."""
+    match = _TOKEN.fullmatch(token)
+    return UUID(hex=match[1]) if match is not None and has_valid_checksum(token) else None
 
 
-async def give_tokens(
+async def issue_app_tokens(
     scope: Scope, grant_id: int, mode: str, scopes: Iterable[str], granted: Iterable[str]
 ) -> AppTokenPair:
-    """Make an access token with these scopes, and the refresh token that renews all that was granted; joins the transaction."""
+    """Issue an access token with these scopes, and a refresh token for all granted ones; joins the transaction."""
     access = checksummed_token(f"{PREFIX}{mode}_{scope.store.public_id.hex}_")
     refresh = checksummed_token("vrt_")
-    given = sorted(set(scopes))
-    await _keep(scope, grant_id, "A", access, given, ACCESS_LIFETIME)
-    await _keep(scope, grant_id, "R", refresh, sorted(set(granted)), REFRESH_LIFETIME)
-    return AppTokenPair(access, refresh, int(ACCESS_LIFETIME.total_seconds()), given)
+    access_scopes = sorted(set(scopes))
+    await _insert_token(scope, grant_id, "A", access, access_scopes, ACCESS_LIFETIME)
+    await _insert_token(scope, grant_id, "R", refresh, sorted(set(granted)), REFRESH_LIFETIME)
+    return AppTokenPair(access, refresh, int(ACCESS_LIFETIME.total_seconds()), access_scopes)
 
 
-async def _keep(
+async def _insert_token(
     scope: Scope, grant_id: int, kind: str, token: str, scopes: list[str], lifetime: timedelta
 ) -> None:
     await database.execute(
-        _INSERT,
+        _INSERT_TOKEN,
         scope.store.id,
         uuid7(),
         grant_id,
@@ -86,26 +86,30 @@ async def _keep(
     )
 
 
-async def find_app_token(scope: Scope, token: str) -> Remembered | None:
-    """Give what an app's access token proves in the scope's store, None for one that is unknown or expired.
-
-    Raises `TokenRevoked` for one that was ended before its time.
-    """
-    found = await database.row(_FIND, scope.store.id, token_hash(token))
-    if found is None or found["expires_at"] <= scope.now:
+async def find_app_token(scope: Scope, token: str) -> VerifiedCredential | None:
+    """Return the credential of an app's access token, None if it is unknown or expired; raise `TokenRevoked` if it was revoked."""
+    row = await database.fetchrow(_FIND_TOKEN, scope.store.id, token_hash(token))
+    if row is None or row["expires_at"] <= scope.now:
         return None
-    if found["removed_at"] is not None:
-        raise TokenRevoked(REMOVED)
-    if found["grant_revoked_at"] is not None:
-        raise TokenRevoked(found["revoke_reason"])
-    if found["revoked_at"] is not None:
+    if row["removed_at"] is not None:
+        raise TokenRevoked(APP_REMOVED)
+    if row["grant_revoked_at"] is not None:
+        raise TokenRevoked(row["revoke_reason"])
+    if row["revoked_at"] is not None:
         raise TokenRevoked(REVOKED_BY_APP)
     actor = Actor(
         kind=ActorKind.APP,
-        scopes=widen(found["scopes"]) & widen(found["approved"]),
-        app_id=found["app_id"],
-        installation_id=found["installation_id"],
-        rate_limit=found["rate_limit"],
-        credential=f"app:{found['app_id']}",
+        scopes=expand_scopes(row["scopes"]) & expand_scopes(row["approved"]),
+        app_id=row["app_id"],
+        installation_id=row["installation_id"],
+        rate_limit=row["rate_limit"],
+        credential=f"app:{row['app_id']}",
     )
-    return Remembered(actor, scope.store.id, holder_of(found["installation_id"]), found["expires_at"])
+    return VerifiedCredential(
+        actor, scope.store.id, credential_owner(row["installation_id"]), row["expires_at"]
+    )
+
+
+def credential_owner(installation_id: int) -> str:
+    """Return an installation's owner key in the credential cache."""
+    return f"app:{installation_id}"

@@ -1,4 +1,4 @@
-"""Let a right password wait for its code: the temporary token of a two-factor challenge (decisions section 3, Challenge)."""
+"""Two-factor challenges: the temporary token between password and code (docs/reference/current.md#two-factor)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from auth import lockout
-from auth.identify import WRONG, Entrant, entrant_of
+from auth.password_authentication import INVALID_CREDENTIALS, AuthenticatedUser, authenticated_user
 from kernel.errors import Unauthenticated
 from kernel.ids import random_token, uuid7
 from kernel.scope import Scope
@@ -14,24 +14,24 @@ from kernel.signatures import token_hash
 from models import database
 
 LIFETIME = timedelta(minutes=5)
-TRIES = 5
-INVALID = "invalid or expired token"
+MAX_ATTEMPTS = 5
+INVALID_TOKEN = "invalid or expired token"
 
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """Ask for a code; the token is good for 5 minutes, five tries and one success."""
+    """A request for a code; the token is valid for 5 minutes, five attempts and one success."""
 
     temp_token: str
 
 
-async def give(scope: Scope, user: Entrant) -> Challenge:
-    """Make a challenge for a user whose password was right. It doesn't clear the wrong attempts: nobody has signed in yet.
+async def create_challenge(scope: Scope, user: AuthenticatedUser) -> Challenge:
+    """Create a challenge for a user whose password was right. Failed attempts are not cleared: nobody has signed in yet.
 
-    Raises `Unauthenticated` when the password was changed since; a change under way is waited for, and ends what was made before.
+    Raise `Unauthenticated` if the password was changed meanwhile; the insert waits for a concurrent change, which deletes older challenges.
     """
     token = random_token(256)
-    made = await database.execute(
+    inserted = await database.execute(
         """
         insert into sign_in_challenges (tenant_id, public_id, user_id, token_hash, created_at, expires_at)
         select $1, $2, u.id, $4, $5, $6 from users u
@@ -46,14 +46,14 @@ async def give(scope: Scope, user: Entrant) -> Challenge:
         scope.now + LIFETIME,
         user.password_hash,
     )
-    if not made:
-        raise Unauthenticated(WRONG)
+    if not inserted:
+        raise Unauthenticated(INVALID_CREDENTIALS)
     return Challenge(token)
 
 
-async def waiting(scope: Scope, temp_token: str) -> Entrant:
-    """Give the user who waits with the token; raises `Unauthenticated` (`invalid or expired token`)."""
-    user = await database.row(
+async def find_challenged_user(scope: Scope, temp_token: str) -> AuthenticatedUser:
+    """Return the user of the token; raise `Unauthenticated` (`invalid or expired token`)."""
+    user = await database.fetchrow(
         """
         select u.* from sign_in_challenges c join users u on u.tenant_id = c.tenant_id and u.id = c.user_id
         where c.tenant_id = $1 and c.token_hash = $2 and c.expires_at > $3 and c.tries < $4 and u.deleted_at is null
@@ -61,42 +61,42 @@ async def waiting(scope: Scope, temp_token: str) -> Entrant:
         scope.store.id,
         token_hash(temp_token),
         scope.now,
-        TRIES,
+        MAX_ATTEMPTS,
     )
     if user is None:
-        raise Unauthenticated(INVALID)
-    return entrant_of(user, lockout.subject_of_user(user["id"]))
+        raise Unauthenticated(INVALID_TOKEN)
+    return authenticated_user(user, lockout.user_subject(user["id"]))
 
 
-async def count_try(scope: Scope, temp_token: str) -> None:
-    """Count a try before its code is looked at, in a transaction of its own: whatever comes together, five are looked at.
+async def count_attempt(scope: Scope, temp_token: str) -> None:
+    """Count an attempt before its code is checked, in a separate transaction, so that of concurrent ones only five are checked.
 
-    Raises `Unauthenticated` (`invalid or expired token`) for the sixth.
+    Raise `Unauthenticated` (`invalid or expired token`) for the sixth.
     """
     async with database.separate_transaction(scope):
         counted = await database.execute(
             "update sign_in_challenges set tries = tries + 1 where tenant_id = $1 and token_hash = $2 and tries < $3",
             scope.store.id,
             token_hash(temp_token),
-            TRIES,
+            MAX_ATTEMPTS,
         )
     if not counted:
-        raise Unauthenticated(INVALID)
+        raise Unauthenticated(INVALID_TOKEN)
 
 
-async def finish(scope: Scope, temp_token: str) -> None:
-    """End the challenge in the transaction that signs in; raises `Unauthenticated` when somebody else has, meanwhile."""
-    ended = await database.execute(
+async def consume_challenge(scope: Scope, temp_token: str) -> None:
+    """Delete the challenge in the sign-in transaction; raise `Unauthenticated` if another request already has."""
+    deleted = await database.execute(
         "delete from sign_in_challenges where tenant_id = $1 and token_hash = $2",
         scope.store.id,
         token_hash(temp_token),
     )
-    if not ended:
-        raise Unauthenticated(INVALID)
+    if not deleted:
+        raise Unauthenticated(INVALID_TOKEN)
 
 
-async def forget_all(scope: Scope, user_id: int) -> None:
-    """End every challenge of the user; part of the open transaction."""
+async def delete_challenges(scope: Scope, user_id: int) -> None:
+    """Delete every challenge of the user; part of the open transaction."""
     await database.execute(
         "delete from sign_in_challenges where tenant_id = $1 and user_id = $2", scope.store.id, user_id
     )

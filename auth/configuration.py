@@ -1,4 +1,4 @@
-"""Hold what the deployment decides about credentials; the composition root calls `configure` once, nothing happens at import."""
+"""The deployment's authentication settings; the composition root calls `configure` once, nothing happens at import."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ MIN_SECRET_BYTES = 16
 
 
 class AuthNotConfigured(RuntimeError):
-    """Report a programming error: a secret was needed before `auth.configure` was called."""
+    """Report a programming error: `auth.configure` was not called before a secret was needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Describe how this deployment signs people in (decisions sections 2 and 3).
+    """How this deployment signs users in (docs/reference/current.md#sign-in).
 
     `secret_key` is VITRINE_SECRET_KEY; `issuer` and `audience` are the `iss` and `aud` of access tokens.
     """
@@ -26,7 +26,7 @@ class Configuration:
     refresh_lifetime: timedelta = timedelta(days=30)
     legacy_token_lifetime: timedelta = timedelta(seconds=86_400)
     sign_in_rate: int = 5
-    """Attempts one address may make in a minute, for each purpose apart."""
+    """Attempts per minute and purpose from one address."""
     wrong_attempts: int = 10
     lockout_window: timedelta = timedelta(minutes=15)
     lockout: timedelta = timedelta(minutes=15)
@@ -36,10 +36,7 @@ _configuration: Configuration | None = None
 
 
 def configure(secret_key: bytes, *, issuer: str = "vitrine", audience: str = "vitrine-api") -> Configuration:
-    """Set the deployment's secret and names; called by the composition root and by tests.
-
-    Raises `ValueError` for a secret of fewer than 16 bytes.
-    """
+    """Set the secret and names; raise `ValueError` for a secret of fewer than 16 bytes."""
     if len(secret_key) < MIN_SECRET_BYTES:
         raise ValueError(
             f"VITRINE_SECRET_KEY has {len(secret_key)} bytes; expected at least {MIN_SECRET_BYTES}"
@@ -48,14 +45,14 @@ def configure(secret_key: bytes, *, issuer: str = "vitrine", audience: str = "vi
 
 
 def use(configuration: Configuration) -> Configuration:
-    """Set the whole configuration, for callers that change more than the names."""
+    """Set the whole configuration."""
     global _configuration
     _configuration = configuration
     return configuration
 
 
 def configured() -> Configuration:
-    """Give the configuration, or raise `AuthNotConfigured`."""
+    """Return the configuration, or raise `AuthNotConfigured`."""
     if _configuration is None:
         raise AuthNotConfigured("call auth.configure(secret_key) at start")
     return _configuration

@@ -1,8 +1,8 @@
-"""Remember verified credentials, and forget them the moment anything they rest on changes.
+"""The per-process cache of verified credentials.
 
-A process keeps what each credential proved (the caller, its type and privileges) under the credential's hash. Whoever changes a
-user, its privileges, its groups, its sessions or its keys calls `changed` in the same transaction: this process forgets at the
-commit, the others when PostgreSQL's NOTIFY arrives (decisions section 3, Revoked: within 1 s).
+An entry holds the caller (its type and privileges) under the credential's hash. Whoever changes a user, its privileges, groups,
+sessions or keys calls `invalidate_credentials` in the same transaction: this process drops the entries at the commit, the others on
+PostgreSQL's NOTIFY (within 1 s; docs/reference/current.md#revocation).
 """
 
 from __future__ import annotations
@@ -17,33 +17,32 @@ from models import database
 
 CHANNEL = "vitrine_credentials"
 
-
-# Whose credential it is: a user by number, `app:12` an app's installation, `key:7` a storefront key.
-Holder: TypeAlias = int | str
+# A user's number, `app:12` for an app's installation or `key:7` for a storefront key.
+CredentialOwner: TypeAlias = int | str
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """Say what a credential proved, in which store, whose it is and until when."""
+class VerifiedCredential:
+    """The caller of a verified credential, its store, owner and expiry."""
 
     actor: Actor
     store_id: int
-    holder: Holder
+    owner: CredentialOwner
     expires_at: datetime
 
 
-class CredentialMemory:
-    """Hold the latest `size` verified credentials of one process."""
+class CredentialCache:
+    """An LRU cache of `size` verified credentials."""
 
     def __init__(self, size: int = 20_000) -> None:
         self._size = size
-        self._entries: OrderedDict[bytes, Remembered] = OrderedDict()
-        self._of_holder: defaultdict[tuple[int, Holder], set[bytes]] = defaultdict(set)
+        self._entries: OrderedDict[bytes, VerifiedCredential] = OrderedDict()
+        self._by_owner: defaultdict[tuple[int, CredentialOwner], set[bytes]] = defaultdict(set)
         self.generation = 0
-        """Grows with every `forget`. What was read from the database before it grew may be stale and isn't put in."""
+        """Increases with every invalidation. What was read from the database before may be stale and isn't cached."""
 
-    def get(self, fingerprint: bytes, now: datetime) -> Remembered | None:
-        """Give what the credential proved, or None when it isn't remembered or has expired."""
+    def get(self, fingerprint: bytes, now: datetime) -> VerifiedCredential | None:
+        """Return the cached credential, or None if it is absent or has expired."""
         entry = self._entries.get(fingerprint)
         if entry is None:
             return None
@@ -53,66 +52,61 @@ class CredentialMemory:
         self._entries.move_to_end(fingerprint)
         return entry
 
-    def put(self, fingerprint: bytes, entry: Remembered, generation: int) -> None:
-        """Remember the credential, unless something was forgotten since `generation` was read."""
+    def put(self, fingerprint: bytes, entry: VerifiedCredential, generation: int) -> None:
+        """Cache the credential, unless entries were invalidated since `generation` was read."""
         if generation != self.generation:
             return
         self._drop(fingerprint)
         self._entries[fingerprint] = entry
-        self._of_holder[entry.store_id, entry.holder].add(fingerprint)
+        self._by_owner[entry.store_id, entry.owner].add(fingerprint)
         if len(self._entries) > self._size:
             self._drop(next(iter(self._entries)))
 
-    def forget(self, store_id: int, holder: Holder | None = None) -> None:
-        """Forget every credential of the holder, or of the whole store."""
+    def invalidate(self, store_id: int, owner: CredentialOwner | None = None) -> None:
+        """Drop every credential of the owner, or of the whole store."""
         self.generation += 1
-        holders = (
-            [key for key in self._of_holder if key[0] == store_id] if holder is None else [(store_id, holder)]
-        )
-        for key in holders:
-            for fingerprint in self._of_holder.pop(key, ()):
+        keys = [key for key in self._by_owner if key[0] == store_id] if owner is None else [(store_id, owner)]
+        for key in keys:
+            for fingerprint in self._by_owner.pop(key, ()):
                 self._entries.pop(fingerprint, None)
 
-    def forget_all(self) -> None:
-        """Forget everything, as when notices may have been missed."""
+    def clear(self) -> None:
+        """Drop everything, for when notifications may have been lost."""
         self.generation += 1
         self._entries.clear()
-        self._of_holder.clear()
+        self._by_owner.clear()
 
     def _drop(self, fingerprint: bytes) -> None:
         entry = self._entries.pop(fingerprint, None)
         if entry is None:
             return
-        key = (entry.store_id, entry.holder)
-        self._of_holder[key].discard(fingerprint)
-        if not self._of_holder[key]:
-            del self._of_holder[key]
+        key = (entry.store_id, entry.owner)
+        self._by_owner[key].discard(fingerprint)
+        if not self._by_owner[key]:
+            del self._by_owner[key]
 
 
-_process_memory = CredentialMemory()
+_process_cache = CredentialCache()
 
 
-def process_memory() -> CredentialMemory:
-    """Give the memory of this process."""
-    return _process_memory
+def process_cache() -> CredentialCache:
+    """Return the cache of this process."""
+    return _process_cache
 
 
-async def listen(memory: CredentialMemory | None = None) -> None:
-    """Keep a memory (by default this process's) up to date with what other processes change; needs the database connected."""
-    remembering = memory or _process_memory
+async def listen(cache: CredentialCache | None = None) -> None:
+    """Invalidate a cache (by default this process's) when other processes change credentials; needs the database connected."""
+    target = cache or _process_cache
 
-    def on_notice(payload: str) -> None:
-        store, _, holder = payload.partition(":")
-        remembering.forget(int(store), int(holder) if holder.isdigit() else holder or None)
+    def on_notify(payload: str) -> None:
+        store_id, _, owner = payload.partition(":")
+        target.invalidate(int(store_id), int(owner) if owner.isdigit() else owner or None)
 
-    await database.listen(CHANNEL, on_notice, after_gap=remembering.forget_all)
+    await database.listen(CHANNEL, on_notify, after_reconnect=target.clear)
 
 
-async def changed(scope: Scope, holder: Holder | None = None) -> None:
-    """Say that what a user, app or key may do, or its credentials, change (None: those of many of the store).
-
-    Called in the transaction of the change: here it takes effect at its commit, elsewhere within 1 s.
-    """
+async def invalidate_credentials(scope: Scope, owner: CredentialOwner | None = None) -> None:
+    """Invalidate the credentials of a user, app or key (None: of the whole store), in the transaction that changes them."""
     store_id = scope.store.id
-    await database.notify(CHANNEL, f"{store_id}:{'' if holder is None else holder}")
-    await database.after_commit(lambda: _process_memory.forget(store_id, holder))
+    await database.notify(CHANNEL, f"{store_id}:{'' if owner is None else owner}")
+    await database.after_commit(lambda: _process_cache.invalidate(store_id, owner))

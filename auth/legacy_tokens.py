@@ -1,6 +1,6 @@
-"""Give out and verify the Bearer tokens of the legacy layer (`POST /api/auth_tokens`, decisions-legacy section 6).
+"""Issue and verify the Bearer tokens of the legacy API (`POST /api/auth_tokens`; docs/reference/legacy.md#auth-tokens).
 
-A token names its store, so that one of another store can be refused with 403 although row-level security hides its row:
+A token contains its store's id, so that one of another store gets 403 although row-level security hides its row:
 `vlt_<the store's UUID in hexadecimal>_<256 random bits>`.
 """
 
@@ -11,10 +11,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from auth import lockout, second_factor
+from auth import lockout, two_factor_codes
 from auth.configuration import configured
-from auth.identify import Entrant, check_may_enter, complete, prove_among
-from kernel.documents import DocumentType, has_cnpj_form, is_email, normalise_document, normalise_email
+from auth.password_authentication import (
+    AuthenticatedUser,
+    authenticate_candidates,
+    check_may_sign_in,
+    record_sign_in,
+)
+from kernel.documents import IdentifierType, has_cnpj_form, is_email, normalize_document, normalize_email
 from kernel.errors import Unauthenticated, ValidationFailed
 from kernel.ids import random_token, uuid7
 from kernel.scope import Scope
@@ -28,15 +33,15 @@ _TOKEN = re.compile(r"vlt_([0-9a-f]{32})_[A-Za-z0-9_-]{43}")
 
 @dataclass(frozen=True, slots=True)
 class IssuedLegacyToken:
-    """A token with its life in seconds."""
+    """A token with its lifetime in seconds."""
 
     token: str
     ttl: int
 
 
 @dataclass(frozen=True, slots=True)
-class TokenHolder:
-    """Say whose token was proved and until when it is good."""
+class VerifiedLegacyToken:
+    """The user of a verified token and its expiry."""
 
     user_id: int
     expires_at: datetime
@@ -45,35 +50,37 @@ class TokenHolder:
 async def issue_legacy_token(
     scope: Scope, email: str | None, cnpj: str | None, password: str | None, code: str | None = None
 ) -> IssuedLegacyToken:
-    """Exchange an e-mail or CNPJ and a password for a token; any user of the store may, with a second factor by a `code` too.
+    """Exchange an e-mail or CNPJ and a password, with two-factor authentication also a `code`, for a token of any user.
 
-    Raises what `sessions.login` raises; a missing name is 400 `Required field: email`, a missing password `Required field: password`,
-    a missing code 401 `two-factor code required`, a wrong one 401 `invalid code`.
+    Raise what `sessions.login` raises; a missing identifier is 400 `Required field: email`, a missing password
+    `Required field: password`, a missing code 401 `two-factor code required`, a wrong one 401 `invalid code`.
     """
     await lockout.count_attempt(scope, "auth_tokens")
-    name = (email or "").strip() or (cnpj or "").strip()
-    if not name:
+    identifier = (email or "").strip() or (cnpj or "").strip()
+    if not identifier:
         raise ValidationFailed("Required field: email")
     if not password:
         raise ValidationFailed("Required field: password")
-    readings = _as_email(name) if (email or "").strip() else _as_cnpj(name)
-    user = await prove_among(scope, readings, name, password)
-    check_may_enter(user)
-    if not await second_factor.is_on(scope, user.id):
-        return await give_legacy_token(scope, user, password)
+    candidates = _email_candidates(identifier) if (email or "").strip() else _cnpj_candidates(identifier)
+    user = await authenticate_candidates(scope, candidates, identifier, password)
+    check_may_sign_in(user)
+    if not await two_factor_codes.is_enabled(scope, user.id):
+        return await create_legacy_token(scope, user, password)
     if not code or not code.strip():
         raise Unauthenticated(CODE_REQUIRED)
-    async with second_factor.guarded(scope, user.id):
-        await second_factor.use(scope, user.id, code)
-        return await give_legacy_token(scope, user, password)
+    async with two_factor_codes.code_attempt(scope, user.id):
+        await two_factor_codes.consume_code(scope, user.id, code)
+        return await create_legacy_token(scope, user, password)
 
 
-async def give_legacy_token(scope: Scope, user: Entrant, password: str | None = None) -> IssuedLegacyToken:
-    """Give a token to a user who has proved everything that was asked; this clears its wrong attempts."""
+async def create_legacy_token(
+    scope: Scope, user: AuthenticatedUser, password: str | None = None
+) -> IssuedLegacyToken:
+    """Create a token for a fully authenticated user; this clears its failed attempts."""
     lifetime = configured().legacy_token_lifetime
     token = f"vlt_{scope.store.public_id.hex}_{random_token(256)}"
     async with database.transaction(scope):
-        await complete(scope, user, password)
+        await record_sign_in(scope, user, password)
         await database.execute(
             """
             insert into legacy_tokens (tenant_id, public_id, user_id, token_hash, created_at, expires_at)
@@ -89,15 +96,15 @@ async def give_legacy_token(scope: Scope, user: Entrant, password: str | None = 
     return IssuedLegacyToken(token, int(lifetime.total_seconds()))
 
 
-def store_of(token: str) -> UUID | None:
-    """Give the store a token names, None for a text that is no legacy token. It proves nothing."""
-    found = _TOKEN.fullmatch(token)
-    return UUID(hex=found[1]) if found else None
+def parse_store_id(token: str) -> UUID | None:
+    """Return the store id in a token, None if the text is no legacy token. This doesn't authenticate it."""
+    match = _TOKEN.fullmatch(token)
+    return UUID(hex=match[1]) if match else None
 
 
-async def verify_legacy_token(scope: Scope, token: str) -> TokenHolder | None:
-    """Say whose token this is in the scope's store; None for one that is unknown, expired or ended."""
-    found = await database.row(
+async def verify_legacy_token(scope: Scope, token: str) -> VerifiedLegacyToken | None:
+    """Return the user of a token in the scope's store; None if it is unknown, expired or revoked."""
+    row = await database.fetchrow(
         """
         select t.user_id, t.expires_at from legacy_tokens t
         join users u on u.tenant_id = t.tenant_id and u.id = t.user_id
@@ -108,13 +115,13 @@ async def verify_legacy_token(scope: Scope, token: str) -> TokenHolder | None:
         token_hash(token),
         scope.now,
     )
-    return None if found is None else TokenHolder(found["user_id"], found["expires_at"])
+    return None if row is None else VerifiedLegacyToken(row["user_id"], row["expires_at"])
 
 
-def _as_email(text: str) -> list[tuple[DocumentType, str]]:
-    email = normalise_email(text)
-    return [(DocumentType.EMAIL, email)] if is_email(email) else []
+def _email_candidates(text: str) -> list[tuple[IdentifierType, str]]:
+    email = normalize_email(text)
+    return [(IdentifierType.EMAIL, email)] if is_email(email) else []
 
 
-def _as_cnpj(text: str) -> list[tuple[DocumentType, str]]:
-    return [(DocumentType.CNPJ, normalise_document(text))] if has_cnpj_form(text) else []
+def _cnpj_candidates(text: str) -> list[tuple[IdentifierType, str]]:
+    return [(IdentifierType.CNPJ, normalize_document(text))] if has_cnpj_form(text) else []

@@ -1,6 +1,6 @@
-"""Count attempts to get in, and lock out who guesses (decisions section 2, Sign-in and Lockout).
+"""Rate limit sign-in attempts and lock accounts after too many failures (docs/reference/shared.md#lockout).
 
-What is counted here must survive the refusal that follows, so every count is committed in a transaction of its own.
+The counts must survive the error that follows, so each is committed in a separate transaction.
 """
 
 from __future__ import annotations
@@ -14,18 +14,17 @@ from weakref import WeakValueDictionary
 
 from auth.configuration import configured
 from auth.secrets import keyed_hash
-from domain import audit
-from kernel.addresses import counted_as
 from kernel.errors import AccountLocked, RateLimited
 from kernel.ids import uuid7
+from kernel.ip_addresses import rate_limit_key
 from kernel.scope import Scope
-from models import database
+from models import audit, database
 
 _MINUTE = timedelta(minutes=1)
 
-# One statement decides and counts: PostgreSQL evaluates the condition on the row it has locked, so attempts that come together
-# from several processes are let through one by one. A refused attempt isn't kept, else a client that retries would wait for ever.
-_LET_THROUGH = """
+# One statement checks and counts: PostgreSQL evaluates the condition on the locked row, so concurrent attempts are serialized.
+# A rejected attempt isn't counted, else a client that keeps retrying would never get through.
+_COUNT_ATTEMPT = """
     insert into signin_counts as c (bucket, recent) values ($1, array[$2::timestamptz])
     on conflict (bucket) do update
     set recent = array(select at from unnest(c.recent) as at where at > $3) || $2::timestamptz
@@ -33,59 +32,59 @@ _LET_THROUGH = """
     returning bucket
 """
 
-_in_turn: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
+_locks: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
 
 async def count_attempt(scope: Scope, purpose: str) -> None:
-    """Count an attempt of the caller's address, whatever becomes of it and in whatever store; refuse the sixth in a minute.
+    """Count an attempt of the caller's address, whatever its result and store; raise `RateLimited` for the sixth in a minute.
 
-    `purpose` keeps the counts apart: `login`, `auth_tokens`, `vendor_login`, `password_forgot`, `password_reset`.
+    Each `purpose` has its own count: `login`, `auth_tokens`, `vendor_login`, `password_forgot`, `password_reset`.
     """
     async with database.separate_transaction(scope):
         await _count(scope.client_ip, purpose, scope.now)
 
 
-async def count_stray_attempt(address: str, purpose: str, at: datetime) -> None:
-    """Count an attempt that reached no store, for it is one all the same; refuse the sixth in a minute."""
+async def count_address_attempt(address: str, purpose: str, at: datetime) -> None:
+    """Count an attempt for which no store was resolved; raise `RateLimited` for the sixth in a minute."""
     await _count(address, purpose, at)
 
 
 async def _count(address: str, purpose: str, at: datetime) -> None:
-    bucket = f"{purpose}:{counted_as(address)}"
+    bucket = f"{purpose}:{rate_limit_key(address)}"
     rate = configured().sign_in_rate
-    let_through = await database.row(_LET_THROUGH, bucket, at, at - _MINUTE, rate)
-    if let_through is None:
+    counted = await database.fetchrow(_COUNT_ATTEMPT, bucket, at, at - _MINUTE, rate)
+    if counted is None:
         raise RateLimited(f"at most {rate} attempts a minute are allowed from one address", retry_after=60)
 
 
-def subject_of_user(user_id: int) -> str:
-    """Name the account under which wrong attempts are counted."""
+def user_subject(user_id: int) -> str:
+    """Return the lockout subject of an account."""
     return f"user:{user_id}"
 
 
-def subject_of_identifier(normalised: str) -> str:
-    """Name an identifier that doesn't lead to exactly one account, so that one nobody has locks like any other."""
+def identifier_subject(normalised: str) -> str:
+    """Return the lockout subject of an identifier that doesn't match exactly one account, so that unknown ones lock alike."""
     return "identifier:" + keyed_hash("lockout", normalised)
 
 
 @asynccontextmanager
-async def in_turn(scope: Scope, subject: str) -> AsyncIterator[None]:
-    """Let one attempt on the subject at a time look at the lock, verify and count.
+async def attempt_lock(scope: Scope, subject: str) -> AsyncIterator[None]:
+    """Serialize the attempts on a subject: check the lockout, verify and count one at a time.
 
-    Else as many guesses as come together would all be verified before the first is counted. It holds within this process; several
-    processes together may verify at most one guess too many each.
+    Otherwise concurrent guesses would all be verified before the first is counted. The lock is per process; each further process may
+    verify at most one guess too many.
     """
     key = (scope.store.id, subject)
-    lock = _in_turn.get(key)
+    lock = _locks.get(key)
     if lock is None:
-        lock = _in_turn[key] = asyncio.Lock()
+        lock = _locks[key] = asyncio.Lock()
     async with lock:
         yield
 
 
 async def check_not_locked(scope: Scope, subject: str) -> None:
-    """Refuse a subject that is locked, right password or not; raises `AccountLocked` with the seconds left."""
-    until = await database.value(
+    """Raise `AccountLocked`, with the seconds left, for a locked subject, even with the right password."""
+    until = await database.fetchval(
         "select until from lockouts where tenant_id = $1 and subject = $2 and until > $3",
         scope.store.id,
         subject,
@@ -95,11 +94,11 @@ async def check_not_locked(scope: Scope, subject: str) -> None:
         raise AccountLocked(math.ceil((until - scope.now).total_seconds()))
 
 
-async def record_wrong(scope: Scope, subject: str) -> None:
-    """Count a wrong password or code in a transaction of its own; the tenth in 15 minutes locks the subject for 15 minutes."""
+async def record_failure(scope: Scope, subject: str) -> None:
+    """Count a wrong password or code in a separate transaction; the tenth in 15 minutes locks the subject for 15 minutes."""
     settings = configured()
     async with database.separate_transaction(scope):
-        # Two processes that count at once would each miss the other's row.
+        # Two processes that count concurrently would each miss the other's row.
         await database.execute(
             "select pg_advisory_xact_lock(hashtextextended('lockout:' || $1::text || ':' || $2, 0))",
             str(scope.store.id),
@@ -118,17 +117,17 @@ async def record_wrong(scope: Scope, subject: str) -> None:
             subject,
             scope.now,
         )
-        wrong = await database.value(
+        failures = await database.fetchval(
             "select count(*) from wrong_attempts where tenant_id = $1 and subject = $2",
             scope.store.id,
             subject,
         )
-        if wrong >= settings.wrong_attempts:
+        if failures >= settings.wrong_attempts:
             await _lock(scope, subject)
 
 
-async def clear(scope: Scope, subject: str) -> None:
-    """Forget the wrong attempts of a subject that has signed in; part of the transaction that completes the sign-in."""
+async def clear_failures(scope: Scope, subject: str) -> None:
+    """Delete the failed attempts of a subject that has signed in; part of the sign-in transaction."""
     await database.execute(
         "delete from wrong_attempts where tenant_id = $1 and subject = $2", scope.store.id, subject
     )

@@ -1,4 +1,4 @@
-"""Hash and verify passwords with Argon2id, off the event loop (decisions section 3: 19 MiB, t=2, p=1; 8–128 characters)."""
+"""Hash and verify passwords with Argon2id, off the event loop (19 MiB, t=2, p=1; docs/reference/current.md#passwords)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ MAX_LENGTH = 128
 _T = TypeVar("_T")
 
 _hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type=Type.ID)
-# Argon2 releases the GIL, so threads hash in parallel; more of them than cores would only multiply the memory.
+# Argon2 releases the GIL, so threads hash in parallel; more threads than cores would only use more memory.
 _WORKERS = max(2, min(4, os.cpu_count() or 2))
-_gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+_semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
-def problem_of(password: str) -> str | None:
-    """Say what is wrong with a new password: shorter than 8 or longer than 128 characters, or one no client could send again."""
+def find_password_problem(password: str) -> str | None:
+    """Return what is wrong with a new password: its length or characters that can't be stored; None if it is valid."""
     length = len(nfc(password))
     if has_forbidden_characters(password):
         return "holds characters that can't be stored"
@@ -38,27 +38,24 @@ def problem_of(password: str) -> str | None:
 
 
 def check_new_password(password: str) -> None:
-    """Refuse a new password with a problem, as `ValidationFailed` with the code `password_invalid`."""
-    problem = problem_of(password)
+    """Raise `ValidationFailed` with the code `password_invalid` for an invalid new password."""
+    problem = find_password_problem(password)
     if problem is not None:
         raise ValidationFailed(f"password {problem}", field="password", code="password_invalid")
 
 
 async def hash_password(password: str) -> str:
-    """Hash a password in the PHC string form, parameters and salt included."""
-    return await _apart(lambda: _hasher.hash(_canonical(password)))
+    """Return the password's hash in the PHC string format, with parameters and salt."""
+    return await _run_in_pool(lambda: _hasher.hash(_canonical(password)))
 
 
 async def verify_password(password_hash: str | None, password: str) -> bool:
-    """Say whether the password is the one that was hashed, in the same time when there is no account or no password.
-
-    A hash that can't be read counts as wrong.
-    """
-    return await _apart(lambda: _verify(password_hash, password))
+    """Return whether the password matches the hash; without a valid hash it never does, in the same time."""
+    return await _run_in_pool(lambda: _verify(password_hash, password))
 
 
 def needs_rehash(password_hash: str) -> bool:
-    """Say whether the hash was made with other parameters than today's, so that a sign-in should replace it."""
+    """Return whether the hash has outdated parameters, so that a sign-in should replace it."""
     return _hasher.check_needs_rehash(password_hash)
 
 
@@ -67,15 +64,15 @@ def _verify(password_hash: str | None, password: str) -> bool:
     try:
         matches = _hasher.verify(password_hash or _dummy_hash(), canonical)
     except InvalidHashError:
-        _spend(canonical)
+        _verify_dummy(canonical)
         return False
     except VerificationError:
         return False
     return matches and password_hash is not None
 
 
-def _spend(canonical: bytes) -> None:
-    """Take the time a real verification takes, so that an unreadable hash can't be told from a wrong password."""
+def _verify_dummy(canonical: bytes) -> None:
+    """Take the time of a real verification, so that a malformed hash can't be distinguished from a wrong password."""
     try:
         _hasher.verify(_dummy_hash(), canonical)
     except VerificationError:
@@ -88,18 +85,18 @@ def _dummy_hash() -> str:
 
 
 def _canonical(password: str) -> bytes:
-    # RFC 8265 (OpaqueString): NFC, so that an é typed on two keyboards is the same letter. What is far too long is cut where it
-    # can equal no password that was accepted (NFC makes at most one character of four) and costs no more than one.
+    # RFC 8265 (OpaqueString): NFC, so that an é is the same from every keyboard. Far too long input is truncated to limit its cost;
+    # it still can't equal an accepted password, because NFC composes at most four characters into one.
     return nfc(password[: 4 * MAX_LENGTH + 1]).encode("utf-8", "surrogatepass")
 
 
-async def _apart(work: Callable[[], _T]) -> _T:
-    """Run the work in the pool. The semaphore keeps waiting requests on the loop, where they can still be cancelled."""
+async def _run_in_pool(work: Callable[[], _T]) -> _T:
+    """Run the work in the thread pool. The semaphore keeps waiting requests on the event loop, where they can be cancelled."""
     loop = asyncio.get_running_loop()
-    gate = _gates.get(loop)
-    if gate is None:
-        gate = _gates[loop] = asyncio.Semaphore(_WORKERS)
-    async with gate:
+    semaphore = _semaphores.get(loop)
+    if semaphore is None:
+        semaphore = _semaphores[loop] = asyncio.Semaphore(_WORKERS)
+    async with semaphore:
         return await loop.run_in_executor(_pool(), work)
 
 

@@ -1,4 +1,4 @@
-"""Name the privileges of administrators and say who may give them and to whom (decisions section 3, Privileges)."""
+"""Privileges of administrators, and who may grant them (docs/reference/shared.md#privileges)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALL: frozenset[str] = frozenset(f"{verb}_{area}" for area in AREAS for verb in (
 
 @dataclass(frozen=True, slots=True)
 class AccountRights:
-    """Describe a user as far as access rules need it. `privileges` are the effective ones, `own` without those of groups."""
+    """A user's attributes for access rules. `privileges` are the effective ones, `own` those without its user groups'."""
 
     id: int
     public_id: UUID
@@ -41,40 +41,40 @@ class AccountRights:
     own: frozenset[str]
 
 
-def widen(privileges: Iterable[str]) -> frozenset[str]:
-    """Add to every `manage_x` the `view_x` it implies."""
-    given = frozenset(privileges)
-    return given | {"view_" + name.removeprefix("manage_") for name in given if name.startswith("manage_")}
+def expand_privileges(privileges: Iterable[str]) -> frozenset[str]:
+    """Add to every `manage_x` the `view_x` that it implies."""
+    names = frozenset(privileges)
+    return names | {"view_" + name.removeprefix("manage_") for name in names if name.startswith("manage_")}
 
 
-def check_names(privileges: Iterable[str]) -> frozenset[str]:
-    """Give the names as a set; refuse one that is no privilege."""
-    given = frozenset(privileges)
-    unknown = sorted(given - ALL)
+def validate_privileges(privileges: Iterable[str]) -> frozenset[str]:
+    """Return the names as a set; raise `ValidationFailed` for an unknown one."""
+    names = frozenset(privileges)
+    unknown = sorted(names - ALL)
     if unknown:
         raise ValidationFailed(
             f"privileges holds {unknown[0]!r}; expected manage_ or view_ followed by one of {', '.join(AREAS)}",
             field="privileges",
             code="privilege_unknown",
         )
-    return given
+    return names
 
 
-def effective(
+def effective_privileges(
     user_type: str, *, is_owner: bool, own: Iterable[str], of_groups: Iterable[str]
 ) -> frozenset[str]:
-    """Give what a user may do: the owner everything, other administrators their own and their groups', the rest nothing."""
+    """Return a user's privileges: all for the owner, other administrators' own and their groups', none for the rest."""
     if user_type != "A":
         return frozenset()
-    return ALL if is_owner else widen((*own, *of_groups)) & ALL
+    return ALL if is_owner else expand_privileges((*own, *of_groups)) & ALL
 
 
 _ACCOUNT = """
     select u.id, u.public_id, u.user_type, u.status, u.vendor_id, u.privileges,
         array(
-            select distinct held.privilege from usergroup_memberships m
+            select distinct granted.privilege from usergroup_memberships m
             join usergroups g on g.tenant_id = m.tenant_id and g.id = m.usergroup_id
-            cross join lateral unnest(g.privileges) as held(privilege)
+            cross join lateral unnest(g.privileges) as granted(privilege)
             where m.tenant_id = u.tenant_id and m.user_id = u.id and m.status = 'A'
               and g.type = 'A' and g.status = 'A' and g.deleted_at is null
         ) as group_privileges
@@ -82,38 +82,38 @@ _ACCOUNT = """
 """
 
 
-async def account(scope: Scope, user_id: int) -> AccountRights | None:
-    """Read a user with its effective privileges, None when there is none."""
-    found = await database.row(_ACCOUNT, scope.store.id, user_id)
-    if found is None:
+async def load_account(scope: Scope, user_id: int) -> AccountRights | None:
+    """Load a user with its effective privileges, None if absent."""
+    row = await database.fetchrow(_ACCOUNT, scope.store.id, user_id)
+    if row is None:
         return None
-    is_owner = found["id"] == scope.store.owner_id
+    is_owner = row["id"] == scope.store.owner_id
     return AccountRights(
-        id=found["id"],
-        public_id=found["public_id"],
-        user_type=found["user_type"],
-        status=found["status"],
-        vendor_id=found["vendor_id"],
+        id=row["id"],
+        public_id=row["public_id"],
+        user_type=row["user_type"],
+        status=row["status"],
+        vendor_id=row["vendor_id"],
         is_owner=is_owner,
-        privileges=effective(
-            found["user_type"],
+        privileges=effective_privileges(
+            row["user_type"],
             is_owner=is_owner,
-            own=found["privileges"],
-            of_groups=found["group_privileges"],
+            own=row["privileges"],
+            of_groups=row["group_privileges"],
         ),
-        own=frozenset(found["privileges"]),
+        own=frozenset(row["privileges"]),
     )
 
 
-def check_may_grant(scope: Scope, privileges: Iterable[str]) -> None:
-    """Refuse to give privileges that the caller does not hold; raises `InsufficientPrivileges` naming the first of them."""
-    missing = sorted(name for name in widen(privileges) if not scope.actor.holds(name))
+def check_may_grant_privileges(scope: Scope, privileges: Iterable[str]) -> None:
+    """Raise `InsufficientPrivileges`, naming the first, for privileges that the caller doesn't have."""
+    missing = sorted(name for name in expand_privileges(privileges) if not scope.actor.has_privilege(name))
     if missing:
         raise InsufficientPrivileges(missing[0])
 
 
 def check_may_edit_users(scope: Scope) -> None:
-    """Refuse callers who don't administer users: it takes `manage_users`, or an app's scope `write_users`."""
+    """Check that the caller may administer users: `manage_users`, or an app's scope `write_users`."""
     if scope.actor.kind is ActorKind.APP:
         scope.require_scope("write_users")
     else:
@@ -121,10 +121,10 @@ def check_may_edit_users(scope: Scope) -> None:
 
 
 def check_may_manage_user(scope: Scope, user: AccountRights) -> None:
-    """Refuse to change what guards a user's account: its e-mail, password, keys, second factor, state, type and privileges.
+    """Check that the caller may change a user's e-mail, password, keys, second factor, status, type or privileges.
 
-    Everybody may change their own. Nobody but the owner changes the owner. An administrator's may be changed only by an
-    administrator who holds all of that user's privileges, never by an app; other users' by whoever administers users.
+    Users may change their own. Only the owner may change the owner. An administrator's may be changed only by an administrator who has
+    all of that user's privileges, never by an app; other users' by whoever may administer users.
     """
     actor = scope.actor
     if actor.kind is ActorKind.SYSTEM or (actor.is_user and actor.user_id == user.id):
@@ -135,4 +135,4 @@ def check_may_manage_user(scope: Scope, user: AccountRights) -> None:
     if user.user_type == "A":
         if actor.kind is ActorKind.APP:
             raise InsufficientPrivileges()
-        check_may_grant(scope, user.privileges)
+        check_may_grant_privileges(scope, user.privileges)

@@ -1,6 +1,6 @@
-"""Ask for the credential a route needs and refuse in the contract's order and words (current-api and legacy-api, Authentication).
+"""Authenticate the credential that a route requires (docs/reference/current.md#credentials, docs/reference/legacy.md#credentials).
 
-`SCHEMES` is the whole table: each word of `rest_facade.routing.Needs`, and who reads its headers.
+`SCHEMES` maps each value of `rest_facade.routing.Credential` to the function that parses its headers.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from datetime import datetime
 from typing import TypeAlias
 
 from auth import app_tokens, storefront_keys
+from auth.access_tokens import INVALID_TOKEN
 from auth.credentials import (
-    prove_access_token,
-    prove_api_key,
-    prove_app_token,
-    prove_legacy_token,
-    prove_with,
+    authenticate_access_token,
+    authenticate_api_key,
+    authenticate_app_token,
+    authenticate_legacy_token,
+    authenticate_storefront_key,
 )
-from auth.legacy_tokens import store_of
-from auth.tokens import INVALID
-from kernel.documents import normalise_email
+from auth.legacy_tokens import parse_store_id
+from kernel.documents import normalize_email
 from kernel.errors import Forbidden, TenantMismatch, Unauthenticated
-from kernel.scope import ANONYMOUS, Actor, ActorKind, Scope, Store, entered
+from kernel.scope import ANONYMOUS, Actor, ActorKind, Scope, Store, active_scope
 from kernel.signatures import token_hash
 
 Headers: TypeAlias = Mapping[str, str]
 Scheme: TypeAlias = Callable[[Scope, Headers], Awaitable[Actor]]
 
-MISSING = "missing authorization header"
-MALFORMED = "invalid authorization format"
+MISSING_HEADER = "missing authorization header"
+MALFORMED_HEADER = "invalid authorization format"
 INVALID_KEY = "invalid_api_key"
 NOT_ALLOWED = "insufficient permissions"
 LEGACY_MISSING = "Authentication required. Use Basic with email and API key or a Bearer JWT."
-LEGACY_WRONG = "Invalid credentials"
+LEGACY_INVALID = "Invalid credentials"
 LEGACY_ADMIN_ONLY = "Forbidden: admin scope required"
 LEGACY_VENDOR_ONLY = "Forbidden: vendor scope required"
 
 _AUTHORIZATION = "Authorization"
 _API_KEY = "X-API-Key"
-# Longer than any credential of ours; what is longer is not looked at.
+# Longer than any valid credential; longer headers are rejected unparsed.
 _MAX_HEADER = 8_192
 
 
@@ -55,101 +55,105 @@ async def authenticate(
     request_id: str,
     family: str,
 ) -> Actor:
-    """Give the caller of a request to a route that needs `needs` in the store.
+    """Return the caller of a request to a route that requires the credential `needs`.
 
-    `headers` finds names in any case. Raises `Unauthenticated`, `TokenRevoked`, `TenantMismatch` and `Forbidden` with the texts of the
-    contract; which privilege or scope is needed is asked later, by the field that is executed.
+    `headers` is case-insensitive. Raise `Unauthenticated`, `TokenRevoked`, `TenantMismatch` and `Forbidden` with the documented texts;
+    the executed field checks privileges and scopes later.
     """
     scope = Scope(
         store=store, actor=ANONYMOUS, request_id=request_id, now=now, family=family, client_ip=client_ip
     )
-    with entered(scope):
+    with active_scope(scope):
         return await SCHEMES[str(needs)](scope, headers)
 
 
 # --- Current API, app integration, GraphQL -----------------------------------------------------------------------------------
 
 
-async def _nobody(scope: Scope, headers: Headers) -> Actor:
+async def _anonymous(scope: Scope, headers: Headers) -> Actor:
     return Actor(ActorKind.ANONYMOUS, credential=f"ip:{scope.client_ip}")
 
 
 async def _user(scope: Scope, headers: Headers) -> Actor:
-    return await _person(scope, _bearer(headers))
+    return await _user_with_token(scope, _bearer(headers))
 
 
 async def _admin(scope: Scope, headers: Headers) -> Actor:
-    """Take an administrator's token or an app's; which admin routes an app may use is a matter of its scopes."""
+    """Accept an administrator's token or an app's; the app's scopes decide which admin routes it may use."""
     token = _bearer(headers)
-    actor = await (_app_with(scope, token) if token.startswith(app_tokens.PREFIX) else _person(scope, token))
+    actor = await (
+        _app_with_token(scope, token)
+        if token.startswith(app_tokens.PREFIX)
+        else _user_with_token(scope, token)
+    )
     if actor.kind not in (ActorKind.ADMIN, ActorKind.APP):
         raise Forbidden(NOT_ALLOWED)
     return actor
 
 
 async def _app(scope: Scope, headers: Headers) -> Actor:
-    """Take an app's token only: a user's is 401 there (current-api, Authentication, rule 2)."""
-    return await _app_with(scope, _bearer(headers))
+    """Accept an app's token only: a user's is 401 (docs/reference/apps.md#credentials)."""
+    return await _app_with_token(scope, _bearer(headers))
 
 
 async def _storefront(scope: Scope, headers: Headers) -> Actor:
-    """Take a storefront key in either header; beside one in X-API-Key a shopper's own token may stand (decisions section 6)."""
+    """Accept a storefront key in either header; with one in X-API-Key, also a customer's token (docs/reference/current.md#storefront)."""
     key = headers.get(_API_KEY)
     if key is not None:
-        actor = await _storefront_with(scope, key)
-        return await _with_shopper(scope, actor, headers) if _AUTHORIZATION in headers else actor
+        actor = await _storefront_with_key(scope, key)
+        return await _add_customer(scope, actor, headers) if _AUTHORIZATION in headers else actor
     try:
         key = _bearer(headers)
     except Unauthenticated as error:
         raise Unauthenticated(INVALID_KEY) from error
-    return await _storefront_with(scope, key)
+    return await _storefront_with_key(scope, key)
 
 
-async def _with_shopper(scope: Scope, key: Actor, headers: Headers) -> Actor:
-    """Tell who shops: the key's rights stay as they are, and no right of the person comes to them."""
+async def _add_customer(scope: Scope, key: Actor, headers: Headers) -> Actor:
+    """Add the customer to the caller; the rights stay the key's alone."""
     token = _bearer(headers)
     if token.startswith(storefront_keys.PREFIX):
-        return key  # the key once more, in the other header
-    person = await _person(scope, token)
-    # Answers to this person are not for whoever else holds the key: what is kept for a request is kept apart.
+        return key  # the same key in both headers
+    customer = await _user_with_token(scope, token)
+    # The key is shared by all customers, so idempotency records must be separate for each.
     return replace(
         key,
-        user_id=person.user_id,
-        user_public_id=person.user_public_id,
-        credential=f"{key.credential}/{person.credential}",
+        user_id=customer.user_id,
+        user_public_id=customer.user_public_id,
+        credential=f"{key.credential}/{customer.credential}",
     )
 
 
 async def _graphql(scope: Scope, headers: Headers) -> Actor:
-    """Take a user's token, an app's, or a storefront key in either header; Basic, refresh and temporary tokens never."""
+    """Accept a user's token, an app's, or a storefront key in either header; never Basic, refresh and temporary tokens."""
     key = headers.get(_API_KEY)
     if key is not None and _AUTHORIZATION not in headers:
-        return await _storefront_with(scope, key)
+        return await _storefront_with_key(scope, key)
     token = _bearer(headers)
     if token.startswith(storefront_keys.PREFIX):
-        return await _storefront_with(scope, token)
+        return await _storefront_with_key(scope, token)
     if token.startswith(app_tokens.PREFIX):
-        return await _app_with(scope, token)
-    return await _person(scope, token)
+        return await _app_with_token(scope, token)
+    return await _user_with_token(scope, token)
 
 
-async def _person(scope: Scope, token: str) -> Actor:
-    # Tokens with a prefix are opaque credentials of other kinds, never read as JWTs.
+async def _user_with_token(scope: Scope, token: str) -> Actor:
+    # Tokens with a prefix are opaque credentials of other types, never parsed as JWTs.
     if token.startswith((app_tokens.PREFIX, storefront_keys.PREFIX)):
-        raise Unauthenticated(INVALID)
-    return await prove_access_token(scope, token)
+        raise Unauthenticated(INVALID_TOKEN)
+    return await authenticate_access_token(scope, token)
 
 
-async def _app_with(scope: Scope, token: str) -> Actor:
+async def _app_with_token(scope: Scope, token: str) -> Actor:
     if not token.startswith(app_tokens.PREFIX):
-        raise Unauthenticated(INVALID)
-    return await prove_app_token(scope, token)
+        raise Unauthenticated(INVALID_TOKEN)
+    return await authenticate_app_token(scope, token)
 
 
-async def _storefront_with(scope: Scope, key: str) -> Actor:
+async def _storefront_with_key(scope: Scope, key: str) -> Actor:
     if not key.startswith(storefront_keys.PREFIX) or len(key) > _MAX_HEADER:
         raise Unauthenticated(INVALID_KEY)
-    return await prove_with(
+    return await authenticate_storefront_key(
         scope,
         b"storefront:" + token_hash(key),
         lambda at: storefront_keys.find_storefront_key(at, key),
@@ -158,33 +162,33 @@ async def _storefront_with(scope: Scope, key: str) -> Actor:
 
 
 def _bearer(headers: Headers) -> str:
-    """Give the token of `Authorization: Bearer <token>`."""
+    """Return the token of `Authorization: Bearer <token>`."""
     header = headers.get(_AUTHORIZATION)
     if header is None:
-        raise Unauthenticated(MISSING)
+        raise Unauthenticated(MISSING_HEADER)
     scheme, token = _split(header)
     if scheme != "bearer" or not token or " " in token or len(header) > _MAX_HEADER:
-        raise Unauthenticated(MALFORMED)
+        raise Unauthenticated(MALFORMED_HEADER)
     return token
 
 
-# --- Legacy layer ------------------------------------------------------------------------------------------------------------
+# --- Legacy API --------------------------------------------------------------------------------------------------------------
 
 
 async def _legacy_any(scope: Scope, headers: Headers) -> Actor:
-    """Take any user of the store, by Basic (e-mail, API key), the current API's token or a legacy token."""
+    """Accept any user of the store: Basic (e-mail, API key), the current API's access token or a legacy token."""
     header = headers.get(_AUTHORIZATION)
     if header is None or not header.strip():
         raise Unauthenticated(LEGACY_MISSING)
     try:
         return await _legacy_user(scope, header)
     except Unauthenticated as error:
-        # Expired and revoked ones too: the legacy layer has one text (legacy-api, Errors, 401).
-        raise Unauthenticated(LEGACY_WRONG) from error
+        # Also for expired and revoked ones: the legacy API has one text (docs/reference/legacy.md#errors).
+        raise Unauthenticated(LEGACY_INVALID) from error
 
 
 async def _legacy_admin(scope: Scope, headers: Headers) -> Actor:
-    """Take administrators; vendors where the store's setting `legacy_vendor_keys` opens the entity routes to them."""
+    """Accept administrators; vendors if the store's setting `legacy_vendor_keys` allows them on the entity routes."""
     try:
         actor = await _legacy_any(scope, headers)
     except TenantMismatch as error:
@@ -206,39 +210,39 @@ async def _vendor(scope: Scope, headers: Headers) -> Actor:
 async def _legacy_user(scope: Scope, header: str) -> Actor:
     scheme, credential = _split(header)
     if len(header) > _MAX_HEADER or not credential:
-        raise Unauthenticated(LEGACY_WRONG)
+        raise Unauthenticated(LEGACY_INVALID)
     if scheme == "basic":
         email, secret = _basic(credential)
-        return await prove_api_key(scope, email, secret)
+        return await authenticate_api_key(scope, email, secret)
     if scheme == "bearer":
-        if store_of(credential) is not None:
-            return await prove_legacy_token(scope, credential)
-        return await prove_access_token(scope, credential)
-    raise Unauthenticated(LEGACY_WRONG)
+        if parse_store_id(credential) is not None:
+            return await authenticate_legacy_token(scope, credential)
+        return await authenticate_access_token(scope, credential)
+    raise Unauthenticated(LEGACY_INVALID)
 
 
 def _basic(credential: str) -> tuple[str, str]:
-    """Read `base64(e-mail:key)` (RFC 7617); raises `Unauthenticated` for what is not that."""
+    """Parse `base64(e-mail:key)` (RFC 7617); raise `Unauthenticated` if it is malformed."""
     try:
         text = base64.b64decode(credential, validate=True).decode()
     except (binascii.Error, ValueError) as error:
-        raise Unauthenticated(LEGACY_WRONG) from error
+        raise Unauthenticated(LEGACY_INVALID) from error
     email, colon, secret = text.partition(":")
     if not colon or "\x00" in text:
-        raise Unauthenticated(LEGACY_WRONG)
-    return normalise_email(email), secret
+        raise Unauthenticated(LEGACY_INVALID)
+    return normalize_email(email), secret
 
 
 def _split(header: str) -> tuple[str, str]:
-    """Give the scheme in lower case (RFC 9110, section 11.1) and what follows it."""
+    """Return the scheme in lower case (RFC 9110, section 11.1) and what follows it."""
     scheme, _, rest = header.strip().partition(" ")
     return scheme.lower(), rest.strip()
 
 
 SCHEMES: Mapping[str, Scheme] = {
-    "nothing": _nobody,
-    "store": _nobody,
-    "signature": _nobody,
+    "none": _anonymous,
+    "store": _anonymous,
+    "signature": _anonymous,
     "user": _user,
     "admin": _admin,
     "app": _app,

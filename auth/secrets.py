@@ -1,7 +1,7 @@
-"""Encrypt what must be read back and hash what must only be compared, with keys made from VITRINE_SECRET_KEY.
+"""Encryption and keyed hashing with keys derived from VITRINE_SECRET_KEY (docs/reference/shared.md#secrets).
 
-Every purpose has a key of its own (HKDF, RFC 5869), so that a value sealed for one can't be opened as another. The first byte of
-a sealed value is its version: a new scheme can be added without touching what is stored.
+Each purpose has its own key (HKDF, RFC 5869), so that a value encrypted for one can't be decrypted for another. The first byte of
+a ciphertext is its version, so that a new scheme can be added without touching stored values.
 """
 
 from __future__ import annotations
@@ -18,33 +18,36 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from auth.configuration import configured
 
+APP_SECRET_PURPOSE = "app-secret"
 _VERSION = b"\x01"
 _NONCE_BYTES = 12  # NIST SP 800-38D
 
 
-class Unreadable(Exception):
-    """Say that a sealed value was made with another secret, for another purpose, or was damaged."""
+class DecryptionError(Exception):
+    """Report a value that was encrypted with another secret or for another purpose, or was corrupted."""
 
 
 def encrypt(purpose: str, plain: bytes) -> bytes:
-    """Seal the bytes with AES-256-GCM: version, nonce, ciphertext with tag."""
+    """Encrypt the bytes with AES-256-GCM: version, nonce, ciphertext with tag."""
     nonce = os.urandom(_NONCE_BYTES)
     return _VERSION + nonce + AESGCM(_key(purpose)).encrypt(nonce, plain, purpose.encode())
 
 
-def decrypt(purpose: str, sealed: bytes) -> bytes:
-    """Open what `encrypt` sealed for the same purpose; raises `Unreadable` when it wasn't made with this secret."""
-    version, nonce, body = sealed[:1], sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
+def decrypt(purpose: str, encrypted: bytes) -> bytes:
+    """Decrypt what `encrypt` returned for the same purpose; raise `DecryptionError` if it can't be."""
+    version, nonce, body = encrypted[:1], encrypted[1 : 1 + _NONCE_BYTES], encrypted[1 + _NONCE_BYTES :]
     if version != _VERSION:
-        raise Unreadable(f"sealed with version {version.hex() or 'none'}; expected {_VERSION.hex()}")
+        raise DecryptionError(f"encrypted with version {version.hex() or 'none'}; expected {_VERSION.hex()}")
     try:
         return AESGCM(_key(purpose)).decrypt(nonce, body, purpose.encode())
     except (InvalidTag, ValueError) as error:
-        raise Unreadable(f"a value for {purpose} can't be read: was VITRINE_SECRET_KEY changed?") from error
+        raise DecryptionError(
+            f"a value for {purpose} can't be read: was VITRINE_SECRET_KEY changed?"
+        ) from error
 
 
 def keyed_hash(purpose: str, text: str) -> str:
-    """Hash a text that people could guess, so that nobody without the secret can look it up (HMAC-SHA-256, hexadecimal)."""
+    """Return the HMAC-SHA-256 of a guessable text in hexadecimal, so that only the secret's owner can look it up."""
     return hmac.new(_key(purpose), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
 

@@ -1,6 +1,6 @@
-"""Sign people in and out: sessions, their refresh tokens and what ends them (current-api Sign-in, decisions section 3).
+"""Sign users in and out: sessions and their refresh tokens (docs/reference/current.md#sessions).
 
-A session is one signed-in device. Its refresh token is used once and replaced; its access tokens are good while it lives.
+A session is one signed-in device. Its refresh token is used once and replaced; its access tokens are valid while it is active.
 """
 
 from __future__ import annotations
@@ -11,37 +11,42 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from auth import challenges, lockout, second_factor
+from auth import challenges, lockout, two_factor_codes
+from auth.access_tokens import AccessTokenClaims, issue_access_token
 from auth.challenges import Challenge
 from auth.configuration import configured
-from auth.credential_cache import changed
-from auth.identify import Entrant, check_may_enter, complete, prove, renew_hash
-from auth.keys import process_ring
-from auth.tokens import AccessClaims, issue_access_token
-from domain import audit
+from auth.credential_cache import invalidate_credentials
+from auth.password_authentication import (
+    AuthenticatedUser,
+    authenticate_password,
+    check_may_sign_in,
+    record_sign_in,
+    update_password_hash,
+)
+from auth.signing_keys import process_key_ring
 from kernel.errors import Forbidden, NotFound, Unauthenticated, ValidationFailed
 from kernel.ids import parse_uuid, random_token, uuid7
 from kernel.scope import Scope
 from kernel.signatures import token_hash
-from models import database
+from models import audit, database
 
 LOGGED_OUT = "logged out"
 LOGGED_OUT_EVERYWHERE = "signed out of all devices"
-ENDED_BY_USER = "session ended"
+REVOKED_BY_USER = "session ended"
 REUSED = "refresh token reused"
 PASSWORD_CHANGED = "password changed"
 DISABLED = "account disabled"
 DELETED = "account deleted"
 TYPE_CHANGED = "user type changed"
 
-# A client whose answer was lost, or whose two tabs refresh together, is no thief (decisions section 3).
+# Tolerates a client that lost the response or refreshes in two tabs (docs/reference/current.md#refresh-tokens).
 REUSE_GRACE = timedelta(seconds=10)
 
 _USER_AGENT_LENGTH = 400
 
 
 @dataclass(frozen=True, slots=True)
-class SignedIn:
+class SessionTokens:
     """A token pair; `expires_at` is the access token's, in whole seconds."""
 
     access_token: str
@@ -53,7 +58,7 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """A live session as its user sees it."""
+    """An active session as listed for its user."""
 
     id: UUID
     created_at: datetime
@@ -64,56 +69,58 @@ class SessionInfo:
     current: bool
 
 
-async def login(scope: Scope, identifier: str | None, password: str | None) -> SignedIn | Challenge:
-    """Sign a user in with an e-mail, CPF, CNPJ or telephone and a password, or ask for a code where the user has a second factor.
+async def login(scope: Scope, identifier: str | None, password: str | None) -> SessionTokens | Challenge:
+    """Sign a user in with an e-mail, CPF, CNPJ or phone and a password; return a challenge if two-factor authentication is enabled.
 
-    Raises `RateLimited`, `ValidationFailed` when one is missing, `Unauthenticated` (`invalid credentials`), `AccountLocked`, `Conflict`
-    (`multiple_accounts_…`) and `AccountBarred` with the contract's codes. Attempts count before anything else is looked at.
+    Raise `RateLimited`, `ValidationFailed` if one is missing, `Unauthenticated` (`invalid credentials`), `AccountLocked`, `Conflict`
+    (`multiple_accounts_…`) and `SignInDenied` with the public codes. The attempt is counted before any other check.
     """
     await lockout.count_attempt(scope, "login")
     if not identifier or not identifier.strip():
         raise ValidationFailed("identifier is required")
     if not password:
         raise ValidationFailed("password is required")
-    user = await prove(scope, identifier, password)
-    check_may_enter(user)
-    if await second_factor.is_on(scope, user.id):
-        return await challenges.give(scope, await renew_hash(scope, user, password))
+    user = await authenticate_password(scope, identifier, password)
+    check_may_sign_in(user)
+    if await two_factor_codes.is_enabled(scope, user.id):
+        return await challenges.create_challenge(scope, await update_password_hash(scope, user, password))
     return await complete_sign_in(scope, user, password)
 
 
-async def verify_two_factor(scope: Scope, temp_token: str | None, code: str | None) -> SignedIn:
-    """Complete a challenge with a code of the authenticator app or a recovery code.
+async def verify_two_factor(scope: Scope, temp_token: str | None, code: str | None) -> SessionTokens:
+    """Complete a challenge with a TOTP or recovery code.
 
-    Raises `ValidationFailed` when one is missing, `Unauthenticated` (`invalid or expired token`, `invalid code`) and `AccountLocked`.
+    Raise `ValidationFailed` if one is missing, `Unauthenticated` (`invalid or expired token`, `invalid code`) and `AccountLocked`.
     """
     if not temp_token:
         raise ValidationFailed("temp_token is required")
     if not code or not code.strip():
         raise ValidationFailed("code is required")
-    user = await challenges.waiting(scope, temp_token)
-    check_may_enter(user)
+    user = await challenges.find_challenged_user(scope, temp_token)
+    check_may_sign_in(user)
     await lockout.check_not_locked(scope, user.subject)
-    await challenges.count_try(scope, temp_token)
-    async with second_factor.guarded(scope, user.id):
-        await challenges.finish(scope, temp_token)
-        await second_factor.use(scope, user.id, code)
+    await challenges.count_attempt(scope, temp_token)
+    async with two_factor_codes.code_attempt(scope, user.id):
+        await challenges.consume_challenge(scope, temp_token)
+        await two_factor_codes.consume_code(scope, user.id, code)
         return await complete_sign_in(scope, user)
 
 
-async def complete_sign_in(scope: Scope, user: Entrant, password: str | None = None) -> SignedIn:
-    """Open a session for a user who has proved everything that was asked; this clears its wrong attempts."""
+async def complete_sign_in(
+    scope: Scope, user: AuthenticatedUser, password: str | None = None
+) -> SessionTokens:
+    """Create a session for a fully authenticated user; this clears its failed attempts."""
     async with database.transaction(scope):
-        await complete(scope, user, password)
-        session_id, refresh_token = await _open_session(scope, user.id)
-    return await _signed_in(scope, user.public_id, session_id, refresh_token)
+        await record_sign_in(scope, user, password)
+        session_id, refresh_token = await _create_session(scope, user.id)
+    return await _issue_tokens(scope, user.public_id, session_id, refresh_token)
 
 
-async def refresh(scope: Scope, refresh_token: str | None) -> SignedIn:
-    """Exchange a refresh token for a new pair; of two exchanges at once one fails.
+async def refresh(scope: Scope, refresh_token: str | None) -> SessionTokens:
+    """Exchange a refresh token for a new pair; of two concurrent exchanges one fails.
 
-    Raises `Unauthenticated` (`invalid refresh token`, with a detail). A token that was used before, unless it is the previous one
-    and at most 10 s old, ends its whole session.
+    Raise `Unauthenticated` (`invalid refresh token`, with a detail). A used token, unless it is the previous one and was used at most
+    10 s ago, revokes its whole session.
     """
     if not refresh_token:
         raise ValidationFailed("refresh_token is required")
@@ -121,17 +128,17 @@ async def refresh(scope: Scope, refresh_token: str | None) -> SignedIn:
     async with database.transaction(scope):
         rotated = await _rotate(scope, hashed)
     if rotated is None:
-        raise await _why_not_refreshed(scope, hashed)
-    record, new_token = rotated
-    return await _signed_in(scope, record["user_public_id"], record["session_public_id"], new_token)
+        raise await _refresh_error(scope, hashed)
+    session, new_token = rotated
+    return await _issue_tokens(scope, session["user_public_id"], session["session_public_id"], new_token)
 
 
 async def logout(scope: Scope, refresh_token: str | None) -> None:
-    """End the session of a refresh token; one that is unknown or ended already is fine (decisions section 3, Logout)."""
+    """Revoke the session of a refresh token; an unknown or revoked one is accepted (docs/reference/current.md#logout)."""
     if not refresh_token:
         raise ValidationFailed("refresh_token is required")
     async with database.transaction(scope):
-        session = await database.row(
+        session = await database.fetchrow(
             """
             select s.id, s.user_id from refresh_tokens t join sessions s on s.tenant_id = t.tenant_id and s.id = t.session_id
             where t.tenant_id = $1 and t.token_hash = $2
@@ -140,20 +147,20 @@ async def logout(scope: Scope, refresh_token: str | None) -> None:
             token_hash(refresh_token),
         )
         if session is not None:
-            await _end(scope, session["id"], session["user_id"], LOGGED_OUT)
+            await _revoke(scope, session["id"], session["user_id"], LOGGED_OUT)
 
 
 async def logout_all(scope: Scope) -> None:
-    """End every session and legacy token of the caller."""
+    """Revoke every session and legacy token of the caller."""
     user_id = _own_id(scope)
     async with database.transaction(scope):
-        await end_all_sessions(scope, user_id, LOGGED_OUT_EVERYWHERE)
+        await revoke_all_sessions(scope, user_id, LOGGED_OUT_EVERYWHERE)
         await audit.record(scope, "sessions.ended", "user", scope.actor.user_public_id or user_id)
 
 
 async def list_sessions(scope: Scope) -> list[SessionInfo]:
-    """List the caller's live sessions, the one used last first."""
-    found = await database.rows(
+    """List the caller's active sessions, most recently used first."""
+    rows = await database.fetch(
         """
         select id, public_id, created_at, last_used_at, expires_at, ip_address, user_agent from sessions
         where tenant_id = $1 and user_id = $2 and ended_at is null and expires_at > $3 order by last_used_at desc, id desc
@@ -164,42 +171,39 @@ async def list_sessions(scope: Scope) -> list[SessionInfo]:
     )
     return [
         SessionInfo(
-            id=record["public_id"],
-            created_at=record["created_at"],
-            last_used_at=record["last_used_at"],
-            expires_at=record["expires_at"],
-            ip_address=record["ip_address"],
-            user_agent=record["user_agent"],
-            current=record["id"] == scope.actor.session_id,
+            id=row["public_id"],
+            created_at=row["created_at"],
+            last_used_at=row["last_used_at"],
+            expires_at=row["expires_at"],
+            ip_address=row["ip_address"],
+            user_agent=row["user_agent"],
+            current=row["id"] == scope.actor.session_id,
         )
-        for record in found
+        for row in rows
     ]
 
 
-async def end_session(scope: Scope, public_id: UUID | str) -> None:
-    """End one of the caller's own sessions; raises `NotFound` for any other."""
-    wanted, user_id = parse_uuid(public_id), _own_id(scope)
+async def revoke_session(scope: Scope, public_id: UUID | str) -> None:
+    """Revoke one of the caller's own sessions; raise `NotFound` for any other."""
+    session_id, user_id = parse_uuid(public_id), _own_id(scope)
     async with database.transaction(scope):
-        session = await database.row(
+        session = await database.fetchrow(
             """
             select id from sessions
             where tenant_id = $1 and public_id = $2 and user_id = $3 and ended_at is null and expires_at > $4
             """,
             scope.store.id,
-            wanted,
+            session_id,
             user_id,
             scope.now,
         )
         if session is None:
             raise NotFound("session")
-        await _end(scope, session["id"], user_id, ENDED_BY_USER)
+        await _revoke(scope, session["id"], user_id, REVOKED_BY_USER)
 
 
-async def end_all_sessions(scope: Scope, user_id: int, reason: str) -> None:
-    """End all sessions and tokens of a user, for a change of password, type or state; joins the open transaction.
-
-    `reason` is what `token revoked: <reason>` will say.
-    """
+async def revoke_all_sessions(scope: Scope, user_id: int, reason: str) -> None:
+    """Revoke all sessions and tokens of a user in the open transaction; `reason` appears in `token revoked: <reason>`."""
     async with database.transaction(scope):
         await database.execute(
             """
@@ -217,19 +221,19 @@ async def end_all_sessions(scope: Scope, user_id: int, reason: str) -> None:
             user_id,
             scope.now,
         )
-        # What could still become a session: a password that waits for its code, a mail that lets its reader set one.
-        await challenges.forget_all(scope, user_id)
+        # These could still become a session: pending two-factor challenges and password reset mails.
+        await challenges.delete_challenges(scope, user_id)
         await database.execute(
             "delete from mailed_tokens where tenant_id = $1 and user_id = $2 and purpose = 'password_reset'",
             scope.store.id,
             user_id,
         )
-        await changed(scope, user_id)
+        await invalidate_credentials(scope, user_id)
 
 
-async def _open_session(scope: Scope, user_id: int) -> tuple[UUID, str]:
+async def _create_session(scope: Scope, user_id: int) -> tuple[UUID, str]:
     public_id = uuid7()
-    session_id = await database.value(
+    session_id = await database.fetchval(
         """
         insert into sessions (tenant_id, public_id, user_id, created_at, last_used_at, expires_at, ip_address, user_agent)
         values ($1, $2, $3, $4, $4, $5, $6, $7) returning id
@@ -263,8 +267,8 @@ async def _new_refresh_token(scope: Scope, session_id: int) -> str:
 
 
 async def _rotate(scope: Scope, hashed: bytes) -> tuple[Record, str] | None:
-    """Use the token up in one atomic UPDATE and make its successor; None when it can't be used."""
-    used = await database.row(
+    """Consume the token in one atomic UPDATE and create its successor; None if it can't be used."""
+    used = await database.fetchrow(
         """
         update refresh_tokens t set used_at = $3
         from sessions s join users u on u.tenant_id = s.tenant_id and u.id = s.user_id
@@ -279,8 +283,8 @@ async def _rotate(scope: Scope, hashed: bytes) -> tuple[Record, str] | None:
     )
     if used is None:
         return None
-    # A logout that commits meanwhile holds this row: what it ended stays ended.
-    alive = await database.execute(
+    # A logout that commits meanwhile locks this row: a revoked session stays revoked.
+    updated = await database.execute(
         """
         update sessions set last_used_at = $3, expires_at = $4, ip_address = $5, user_agent = $6
         where tenant_id = $1 and id = $2 and ended_at is null
@@ -292,12 +296,12 @@ async def _rotate(scope: Scope, hashed: bytes) -> tuple[Record, str] | None:
         scope.client_ip,
         _user_agent(scope),
     )
-    return (used, await _new_refresh_token(scope, used["session_id"])) if alive else None
+    return (used, await _new_refresh_token(scope, used["session_id"])) if updated else None
 
 
-async def _why_not_refreshed(scope: Scope, hashed: bytes) -> Unauthenticated:
-    """Give the refusal of a token that could not be used, after ending its session when it was stolen."""
-    token = await database.row(
+async def _refresh_error(scope: Scope, hashed: bytes) -> Unauthenticated:
+    """Return the error for a token that could not be used, after revoking its session if it was stolen."""
+    token = await database.fetchrow(
         """
         select t.used_at, t.expires_at, s.id as session_id, s.public_id, s.user_id, s.ended_at, s.end_reason,
                not exists (
@@ -312,46 +316,46 @@ async def _why_not_refreshed(scope: Scope, hashed: bytes) -> Unauthenticated:
         hashed,
     )
     if token is None:
-        return _invalid("the token is unknown")
+        return _invalid_token("the token is unknown")
     if token["ended_at"] is not None:
-        return _invalid(f"the session was ended: {token['end_reason']}")
+        return _invalid_token(f"the session was ended: {token['end_reason']}")
     if token["used_at"] is not None:
         if not token["is_previous"] or scope.now - token["used_at"] > REUSE_GRACE:
-            await _end_stolen(scope, token)
-            return _invalid("the token was used before; its session is ended")
-        return _invalid("the token was used before")
+            await _revoke_stolen(scope, token)
+            return _invalid_token("the token was used before; its session is ended")
+        return _invalid_token("the token was used before")
     if token["expires_at"] <= scope.now:
-        return _invalid("the token has expired")
-    return _invalid("the account may not enter")
+        return _invalid_token("the token has expired")
+    return _invalid_token("the account may not enter")
 
 
-async def _end_stolen(scope: Scope, token: Record) -> None:
-    # In a transaction of its own: the refusal that follows rolls the caller's back.
+async def _revoke_stolen(scope: Scope, token: Record) -> None:
+    # In a separate transaction: the error that follows rolls back the caller's.
     async with database.separate_transaction(scope):
-        await _end(scope, token["session_id"], token["user_id"], REUSED)
+        await _revoke(scope, token["session_id"], token["user_id"], REUSED)
         await audit.record(scope, "session.refresh_token_reused", "session", token["public_id"])
 
 
-async def _end(scope: Scope, session_id: int, user_id: int, reason: str) -> None:
-    ended = await database.execute(
+async def _revoke(scope: Scope, session_id: int, user_id: int, reason: str) -> None:
+    revoked = await database.execute(
         "update sessions set ended_at = $3, end_reason = $4 where tenant_id = $1 and id = $2 and ended_at is null",
         scope.store.id,
         session_id,
         scope.now,
         reason,
     )
-    if ended:
-        await changed(scope, user_id)
+    if revoked:
+        await invalidate_credentials(scope, user_id)
 
 
-async def _signed_in(scope: Scope, user_id: UUID, session_id: UUID, refresh_token: str) -> SignedIn:
+async def _issue_tokens(scope: Scope, user_id: UUID, session_id: UUID, refresh_token: str) -> SessionTokens:
     expires_at = scope.now.replace(microsecond=0) + configured().access_lifetime
-    claims = AccessClaims(user_id, scope.store.public_id, session_id, expires_at)
-    token = await issue_access_token(process_ring(), claims, scope.now)
-    return SignedIn(token, refresh_token, expires_at, user_id, session_id)
+    claims = AccessTokenClaims(user_id, scope.store.public_id, session_id, expires_at)
+    token = await issue_access_token(process_key_ring(), claims, scope.now)
+    return SessionTokens(token, refresh_token, expires_at, user_id, session_id)
 
 
-def _invalid(detail: str) -> Unauthenticated:
+def _invalid_token(detail: str) -> Unauthenticated:
     return Unauthenticated("invalid refresh token", details={"detail": detail})
 
 
@@ -362,5 +366,5 @@ def _own_id(scope: Scope) -> int:
 
 
 def _user_agent(scope: Scope) -> str:
-    # Odd header bytes arrive as lone surrogates, which can't be stored.
+    # Invalid header bytes arrive as lone surrogates, which can't be stored.
     return scope.user_agent[:_USER_AGENT_LENGTH].encode("utf-8", "replace").decode().replace("\x00", "")

@@ -1,4 +1,4 @@
-"""Give out, revoke and verify the keys of headless storefronts (`sfk_…`; contract, Storefront key)."""
+"""Create, revoke and verify the keys of headless storefronts (`sfk_…`; docs/reference/current.md#storefront-keys)."""
 
 from __future__ import annotations
 
@@ -8,61 +8,60 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from auth.app_scopes import STOREFRONT_SCOPES, read_storefront_scopes
-from auth.credential_cache import Remembered, changed
-from domain import audit
-from domain.fields import InputField, read_fields, text, whole
+from auth.app_scopes import STOREFRONT_SCOPES, parse_storefront_scopes
+from auth.credential_cache import VerifiedCredential, invalidate_credentials
 from kernel.errors import NotFound
+from kernel.fields import InputField, integer, read_fields, text
 from kernel.ids import checksummed_token, has_valid_checksum, parse_uuid, uuid7
 from kernel.scope import Actor, ActorKind, Scope
 from kernel.signatures import token_hash
-from kernel.text import Malformed, shown
-from models import database
+from kernel.text import InvalidValue, repr_value
+from models import audit, database
 
 PREFIX = "sfk_"
 DEFAULT_RATE = 600
-MOST_RATE = 100_000
+MAX_RATE_LIMIT = 100_000
 HINT_LENGTH = 4
 MAX_NAME = 100
-RECORD_USE_EVERY = timedelta(minutes=1)
-# A key is good until it is revoked. What it proved is looked at again each minute anyway (`auth.credentials.LOOK_AGAIN`).
-_REMEMBERED = timedelta(minutes=5)
+USE_RECORDED_EVERY = timedelta(minutes=1)
+# A key is valid until it is revoked; a cached one is verified again each minute (`auth.credentials.REVERIFY_AFTER`).
+_CACHE_LIFETIME = timedelta(minutes=5)
 
 
-def _yes_or_no(value: object) -> bool:
+def _parse_boolean(value: object) -> bool:
     if not isinstance(value, bool):
-        raise Malformed(f"is {shown(value)}; expected true or false")
+        raise InvalidValue(f"is {repr_value(value)}; expected true or false")
     return value
 
 
 FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", text(MAX_NAME), "name_invalid"),
-    "scopes": InputField("scopes", read_storefront_scopes, "scope_unknown"),
-    "rate_limit": InputField("rate_limit", whole(1, MOST_RATE), "rate_limit_invalid"),
-    "server_side": InputField("server_side", _yes_or_no),
+    "scopes": InputField("scopes", parse_storefront_scopes, "scope_unknown"),
+    "rate_limit": InputField("rate_limit", integer(1, MAX_RATE_LIMIT), "rate_limit_invalid"),
+    "server_side": InputField("server_side", _parse_boolean),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class CreatedStorefrontKey:
-    """A key that was just made: the one time it is shown. `number` is the row's own."""
+    """A new key, shown only once. `number` is its primary key, which is internal."""
 
     number: int
     id: UUID
     key: str
 
 
-async def create_storefront_key(scope: Scope, given: Mapping[str, Any]) -> CreatedStorefrontKey:
-    """Make a key: `name`, `scopes` (all three unless said), `rate_limit` (requests a minute) and `server_side`.
+async def create_storefront_key(scope: Scope, values: Mapping[str, Any]) -> CreatedStorefrontKey:
+    """Create a key: `name`, `scopes` (default all three), `rate_limit` (requests per minute) and `server_side`.
 
-    Raises `InsufficientPrivileges` without `manage_apps`, `ValidationFailed` naming wrong fields.
+    Raise `InsufficientPrivileges` without `manage_apps`, `ValidationFailed` naming invalid fields.
     """
     scope.require("manage_apps")
-    columns = read_fields(FIELDS, {name: value for name, value in given.items() if value is not None})
+    columns = read_fields(FIELDS, {name: value for name, value in values.items() if value is not None})
     key, public_id = checksummed_token(PREFIX), uuid7()
     scopes = columns.get("scopes", list(STOREFRONT_SCOPES))
     async with database.transaction(scope):
-        number = await database.value(
+        number = await database.fetchval(
             """
             insert into storefront_keys
                 (tenant_id, public_id, key_hash, hint, name, scopes, rate_limit, server_side, created_at)
@@ -83,10 +82,10 @@ async def create_storefront_key(scope: Scope, given: Mapping[str, Any]) -> Creat
 
 
 async def revoke_storefront_key(scope: Scope, key: UUID | str) -> None:
-    """Revoke a key at once; raises `NotFound` for one that is absent or revoked already."""
+    """Revoke a key; raise `NotFound` for one that is absent or already revoked."""
     scope.require("manage_apps")
     async with database.transaction(scope):
-        found = await database.row(
+        row = await database.fetchrow(
             """
             update storefront_keys set revoked_at = $3
             where tenant_id = $1 and public_id = $2 and revoked_at is null returning id, public_id
@@ -95,17 +94,17 @@ async def revoke_storefront_key(scope: Scope, key: UUID | str) -> None:
             parse_uuid(key),
             scope.now,
         )
-        if found is None:
+        if row is None:
             raise NotFound("storefront key")
-        await audit.record(scope, "storefront_key.revoked", "storefront_key", found["public_id"])
-        await changed(scope, _holder(found["id"]))
+        await audit.record(scope, "storefront_key.revoked", "storefront_key", row["public_id"])
+        await invalidate_credentials(scope, _credential_owner(row["id"]))
 
 
-async def find_storefront_key(scope: Scope, key: str) -> Remembered | None:
-    """Give what a storefront key proves in the scope's store, None for one that is unknown or revoked. Its use is recorded."""
+async def find_storefront_key(scope: Scope, key: str) -> VerifiedCredential | None:
+    """Return the credential of a key in the scope's store and record its use; None if it is unknown or revoked."""
     if not has_valid_checksum(key):
         return None
-    found = await database.row(
+    row = await database.fetchrow(
         """
         select id, scopes, rate_limit, server_side, last_used_at from storefront_keys
         where tenant_id = $1 and key_hash = $2 and revoked_at is null
@@ -113,19 +112,21 @@ async def find_storefront_key(scope: Scope, key: str) -> Remembered | None:
         scope.store.id,
         token_hash(key),
     )
-    if found is None:
+    if row is None:
         return None
-    if found["last_used_at"] is None or found["last_used_at"] <= scope.now - RECORD_USE_EVERY:
-        await _record_use(scope, found["id"])
+    if row["last_used_at"] is None or row["last_used_at"] <= scope.now - USE_RECORDED_EVERY:
+        await _record_use(scope, row["id"])
     actor = Actor(
         kind=ActorKind.STOREFRONT,
-        scopes=frozenset(found["scopes"]),
-        storefront_key_id=found["id"],
-        rate_limit=found["rate_limit"],
-        server_side=found["server_side"],
-        credential=f"key:{found['id']}",
+        scopes=frozenset(row["scopes"]),
+        storefront_key_id=row["id"],
+        rate_limit=row["rate_limit"],
+        server_side=row["server_side"],
+        credential=f"key:{row['id']}",
     )
-    return Remembered(actor, scope.store.id, _holder(found["id"]), scope.now + _REMEMBERED)
+    return VerifiedCredential(
+        actor, scope.store.id, _credential_owner(row["id"]), scope.now + _CACHE_LIFETIME
+    )
 
 
 async def _record_use(scope: Scope, number: int) -> None:
@@ -137,9 +138,9 @@ async def _record_use(scope: Scope, number: int) -> None:
         scope.store.id,
         number,
         scope.now,
-        scope.now - RECORD_USE_EVERY,
+        scope.now - USE_RECORDED_EVERY,
     )
 
 
-def _holder(number: int) -> str:
+def _credential_owner(number: int) -> str:
     return f"key:{number}"

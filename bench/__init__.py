@@ -1,1 +1,1 @@
-"""Measure Vitrine, in ratios within one run."""
+"""Benchmarks: Vitrine relative to other servers, within one run."""

@@ -1,4 +1,4 @@
-"""Measure Vitrine beside what bounds it and what it competes with: `make bench`, `make bench BENCH_ARGS='--quick --only Q1,Q3'`."""
+"""Benchmark Vitrine, a hand-written upper limit and competitors: `make bench`, `make bench BENCH_ARGS='--quick --only Q1,Q3'`."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench import growth, machine, profiling, reporting
-from bench.database import OPTIONS, Filled, Size, StatementLog, make_database, running_postgres
-from bench.load import WrongAnswer, ask
-from bench.measuring import CONNECTIONS, Different, Measuring, Pace, Result
+from bench import growth, machine, profiling, report
+from bench.database import OPTIONS, BenchDatabase, Size, StatementLog, create_database, running_postgres
+from bench.launchers import CONTESTANTS
+from bench.load import UnexpectedResponse, send_request
+from bench.measurement import CONNECTIONS, Measurement, ResponsesDiffer, Result, Schedule
 from bench.servers import ROOT, NotStarted, Server
-from bench.starting import CONTESTANTS
-from bench.work import ITEMS, Facts, Item, http
+from bench.workloads import WORKLOADS, RequestData, Workload, http
 
-KEPT = Path(__file__).parent / "results"
-NOT_KEPT = ROOT / ".vitrine" / "build" / "bench" / "results"
-LONGEST_SECONDS = 2 * 3_600
-FULL, QUICK = Pace(5, 4.0), Pace(2, 1.0)
+RESULTS = Path(__file__).parent / "results"
+QUICK_RESULTS = ROOT / ".vitrine" / "build" / "bench" / "results"
+MAX_SECONDS = 2 * 3_600
+FULL, QUICK = Schedule(5, 4.0), Schedule(2, 1.0)
 
 
 def main() -> int:
-    asked = _arguments()
-    # Ended from outside or by its own alarm, it still stops what it started.
+    arguments = _arguments()
+    # On a signal or its own alarm it still stops the processes it started.
     for number in (signal.SIGTERM, signal.SIGALRM):
         signal.signal(number, _stop)
-    signal.alarm(LONGEST_SECONDS)
-    machine.stay_on_load_core()
-    pace = QUICK if asked.quick else FULL
-    pace = Pace(asked.rounds or pace.rounds, asked.seconds or pace.seconds)
-    items = [item for item in ITEMS if asked.only is None or item.name in asked.only]
+    signal.alarm(MAX_SECONDS)
+    machine.pin_to_load_core()
+    schedule = QUICK if arguments.quick else FULL
+    schedule = Schedule(arguments.rounds or schedule.rounds, arguments.seconds or schedule.seconds)
+    items = [workload for workload in WORKLOADS if arguments.only is None or workload.name in arguments.only]
     try:
-        if asked.profile:
-            profiling.profile(asked.profile[0], _items(asked.profile[1]), asked.seconds or 5.0)
+        if arguments.profile:
+            profiling.profile(arguments.profile[0], _items(arguments.profile[1]), arguments.seconds or 5.0)
         else:
-            _measure(asked, items, pace)
-    except (WrongAnswer, Different, NotStarted) as error:
+            _measure(arguments, items, schedule)
+    except (UnexpectedResponse, ResponsesDiffer, NotStarted) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     return 0
@@ -54,95 +54,108 @@ def _stop(number: int, _frame: Any) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    names = [item.name for item in ITEMS]
+    names = [item.name for item in WORKLOADS]
 
-    def of(known: list[str]) -> Any:
-        def read(text: str) -> list[str]:
+    def list_of(known: list[str]) -> Any:
+        def parse(text: str) -> list[str]:
             unknown = [name for name in text.split(",") if name not in known]
             if unknown:
                 raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}")
             return text.split(",")
 
-        return read
+        return parse
 
     parser.add_argument(
-        "--quick", action="store_true", help="short rounds; the results are not kept in bench/results"
+        "--quick", action="store_true", help="short rounds; results are not saved in bench/results"
     )
-    parser.add_argument("--only", type=of(names), help=f"some of {','.join(names)}")
+    parser.add_argument("--only", type=list_of(names), help=f"subset of {','.join(names)}")
     parser.add_argument(
-        "--contestants", type=of(list(CONTESTANTS)), default=list(CONTESTANTS), help="some of them"
+        "--contestants",
+        type=list_of(list(CONTESTANTS)),
+        default=list(CONTESTANTS),
+        help="subset of the contestants",
     )
-    parser.add_argument("--rounds", type=int, help="how often each is measured")
-    parser.add_argument("--seconds", type=float, help="how long each time")
+    parser.add_argument("--rounds", type=int, help="number of rounds per contestant")
+    parser.add_argument("--seconds", type=float, help="seconds per round")
     parser.add_argument(
-        "--growth", action="store_true", help="also measure over growing numbers of products and stores"
+        "--growth", action="store_true", help="also measure growing numbers of products and stores"
     )
-    parser.add_argument("--growth-only", action="store_true", help="measure that alone")
-    parser.add_argument("--products", type=int, help="how many products the store has (10,000)")
+    parser.add_argument("--growth-only", action="store_true", help="measure only the growth")
+    parser.add_argument("--products", type=int, help="number of products in the store (10,000)")
     parser.add_argument(
-        "--profile", nargs=2, metavar=("CONTESTANT", "ITEMS"), help="say where its time goes instead"
+        "--profile", nargs=2, metavar=("CONTESTANT", "WORKLOADS"), help="profile instead of measuring"
     )
     return parser.parse_args()
 
 
-def _items(names: str) -> list[Item]:
-    found = [item for item in ITEMS if item.name in names.split(",")]
-    if not found:
-        raise WrongAnswer(f"no item is named {names}; known: {','.join(item.name for item in ITEMS)}")
-    return found
+def _items(names: str) -> list[Workload]:
+    workloads = [workload for workload in WORKLOADS if workload.name in names.split(",")]
+    if not workloads:
+        raise UnexpectedResponse(
+            f"no workload is named {names}; known: {','.join(item.name for item in WORKLOADS)}"
+        )
+    return workloads
 
 
-def _measure(asked: argparse.Namespace, items: list[Item], pace: Pace) -> None:
+def _measure(arguments: argparse.Namespace, items: list[Workload], schedule: Schedule) -> None:
     about: dict[str, Any] = {
-        **machine.described(),
-        "pace": f"{pace.rounds} rounds of {pace.seconds:g} s each, medians; {CONNECTIONS} connections",
+        **machine.description(),
+        "schedule": f"{schedule.rounds} rounds of {schedule.seconds:g} s each, medians; {CONNECTIONS} connections",
         "cores": f"server on core {machine.SERVER_CORE}, database and load on core {machine.LOAD_CORE}",
-        "database": "PostgreSQL 18 of the run's own on a Unix socket, fsync on, "
+        "database": "a dedicated PostgreSQL 18 on a Unix socket, fsync on, "
         + ", ".join(f"{name}={value}" for name, value in OPTIONS.items()),
     }
     results: list[Result] = []
-    grown = ""
+    growth_tables = ""
     with running_postgres() as (server, log):
-        if not asked.growth_only:
-            size = Size(products=asked.products) if asked.products else Size()
-            filled = asyncio.run(make_database(server, log, "bench_main", size))
+        if not arguments.growth_only:
+            size = Size(products=arguments.products) if arguments.products else Size()
+            database = asyncio.run(create_database(server, log, "bench_main", size))
             about["size"] = str(size)
-            results = _contest(filled, asked.contestants, items, pace, about)
-        if asked.growth or asked.growth_only:
-            grown = growth.measured(server, log, pace, quick=asked.quick)
-    table = reporting.write(NOT_KEPT if asked.quick else KEPT, about, results, grown)
+            results = _run_contestants(database, arguments.contestants, items, schedule, about)
+        if arguments.growth or arguments.growth_only:
+            growth_tables = growth.measure(server, log, schedule, quick=arguments.quick)
+    table = report.write(QUICK_RESULTS if arguments.quick else RESULTS, about, results, growth_tables)
     print(table.read_text(encoding="utf-8"))
-    print(f"kept in {table}")
+    print(f"saved in {table}")
 
 
-def _contest(
-    filled: Filled, names: list[str], items: list[Item], pace: Pace, about: dict[str, Any]
+def _run_contestants(
+    database: BenchDatabase,
+    names: list[str],
+    items: list[Workload],
+    schedule: Schedule,
+    about: dict[str, Any],
 ) -> list[Result]:
     results: list[Result] = []
-    with _servers(filled, names, about) as servers:
+    with _servers(database, names, about) as servers:
         if "limit" in servers:
-            styles = ask(servers["limit"].address, http("GET", "/", {})).body.decode()
-            about["the limit's way to build JSON"] = styles.translate({ord(each): None for each in '{}"'})
-        measuring = Measuring(servers, Facts(filled.size), StatementLog(filled), pace)
+            styles = send_request(servers["limit"].address, http("GET", "/", {})).body.decode()
+            about["how the limit builds JSON"] = styles.translate(
+                {ord(character): None for character in '{}"'}
+            )
+        measurement = Measurement(servers, RequestData(database.size), StatementLog(database), schedule)
         for item in items:
-            if not any(name in item.asks for name in servers):
+            if not any(name in item.requests_by_contestant for name in servers):
                 continue
-            done = measuring.measure(item)
-            results += done
-            shown = ", ".join(f"{each.contestant} {each.median('rate'):,.0f}" for each in done)
-            print(f"  {item.name}: {shown}", flush=True)
+            measured = measurement.measure(item)
+            results += measured
+            rates = ", ".join(f"{result.contestant} {result.median('rate'):,.0f}" for result in measured)
+            print(f"  {item.name}: {rates}", flush=True)
     return results
 
 
 @contextmanager
-def _servers(filled: Filled, names: list[str], about: dict[str, Any]) -> Iterator[Mapping[str, Server]]:
-    """Run the contestants; one from elsewhere that can't be had is left out, and the result says so."""
+def _servers(
+    database: BenchDatabase, names: list[str], about: dict[str, Any]
+) -> Iterator[Mapping[str, Server]]:
+    """Run the contestants; PostGraphile is left out, and listed as such, when it can't be installed."""
     about["left out"] = []
     with ExitStack() as stack:
         servers: dict[str, Server] = {}
         for name in names:
             try:
-                servers[name] = stack.enter_context(CONTESTANTS[name](filled))
+                servers[name] = stack.enter_context(CONTESTANTS[name](database))
             except NotStarted as error:
                 if name != "postgraphile":
                     raise

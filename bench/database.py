@@ -1,4 +1,4 @@
-"""Start a PostgreSQL of the run's own and fill databases in it, always with the same rows."""
+"""Start a dedicated PostgreSQL and fill databases with deterministic data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from server.embedded_postgres.data_folder import OWNER
 SQL = Path(__file__).parent / "sql"
 PASSWORD = "correct horse battery"
 API_KEY = "the key of the bench's administrator"
-# As a shop of some size would set it on this machine. fsync and synchronous_commit stay on: W1 and A1 wait for the disk, as in production.
+# Typical production settings for this machine. fsync and synchronous_commit stay on: W1 and A1 wait for the disk, as in production.
 OPTIONS: Mapping[str, str] = {"max_connections": "200", "shared_buffers": "512MB", "max_wal_size": "2GB"}
 _SEQUENCES = (
     "tenants",
@@ -39,7 +39,7 @@ _SEQUENCES = (
 
 @dataclass(frozen=True)
 class Size:
-    """How much a database holds; products, users and orders are each store's."""
+    """The number of records in a database; products, users and orders are per store."""
 
     stores: int = 1
     products: int = 10_000
@@ -48,8 +48,8 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Filled:
-    """A database with rows in it; `log` is the server's, for counting statements."""
+class BenchDatabase:
+    """A filled database; `log` is the server's log, for counting statements."""
 
     server: EmbeddedServer
     name: str
@@ -67,34 +67,34 @@ class Filled:
 
 @contextmanager
 def running_postgres() -> Iterator[tuple[EmbeddedServer, Path]]:
-    """Run a PostgreSQL in a temporary folder, and leave nothing of it; gives its log too."""
+    """Run a PostgreSQL in a temporary folder; yields the server and its log."""
     with tempfile.TemporaryDirectory(prefix="vitrine-bench-") as folder:
-        place = Path(folder) / "postgres"
-        postgres = EmbeddedPostgres(place, options=OPTIONS)
+        data_folder = Path(folder) / "postgres"
+        postgres = EmbeddedPostgres(data_folder, options=OPTIONS)
         try:
-            yield postgres.start(), place / "log"
+            yield postgres.start(), data_folder / "log"
         finally:
             postgres.stop()
 
 
-async def make_database(server: EmbeddedServer, log: Path, name: str, size: Size) -> Filled:
-    """Make, migrate and fill a database."""
-    begun = time.monotonic()
+async def create_database(server: EmbeddedServer, log: Path, name: str, size: Size) -> BenchDatabase:
+    """Create, migrate and fill a database."""
+    started_at = time.monotonic()
     connection = await asyncpg.connect(server.superuser_url())
     try:
         await connection.execute(f"create database {name} owner {OWNER}")
     finally:
         await connection.close()
-    filled = Filled(server, name, size, log)
-    await migrate(filled.owner_url)
-    connection = await asyncpg.connect(filled.superuser_url)
+    database = BenchDatabase(server, name, size, log)
+    await migrate(database.owner_url)
+    connection = await asyncpg.connect(database.superuser_url)
     try:
         await _fill(connection, size)
         await connection.execute((SQL / "place_order.sql").read_text(encoding="utf-8"))
     finally:
         await connection.close()
-    print(f"  {name}: {size} in {time.monotonic() - begun:.0f} s", flush=True)
-    return filled
+    print(f"  {name}: {size} in {time.monotonic() - started_at:.0f} s", flush=True)
+    return database
 
 
 async def _fill(connection: asyncpg.Connection, size: Size) -> None:
@@ -117,8 +117,8 @@ async def _fill(connection: asyncpg.Connection, size: Size) -> None:
 
 
 def _with_numbers(statement: str, numbers: tuple[int, ...]) -> str:
-    """Write the parameters out: each statement names only some of them, which PostgreSQL would not accept as parameters."""
-    return re.sub(r"\$(\d)(?:::bigint)?", lambda found: f"{numbers[int(found[1]) - 1]}::bigint", statement)
+    """Replace the parameters by literals: each statement uses only some, which PostgreSQL does not accept."""
+    return re.sub(r"\$(\d)(?:::bigint)?", lambda match: f"{numbers[int(match[1]) - 1]}::bigint", statement)
 
 
 def _statements() -> list[str]:
@@ -126,29 +126,29 @@ def _statements() -> list[str]:
 
 
 class StatementLog:
-    """Count the statements that reach the server: what it logs when told to log all of them. Holds for every contestant alike."""
+    """Counts the statements that reach the server in its log, for every contestant in the same way."""
 
-    _LOGGED = re.compile(r"LOG:  (?:execute [^:]*|statement): ([^\n]*)")
+    _STATEMENT = re.compile(r"LOG:  (?:execute [^:]*|statement): ([^\n]*)")
 
-    def __init__(self, filled: Filled) -> None:
-        self._filled = filled
+    def __init__(self, database: BenchDatabase) -> None:
+        self._database = database
 
-    async def on(self, wanted: bool) -> None:
-        connection = await asyncpg.connect(self._filled.superuser_url)
+    async def enable(self, enabled: bool) -> None:
+        connection = await asyncpg.connect(self._database.superuser_url)
         try:
-            if wanted:
+            if enabled:
                 await connection.execute("alter system set log_statement = 'all'")
             else:
                 await connection.execute("alter system reset log_statement")
             await connection.execute("select pg_reload_conf()")
         finally:
             await connection.close()
-        await asyncio.sleep(0.3)  # every backend reads its settings anew before its next statement
+        await asyncio.sleep(0.3)  # every backend reloads its settings before its next statement
 
     def position(self) -> int:
-        return self._filled.log.stat().st_size
+        return self._database.log.stat().st_size
 
     def since(self, position: int) -> list[str]:
-        with self._filled.log.open("rb") as file:
+        with self._database.log.open("rb") as file:
             file.seek(position)
-            return self._LOGGED.findall(file.read().decode("utf-8", errors="replace"))
+            return self._STATEMENT.findall(file.read().decode("utf-8", errors="replace"))

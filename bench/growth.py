@@ -1,7 +1,7 @@
-"""Measure the same reads over growing numbers: of products in a store, and of stores in a database.
+"""Measure the same reads with a growing number of products in a store, and of stores in a database.
 
-Each number has a database of its own; all are served at once and measured in alternating rounds, so what the machine does meanwhile
-meets all alike. With many stores each request is for another store (`rotating`), or all are for the first one (`one store`).
+Each size has its own database; all are served concurrently and measured in alternating rounds, so that other load on the machine affects
+all alike. With many stores each request is for another store (`rotating`), or all are for the first one (`one store`).
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import load, starting
-from bench.database import Filled, Size, make_database
-from bench.measuring import CONNECTIONS, Pace, signed_in, signed_in_at_limit
-from bench.reporting import growth_table
+from bench import launchers, load
+from bench.database import BenchDatabase, Size, create_database
+from bench.measurement import CONNECTIONS, Schedule, sign_in, sign_in_at_limit
+from bench.report import growth_table
 from bench.servers import Server
-from bench.work import ITEMS, Facts, Item
+from bench.workloads import WORKLOADS, RequestData, Workload
 from server.embedded_postgres import EmbeddedServer
 
 PRODUCTS = (1_000, 10_000, 100_000)
 STORES = (1, 100, 1_000)
 QUICK_PRODUCTS = (1_000, 5_000)
 QUICK_STORES = (1, 50)
-# A store of the stores' growth is small: it is the number of stores that grows.
-_IN_A_STORE = 100
+# The stores are small where the number of stores grows.
+_PRODUCTS_PER_STORE = 100
 _USERS, _ORDERS = 20, 20
-_ITEMS = tuple(item for item in ITEMS if item.name in ("Q1", "Q3"))
-_PER_STORE = 20
-_MOST_CHANGE = 0.15
+_WORKLOADS = tuple(item for item in WORKLOADS if item.name in ("Q1", "Q3"))
+_REQUESTS_PER_STORE = 20
+_MAX_SLOWDOWN = 0.15
 
 
 @dataclass
 class Run:
-    """One series of samples."""
+    """A series of samples."""
 
     label: str
     size: int
@@ -45,15 +45,19 @@ class Run:
     requests: Sequence[bytes]
     rates: list[float] = field(default_factory=list)
     cpu_us: list[float] = field(default_factory=list)
-    done: int = 0
+    requests_sent: int = 0
 
     def measure(self, seconds: float) -> None:
         before = self.server.cpu_seconds
         sample = load.run(
-            self.server.address, self.requests, connections=CONNECTIONS, seconds=seconds, first=self.done
+            self.server.address,
+            self.requests,
+            connections=CONNECTIONS,
+            seconds=seconds,
+            first=self.requests_sent,
         )
         requests = sample.rate * seconds
-        self.done += int(requests)
+        self.requests_sent += int(requests)
         self.rates.append(sample.rate)
         self.cpu_us.append((self.server.cpu_seconds - before) / requests * 1e6)
 
@@ -66,86 +70,91 @@ class Run:
         return statistics.median(self.cpu_us)
 
 
-def measured(server: EmbeddedServer, log: Path, pace: Pace, *, quick: bool) -> str:
-    """Measure both; gives the tables."""
+def measure(server: EmbeddedServer, log: Path, schedule: Schedule, *, quick: bool) -> str:
+    """Measure both; return the tables."""
     products = QUICK_PRODUCTS if quick else PRODUCTS
     stores = QUICK_STORES if quick else STORES
     by_products = [Size(1, count, _USERS, _ORDERS) for count in products]
-    by_stores = [Size(count, _IN_A_STORE, _USERS, _ORDERS) for count in stores]
-    shown = _series(server, log, pace, by_products, "products")
-    return shown + _series(server, log, pace, by_stores, "stores")
+    by_stores = [Size(count, _PRODUCTS_PER_STORE, _USERS, _ORDERS) for count in stores]
+    tables = _series(server, log, schedule, by_products, "products")
+    return tables + _series(server, log, schedule, by_stores, "stores")
 
 
-def _series(server: EmbeddedServer, log: Path, pace: Pace, sizes: list[Size], what: str) -> str:
+def _series(server: EmbeddedServer, log: Path, schedule: Schedule, sizes: list[Size], what: str) -> str:
     runs: list[Run] = []
     with ExitStack() as stack:
         for size in sizes:
             name = f"bench_{what}_{getattr(size, what)}"
-            filled = asyncio.run(make_database(server, log, name, size))
-            runs += _started(stack, filled, what)
+            database = asyncio.run(create_database(server, log, name, size))
+            runs += _start_runs(stack, database, what)
         for run in runs:
-            # Every store's token is verified once before anything counts.
-            while run.done < min(run.size, len(run.requests)) or not run.rates:
-                run.measure(max(0.5, pace.seconds / 2))
+            # Warm-up: every store's token is verified once.
+            while run.requests_sent < min(run.size, len(run.requests)) or not run.rates:
+                run.measure(max(0.5, schedule.seconds / 2))
             run.rates.clear()
             run.cpu_us.clear()
-        for number in range(pace.rounds):
+        for number in range(schedule.rounds):
             for run in runs[:: 1 if number % 2 else -1]:
-                run.measure(pace.seconds)
+                run.measure(schedule.seconds)
     return _table(runs, [getattr(size, what) for size in sizes], what)
 
 
-def _started(stack: ExitStack, filled: Filled, what: str) -> list[Run]:
-    size: int = getattr(filled.size, what)
-    ours = stack.enter_context(starting.vitrine(filled))
-    stores = _signed_in_stores(ours, filled.size)
+def _start_runs(stack: ExitStack, database: BenchDatabase, what: str) -> list[Run]:
+    size: int = getattr(database.size, what)
+    vitrine = stack.enter_context(launchers.vitrine(database))
+    stores = _signed_in_stores(vitrine, database.size)
     runs = []
-    for item in _ITEMS:
+    for item in _WORKLOADS:
         if what == "stores":
-            rotating = [request for facts in _turned(stores, item) for request in facts]
-            runs.append(Run("vitrine, rotating", size, item.name, ours, rotating))
+            rotating = [request for data in _rotate(stores, item) for request in data]
+            runs.append(Run("vitrine, rotating", size, item.name, vitrine, rotating))
         label = "vitrine" if what == "products" else "vitrine, one store"
-        runs.append(Run(label, size, item.name, ours, item.asks["vitrine"](stores[0])))
-    theirs = stack.enter_context(starting.limit(filled))
-    stores[0].limit_token = signed_in_at_limit(theirs)
+        runs.append(Run(label, size, item.name, vitrine, item.requests_by_contestant["vitrine"](stores[0])))
+    limit = stack.enter_context(launchers.limit(database))
+    stores[0].limit_token = sign_in_at_limit(limit)
     runs += [
         Run(
             "limit, one store" if what == "stores" else "limit",
             size,
             item.name,
-            theirs,
-            item.asks["limit"](stores[0]),
+            limit,
+            item.requests_by_contestant["limit"](stores[0]),
         )
-        for item in _ITEMS
+        for item in _WORKLOADS
     ]
     return runs
 
 
-def _signed_in_stores(server: Server, size: Size) -> list[Facts]:
-    stores = [Facts(size, store) for store in range(1, size.stores + 1)]
+def _signed_in_stores(server: Server, size: Size) -> list[RequestData]:
+    stores = [RequestData(size, store) for store in range(1, size.stores + 1)]
     with ThreadPoolExecutor(4) as pool:
-        for facts, token in zip(stores, pool.map(signed_in, [server] * len(stores), stores), strict=True):
-            facts.token = token
+        for data, token in zip(stores, pool.map(sign_in, [server] * len(stores), stores), strict=True):
+            data.token = token
     return stores
 
 
-def _turned(stores: list[Facts], item: Item) -> list[tuple[bytes, ...]]:
-    """Give the requests in such an order that each is for the next store."""
-    return list(zip(*(item.asks["vitrine"](facts)[:_PER_STORE] for facts in stores), strict=True))
+def _rotate(stores: list[RequestData], item: Workload) -> list[tuple[bytes, ...]]:
+    """Return the requests in an order in which each is for the next store."""
+    return list(
+        zip(
+            *(item.requests_by_contestant["vitrine"](data)[:_REQUESTS_PER_STORE] for data in stores),
+            strict=True,
+        )
+    )
 
 
 def _table(runs: list[Run], sizes: list[int], what: str) -> str:
     rows = []
     for item in dict.fromkeys(run.item for run in runs):
         for label in dict.fromkeys(run.label for run in runs):
-            found = {run.size: run for run in runs if (run.item, run.label) == (item, label)}
-            lowest = min(found[size].rate for size in sizes) / found[sizes[0]].rate - 1
-            shown = [f"{found[size].rate:,.0f} ({found[size].cpu:,.0f} µs)" for size in sizes]
-            rows.append([f"{item}, {label}", *shown, f"{lowest:+.0%}"])
+            runs_by_size = {run.size: run for run in runs if (run.item, run.label) == (item, label)}
+            lowest = min(runs_by_size[size].rate for size in sizes) / runs_by_size[sizes[0]].rate - 1
+            cells = [f"{runs_by_size[size].rate:,.0f} ({runs_by_size[size].cpu:,.0f} µs)" for size in sizes]
+            rows.append([f"{item}, {label}", *cells, f"{lowest:+.0%}"])
     heads = [
-        "requests a second (server's CPU a request)",
+        "requests per second (server's CPU per request)",
         *(f"{size:,} {what}" for size in sizes),
-        f"lowest against {sizes[0]:,} (at most -{_MOST_CHANGE:.0%})",
+        f"lowest relative to {sizes[0]:,} (at most -{_MAX_SLOWDOWN:.0%})",
     ]
-    extra = "" if what == "products" else f" of {_IN_A_STORE} products each"
+    extra = "" if what == "products" else f" of {_PRODUCTS_PER_STORE} products each"
     return growth_table(f"Growth: {what}{extra}", rows, heads)

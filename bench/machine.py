@@ -1,4 +1,4 @@
-"""Say what a result was measured on, and who runs on which core."""
+"""The machine of a measurement, and the assignment of cores."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ import subprocess
 from pathlib import Path
 
 _CORES = sorted(os.sched_getaffinity(0))
-# The database and the load share the first core, the server has another for itself (the same one where there is only one).
+# The database and the load share the first core; the server has the last one.
 LOAD_CORE, SERVER_CORE = _CORES[0], _CORES[-1]
 _ROOT = Path(__file__).resolve().parents[1]
 
 
-def stay_on_load_core() -> None:
-    """Pin this process, and what it starts without being told otherwise: the database."""
+def pin_to_load_core() -> None:
+    """Pin this process and its child processes, such as the database."""
     os.sched_setaffinity(0, {LOAD_CORE})
 
 
-def described() -> dict[str, str]:
-    """Give the commit and the machine."""
+def description() -> dict[str, str]:
+    """Return the commit and the machine."""
     return {
-        "commit": _git("rev-parse", "--short=12", "HEAD") + ("+changes" if _changes() else ""),
+        "commit": _git("rev-parse", "--short=12", "HEAD") + ("+changes" if _has_changes() else ""),
         "machine": f"{_processor()}, {len(_CORES)} cores, {_memory_gb()} GB",
         "system": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
         "load before": " ".join(f"{value:.2f}" for value in os.getloadavg()),
     }
 
 
-def _changes() -> bool:
-    """Tell whether anything but the results differs from the commit."""
+def _has_changes() -> bool:
+    """Return whether anything except the results differs from the commit."""
     return bool(_git("status", "--porcelain", "--", ".", ":!bench/results"))
 
 

@@ -1,4 +1,4 @@
-"""Say where the server's time goes at one item: CPU a request, and how it divides among the parts of the program."""
+"""Profile the server for a workload: CPU time per request, by package and by function."""
 
 from __future__ import annotations
 
@@ -13,55 +13,60 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench import load, starting
-from bench.database import Size, make_database, running_postgres
-from bench.load import WrongAnswer
-from bench.measuring import CONNECTIONS, signed_in
+from bench import launchers, load
+from bench.database import Size, create_database, running_postgres
+from bench.load import UnexpectedResponse
+from bench.measurement import CONNECTIONS, sign_in
 from bench.servers import ROOT, Server
-from bench.work import Facts, Item
+from bench.workloads import RequestData, Workload
 
-_SHOWN = 40
+_MAX_FUNCTIONS = 40
 _DUMP_SECONDS = 30.0
 
-# Function → its file, line, name; calls, primitive calls, own seconds, seconds with what it calls, callers.
+# File, line, name → calls, primitive calls, own seconds, cumulative seconds, callers.
 Stats = dict[tuple[str, int, str], tuple[int, int, float, float, Any]]
 
 
-def profile(contestant: str, items: Sequence[Item], seconds: float) -> None:
-    """Measure items plainly, then under cProfile, and print where the time went. Only Vitrine can be looked into."""
+def profile(contestant: str, items: Sequence[Workload], seconds: float) -> None:
+    """Measure workloads without and with cProfile, and print the report; only for Vitrine."""
     if contestant != "vitrine":
-        raise WrongAnswer("only vitrine can be profiled")
+        raise UnexpectedResponse("only vitrine can be profiled")
     size = Size()
     with TemporaryDirectory(prefix="vitrine-profile-") as folder, running_postgres() as (postgres, log):
-        filled = asyncio.run(make_database(postgres, log, "bench_main", size))
-        written = Path(folder) / "profile"
-        with starting.vitrine(filled, profile=written) as server:
-            facts = Facts(size)
+        database = asyncio.run(create_database(postgres, log, "bench_main", size))
+        profile_path = Path(folder) / "profile"
+        with launchers.vitrine(database, profile=profile_path) as server:
+            data = RequestData(size)
             for item in items:
-                facts.token = signed_in(server, facts)
-                print(_report(server, item, item.asks["vitrine"](facts), seconds, written), flush=True)
-                written.unlink()
+                data.token = sign_in(server, data)
+                print(
+                    _report(
+                        server, item, item.requests_by_contestant["vitrine"](data), seconds, profile_path
+                    ),
+                    flush=True,
+                )
+                profile_path.unlink()
 
 
-def _report(server: Server, item: Item, requests: Any, seconds: float, path: Path) -> str:
-    def run(first: int, long: float = seconds) -> load.Sample:
-        return load.run(server.address, requests, connections=CONNECTIONS, seconds=long, first=first)
+def _report(server: Server, item: Workload, requests: Any, seconds: float, path: Path) -> str:
+    def run(first: int, duration: float = seconds) -> load.Sample:
+        return load.run(server.address, requests, connections=CONNECTIONS, seconds=duration, first=first)
 
     run(100, 1.0)
     before = server.cpu_seconds
     plain = run(5_000)
     cpu = (server.cpu_seconds - before) / (plain.rate * seconds)
     server.process.send_signal(signal.SIGUSR1)
-    under = run(40_000)
+    profiled = run(40_000)
     server.process.send_signal(signal.SIGUSR2)
     stats = _read(path)
-    requests_done = under.rate * seconds
+    requests_done = profiled.rate * seconds
     return "\n".join(
         [
-            f"{item.name}, {item.title}: {plain.rate:,.0f} requests a second, {cpu * 1e6:,.0f} µs of CPU a request",
-            f"(under the profiler {under.rate:,.0f}; its times are too long for small functions, the shares are what counts)",
+            f"{item.name}, {item.title}: {plain.rate:,.0f} requests per second, {cpu * 1e6:,.0f} µs of CPU per request",
+            f"(with the profiler {profiled.rate:,.0f}; it overestimates small functions: use the shares)",
             "",
-            *_by_part(stats, requests_done),
+            *_by_package(stats, requests_done),
             "",
             *_by_function(stats, requests_done),
             "",
@@ -73,15 +78,15 @@ def _read(path: Path) -> Stats:
     deadline = time.monotonic() + _DUMP_SECONDS
     while not path.exists():
         if time.monotonic() > deadline:
-            raise WrongAnswer("the server wrote no profile")
+            raise UnexpectedResponse("the server wrote no profile")
         time.sleep(0.1)
-    found: Any = pstats.Stats(str(path))
-    stats: Stats = found.stats
+    loaded: Any = pstats.Stats(str(path))
+    stats: Stats = loaded.stats
     return stats
 
 
-def _part(file: str, name: str) -> str:
-    """Name the part of the program that a function belongs to: a package, or a floor and module of ours."""
+def _package(file: str, name: str) -> str:
+    """Return the package of a function, or its module if it is ours."""
     if file == "~":
         for package in (
             "asyncpg",
@@ -105,10 +110,10 @@ def _part(file: str, name: str) -> str:
         return "Python's library" if "/" in file else f"compiled: {file}"
 
 
-def _by_part(stats: Stats, requests: float) -> list[str]:
+def _by_package(stats: Stats, requests: float) -> list[str]:
     own: dict[str, float] = defaultdict(float)
     for (file, _, name), (_, _, seconds, _, _) in stats.items():
-        own[_part(file, name)] += seconds
+        own[_package(file, name)] += seconds
     total = sum(own.values())
     return [
         f"  {share / total:6.1%} {share / requests * 1e6:8.1f} µs  {part}"
@@ -118,11 +123,11 @@ def _by_part(stats: Stats, requests: float) -> list[str]:
 
 
 def _by_function(stats: Stats, requests: float) -> list[str]:
-    lines = ["  own µs  with what it calls  calls   (each a request)"]
-    ordered = sorted(stats.items(), key=lambda pair: -pair[1][2])[:_SHOWN]
-    for (file, line, name), (calls, _, own, whole, _) in ordered:
-        place = name if file == "~" else f"{Path(file).parent.name}/{Path(file).name}:{line} {name}"
+    lines = ["  own µs      cumulative µs  calls   (per request)"]
+    ordered = sorted(stats.items(), key=lambda pair: -pair[1][2])[:_MAX_FUNCTIONS]
+    for (file, line, name), (calls, _, own, cumulative, _) in ordered:
+        location = name if file == "~" else f"{Path(file).parent.name}/{Path(file).name}:{line} {name}"
         lines.append(
-            f"{own / requests * 1e6:8.1f} {whole / requests * 1e6:19.1f} {calls / requests:6.1f}   {place}"
+            f"{own / requests * 1e6:8.1f} {cumulative / requests * 1e6:19.1f} {calls / requests:6.1f}   {location}"
         )
     return lines

@@ -1,4 +1,4 @@
-"""Start the contestants, each a program of its own on the servers' core, and stop them."""
+"""Start and stop the contestants' processes on the servers' core."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.load import WrongAnswer, ask
+from bench.load import UnexpectedResponse, send_request
 from bench.machine import SERVER_CORE
 
 ROOT = Path(__file__).resolve().parents[1]
-# What servers write, the access log included, goes to files here.
+# Output of the servers, including access logs.
 LOGS = ROOT / ".vitrine" / "build" / "bench" / "logs"
 _START_SECONDS = 60.0
 _STOP_SECONDS = 25.0
 
 
 class NotStarted(Exception):
-    """Tell in one line why a contestant can't take part."""
+    """A contestant could not be started; the message is one line."""
 
 
 @dataclass(frozen=True)
@@ -37,21 +37,21 @@ class Server:
 
     @property
     def cpu_seconds(self) -> float:
-        """Give user and system time of the process so far, all its threads together (proc(5), /proc/pid/stat)."""
+        """Return the user and system time of the process with all threads (proc(5), /proc/pid/stat)."""
         text = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
         fields = text.rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     @property
     def memory_mb(self) -> float:
-        """Give the resident memory of the process, in MB."""
+        """Return the resident memory of the process, in MB."""
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
         kilobytes = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:"))
         return int(kilobytes) / 1024
 
 
 @contextmanager
-def started(
+def run_server(
     name: str,
     command: Sequence[str | Path],
     environment: Mapping[str, str],
@@ -60,16 +60,18 @@ def started(
     path: str = "/health/live",
     folder: Path = ROOT,
 ) -> Iterator[Server]:
-    """Run a server until the block ends; it is ready when it answers at `path`."""
+    """Run a server until the block ends; it is ready when it responds at `path`."""
     LOGS.mkdir(parents=True, exist_ok=True)
-    pinned = [sys.executable, "-m", "bench.pinned", str(SERVER_CORE), *map(str, command)]
-    # Nothing of the caller's settings reaches a contestant.
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    pinned = [sys.executable, "-m", "bench.pin_core", str(SERVER_CORE), *map(str, command)]
+    # Contestants don't inherit other settings.
+    inherited = {
+        variable: os.environ[variable] for variable in ("PATH", "HOME", "LANG") if variable in os.environ
+    }
     with (LOGS / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(
             pinned,
             cwd=folder,
-            env={**kept, "PYTHONPATH": str(ROOT), **environment},
+            env={**inherited, "PYTHONPATH": str(ROOT), **environment},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -93,13 +95,13 @@ def _wait(server: Server, path: str) -> None:
     deadline = time.monotonic() + _START_SECONDS
     while server.process.poll() is None and time.monotonic() < deadline:
         try:
-            ask(server.address, request)
-        except (OSError, WrongAnswer):
+            send_request(server.address, request)
+        except (OSError, UnexpectedResponse):
             time.sleep(0.1)
         else:
             return
-    said = (LOGS / f"{server.name}.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    raise NotStarted(f"{server.name} did not start: {said[-1] if said else 'it says nothing'}")
+    lines = (LOGS / f"{server.name}.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    raise NotStarted(f"{server.name} did not start: {lines[-1] if lines else 'without output'}")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -1,1 +1,1 @@
-"""Say what a shop does and what it refuses; knows neither HTTP nor GraphQL."""
+"""Business rules of a store, independent of HTTP and GraphQL."""

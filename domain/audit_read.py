@@ -1,32 +1,28 @@
-"""Declare what of the audit log can be read."""
+"""Queryable fields of the audit log: visibility, filters and sort orders."""
 
 from __future__ import annotations
 
-from domain.visibility import Rows
-from models.reading import Entity, EntityFilter, Sort, any_of, compares, named, refers_to
+from domain.filters import BY_ID, ids, references
+from domain.visibility import VisibleRows
+from models.queries import Entity, EntityFilter, Sort, any_of, compares
 
 AUDIT_ENTRIES = Entity(
     name="audit entry",
     table="audit_entries",
-    visible=Rows(admin=("view_settings",)),
+    visible=VisibleRows(admin=("view_settings",)),
     filters={
-        "id": EntityFilter("id", named, "any of these entries", many=True),
+        "id": ids("entries"),
         "action": EntityFilter(
             "text", any_of("t.action"), "any of these actions, such as `user.deleted`", many=True
         ),
         "subject_type": EntityFilter(
-            "text", any_of("t.subject_type"), "about any of these kinds of record", many=True
+            "text", any_of("t.subject_type"), "about any of these record types", many=True
         ),
         "subject_id": EntityFilter("text", any_of("t.subject_id"), "about any of these records", many=True),
-        "user_id": EntityFilter(
-            "id", refers_to("t.user_id", "users"), "done by any of these users", many=True
-        ),
-        "created_from": EntityFilter("time", compares("t.at", ">="), "done then or later"),
-        "created_before": EntityFilter("time", compares("t.at", "<"), "done before"),
+        "user_id": references("t.user_id", "users", "done by any of these users"),
+        "created_from": EntityFilter("time", compares("t.at", ">="), "done at or after this time"),
+        "created_before": EntityFilter("time", compares("t.at", "<"), "done before this time"),
     },
-    sorts={
-        "at": Sort("t.at", "timestamptz", "time"),
-        "id": Sort("t.id", "bigint", "order of entry"),
-    },
+    sorts={"at": Sort("t.at", "timestamptz", "time"), "id": BY_ID},
     default_sort="-at",
 )

@@ -1,10 +1,10 @@
-"""Write what happened into the outbox, in the transaction in which it happened; a worker sends it later (decisions section 7).
+"""Emit events into the transactional outbox; a worker delivers them to webhook endpoints (docs/reference/shared.md#events).
 
-Every subject (an order, a product, a user, a cart) counts its events from 1 without a gap, so that a receiver can drop stale ones.
-The count lies in `event_sequences`: raising it locks that one row until the end of the transaction, so two transactions about one
-subject number their events one after the other, and a rolled-back one leaves no hole.
+The events of each subject (an order, a product, a user, a cart) are numbered from 1 without gaps, so that a receiver can drop stale ones.
+The counter is a row of `event_sequences`; incrementing it locks that row until the transaction ends, so concurrent transactions about one
+subject are serialized and a rollback leaves no gap.
 
-The functions named like a subject build the data of its events, to the letter of the contract (Events) and decisions section 7.
+The `*_data` functions build the `data` object of each event (docs/reference/shared.md#event-data).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from uuid import UUID
 import orjson
 
 from domain.notifications import write as notifications
-from kernel.clock import rfc3339
+from kernel.clock import format_rfc3339
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import execute, rows
+from models.database import execute, fetch
 
 ORDER_CREATED = "order.created"
 ORDER_UPDATED = "order.updated"
@@ -47,14 +47,14 @@ NAMES = (
 ORDER, PRODUCT, USER, CART = "order", "product", "user", "cart"
 
 CHANNEL = "vitrine_events"
-"""Where workers hear that there is something to deliver."""
+"""NOTIFY channel on which workers listen for new events."""
 
 ROLES = {"A": "admin", "V": "vendor", "C": "customer"}
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Describe something that happened to one subject, named by its public id."""
+    """An event about one subject, identified by its public id."""
 
     name: str
     subject_type: str
@@ -62,48 +62,45 @@ class Event:
     data: Mapping[str, Any]
 
 
-# Commits that notify wait for one another: only where somebody is to be told.
-# Subjects are counted in one order, so that two transactions about the same subjects can't wait for each other.
-_RECORD = """
-WITH told AS (
+# NOTIFY serializes commits, so it is sent only when an active endpoint exists.
+# Counters are locked in one order, so that two transactions about the same subjects can't deadlock.
+_EMIT = """
+WITH new_events AS (
     SELECT * FROM unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::text[])
-        WITH ORDINALITY AS t (public_id, name, subject_type, subject_id, data, place)
-), counted AS (
+        WITH ORDINALITY AS t (public_id, name, subject_type, subject_id, data, position)
+), counters AS (
     INSERT INTO event_sequences (tenant_id, public_id, subject_type, subject_id, latest)
     SELECT $1, (array_agg(public_id))[1], subject_type, subject_id, count(*)
-    FROM told GROUP BY subject_type, subject_id ORDER BY subject_type, subject_id
+    FROM new_events GROUP BY subject_type, subject_id ORDER BY subject_type, subject_id
     ON CONFLICT (tenant_id, subject_type, subject_id)
         DO UPDATE SET latest = event_sequences.latest + excluded.latest
     RETURNING subject_type, subject_id, latest
-)
-, written AS (
+), inserted AS (
     INSERT INTO outbox_events
         (tenant_id, public_id, name, subject_type, subject_id, sequence, data, request_id, created_at)
     SELECT $1, t.public_id, t.name, t.subject_type, t.subject_id,
-        c.latest + 1 - row_number() OVER (PARTITION BY t.subject_type, t.subject_id ORDER BY t.place DESC),
+        c.latest + 1 - row_number() OVER (PARTITION BY t.subject_type, t.subject_id ORDER BY t.position DESC),
         t.data::jsonb, $7, $8
-    FROM told t JOIN counted c USING (subject_type, subject_id)
-    ORDER BY t.place
+    FROM new_events t JOIN counters c USING (subject_type, subject_id)
+    ORDER BY t.position
     RETURNING 1
 )
-SELECT pg_notify($9, '') WHERE EXISTS (SELECT 1 FROM written)
+SELECT pg_notify($9, '') WHERE EXISTS (SELECT 1 FROM inserted)
     AND EXISTS (SELECT 1 FROM event_endpoints p WHERE p.tenant_id = $1 AND p.status = 'A' AND p.deleted_at IS NULL)
 """
 
 
-async def record(
-    scope: Scope, name: str, subject_type: str, subject_id: UUID, data: Mapping[str, Any]
-) -> None:
-    """Write one event into the outbox, as part of the current transaction."""
-    await record_all(scope, [Event(name, subject_type, subject_id, data)])
+async def emit(scope: Scope, name: str, subject_type: str, subject_id: UUID, data: Mapping[str, Any]) -> None:
+    """Insert one event into the outbox, as part of the current transaction."""
+    await emit_all(scope, [Event(name, subject_type, subject_id, data)])
 
 
-async def record_all(scope: Scope, events: Sequence[Event]) -> None:
-    """Write events in their order, in one statement; events of one subject get consecutive numbers."""
+async def emit_all(scope: Scope, events: Sequence[Event]) -> None:
+    """Insert events in order, in one statement; events of one subject get consecutive sequence numbers."""
     if not events:
         return
     await execute(
-        _RECORD,
+        _EMIT,
         scope.store.id,
         [uuid7() for _ in events],
         [event.name for event in events],
@@ -121,7 +118,7 @@ async def record_all(scope: Scope, events: Sequence[Event]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class EventCustomer:
-    """Name the buyer of an order; a guest has no account and so no id."""
+    """The customer of an order; a guest has no account and therefore no id."""
 
     id: UUID | None
     name: str
@@ -130,7 +127,7 @@ class EventCustomer:
 
 @dataclass(frozen=True, slots=True)
 class EventItem:
-    """Name a line of an order as sold; `product_id` is null for what was imported without its product."""
+    """An order line as sold; `product_id` is null for a line imported without its product."""
 
     product_id: UUID | None
     name: str
@@ -139,8 +136,8 @@ class EventItem:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderFacts:
-    """Hold what the events of an order tell."""
+class OrderEventData:
+    """What the data of an order event is built from."""
 
     id: UUID
     status: str
@@ -152,18 +149,18 @@ class OrderFacts:
     tracking_code: str | None = None
 
 
-def order(facts: OrderFacts, *, previous_status: str | None = None) -> dict[str, Any]:
-    """Build the data of an order event; `previous_status` is null for a new order and for changes of other kinds."""
+def order_data(order: OrderEventData, *, previous_status: str | None = None) -> dict[str, Any]:
+    """Build the data of an order event; `previous_status` is null for a new order and for changes other than of the status."""
     return {
-        "id": str(facts.id),
-        "status": facts.status,
-        "total_cents": facts.total_cents,
-        "currency": facts.currency,
-        "customer": _customer(facts.customer),
-        "items": _items(facts.items),
-        "created_at": rfc3339(facts.created_at),
+        "id": str(order.id),
+        "status": order.status,
+        "total_cents": order.total_cents,
+        "currency": order.currency,
+        "customer": _customer(order.customer),
+        "items": _items(order.items),
+        "created_at": format_rfc3339(order.created_at),
         "previous_status": previous_status,
-        "tracking_code": facts.tracking_code,
+        "tracking_code": order.tracking_code,
     }
 
 
@@ -184,7 +181,7 @@ def _items(items: Iterable[EventItem]) -> list[dict[str, Any]]:
     ]
 
 
-_ORDER_FACTS = """
+_ORDER_ROWS = """
 SELECT o.id, o.public_id, o.status, o.total_cents, o.currency, o.created_at, o.tracking_code,
     u.public_id AS customer_id,
     btrim(o.firstname || ' ' || o.lastname) AS customer_name, o.email AS customer_email,
@@ -204,82 +201,82 @@ ORDER BY o.id
 """
 
 
-async def order_changed(
+async def emit_order_updated(
     scope: Scope,
     order_id: int,
     *,
     previous_status: str | None = None,
     cancelled: bool = False,
-    told: bool = True,
+    emit_events: bool = True,
 ) -> None:
-    """Write `order.updated` for an order as it now stands; `cancelled` adds `order.cancelled` right behind it.
+    """Emit `order.updated` with the current state of an order, followed by `order.cancelled` if `cancelled`.
 
-    A change of status also goes into the inboxes. `told=False` writes nothing (an import without `--events`).
+    A change of status also creates notifications. `emit_events=False` emits nothing (an import without `--events`).
     """
-    if not told:
+    if not emit_events:
         return
     names = (ORDER_UPDATED, ORDER_CANCELLED) if cancelled else (ORDER_UPDATED,)
-    [facts] = await _tell_of_orders(scope, [order_id], names, previous_status)
-    if previous_status is not None and previous_status != facts.status:
-        await notifications.order_moved(scope, order_id, previous_status, facts.status)
+    [order] = await _emit_order_events(scope, [order_id], names, previous_status)
+    if previous_status is not None and previous_status != order.status:
+        await notifications.notify_order_status_changed(scope, order_id, previous_status, order.status)
 
 
-async def orders_created(scope: Scope, order_ids: Iterable[int]) -> None:
-    """Write `order.created` for orders that were imported, as they now stand."""
-    await _tell_of_orders(scope, list(order_ids), (ORDER_CREATED,), None)
+async def emit_orders_created(scope: Scope, order_ids: Iterable[int]) -> None:
+    """Emit `order.created` for imported orders."""
+    await _emit_order_events(scope, list(order_ids), (ORDER_CREATED,), None)
 
 
-async def order_gone(scope: Scope, order_id: int) -> None:
-    """Write `order.cancelled` alone, for an order that is deleted after it had been cancelled."""
-    await _tell_of_orders(scope, [order_id], (ORDER_CANCELLED,), None)
+async def emit_order_cancelled(scope: Scope, order_id: int) -> None:
+    """Emit `order.cancelled` alone, for an order that is deleted after its cancellation."""
+    await _emit_order_events(scope, [order_id], (ORDER_CANCELLED,), None)
 
 
-async def checkout_completed(scope: Scope, cart_id: UUID, order_id: int) -> None:
-    """Write `checkout.completed` for the cart that just became the order."""
-    [found] = await rows(_ORDER_FACTS, scope.store.id, [order_id])
-    data = checkout(cart_id, _facts_from(found), scope.now)
-    await record(scope, CHECKOUT_COMPLETED, CART, cart_id, data)
+async def emit_checkout_completed(scope: Scope, cart_id: UUID, order_id: int) -> None:
+    """Emit `checkout.completed` for the cart that became the order."""
+    [row] = await fetch(_ORDER_ROWS, scope.store.id, [order_id])
+    data = checkout_data(cart_id, _event_data_of(row), scope.now)
+    await emit(scope, CHECKOUT_COMPLETED, CART, cart_id, data)
 
 
-async def _tell_of_orders(
+async def _emit_order_events(
     scope: Scope, order_ids: Sequence[int], names: Sequence[str], previous_status: str | None
-) -> list[OrderFacts]:
-    found = await rows(_ORDER_FACTS, scope.store.id, order_ids)
-    missing = set(order_ids) - {each["id"] for each in found}
+) -> list[OrderEventData]:
+    rows = await fetch(_ORDER_ROWS, scope.store.id, order_ids)
+    missing = set(order_ids) - {row["id"] for row in rows}
     if missing:
-        raise LookupError(f"orders {sorted(missing)} are not there to tell of")
-    told = []
-    every = [_facts_from(each) for each in found]
-    for facts in every:
-        data = order(facts, previous_status=previous_status)
-        told += [Event(name, ORDER, facts.id, data) for name in names]
-    await record_all(scope, told)
-    return every
+        raise LookupError(f"can't emit events: orders {sorted(missing)} not found")
+    orders = [_event_data_of(row) for row in rows]
+    events = []
+    for order in orders:
+        data = order_data(order, previous_status=previous_status)
+        events += [Event(name, ORDER, order.id, data) for name in names]
+    await emit_all(scope, events)
+    return orders
 
 
-def _facts_from(found: Mapping[str, Any]) -> OrderFacts:
+def _event_data_of(row: Mapping[str, Any]) -> OrderEventData:
     lines = zip(
-        found["product_ids"] or (),
-        found["names"] or (),
-        found["quantities"] or (),
-        found["prices"] or (),
+        row["product_ids"] or (),
+        row["names"] or (),
+        row["quantities"] or (),
+        row["prices"] or (),
         strict=True,
     )
-    return OrderFacts(
-        id=found["public_id"],
-        status=found["status"],
-        total_cents=found["total_cents"],
-        currency=found["currency"],
-        customer=EventCustomer(found["customer_id"], found["customer_name"], found["customer_email"]),
+    return OrderEventData(
+        id=row["public_id"],
+        status=row["status"],
+        total_cents=row["total_cents"],
+        currency=row["currency"],
+        customer=EventCustomer(row["customer_id"], row["customer_name"], row["customer_email"]),
         items=[EventItem(*line) for line in lines],
-        created_at=found["created_at"],
-        tracking_code=found["tracking_code"],
+        created_at=row["created_at"],
+        tracking_code=row["tracking_code"],
     )
 
 
 # --- Products --------------------------------------------------------------------------------------------------------------
 
-_PRODUCT_FACTS = """
+_PRODUCT_ROWS = """
 SELECT p.id, p.public_id, p.name, p.sku, p.slug, p.description, p.short_description, p.status, p.price_cents,
     p.compare_at_cents, p.stock, c.public_id AS category_id, c.name AS category_name,
     array(SELECT i.url FROM product_images i WHERE i.tenant_id = p.tenant_id AND i.product_id = p.id
@@ -294,89 +291,86 @@ ORDER BY p.id
 """
 
 
-async def products_changed(scope: Scope, names: Mapping[int, str]) -> dict[int, UUID]:
-    """Write `product.created` or `product.updated` for products as they now stand: internal id → name of the event.
-
-    Give their public ids.
-    """
-    found = await rows(_PRODUCT_FACTS, scope.store.id, list(names))
-    await record_all(
+async def emit_products_changed(scope: Scope, names: Mapping[int, str]) -> dict[int, UUID]:
+    """Emit `product.created` or `product.updated` for products (internal id → event name) and return their public ids."""
+    rows = await fetch(_PRODUCT_ROWS, scope.store.id, list(names))
+    await emit_all(
         scope,
         [
-            Event(names[facts["id"]], PRODUCT, facts["public_id"], product(facts, scope.store.currency))
-            for facts in found
+            Event(names[row["id"]], PRODUCT, row["public_id"], product_data(row, scope.store.currency))
+            for row in rows
         ],
     )
-    return {facts["id"]: facts["public_id"] for facts in found}
+    return {row["id"]: row["public_id"] for row in rows}
 
 
-async def products_deleted(scope: Scope, public_ids: Iterable[UUID]) -> None:
-    """Write `product.deleted` for products that were just hidden."""
-    await record_all(
+async def emit_products_deleted(scope: Scope, public_ids: Iterable[UUID]) -> None:
+    """Emit `product.deleted` for products that were just soft-deleted."""
+    await emit_all(
         scope,
         [
             Event(
                 PRODUCT_DELETED,
                 PRODUCT,
                 public_id,
-                {"id": str(public_id), "deleted_at": rfc3339(scope.now)},
+                {"id": str(public_id), "deleted_at": format_rfc3339(scope.now)},
             )
             for public_id in public_ids
         ],
     )
 
 
-def product(facts: Mapping[str, Any], currency: str) -> dict[str, Any]:
-    """Build the product record of decisions section 6 from a row of the catalogue."""
-    category_id = str(facts["category_id"]) if facts["category_id"] else None
+def product_data(row: Mapping[str, Any], currency: str) -> dict[str, Any]:
+    """Build the product record (docs/reference/shared.md#records) from a catalog row."""
+    category_id = str(row["category_id"]) if row["category_id"] else None
     return {
-        "id": str(facts["public_id"]),
-        "name": facts["name"],
-        "sku": facts["sku"],
-        "slug": facts["slug"],
-        "description": facts["description"],
-        "short_description": facts["short_description"],
-        "status": facts["status"],
-        "price_cents": facts["price_cents"],
-        "compare_at_cents": facts["compare_at_cents"],
+        "id": str(row["public_id"]),
+        "name": row["name"],
+        "sku": row["sku"],
+        "slug": row["slug"],
+        "description": row["description"],
+        "short_description": row["short_description"],
+        "status": row["status"],
+        "price_cents": row["price_cents"],
+        "compare_at_cents": row["compare_at_cents"],
         "currency": currency,
-        "stock": facts["stock"],
+        "stock": row["stock"],
         "category_id": category_id,
-        "category": {"id": category_id, "name": facts["category_name"]} if category_id else None,
-        "images": [{"url": url, "alt": alt} for url, alt in zip(facts["urls"], facts["alts"], strict=True)],
-        "created_at": rfc3339(facts["created_at"]),
-        "updated_at": rfc3339(facts["updated_at"]),
+        "category": {"id": category_id, "name": row["category_name"]} if category_id else None,
+        "images": [{"url": url, "alt": alt} for url, alt in zip(row["urls"], row["alts"], strict=True)],
+        "created_at": format_rfc3339(row["created_at"]),
+        "updated_at": format_rfc3339(row["updated_at"]),
     }
 
 
 # --- Users -----------------------------------------------------------------------------------------------------------------
 
 
-def user(
+def user_data(
     public_id: UUID, name: str, email: str | None, user_type: str, created_at: datetime
 ) -> dict[str, Any]:
-    """Build the data of `user.registered`; `user_type` is the letter, told as a role."""
+    """Build the data of `user.registered`; `user_type` is the one-letter code, sent as a role."""
     return {
         "id": str(public_id),
         "name": name,
         "email": email or "",
         "role": ROLES[user_type],
-        "created_at": rfc3339(created_at),
+        "created_at": format_rfc3339(created_at),
     }
 
 
-async def user_registered(
+async def emit_user_registered(
     scope: Scope, public_id: UUID, name: str, email: str | None, user_type: str, created_at: datetime
 ) -> None:
-    """Write `user.registered`; every new user fires it, however made."""
-    data = user(public_id, name, email, user_type, created_at)
-    await record(scope, USER_REGISTERED, USER, public_id, data)
+    """Emit `user.registered`; required for every new user, however created."""
+    data = user_data(public_id, name, email, user_type, created_at)
+    await emit(scope, USER_REGISTERED, USER, public_id, data)
 
 
 # --- Carts -----------------------------------------------------------------------------------------------------------------
 
 
-def cart(
+def cart_data(
     public_id: UUID,
     customer: EventCustomer | None,
     items: Iterable[EventItem],
@@ -391,18 +385,18 @@ def cart(
         "items": _items(items),
         "total_cents": total_cents,
         "currency": currency,
-        "updated_at": rfc3339(updated_at),
+        "updated_at": format_rfc3339(updated_at),
     }
 
 
-def checkout(cart_id: UUID, facts: OrderFacts, completed_at: datetime) -> dict[str, Any]:
-    """Build the data of `checkout.completed` from the order that the cart became."""
+def checkout_data(cart_id: UUID, order: OrderEventData, completed_at: datetime) -> dict[str, Any]:
+    """Build the data of `checkout.completed` from the order created by the checkout."""
     return {
         "cart_id": str(cart_id),
-        "order_id": str(facts.id),
-        "total_cents": facts.total_cents,
-        "currency": facts.currency,
-        "customer": _customer(facts.customer),
-        "items": _items(facts.items),
-        "completed_at": rfc3339(completed_at),
+        "order_id": str(order.id),
+        "total_cents": order.total_cents,
+        "currency": order.currency,
+        "customer": _customer(order.customer),
+        "items": _items(order.items),
+        "completed_at": format_rfc3339(completed_at),
     }

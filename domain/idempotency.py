@@ -1,10 +1,11 @@
-"""Let a request that is sent again have no second effect (decisions, section 2, Idempotency-Key).
+"""Execute a repeated request once (docs/reference/shared.md#idempotency).
 
-take       a transaction of its own: the key is this request's, or another's (`in_progress`), or done with (its answer)
-finish     the last thing in the effect's transaction: done, with what the operation gave; nothing of the effect stays when the
-           key is no longer this request's
-keep       afterwards: the rendered answer. Where it is missing, it is rendered again from the result
-release    after an answer that is not kept: the key is free again
+claim_key       in its own transaction: claims the idempotency key; returns the stored response of a completed request, or
+                raises `in_progress` while another request holds the key
+complete        last in the transaction of the effect: marks the key done with the operation's result; raises, and so rolls the
+                effect back, if another request took the key over
+store_response  afterwards: stores the rendered response; where it is missing, it is rendered again from the result
+release         frees the key after a response that is not stored
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ import orjson
 from kernel.errors import Conflict, RuleViolation, Unavailable
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import execute, row, separate_transaction, transaction
+from models.database import execute, fetchrow, separate_transaction, transaction
 
-KEPT = timedelta(hours=24)
-# A request is cut off long before; who holds a key for longer is dead.
+RETENTION = timedelta(hours=24)
+# Requests time out long before this; whoever still owns a key after it has crashed.
 TAKEN_OVER_AFTER = timedelta(seconds=60)
 RETRY_AFTER_MS = 1000
 REUSED = "idempotency key reused with a different request"
 
-_TAKE = """
+_CLAIM = """
 INSERT INTO idempotency_claims (tenant_id, public_id, credential, key, fingerprint, owner, claimed_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (tenant_id, credential, key) DO UPDATE
@@ -41,20 +42,20 @@ ON CONFLICT (tenant_id, credential, key) DO UPDATE
             AND idempotency_claims.fingerprint = excluded.fingerprint)
 RETURNING owner
 """
-_FOUND = """
+_SELECT = """
 SELECT fingerprint, owner, done_at, result, status, body, content_type FROM idempotency_claims
 WHERE tenant_id = $1 AND credential = $2 AND key = $3
 """
-_MINE = "WHERE tenant_id = $1 AND credential = $2 AND key = $3 AND owner = $4"
-_FINISH = f"UPDATE idempotency_claims SET done_at = $5, result = $6 {_MINE} AND done_at IS NULL"
-_KEEP = f"UPDATE idempotency_claims SET done_at = coalesce(done_at, $5), status = $6, body = $7, content_type = $8 {_MINE}"
-_RELEASE = f"DELETE FROM idempotency_claims {_MINE} AND done_at IS NULL"
-_FORGET = "DELETE FROM idempotency_claims WHERE tenant_id = $1 AND claimed_at < $2"
+_OWNED = "WHERE tenant_id = $1 AND credential = $2 AND key = $3 AND owner = $4"
+_COMPLETE = f"UPDATE idempotency_claims SET done_at = $5, result = $6 {_OWNED} AND done_at IS NULL"
+_STORE_RESPONSE = f"UPDATE idempotency_claims SET done_at = coalesce(done_at, $5), status = $6, body = $7, content_type = $8 {_OWNED}"
+_RELEASE = f"DELETE FROM idempotency_claims {_OWNED} AND done_at IS NULL"
+_DELETE_EXPIRED = "DELETE FROM idempotency_claims WHERE tenant_id = $1 AND claimed_at < $2"
 
 
 @dataclass(slots=True)
 class KeyClaim:
-    """A key that is this request's. `result` is what the operation gave when it was done before and its answer was lost."""
+    """A key owned by this request; `result` is set when the operation completed earlier but its response was lost."""
 
     credential: str
     key: str
@@ -65,8 +66,8 @@ class KeyClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """What was answered before."""
+class StoredResponse:
+    """The response of an earlier request with the same key."""
 
     status: int
     body: bytes
@@ -77,13 +78,13 @@ _current: ContextVar[KeyClaim | None] = ContextVar("vitrine_idempotency", defaul
 
 
 def current_claim() -> KeyClaim | None:
-    """Give the claim of the running request, or None."""
+    """Return the claim of the current request, or None."""
     return _current.get()
 
 
 @contextmanager
-def claimed(claim: KeyClaim) -> Iterator[None]:
-    """Let the operation executed inside have its effect once."""
+def active_claim(claim: KeyClaim) -> Iterator[None]:
+    """Make the claim current for the operation executed inside."""
     token = _current.set(claim)
     try:
         yield
@@ -91,17 +92,19 @@ def claimed(claim: KeyClaim) -> Iterator[None]:
         _current.reset(token)
 
 
-async def take(scope: Scope, key: str, fingerprint: bytes, reused: str = REUSED) -> KeyClaim | Answered:
-    """Take a key for this request, or give what was answered to it before.
+async def claim_key(
+    scope: Scope, key: str, fingerprint: bytes, reused: str = REUSED
+) -> KeyClaim | StoredResponse:
+    """Claim a key for this request, or return the response stored for it.
 
-    Raises `Conflict` (`in_progress`) while another request has it, `RuleViolation` (`reused`) when it was used for a different request.
+    Raises `Conflict` (`in_progress`) while another request holds it, `RuleViolation` (`reused`) if it was used for a different request.
     """
     claim = KeyClaim(scope.actor.credential, key, uuid4())
-    # Two tries: what is found may go between the statements.
+    # Two attempts, because the existing row may be deleted between the statements.
     for _ in range(2):
         async with separate_transaction(scope):
-            taken = await row(
-                _TAKE,
+            claimed = await fetchrow(
+                _CLAIM,
                 scope.store.id,
                 uuid7(),
                 claim.credential,
@@ -109,33 +112,33 @@ async def take(scope: Scope, key: str, fingerprint: bytes, reused: str = REUSED)
                 fingerprint,
                 claim.owner,
                 scope.now,
-                scope.now - KEPT,
+                scope.now - RETENTION,
                 scope.now - TAKEN_OVER_AFTER,
             )
-            if taken is not None:
+            if claimed is not None:
                 return claim
-            found = await row(_FOUND, scope.store.id, claim.credential, key)
-        if found is not None:
-            return _found(claim, found, fingerprint, reused)
+            existing = await fetchrow(_SELECT, scope.store.id, claim.credential, key)
+        if existing is not None:
+            return _resume(claim, existing, fingerprint, reused)
     raise Unavailable("try again")
 
 
-def _found(claim: KeyClaim, found: Any, fingerprint: bytes, reused: str) -> KeyClaim | Answered:
-    if found["fingerprint"] != fingerprint:
+def _resume(claim: KeyClaim, existing: Any, fingerprint: bytes, reused: str) -> KeyClaim | StoredResponse:
+    if existing["fingerprint"] != fingerprint:
         raise RuleViolation(reused)
-    if found["done_at"] is None:
+    if existing["done_at"] is None:
         raise Conflict("in_progress", details={"retry_after_ms": RETRY_AFTER_MS})
-    if found["status"] is not None:
-        return Answered(found["status"], bytes(found["body"] or b""), found["content_type"])
-    claim.owner, claim.is_done = found["owner"], True
-    claim.result = orjson.loads(found["result"])
+    if existing["status"] is not None:
+        return StoredResponse(existing["status"], bytes(existing["body"] or b""), existing["content_type"])
+    claim.owner, claim.is_done = existing["owner"], True
+    claim.result = orjson.loads(existing["result"])
     return claim
 
 
-async def finish(scope: Scope, claim: KeyClaim, result: Mapping[str, Any]) -> None:
-    """Mark the key done, inside the effect's transaction. Raises `Conflict` when another request has taken it over."""
+async def complete(scope: Scope, claim: KeyClaim, result: Mapping[str, Any]) -> None:
+    """Mark the key done, inside the transaction of the effect; raises `Conflict` if another request has taken it over."""
     done = await execute(
-        _FINISH,
+        _COMPLETE,
         scope.store.id,
         claim.credential,
         claim.key,
@@ -148,11 +151,11 @@ async def finish(scope: Scope, claim: KeyClaim, result: Mapping[str, Any]) -> No
     claim.is_done = True
 
 
-async def keep(scope: Scope, claim: KeyClaim, status: int, body: bytes, content_type: str) -> None:
-    """Keep the rendered answer of the key."""
+async def store_response(scope: Scope, claim: KeyClaim, status: int, body: bytes, content_type: str) -> None:
+    """Store the rendered response of the key."""
     async with transaction(scope):
         await execute(
-            _KEEP,
+            _STORE_RESPONSE,
             scope.store.id,
             claim.credential,
             claim.key,
@@ -170,6 +173,6 @@ async def release(scope: Scope, claim: KeyClaim) -> None:
         await execute(_RELEASE, scope.store.id, claim.credential, claim.key, claim.owner)
 
 
-async def forget_old(scope: Scope) -> None:
-    """Delete the store's keys that are older than 24 hours."""
-    await execute(_FORGET, scope.store.id, scope.now - KEPT)
+async def delete_expired(scope: Scope) -> None:
+    """Delete the store's keys older than 24 hours."""
+    await execute(_DELETE_EXPIRED, scope.store.id, scope.now - RETENTION)

@@ -1,8 +1,8 @@
-"""Do in time what time asks for: periodic jobs over all stores, shared by however many workers there are.
+"""Periodic jobs over all stores, shared by any number of workers.
 
-A job has one row in `job_runs`. Who claims it moves `due_at` past a lease, so that nobody else finds it due, and goes on moving
-it while it works; who dies stops doing so, and then the job is due again. `started_at` tells one claim from the next. The
-database's clock decides, for machines disagree about the time.
+A job has one row in `job_runs`. A worker claims it by moving `due_at` past a lease, which it renews while the job runs; after a crash the
+lease expires and the job is due again. `started_at` distinguishes one claim from the next. All times come from the database's clock,
+because machines' clocks differ.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from auth import upkeep
-from auth.tenancy import store_from
+from auth import cleanup
+from auth.store_resolution import build_store
 from domain import idempotency
-from domain.carts import events as carts_telling
-from domain.carts import upkeep as carts_upkeep
+from domain.carts import cleanup as cart_cleanup
+from domain.carts import events as cart_events
 from domain.gateway import notifications
 from domain.mails import sending
 from domain.orders import expiry
@@ -23,26 +23,26 @@ from kernel import logging
 from kernel.clock import now
 from kernel.errors import Unavailable
 from kernel.ids import uuid7
-from kernel.scope import SYSTEM, Scope, Store, entered
+from kernel.scope import SYSTEM, Scope, Store, active_scope
 from models import database
 
 LEASE = timedelta(minutes=2)
 RENEW_EVERY = timedelta(seconds=30)
-TRY_AGAIN_AFTER = timedelta(seconds=30)
+RETRY_DELAY = timedelta(seconds=30)
 
-# What was delivered is kept this long; what was not has by then been tried for as long as anything is (decisions section 7).
-KEEP_EVENTS = timedelta(days=30)
-KEEP_MAILS = timedelta(days=30)
-# For nobody: kept for nothing but that making one looks like making any other.
-KEEP_MAILS_FOR_NOBODY = timedelta(hours=1)
+# Retention of delivered events; undelivered ones have exhausted their retries by then.
+EVENT_RETENTION = timedelta(days=30)
+MAIL_RETENTION = timedelta(days=30)
+# Mails without a recipient exist only so that unknown addresses take the same time as known ones.
+MAIL_RETENTION_WITHOUT_RECIPIENT = timedelta(hours=1)
 
-Goes = Callable[[], bool]
-"""Say whether to go on: no when the worker stops."""
+ShouldContinue = Callable[[], bool]
+"""Return False when the worker is stopping."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """Tell how a run went: how many stores were done and in which it failed; `complete` is False when it was cut short."""
+    """The result of a run: the number of stores processed and the failures; `complete` is False if it was interrupted."""
 
     stores: int = 0
     failures: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class JobResult:
 
     @property
     def error(self) -> str:
-        """Give what is kept of the failures: which kind and where first, in how many stores; "" when there were none."""
+        """Return a summary of the failures: the first one, and how many stores failed; "" for none."""
         if not self.failures:
             return ""
         return f"{self.failures[0]} ({len(self.failures)} of {self.stores} stores failed)"
@@ -58,17 +58,17 @@ class JobResult:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Describe work that is done every so often; `in_stores` makes it of what is done in one store."""
+    """A periodic job; `for_each_store` builds one from a function that processes one store."""
 
     name: str
     every: timedelta
-    work: Callable[[Goes], Awaitable[JobResult]]
-    try_again_after: timedelta = TRY_AGAIN_AFTER
+    work: Callable[[ShouldContinue], Awaitable[JobResult]]
+    retry_delay: timedelta = RETRY_DELAY
 
 
 @dataclass(frozen=True, slots=True)
 class JobLease:
-    """Prove that this worker is the one that does the job now."""
+    """A claim on a job by this worker."""
 
     job: Job
     started_at: datetime
@@ -76,7 +76,7 @@ class JobLease:
 
 # --- Claiming --------------------------------------------------------------------------------------------------------------
 
-_REGISTER = "insert into job_runs (name, due_at) values ($1, clock_timestamp()) on conflict (name) do nothing"
+_INSERT = "insert into job_runs (name, due_at) values ($1, clock_timestamp()) on conflict (name) do nothing"
 _CLAIM = """
     update job_runs set started_at = clock_timestamp(), finished_at = null, due_at = clock_timestamp() + $2
     where name = (select name from job_runs where name = $1 and due_at <= clock_timestamp() for update skip locked)
@@ -91,81 +91,81 @@ _FINISH = """
         due_at = case when $4 = '' then greatest(started_at + $3, clock_timestamp()) else clock_timestamp() + $3 end
     where name = $1 and started_at = $2 and finished_at is null
 """
-_GIVE_BACK = """
+_RELEASE = """
     update job_runs set due_at = clock_timestamp() where name = $1 and started_at = $2 and finished_at is null
 """
 
 
 async def claim(job: Job, *, lease: timedelta = LEASE) -> JobLease | None:
-    """Take the job when it is due and nobody has it, else give None; of several workers that ask at once one gets it."""
-    async with database.across_stores() as everywhere:
-        started_at = await everywhere.value(_CLAIM, job.name, lease)
+    """Claim the job if it is due, else return None; of several concurrent workers one succeeds."""
+    async with database.cross_store_connection() as connection:
+        started_at = await connection.fetchval(_CLAIM, job.name, lease)
         if started_at is None:
-            # New here, or not due; a job that is new is due at once.
-            if not await everywhere.execute(_REGISTER, job.name):
+            # Either not due, or missing: a new job is inserted as due.
+            if not await connection.execute(_INSERT, job.name):
                 return None
-            started_at = await everywhere.value(_CLAIM, job.name, lease)
+            started_at = await connection.fetchval(_CLAIM, job.name, lease)
     return None if started_at is None else JobLease(job, started_at)
 
 
 async def seconds_until_due(job: Job) -> float:
-    """Say how long nobody can claim the job; 0 when somebody can now."""
-    async with database.across_stores() as everywhere:
-        left: float | None = await everywhere.value(_SECONDS_LEFT, job.name)
+    """Return the seconds until the job can be claimed; 0 if it can be claimed now."""
+    async with database.cross_store_connection() as connection:
+        left: float | None = await connection.fetchval(_SECONDS_LEFT, job.name)
     return max(0.0, left or 0.0)
 
 
 async def renew(claimed: JobLease, *, lease: timedelta = LEASE) -> bool:
-    """Keep the job for another lease; False when it was lost to somebody else."""
-    async with database.across_stores() as everywhere:
-        return await everywhere.execute(_RENEW, claimed.job.name, claimed.started_at, lease) > 0
+    """Extend the lease; return False if another worker has claimed the job."""
+    async with database.cross_store_connection() as connection:
+        return await connection.execute(_RENEW, claimed.job.name, claimed.started_at, lease) > 0
 
 
 async def finish(claimed: JobLease, error: str = "") -> bool:
-    """Write down how the run ended and when the next is due: after `every` from its start, or soon when it failed."""
+    """Store the result of the run and schedule the next: `every` after its start, or sooner after a failure."""
     job = claimed.job
-    pause = min(job.try_again_after, job.every) if error else job.every
-    async with database.across_stores() as everywhere:
-        return await everywhere.execute(_FINISH, job.name, claimed.started_at, pause, error) > 0
+    delay = min(job.retry_delay, job.every) if error else job.every
+    async with database.cross_store_connection() as connection:
+        return await connection.execute(_FINISH, job.name, claimed.started_at, delay, error) > 0
 
 
-async def give_back(claimed: JobLease) -> None:
-    """Let another worker do the job at once: this one stops."""
-    async with database.across_stores() as everywhere:
-        await everywhere.execute(_GIVE_BACK, claimed.job.name, claimed.started_at)
+async def release(claimed: JobLease) -> None:
+    """Make the job due at once for another worker, because this one is stopping."""
+    async with database.cross_store_connection() as connection:
+        await connection.execute(_RELEASE, claimed.job.name, claimed.started_at)
 
 
-# --- Doing -----------------------------------------------------------------------------------------------------------------
+# --- Running -----------------------------------------------------------------------------------------------------------------
 
-# One store's rows may be locked for long; when so many stores in a row have none, it is the database.
-_ENOUGH_UNAVAILABLE = 3
+# A single store may be unavailable because of long locks; this many in a row mean that the database is.
+_MAX_UNAVAILABLE = 3
 
 
-def in_stores(
+def for_each_store(
     find: str, work: Callable[[Scope], Awaitable[object]]
-) -> Callable[[Goes], Awaitable[JobResult]]:
-    """Do the work in each store that needs it, in that store's own scope, as the system.
+) -> Callable[[ShouldContinue], Awaitable[JobResult]]:
+    """Return a job function that runs `work` in each store that needs it, in the store's own scope, as the system.
 
-    `find` gives the rows of those stores; `$1` is the present moment. It runs as the worker's role, which sees a few tables over
-    all stores (`models/roles.py`). A store that fails does not keep the others from their turn. A run ends early when `goes_on`
-    says no, and when the database seems to be away, for then every store would fail.
+    `find` selects those stores; `$1` is the current time. It runs as the worker's role, which can read a few tables of all stores
+    (`models/roles.py`). A failing store doesn't prevent the others. A run ends early when `should_continue` returns False, or when the
+    database seems to be unavailable.
     """
 
-    async def run(goes_on: Goes) -> JobResult:
-        async with database.across_stores() as everywhere:
-            found = await everywhere.rows(find, now())
+    async def run(should_continue: ShouldContinue) -> JobResult:
+        async with database.cross_store_connection() as connection:
+            store_rows = await connection.fetch(find, now())
         failures: list[str] = []
         unavailable = 0
-        for done, record in enumerate(found):
-            if not goes_on():
+        for done, store_row in enumerate(store_rows):
+            if not should_continue():
                 return JobResult(done, tuple(failures), complete=False)
-            error = await _in_store(store_from(record), work)
+            error = await _in_store(build_store(store_row), work)
             if error is not None:
-                failures.append(f"{type(error).__name__} in store {record['public_id']}")
+                failures.append(f"{type(error).__name__} in store {store_row['public_id']}")
             unavailable = unavailable + 1 if isinstance(error, Unavailable) else 0
-            if unavailable == _ENOUGH_UNAVAILABLE:
+            if unavailable == _MAX_UNAVAILABLE:
                 return JobResult(done + 1, tuple(failures))
-        return JobResult(len(found), tuple(failures))
+        return JobResult(len(store_rows), tuple(failures))
 
     return run
 
@@ -173,7 +173,7 @@ def in_stores(
 async def _in_store(store: Store, work: Callable[[Scope], Awaitable[object]]) -> Exception | None:
     scope = Scope(store=store, actor=SYSTEM, request_id=f"job-{uuid7()}", now=now())
     try:
-        with entered(scope):
+        with active_scope(scope):
             await work(scope)
     except Exception as error:
         name = getattr(work, "__name__", repr(work))
@@ -185,7 +185,7 @@ async def _in_store(store: Store, work: Callable[[Scope], Awaitable[object]]) ->
 
 # --- The jobs --------------------------------------------------------------------------------------------------------------
 
-_STORES_WITH_HOLDS = """
+_STORES_WITH_UNPAID_ORDERS = """
     select * from tenants where id in (
         select tenant_id from orders
         where hold_until <= $1 and status = 'O' and payment_status = 'unpaid' and deleted_at is null
@@ -204,16 +204,16 @@ _STORES_WITH_OVERDUE_CARTS = """
         select tenant_id from carts where status = 'open' and expires_at <= $1
     ) order by id
 """
-_STORES_WITH_UNTOLD_CARTS = """
+_STORES_WITH_PENDING_CART_EVENTS = """
     select * from tenants where id in (
         select tenant_id from carts where is_untold and told_at <= $1::timestamptz - interval '5 seconds'
     ) order by id
 """
 _EVERY_STORE = "select * from tenants where created_at <= $1 order by id"
-_FORGET_MAILS = """
+_DELETE_MAILS = """
     delete from mails where tenant_id = $1 and (created_at < $2 or status = 'N' and created_at < $3)
 """
-_FORGET_EVENTS = """
+_DELETE_EVENTS = """
     delete from outbox_events where tenant_id = $1 and id in (
         select id from outbox_events e
         where tenant_id = $1 and created_at < $2 and (dispatched_at is null or dispatched_at < $2)
@@ -223,76 +223,87 @@ _FORGET_EVENTS = """
         limit $3
     )
 """
-_HOLDS_AT_ONCE = 500
-_EVENTS_AT_ONCE = 5_000
-_NOTIFICATIONS_AT_ONCE = 200
-_CARTS_AT_ONCE = 1_000
+_ORDERS_PER_BATCH = 500
+_EVENTS_PER_BATCH = 5_000
+_NOTIFICATIONS_PER_BATCH = 200
+_CARTS_PER_BATCH = 1_000
 
 
-async def expire_holds(scope: Scope) -> int:
-    """Move every checkout of the store that nobody paid in time to `F`; say how many there were."""
+async def expire_unpaid_orders(scope: Scope) -> int:
+    """Move every order whose payment is overdue to status `F`; return how many."""
     expired = 0
     while True:
-        done = await expiry.expire_holds(scope, limit=_HOLDS_AT_ONCE)
+        done = await expiry.expire_orders(scope, limit=_ORDERS_PER_BATCH)
         expired += done
-        # Fewer: nothing is left, or what is left can't be moved and would be found again and again.
-        if done < _HOLDS_AT_ONCE:
+        # A partial batch means that nothing is left, or only orders that can't be moved and would be selected again.
+        if done < _ORDERS_PER_BATCH:
             return expired
 
 
 async def expire_carts(scope: Scope) -> None:
-    """Mark every cart of the store that nobody came back to as expired."""
-    while await carts_upkeep.expire_carts(scope, limit=_CARTS_AT_ONCE) == _CARTS_AT_ONCE:
+    """Mark the store's abandoned carts as expired."""
+    while await cart_cleanup.expire_carts(scope, limit=_CARTS_PER_BATCH) == _CARTS_PER_BATCH:
         pass
 
 
-async def tell_of_carts(scope: Scope) -> None:
-    """Write `cart.updated` for the store's carts that changed too soon after it was written last."""
-    while await carts_telling.tell_due(scope, limit=_CARTS_AT_ONCE) == _CARTS_AT_ONCE:
+async def emit_cart_updates(scope: Scope) -> None:
+    """Emit the debounced `cart.updated` events of the store's carts."""
+    while await cart_events.emit_due(scope, limit=_CARTS_PER_BATCH) == _CARTS_PER_BATCH:
         pass
 
 
 async def apply_notifications(scope: Scope) -> None:
-    """Apply the gateway's notifications that were stored and not processed: their process died, or applying them failed."""
-    while await notifications.apply_pending(scope, limit=_NOTIFICATIONS_AT_ONCE) == _NOTIFICATIONS_AT_ONCE:
+    """Apply gateway notifications that were stored but not processed, because the process died or applying them failed."""
+    while (
+        await notifications.apply_pending(scope, limit=_NOTIFICATIONS_PER_BATCH) == _NOTIFICATIONS_PER_BATCH
+    ):
         pass
 
 
-async def forget_spent(scope: Scope) -> None:
-    """Delete the store's spent sessions, tokens, attempts and counts, and events that nobody will be told of any more."""
-    await upkeep.forget_expired(scope)
-    with entered(scope):
-        await idempotency.forget_old(scope)
+async def delete_expired_data(scope: Scope) -> None:
+    """Delete the store's expired sessions, tokens, attempts and counters, and old events."""
+    await cleanup.delete_expired(scope)
+    with active_scope(scope):
+        await idempotency.delete_expired(scope)
         await database.execute(
-            _FORGET_MAILS, scope.store.id, scope.now - KEEP_MAILS, scope.now - KEEP_MAILS_FOR_NOBODY
+            _DELETE_MAILS,
+            scope.store.id,
+            scope.now - MAIL_RETENTION,
+            scope.now - MAIL_RETENTION_WITHOUT_RECIPIENT,
         )
         while await database.execute(
-            _FORGET_EVENTS, scope.store.id, scope.now - KEEP_EVENTS, _EVENTS_AT_ONCE
+            _DELETE_EVENTS, scope.store.id, scope.now - EVENT_RETENTION, _EVENTS_PER_BATCH
         ):
             pass
-        while await carts_upkeep.forget_closed(scope, limit=_CARTS_AT_ONCE) == _CARTS_AT_ONCE:
+        while await cart_cleanup.delete_closed_carts(scope, limit=_CARTS_PER_BATCH) == _CARTS_PER_BATCH:
             pass
 
 
 JOBS: tuple[Job, ...] = (
-    Job("expire_holds", timedelta(minutes=1), in_stores(_STORES_WITH_HOLDS, expire_holds)),
+    Job(
+        "expire_holds", timedelta(minutes=1), for_each_store(_STORES_WITH_UNPAID_ORDERS, expire_unpaid_orders)
+    ),
     Job(
         "apply_notifications",
         timedelta(seconds=30),
-        in_stores(_STORES_WITH_NOTIFICATIONS, apply_notifications),
+        for_each_store(_STORES_WITH_NOTIFICATIONS, apply_notifications),
     ),
-    Job("expire_carts", timedelta(minutes=1), in_stores(_STORES_WITH_OVERDUE_CARTS, expire_carts)),
-    Job("tell_of_carts", timedelta(seconds=5), in_stores(_STORES_WITH_UNTOLD_CARTS, tell_of_carts)),
-    Job("forget_spent", timedelta(hours=1), in_stores(_EVERY_STORE, forget_spent)),
+    Job("expire_carts", timedelta(minutes=1), for_each_store(_STORES_WITH_OVERDUE_CARTS, expire_carts)),
+    Job(
+        "tell_of_carts",
+        timedelta(seconds=5),
+        for_each_store(_STORES_WITH_PENDING_CART_EVENTS, emit_cart_updates),
+    ),
+    Job("forget_spent", timedelta(hours=1), for_each_store(_EVERY_STORE, delete_expired_data)),
 )
 
 SEND_MAILS = "send_mails"
 
 
-def mail_job(transport: sending.Transport) -> Job:
-    """Describe the job that sends queued mails, for workers that were told of a mail server."""
+def mail_job(transport: sending.MailTransport) -> Job:
+    """Return the job that sends queued mails, for workers with a mail server configured."""
 
     async def send(scope: Scope) -> int:
         return await sending.send_due(scope, transport)
 
-    return Job(SEND_MAILS, timedelta(seconds=5), in_stores(_STORES_WITH_MAILS, send))
+    return Job(SEND_MAILS, timedelta(seconds=5), for_each_store(_STORES_WITH_MAILS, send))

@@ -1,7 +1,7 @@
-"""Show what a store can set as a list of records, and set one of them: the form in which the legacy layer and panels know settings.
+"""Settings of a store as a list of records, as the legacy API and admin panels use them.
 
-What a setting is stands in `store_settings`; here each gets a number and a UUID of the store's own, a type, and its value as a text.
-The key that signs the gateway's notifications is among them, masked: it is kept apart, encrypted (`stores.set_gateway_secret`).
+`store_settings` declares the settings; here each gets an id and a UUID unique to the store, a type, and its value as text. The gateway's
+signing key is included, masked; it is stored separately, encrypted (`stores.set_gateway_secret`).
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID, uuid5
 
-from domain.fields import OneOf
-from domain.store_settings import MASK, STORE_SETTINGS, StoreSetting, shown_setting
+from domain.store_settings import MASK, STORE_SETTINGS, StoreSetting, masked_setting
 from domain.stores import gateway_secret, set_gateway_secret, update_settings
 from kernel.errors import NotFound, ValidationFailed
+from kernel.fields import OneOf
 from kernel.ids import Reference, parse_reference
 from kernel.scope import Scope
-from kernel.text import Malformed, shown
+from kernel.text import InvalidValue, repr_value
 
 CHECKBOX, CHOICE, NUMBER, TEXT, SECRET = "C", "S", "U", "I", "P"
 GATEWAY_SECRET = "payment_gateway_secret"
@@ -29,7 +29,7 @@ _WHOLE = re.compile(r"-?[0-9]{1,18}")
 
 @dataclass(frozen=True, slots=True)
 class SettingRecord:
-    """Show a setting. `type` is `C` yes or no, `S` one of `variants`, `U` a whole number, `I` a text, `P` a secret (masked)."""
+    """A setting; `type` is `C` checkbox, `S` one of `variants`, `U` integer, `I` text, `P` secret (masked)."""
 
     number: int
     id: UUID
@@ -41,9 +41,9 @@ class SettingRecord:
     variants: tuple[str, ...] = ()
 
 
-async def settings_of(scope: Scope) -> list[SettingRecord]:
-    """List the store's settings as they are, by section and name."""
-    records = [_record(scope, name, known) for name, known in STORE_SETTINGS.items()]
+async def list_settings(scope: Scope) -> list[SettingRecord]:
+    """Return the store's settings, sorted by section and name."""
+    records = [_record(scope, name, declaration) for name, declaration in STORE_SETTINGS.items()]
     records.append(
         SettingRecord(
             number=_number(scope, GATEWAY_SECRET),
@@ -52,25 +52,25 @@ async def settings_of(scope: Scope) -> list[SettingRecord]:
             section="payments",
             type=SECRET,
             value=MASK if await gateway_secret(scope) else "",
-            description="The key with which the payment gateway signs its notifications; empty lets them in unsigned.",
+            description="The key with which the payment gateway signs its notifications; if empty, unsigned ones are accepted.",
         )
     )
     return sorted(records, key=lambda record: (record.section, record.name))
 
 
 async def find_setting(scope: Scope, setting: object) -> SettingRecord | None:
-    """Give the setting of that number, UUID or name; None when there is none."""
-    name = _named(scope, setting)
-    return next((record for record in await settings_of(scope) if record.name == name), None)
+    """Return the setting with that id, UUID or name; None if there is none."""
+    name = _resolve_name(scope, setting)
+    return next((record for record in await list_settings(scope) if record.name == name), None)
 
 
 async def update_setting(scope: Scope, setting: object, value: str | None) -> int:
-    """Set a setting from a text (null leaves it as it is) and give its number.
+    """Set a setting from a text (null leaves it unchanged) and return its id.
 
-    Raises NotFound, and ValidationFailed for a value that it can't have. A secret's mask leaves the stored one as it is; the
-    gateway's takes `manage_payments` too.
+    Raises NotFound, and ValidationFailed for an invalid value. The mask of a secret leaves the stored one unchanged; the gateway's secret
+    also requires `manage_payments`.
     """
-    name = _named(scope, setting)
+    name = _resolve_name(scope, setting)
     if name is None:
         raise NotFound("setting")
     if value is not None:
@@ -82,58 +82,58 @@ async def update_setting(scope: Scope, setting: object, value: str | None) -> in
     return _number(scope, name)
 
 
-def _record(scope: Scope, name: str, known: StoreSetting) -> SettingRecord:
-    type_ = _type(known)
+def _record(scope: Scope, name: str, declaration: StoreSetting) -> SettingRecord:
+    type_ = _type(declaration)
     return SettingRecord(
         number=_number(scope, name),
         id=uuid5(scope.store.public_id, name),
         name=name,
-        section=known.section,
+        section=declaration.section,
         type=type_,
-        value=_shown(shown_setting(scope, name)),
-        description=known.description,
-        variants=known.read.words if type_ == CHOICE and isinstance(known.read, OneOf) else (),
+        value=_format(masked_setting(scope, name)),
+        description=declaration.description,
+        variants=declaration.read.words if type_ == CHOICE and isinstance(declaration.read, OneOf) else (),
     )
 
 
-def _type(known: StoreSetting) -> str:
-    if known.secret:
+def _type(declaration: StoreSetting) -> str:
+    if declaration.secret:
         return SECRET
-    if isinstance(known.read, OneOf):
-        return CHECKBOX if set(known.read.words) == {"Y", "N"} else CHOICE
-    if isinstance(known.default, bool):
+    if isinstance(declaration.read, OneOf):
+        return CHECKBOX if set(declaration.read.words) == {"Y", "N"} else CHOICE
+    if isinstance(declaration.default, bool):
         return CHECKBOX
-    return NUMBER if isinstance(known.default, int) else TEXT
+    return NUMBER if isinstance(declaration.default, int) else TEXT
 
 
-def _shown(value: object) -> str:
+def _format(value: object) -> str:
     if isinstance(value, bool):
         return "Y" if value else "N"
     return str(value)
 
 
-def _read(known: StoreSetting, value: str) -> object:
-    """Read the text of a value, as `known.read` takes it and once by it, so that a wrong one is told as the field `value`."""
-    given: object = value
-    if known.secret and value == MASK:
-        return given
+def _read(declaration: StoreSetting, value: str) -> object:
+    """Parse the text of a value and validate it with its reader, so that errors name the field `value`."""
+    parsed: object = value
+    if declaration.secret and value == MASK:
+        return parsed
     try:
-        if _type(known) == CHECKBOX:
-            yes = _YES_NO.get(value.strip().upper())
-            if yes is None:
-                raise Malformed(f"is {shown(value)}; expected Y or N")
-            given = yes if isinstance(known.default, bool) else "NY"[yes]
-        elif _type(known) == NUMBER:
+        if _type(declaration) == CHECKBOX:
+            is_yes = _YES_NO.get(value.strip().upper())
+            if is_yes is None:
+                raise InvalidValue(f"is {repr_value(value)}; expected Y or N")
+            parsed = is_yes if isinstance(declaration.default, bool) else "NY"[is_yes]
+        elif _type(declaration) == NUMBER:
             if not _WHOLE.fullmatch(value.strip()):
-                raise Malformed(f"is {shown(value)}; expected a whole number")
-            given = int(value)
-        known.read(given)
-    except Malformed as error:
+                raise InvalidValue(f"is {repr_value(value)}; expected a whole number")
+            parsed = int(value)
+        declaration.read(parsed)
+    except InvalidValue as error:
         raise ValidationFailed(f"value {error}", field="value", code="setting_invalid") from error
-    return given
+    return parsed
 
 
-def _named(scope: Scope, setting: object) -> str | None:
+def _resolve_name(scope: Scope, setting: object) -> str | None:
     names = (*STORE_SETTINGS, GATEWAY_SECRET)
     if isinstance(setting, str) and setting in names:
         return setting
@@ -144,5 +144,5 @@ def _named(scope: Scope, setting: object) -> str | None:
 
 
 def _number(scope: Scope, name: str) -> int:
-    """Give the number of a setting: settings are no rows, so it is made from the store's id and the name, and stays the same."""
+    """Return a stable id derived from the store's id and the name, because settings have no rows."""
     return zlib.crc32(f"{scope.store.public_id}:{name}".encode()) & 0x7FFFFFFF

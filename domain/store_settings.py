@@ -1,6 +1,6 @@
-"""Name what a store can set about itself, with the values that hold until it does.
+"""Declare the settings of a store and their defaults.
 
-A store's row keeps only what differs from the defaults, and every request carries that (`kernel.scope.Store.settings`).
+A store's row stores only what differs from the defaults; every request carries it (`kernel.scope.Store.settings`).
 """
 
 from __future__ import annotations
@@ -10,45 +10,45 @@ from dataclasses import dataclass
 from typing import Any
 
 from auth.secrets import decrypt, encrypt
-from domain.fields import Reader, flag, one_of, short_text, text, web_page, whole
 from domain.outgoing import calls
-from domain.outgoing.targets import MAX_LENGTH, read_target
+from domain.outgoing.targets import MAX_LENGTH, parse_target
+from kernel.fields import FieldReader, flag, integer, one_of, short_text, text, web_page
 from kernel.scope import Scope
-from kernel.text import Malformed
+from kernel.text import InvalidValue
 
 MASK = "****"
 SANDBOX_BUREAU = "/dev/credit-bureau"
-"""Where a development server answers as a credit bureau; as a setting, the one of the server itself."""
+"""Path of a development server's credit bureau sandbox; as a setting value, the sandbox of this server itself."""
 _PURPOSE = "store_setting"
 
 
 @dataclass(frozen=True, slots=True)
 class StoreSetting:
-    """Describe one setting: in which section people look for it, what it is until set, how a value is read, what it does.
+    """A setting: its section, default, reader and description.
 
-    A `secret` is kept sealed and shown masked; the mask, sent back, leaves it as it is.
+    A `secret` is stored encrypted and returned masked; the mask, sent back, leaves it unchanged.
     """
 
     section: str
     default: Any
-    read: Reader
+    read: FieldReader
     description: str
     secret: bool = False
 
 
 def _bureau_address(value: object) -> str:
-    """Read the address of a credit bureau, which the checked client may call; blank for none."""
+    """Read the URL of a credit bureau, validated against SSRF; blank for none."""
     address = str(text(MAX_LENGTH)(value)).strip()
     if address and address != SANDBOX_BUREAU:
-        read_target(address, allows_private=calls.allows_private())
+        parse_target(address, allows_private=calls.allows_private())
     return address
 
 
 def _header_text(value: object) -> str:
-    """Read a token that goes into a header: printable ASCII without spaces."""
+    """Read a token for an HTTP header: printable ASCII without spaces."""
     token = str(text(1_000)(value)).strip()
     if any(not "!" <= character <= "~" for character in token):
-        raise Malformed("holds blanks or other letters than a token has")
+        raise InvalidValue("holds blanks or other letters than a token has")
     return token
 
 
@@ -60,93 +60,93 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         "marketplace",
         False,
         flag,
-        "A vendor's new product starts as P and is not sold until somebody approves it.",
+        "A vendor's new product starts as P and is not sold until it is approved.",
     ),
     "reviews_need_approval": StoreSetting(
         "marketplace",
         False,
         flag,
-        "A shopper's review starts as P and is not shown until somebody approves it.",
+        "A customer's review starts as P and is not shown until it is approved.",
     ),
     "payment_gateway": StoreSetting(
         "payments",
         True,
         flag,
-        "The payment gateway's module: notifications are listed and can be processed again.",
+        "The payment gateway's module: notifications are listed and can be reprocessed.",
     ),
     "cart_days": StoreSetting(
         "checkout",
         14,
-        whole(1, 365),
+        integer(1, 365),
         "How many days after its last change a cart that was not ordered expires.",
     ),
     "legacy_lists": StoreSetting(
         "legacy",
         "contract",
         one_of("contract", "cscart"),
-        "The form of the legacy layer's lists: the contract's, or CS-Cart's own.",
+        "The format of the legacy API's lists: the documented one (contract), or CS-Cart's own.",
     ),
     "legacy_vendor_keys": StoreSetting(
         "legacy",
         "N",
         one_of("Y", "N"),
-        "Opens the legacy layer's entity routes to vendors, for their own records.",
+        "Allows vendors to use the legacy API's entity routes for their own records.",
     ),
     "customers_need_approval": StoreSetting(
         "people",
         False,
         flag,
-        "A shopper who registers starts as P and can't enter until somebody approves the account.",
+        "A customer who registers starts as P and can't sign in until the account is approved.",
     ),
     "account_url": StoreSetting(
         "people",
         "",
         web_page,
-        "The storefront's page that takes what mails prove: #email_verification=<token>, #password_reset=<token>.",
+        "The storefront page that accepts tokens from mails: #email_verification=<token>, #password_reset=<token>.",
     ),
     "low_stock_at": StoreSetting(
-        "catalog", 5, whole(), "How many units are few: a product that comes down to so many is told of."
+        "catalog", 5, integer(), "Low stock threshold: a notification is sent when a product's stock falls to it."
     ),
     "credit_bureau_url": StoreSetting(
         "b2b",
         "",
         _bureau_address,
-        f"The address of the credit bureau that is asked for scores; {SANDBOX_BUREAU} is a development server's own sandbox.",
+        f"The URL of the credit bureau that scores are requested from; {SANDBOX_BUREAU} is a development server's own sandbox.",
     ),
     "credit_bureau_token": StoreSetting(
-        "b2b", "", _header_text, "The token that the credit bureau knows the store by.", secret=True
+        "b2b", "", _header_text, "The token that authenticates the store at the credit bureau.", secret=True
     ),
-    "logo_url": StoreSetting("general", "", short_text, "The address of the store's logo."),
-    "support_email": StoreSetting("general", "", short_text, "Where vendors and shoppers write to for help."),
-    "support_phone": StoreSetting("general", "", short_text, "Whom vendors and shoppers call for help."),
+    "logo_url": StoreSetting("general", "", short_text, "The URL of the store's logo."),
+    "support_email": StoreSetting("general", "", short_text, "The support e-mail address for vendors and customers."),
+    "support_phone": StoreSetting("general", "", short_text, "The support phone number for vendors and customers."),
 }
 
 
 def setting(scope: Scope, name: str) -> Any:
-    """Give the value a setting has in the store in scope."""
+    """Return the value of a setting in the current store."""
     return scope.store.settings.get(name, STORE_SETTINGS[name].default)
 
 
 def secret_setting(scope: Scope, name: str) -> str:
-    """Give a secret setting in the clear, for the one who needs it; empty when it was never set."""
+    """Return a secret setting decrypted; empty if it was never set."""
     sealed: str = setting(scope, name)
     return decrypt(_PURPOSE, bytes.fromhex(sealed)).decode() if sealed else ""
 
 
-def sealed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Give settings that were read as they are stored: secrets sealed, and left out where the mask came back."""
+def encrypt_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return validated settings as they are stored: secrets encrypted, and omitted where the mask was sent."""
     stored = dict(values)
-    for name, given in values.items():
+    for name, setting_value in values.items():
         if not STORE_SETTINGS[name].secret:
             continue
-        if given == MASK:
+        if setting_value == MASK:
             del stored[name]
-        elif given:
-            stored[name] = encrypt(_PURPOSE, str(given).encode()).hex()
+        elif setting_value:
+            stored[name] = encrypt(_PURPOSE, str(setting_value).encode()).hex()
     return stored
 
 
-def shown_setting(scope: Scope, name: str) -> Any:
-    """Give a setting as people may see it: a secret masked, when there is one."""
-    known = setting(scope, name)
-    return MASK if STORE_SETTINGS[name].secret and known else known
+def masked_setting(scope: Scope, name: str) -> Any:
+    """Return a setting with a secret masked, if there is one."""
+    current = setting(scope, name)
+    return MASK if STORE_SETTINGS[name].secret and current else current

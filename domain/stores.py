@@ -1,8 +1,8 @@
-"""Make stores, set what they can set, open and close them, and give them their addresses.
+"""Create stores, change their name, currency, settings and status, and assign their hosts.
 
-Every change is told to the processes that remember stores (`auth.tenancy.store_changed`) in the transaction in which it happens.
-Making a store, its state and its addresses are the platform's business: they go through `across_stores`, and the caller is the
-operator's command line. Name, currency and settings are the store's own: they go through its scope.
+Every change notifies the processes that cache stores (`invalidate_store`) in its transaction. Creating a store, its status and its hosts
+are operations of the platform: they use `cross_store_connection` and are called by the command line. Name, currency and settings belong
+to the store and use its scope (docs/reference/shared.md#store-resolution).
 """
 
 from __future__ import annotations
@@ -17,17 +17,33 @@ from uuid import UUID
 import orjson
 
 from auth.secrets import decrypt, encrypt
-from auth.tenancy import CHANNEL, host_name, store_changed, store_from
-from domain import audit
-from domain.fields import Given, InputField, check_fields, name_text, one_of, read_fields, refuse_wrong, text
-from domain.store_settings import MASK, sealed, shown_setting
+from auth.store_resolution import CHANNEL, build_store, invalidate_store, parse_host
+from domain.store_settings import MASK, encrypt_secrets, masked_setting
 from domain.store_settings import STORE_SETTINGS as STORE_SETTINGS
 from domain.store_settings import setting as setting
 from kernel.errors import Conflict, TenantNotFound, ValidationFailed
+from kernel.fields import (
+    InputField,
+    InputValues,
+    check_fields,
+    name_text,
+    one_of,
+    raise_field_errors,
+    read_fields,
+    text,
+)
 from kernel.ids import parse_reference, uuid7
-from kernel.scope import Scope, Store, entered
-from kernel.text import Malformed, shown
-from models.database import AcrossStores, UniqueViolation, across_stores, execute, transaction, value
+from kernel.scope import Scope, Store, active_scope
+from kernel.text import InvalidValue, repr_value
+from models import audit
+from models.database import (
+    CrossStoreConnection,
+    UniqueViolation,
+    cross_store_connection,
+    execute,
+    fetchval,
+    transaction,
+)
 
 ACTIVE, SUSPENDED, MAINTENANCE = "A", "S", "M"
 GATEWAY_PURPOSE = "gateway_secret"
@@ -37,9 +53,9 @@ _GATEWAY_SECRET_BYTES = 32
 
 
 def currency_code(value: object) -> object:
-    """Read a currency: three capitals (ISO 4217)."""
+    """Read a currency code: three capital letters (ISO 4217)."""
     if not isinstance(value, str) or not _CURRENCY.fullmatch(value):
-        raise Malformed(f"is {shown(value)}; expected three capitals such as BRL")
+        raise InvalidValue(f"is {repr_value(value)}; expected three capitals such as BRL")
     return value
 
 
@@ -78,111 +94,111 @@ _GATEWAY_SECRET = "SELECT gateway_secret FROM tenants WHERE id = $1"
 
 @dataclass(frozen=True, slots=True)
 class NewStore:
-    """Tell of a store that was made; the gateway's secret key is shown here and can be read back by staff only."""
+    """A created store; its gateway secret can be read back by staff only."""
 
     store: Store
     gateway_secret: str
 
 
-# --- The platform's business -----------------------------------------------------------------------------------------------
+# --- Operations of the platform ----------------------------------------------------------------------------------------------
 
 
 async def create_store(
-    given: Given,
+    values: InputValues,
     *,
     hosts: Iterable[str] = (),
     settings: Mapping[str, Any] | None = None,
     public_id: UUID | None = None,
 ) -> NewStore:
-    """Make a store with a random gateway secret: `name`*, `currency`, `status`, `maintenance_message`, its addresses and settings.
+    """Create a store with a random gateway secret: `name`*, `currency`, `status`, `maintenance_message`, its hosts and settings.
 
-    `public_id` is for the demo, whose stores are known by theirs. Raises ValidationFailed for a wrong field or address, Conflict
-    for an address that another store has.
+    `public_id` is for the demo, whose stores have fixed ids. Raises ValidationFailed for an invalid field or host, Conflict for a host that
+    another store has.
     """
-    columns = read_fields({**STORE_FIELDS, **_STATUS}, given, creating=True)
-    differing = _differing(_checked(settings or {}))
-    names = [_checked_host(host) for host in hosts]
+    columns = read_fields({**STORE_FIELDS, **_STATUS}, values, creating=True)
+    stored_settings = _without_defaults(_validate_settings(settings or {}))
+    names = [_validate_host(host) for host in hosts]
     secret = secrets.token_urlsafe(_GATEWAY_SECRET_BYTES)
-    async with across_stores() as platform, platform.transaction():
-        made = await platform.row(
+    async with cross_store_connection() as platform, platform.transaction():
+        row = await platform.fetchrow(
             _INSERT,
             public_id or uuid7(),
             columns["name"],
             columns.get("currency", "BRL"),
             columns.get("status", ACTIVE),
             columns.get("maintenance_message"),
-            orjson.dumps(differing).decode(),
+            orjson.dumps(stored_settings).decode(),
             encrypt(GATEWAY_PURPOSE, secret.encode()),
         )
-        assert made is not None  # INSERT … RETURNING gives its row
-        await _add_hosts(platform, made["id"], names)
-        await _tell(platform, made["id"])
-    return NewStore(store_from(made), secret)
+        assert row is not None  # INSERT … RETURNING returns its row
+        await _add_hosts(platform, row["id"], names)
+        await _notify_changed(platform, row["id"])
+    return NewStore(build_store(row), secret)
 
 
 async def find_store(reference: object) -> Store:
-    """Give the store that the operator names by number or UUID; raises TenantNotFound."""
-    async with across_stores() as platform:
+    """Return the store with this id or UUID; raises TenantNotFound."""
+    async with cross_store_connection() as platform:
         return await _find(platform, reference)
 
 
 async def change_status(reference: object, status: str, *, message: str | None = None) -> Store:
-    """Open (`A`), suspend (`S`) or take into maintenance (`M`) a store; `message` is what shoppers read meanwhile."""
+    """Set a store active (`A`), suspended (`S`) or in maintenance (`M`); `message` is returned to customers meanwhile."""
     columns = read_fields(
         {**_STATUS, "message": STORE_FIELDS["maintenance_message"]}, {"status": status, "message": message}
     )
-    async with across_stores() as platform, platform.transaction():
+    async with cross_store_connection() as platform, platform.transaction():
         store = await _find(platform, reference)
-        changed = await platform.row(_SET_STATUS, store.id, columns["status"], message)
-        assert changed is not None  # found above, and stores are never removed
-        await _tell(platform, store.id)
-    return store_from(changed)
+        row = await platform.fetchrow(_SET_STATUS, store.id, columns["status"], message)
+        assert row is not None  # selected above, and stores are never deleted
+        await _notify_changed(platform, store.id)
+    return build_store(row)
 
 
 async def suspend(reference: object) -> Store:
-    """Close a store: every request is answered 503 `tenant_suspended`."""
+    """Suspend a store: every request is answered 503 `tenant_suspended`."""
     return await change_status(reference, SUSPENDED)
 
 
 async def resume(reference: object) -> Store:
-    """Open a store again."""
+    """Make a store active again."""
     return await change_status(reference, ACTIVE)
 
 
 async def maintain(reference: object, *, message: str | None = None) -> Store:
-    """Take a store into maintenance: requests are answered 503, and notifications of the gateway are still taken."""
+    """Put a store into maintenance: requests are answered 503, but gateway notifications are still accepted."""
     return await change_status(reference, MAINTENANCE, message=message)
 
 
 async def add_host(reference: object, host: str) -> Store:
-    """Give a store one more address; raises Conflict when another store has it."""
-    name = _checked_host(host)
-    async with across_stores() as platform, platform.transaction():
+    """Add a host to a store; raises Conflict if another store has it."""
+    name = _validate_host(host)
+    async with cross_store_connection() as platform, platform.transaction():
         store = await _find(platform, reference)
         await _add_hosts(platform, store.id, [name])
-        await _tell(platform, store.id)
+        await _notify_changed(platform, store.id)
     return store
 
 
 async def remove_host(reference: object, host: str) -> bool:
-    """Take an address from a store; say whether it had it."""
-    async with across_stores() as platform, platform.transaction():
+    """Remove a host from a store; return whether it had it."""
+    async with cross_store_connection() as platform, platform.transaction():
         store = await _find(platform, reference)
-        removed = await platform.execute(_REMOVE_HOST, _checked_host(host), store.id)
-        await _tell(platform, store.id)
+        removed = await platform.execute(_REMOVE_HOST, _validate_host(host), store.id)
+        await _notify_changed(platform, store.id)
     return removed > 0
 
 
-async def _find(platform: AcrossStores, reference: object) -> Store:
-    known = parse_reference(reference)
-    number, public_id = (known, None) if isinstance(known, int) else (None, known)
-    found = await platform.row(_FIND, number, public_id)
-    if found is None:
+async def _find(platform: CrossStoreConnection, reference: object) -> Store:
+    parsed = parse_reference(reference)
+    number, public_id = (parsed, None) if isinstance(parsed, int) else (None, parsed)
+    row = await platform.fetchrow(_FIND, number, public_id)
+    if row is None:
         raise TenantNotFound()
-    return store_from(found)
+    return build_store(row)
 
 
-async def _add_hosts(platform: AcrossStores, store_id: int, names: Iterable[str]) -> None:
+async def _add_hosts(platform: CrossStoreConnection, store_id: int, names: Iterable[str]) -> None:
     for name in names:
         try:
             await platform.execute(_ADD_HOST, name, store_id)
@@ -190,28 +206,28 @@ async def _add_hosts(platform: AcrossStores, store_id: int, names: Iterable[str]
             raise Conflict(f"the address {name} is in use", reason="host_taken") from error
 
 
-async def _tell(platform: AcrossStores, store_id: int) -> None:
-    # NOTIFY goes out with the commit; this process hears it like the others.
+async def _notify_changed(platform: CrossStoreConnection, store_id: int) -> None:
+    # NOTIFY is sent at commit, to this process too.
     await platform.execute("SELECT pg_notify($1, $2)", CHANNEL, str(store_id))
 
 
-def _checked_host(host: str) -> str:
-    name = host_name(host)
+def _validate_host(host: str) -> str:
+    name = parse_host(host)
     if name is None:
         raise ValidationFailed(
-            f"host is {shown(host)}; expected a name such as shop.example.com",
+            f"host is {repr_value(host)}; expected a name such as shop.example.com",
             field="host",
             code="host_invalid",
         )
     return name
 
 
-# --- The store's own -------------------------------------------------------------------------------------------------------
+# --- Operations of the store -------------------------------------------------------------------------------------------------
 
 
-async def update_store(scope: Scope, given: Given) -> None:
-    """Change the store's `name`, `currency` or `maintenance_message`; orders keep the currency they were placed in."""
-    columns = read_fields(STORE_FIELDS, given)
+async def update_store(scope: Scope, values: InputValues) -> None:
+    """Change the store's `name`, `currency` or `maintenance_message`; existing orders keep their currency."""
+    columns = read_fields(STORE_FIELDS, values)
     async with transaction(scope):
         await execute(
             _SAVE_STORE,
@@ -220,31 +236,31 @@ async def update_store(scope: Scope, given: Given) -> None:
             columns.get("currency"),
             columns.get("maintenance_message"),
         )
-        await audit.record(
-            scope, "store.updated", "store", scope.store.public_id, {"fields": sorted(columns)}
-        )
-        await store_changed(scope.store.id)
+        await audit.record_update(scope, "store", scope.store.public_id, columns)
+        await invalidate_store(scope.store.id)
 
 
-async def update_settings(scope: Scope, given: Mapping[str, Any]) -> None:
-    """Set settings by name; a value that equals the default is forgotten.
+async def update_settings(scope: Scope, values: Mapping[str, Any]) -> None:
+    """Set settings by name; a value equal to the default is not stored.
 
-    Raises ValidationFailed naming settings there are not, and values a setting can't have.
+    Raises ValidationFailed naming unknown settings and invalid values.
     """
-    checked = _checked(given)
+    new_settings = _validate_settings(values)
     async with transaction(scope):
-        stored: dict[str, Any] = orjson.loads(await value(_SETTINGS, scope.store.id))
-        await execute(_SAVE_SETTINGS, scope.store.id, orjson.dumps(_differing(stored | checked)).decode())
-        await audit.record(
-            scope, "settings.updated", "store", scope.store.public_id, {"names": sorted(checked)}
+        stored: dict[str, Any] = orjson.loads(await fetchval(_SETTINGS, scope.store.id))
+        await execute(
+            _SAVE_SETTINGS, scope.store.id, orjson.dumps(_without_defaults(stored | new_settings)).decode()
         )
-        await store_changed(scope.store.id)
+        await audit.record(
+            scope, "settings.updated", "store", scope.store.public_id, {"names": sorted(new_settings)}
+        )
+        await invalidate_store(scope.store.id)
 
 
 async def set_gateway_secret(scope: Scope, secret: str) -> None:
-    """Set the key that signs the gateway's notifications; an empty one lets them in unsigned, which is audited.
+    """Set the key that signs gateway notifications; an empty one accepts unsigned notifications, which is audited.
 
-    The mask leaves the stored one as it is. Raises ValidationFailed for a longer one than any gateway has.
+    The mask leaves the stored one unchanged. Raises ValidationFailed if it is too long.
     """
     if secret == MASK:
         return
@@ -254,39 +270,40 @@ async def set_gateway_secret(scope: Scope, secret: str) -> None:
         await execute(_SAVE_SECRET, scope.store.id, sealed)
         action = "gateway_secret.updated" if secret else "gateway_secret.emptied"
         await audit.record(scope, action, "store", scope.store.public_id)
-        await store_changed(scope.store.id)
+        await invalidate_store(scope.store.id)
 
 
 async def gateway_secret(scope: Scope) -> str | None:
-    """Give the key that signs the gateway's notifications; None where it was emptied."""
-    with entered(scope):
-        sealed: bytes | None = await value(_GATEWAY_SECRET, scope.store.id)
+    """Return the key that signs gateway notifications, or None if it was removed."""
+    with active_scope(scope):
+        sealed: bytes | None = await fetchval(_GATEWAY_SECRET, scope.store.id)
     return decrypt(GATEWAY_PURPOSE, sealed).decode() if sealed else None
 
 
-def shown_settings(scope: Scope) -> dict[str, Any]:
-    """Give every setting with its value, secrets masked."""
-    return {name: shown_setting(scope, name) for name in STORE_SETTINGS}
+def masked_settings(scope: Scope) -> dict[str, Any]:
+    """Return every setting with its value, secrets masked."""
+    return {name: masked_setting(scope, name) for name in STORE_SETTINGS}
 
 
-def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
+def _validate_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     fields = {
-        name: InputField(name, known.read, code="setting_invalid") for name, known in STORE_SETTINGS.items()
+        name: InputField(name, declaration.read, code="setting_invalid")
+        for name, declaration in STORE_SETTINGS.items()
     }
-    columns, wrong = check_fields(fields, given)
-    wrong |= {
-        name: ("setting_unknown", f"there is no setting {shown(name)}")
-        for name in given
+    columns, errors = check_fields(fields, values)
+    errors |= {
+        name: ("setting_unknown", f"there is no setting {repr_value(name)}")
+        for name in values
         if name not in fields
     }
-    refuse_wrong(wrong)
-    return sealed(columns)
+    raise_field_errors(errors)
+    return encrypt_secrets(columns)
 
 
-def _differing(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what is as it would be anyway; a setting of a later version is kept."""
+def _without_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Omit settings equal to their default; unknown settings (of a later version) are kept."""
     return {
-        name: new
-        for name, new in settings.items()
-        if name not in STORE_SETTINGS or new != STORE_SETTINGS[name].default
+        name: setting_value
+        for name, setting_value in settings.items()
+        if name not in STORE_SETTINGS or setting_value != STORE_SETTINGS[name].default
     }

@@ -1,8 +1,7 @@
-"""Say, as data, who sees which rows of an entity.
+"""Declare which rows of an entity each kind of caller can see.
 
-`Rows` is a table with a line for each kind of caller. A line left out means: never, refused with 403. An empty condition means: every
-row of the store. In a condition `t` is the row, `{company}` the vendor, `{user}` the user and `{installation}` the installed app
-that asks.
+In a condition `t` is the row, `{company}` the caller's vendor, `{user}` the user and `{installation}` the installed app. An omitted kind of
+caller is refused with 403; an empty condition selects every row of the store (tenant isolation is enforced below, by row-level security).
 """
 
 from __future__ import annotations
@@ -12,19 +11,18 @@ from dataclasses import dataclass
 
 from auth.access import Access
 from kernel.scope import ActorKind, Scope
-from models.reading import Where
+from models.queries import Condition
 
-_PLACE = re.compile(r"\{(company|user|installation)\}")
+_PARAMETER = re.compile(r"\{(company|user|installation)\}")
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Decide which rows a caller sees; an instance is an `Entity.visible`.
+class VisibleRows:
+    """The rows visible to each kind of caller; an instance is an `Entity.visible`.
 
-    `admin` are the privileges of which an administrator needs any. `app` and `storefront` name the scope needed (of several for
-    `app`, any); `own_app` is the condition for what belongs to an app, which it sees without a scope; `storefront_rows` narrows what
-    a key sees. `user_only` marks what takes user tokens alone. `module` is the store's
-    setting that switches it off.
+    `admin` are the privileges of which an administrator needs any. `app` and `storefront` name the required scope (any of several for
+    `app`); `own_app` is the condition for rows of the calling app, visible without a scope; `storefront_rows` restricts what a storefront
+    key sees. `user_only` accepts user tokens only. `module` is the store setting that can disable the entity.
     """
 
     admin: tuple[str, ...] = ()
@@ -39,7 +37,7 @@ class Rows:
 
     @property
     def access(self) -> Access:
-        """Give the rule for the kind of caller alone, for root fields and documentation."""
+        """Return the access rule for the kind of caller alone, for root fields and documentation."""
         return Access(
             privileges=self.admin,
             app_scope=self.app,
@@ -51,8 +49,8 @@ class Rows:
             module=self.module,
         )
 
-    def __call__(self, scope: Scope) -> Where | None:
-        """Give the condition for the caller, None for every row; raise the refusal of `Access.check` for none."""
+    def __call__(self, scope: Scope) -> Condition | None:
+        """Return the condition for the caller, None for every row; raises the error of `Access.check` if the caller has no access."""
         self.access.check(scope)
         kind = scope.actor.kind
         if kind is ActorKind.VENDOR:
@@ -66,10 +64,10 @@ class Rows:
         return None
 
 
-def _condition(text: str, scope: Scope) -> Where | None:
+def _condition(text: str, scope: Scope) -> Condition | None:
     if not text:
         return None
     actor = scope.actor
-    values = {"company": actor.company_id, "user": actor.user_id, "installation": actor.installation_id}
-    names = _PLACE.findall(text)
-    return Where(_PLACE.sub("{}::bigint", text), tuple(values[name] for name in names))
+    values = {"company": actor.vendor_id, "user": actor.user_id, "installation": actor.installation_id}
+    names = _PARAMETER.findall(text)
+    return Condition(_PARAMETER.sub("{}::bigint", text), tuple(values[name] for name in names))

@@ -1,1 +1,1 @@
-"""Hold what every floor may know: errors, scope, settings, money, ids, time. No outside knowledge."""
+"""Shared base of every package: errors, scope, settings, money, ids, time. Imports no other package of the product."""

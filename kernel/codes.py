@@ -1,8 +1,7 @@
-"""Hold the one-letter codes of every entity and read them from what clients send.
+"""One-letter codes of every entity, and their parsing from client input (docs/reference/shared.md#statuses).
 
-A table maps each letter to its long labels, in the order in which messages list the letters; the first label is its name. Answers
-always show the letter; input takes the letter or a label, in either case (legacy contract, Conventions 3; decisions section 1,
-Status letters).
+A table maps each code to its labels, in the order in which messages list the codes; the first label is its name. Output
+always uses the code; input accepts the code or a label, in either case.
 """
 
 from __future__ import annotations
@@ -12,68 +11,68 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from kernel.text import Malformed as Malformed
-from kernel.text import shown
+from kernel.text import InvalidValue as InvalidValue
+from kernel.text import repr_value
 
-_FREE_LETTER = re.compile(r"[A-Z]")
+_CUSTOM_CODE = re.compile(r"[A-Z]")
 
 
 @dataclass(frozen=True, eq=False)
 class CodeTable:
-    """Describe the letters one field may hold; `field` is its name in messages."""
+    """The codes that one field accepts; `field` is its name in messages."""
 
     field: str
     labels: Mapping[str, tuple[str, ...]]
 
     @cached_property
     def codes(self) -> tuple[str, ...]:
-        """List the letters in the table's order."""
+        """Return the codes in the table's order."""
         return tuple(self.labels)
 
     @cached_property
-    def by_word(self) -> dict[str, str]:
-        """Map every accepted word, in lower case, to its letter."""
-        words = {label: parse_code for parse_code, labels in self.labels.items() for label in labels}
-        return words | {parse_code.lower(): parse_code for parse_code in self.labels}
+    def by_label(self) -> dict[str, str]:
+        """Map every accepted word, in lower case, to its code."""
+        words = {label: code for code, labels in self.labels.items() for label in labels}
+        return words | {code.lower(): code for code in self.labels}
 
-    def name(self, parse_code: str) -> str:
-        """Give the long name of one of the table's letters."""
-        labels = self.labels[parse_code]
-        return labels[0] if labels else parse_code
+    def name(self, code: str) -> str:
+        """Return the long name of a code of this table."""
+        labels = self.labels[code]
+        return labels[0] if labels else code
 
 
 def parse_code(value: object, table: CodeTable) -> str:
-    """Read a letter or a long label, in either case; Malformed, naming the field and the letters allowed, for the rest."""
-    # Beyond ASCII, changing the case can make a plain letter: the long s would pass for S.
+    """Parse a code or label, in either case; raise InvalidValue, naming the field and the allowed codes, for the rest."""
+    # Outside ASCII, changing the case can produce an ASCII letter: the long s would match S.
     if isinstance(value, str) and value.isascii():
-        found = table.by_word.get(value.lower())
-        if found is not None:
-            return found
-    raise Malformed(f"{table.field} is {shown(value)}; expected one of {', '.join(table.codes)}")
+        code = table.by_label.get(value.lower())
+        if code is not None:
+            return code
+    raise InvalidValue(f"{table.field} is {repr_value(value)}; expected one of {', '.join(table.codes)}")
 
 
 def with_codes(table: CodeTable, added: Iterable[str]) -> CodeTable:
-    """Add the capitals that a store defined itself (legacy `statuses`); ValueError for what is not one capital A-Z."""
+    """Return the table with a store's custom codes (legacy `statuses`) added; raise ValueError for one that isn't a capital A-Z."""
     labels = dict(table.labels)
-    for new in added:
-        if not _FREE_LETTER.fullmatch(new):
-            raise ValueError(f"the letter is {shown(new)}; expected one capital A to Z")
-        labels.setdefault(new, ())
+    for code in added:
+        if not _CUSTOM_CODE.fullmatch(code):
+            raise ValueError(f"the letter is {repr_value(code)}; expected one capital A to Z")
+        labels.setdefault(code, ())
     return CodeTable(table.field, labels)
 
 
 def order_statuses(added: Iterable[str]) -> CodeTable:
-    """Give the letters of orders in a store that added these."""
+    """Return the order statuses of a store that added these."""
     return with_codes(ORDER_STATUSES, added) if added else ORDER_STATUSES
 
 
 def shipment_statuses(added: Iterable[str]) -> CodeTable:
-    """Give the letters of parcels in a store that added these."""
+    """Return the shipment statuses of a store that added these."""
     return with_codes(SHIPMENT_STATUSES, added) if added else SHIPMENT_STATUSES
 
 
 def _table(field: str, **labels: str) -> CodeTable:
-    return CodeTable(field, {parse_code: tuple(words.split()) for parse_code, words in labels.items()})
+    return CodeTable(field, {code: tuple(words.split()) for code, words in labels.items()})
 
 
 _ACTIVE = "active enabled"
@@ -95,7 +94,7 @@ VENDOR_STATUSES = _table("status", A=_ACTIVE, D=_DISABLED, P="pending", N="new")
 CATEGORY_STATUSES = _table("status", A=_ACTIVE, D=_DISABLED, H="hidden")
 
 # Features, options, payments, shippings, taxes, pages, blocks, languages, promotions, usergroups, destinations, discussions,
-# subscribers, warehouses and their areas and groups, boxes, and the B2B entities are on or off.
+# subscribers, warehouses and their areas and groups, boxes, and the B2B entities.
 SWITCH_STATUSES = _table("status", A=_ACTIVE, D=_DISABLED)
 PAYMENT_STATUSES = PAGE_STATUSES = WAREHOUSE_STATUSES = REVIEW_STATUSES = SWITCH_STATUSES
 

@@ -1,30 +1,30 @@
-"""Name every refusal once.
+"""Every error that a client can act on (docs/reference/shared.md#error-codes).
 
-    Refusal
-    ├── Unauthenticated            401   no or bad credential
-    │   ├── TokenRevoked           401   a credential that was good and is not any more
-    │   └── InvalidClient          401   an app that can't prove who it is at the token route
-    ├── Forbidden                  403   a good credential without the right
+    DomainError
+    ├── Unauthenticated            401   no or invalid credential
+    │   ├── TokenRevoked           401   a credential that was revoked
+    │   └── InvalidClient          401   an app with wrong client credentials at the token route
+    ├── Forbidden                  403   a valid credential without the right
     │   ├── InsufficientPrivileges 403   the user lacks a privilege
     │   ├── MissingScope           403   the app or key lacks a scope
     │   ├── TenantMismatch         403   the credential belongs to another store
-    │   └── AccountBarred          403   the account may not enter (disabled, pending, ...)
+    │   └── SignInDenied           403   the account may not sign in (disabled, pending, ...)
     ├── NotFound                   404   absent, hidden, or another store's
     │   └── TenantNotFound         404
-    ├── ValidationFailed           400   the request is wrong in itself
-    │   ├── MalformedRequest       400   the body or a parameter can't be read
-    │   └── GrantRefused           400   OAuth refuses a code, a token or the request for one
-    ├── Conflict                   409   the request contradicts the present state
-    ├── RuleViolation              422   a well-formed request that a rule of the shop refuses
+    ├── ValidationFailed           400   the request is invalid in itself
+    │   ├── MalformedRequest       400   the body or a parameter can't be parsed
+    │   └── OAuthError             400   a code, a token or a token request is invalid
+    ├── Conflict                   409   the request contradicts the current state
+    ├── RuleViolation              422   a well-formed request that a business rule refuses
     ├── TooLarge                   413   the body is over the limit
     ├── TooComplex                 400   a GraphQL document over a limit
-    ├── RateLimited                429   too many requests; carries the seconds to wait
+    ├── RateLimited                429   too many requests; has the seconds to wait
     │   └── AccountLocked          429
     ├── TenantClosed               503   the store is suspended or in maintenance
-    └── Unavailable                503   cut off by a time-out, or the database is away; try again
+    └── Unavailable                503   timed out, or the database is down; retry
 
 Domain code raises these and never builds a response. `code` is stable and for programs, the message is for people, `details`
-stand beside it in the answer. A register refuses two classes with one code.
+are added to the response. Two classes can't share a code.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-REGISTER: dict[str, type[DomainError]] = {}
+ERROR_CLASSES: dict[str, type[DomainError]] = {}
 
 
 class DomainError(Exception):
-    """Refuse a request for a reason its sender can act on."""
+    """Reject a request for a reason that the client can act on."""
 
     code: ClassVar[str] = "REFUSED"
     status: ClassVar[int] = 400
@@ -49,20 +49,22 @@ class DomainError(Exception):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "code" in cls.__dict__:
-            if cls.code in REGISTER:
-                raise TypeError(f"{cls.__name__} and {REGISTER[cls.code].__name__} share the code {cls.code}")
-            REGISTER[cls.code] = cls
+            if cls.code in ERROR_CLASSES:
+                raise TypeError(
+                    f"{cls.__name__} and {ERROR_CLASSES[cls.code].__name__} share the code {cls.code}"
+                )
+            ERROR_CLASSES[cls.code] = cls
 
 
 class Unauthenticated(DomainError):
-    """Refuse a request whose credential is missing or not good."""
+    """Reject a missing or invalid credential."""
 
     code = "UNAUTHENTICATED"
     status = 401
 
 
 class TokenRevoked(Unauthenticated):
-    """Refuse a credential that was ended before its time; the message is `token revoked: <reason>`."""
+    """Reject a revoked credential; the message is `token revoked: <reason>`."""
 
     code = "TOKEN_REVOKED"
 
@@ -71,7 +73,7 @@ class TokenRevoked(Unauthenticated):
 
 
 class InvalidClient(Unauthenticated):
-    """Refuse an app whose client credentials are missing or wrong (RFC 6749, section 5.2)."""
+    """Reject an app whose client credentials are missing or wrong (RFC 6749, section 5.2)."""
 
     code = "INVALID_CLIENT"
 
@@ -80,14 +82,14 @@ class InvalidClient(Unauthenticated):
 
 
 class Forbidden(DomainError):
-    """Refuse a known caller who has no right to this."""
+    """Reject an authenticated caller without the right."""
 
     code = "FORBIDDEN"
     status = 403
 
 
 class InsufficientPrivileges(Forbidden):
-    """Refuse a user without one of the named privileges."""
+    """Reject a user without one of the named privileges."""
 
     code = "INSUFFICIENT_PRIVILEGES"
 
@@ -102,7 +104,7 @@ class InsufficientPrivileges(Forbidden):
 
 
 class MissingScope(Forbidden):
-    """Refuse an app or a storefront key without the scope."""
+    """Reject an app or storefront key without the scope."""
 
     code = "MISSING_SCOPE"
 
@@ -111,7 +113,7 @@ class MissingScope(Forbidden):
 
 
 class TenantMismatch(Forbidden):
-    """Refuse a credential of another store."""
+    """Reject a credential of another store."""
 
     code = "TENANT_MISMATCH"
 
@@ -119,8 +121,8 @@ class TenantMismatch(Forbidden):
         super().__init__("token not valid for this storefront")
 
 
-class AccountBarred(Forbidden):
-    """Refuse the entry of an account whose password was right; `reason` is the contract's code."""
+class SignInDenied(Forbidden):
+    """Reject the sign-in of an account whose password was right; `reason` is the public code."""
 
     code = "ACCOUNT_BARRED"
 
@@ -130,18 +132,18 @@ class AccountBarred(Forbidden):
 
 
 class NotFound(DomainError):
-    """Say that a record is absent; hidden records and those of other stores are absent too."""
+    """Report an absent record; hidden records and those of other stores count as absent."""
 
     code = "NOT_FOUND"
     status = 404
 
-    def __init__(self, thing: str, *, details: Mapping[str, Any] | None = None) -> None:
-        super().__init__(f"{thing} not found", details=details)
-        self.thing = thing
+    def __init__(self, resource: str, *, details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(f"{resource} not found", details=details)
+        self.resource = resource
 
 
 class TenantNotFound(NotFound):
-    """Say that no store answers here."""
+    """Report that no store matches the request."""
 
     code = "TENANT_NOT_FOUND"
 
@@ -150,7 +152,7 @@ class TenantNotFound(NotFound):
 
 
 class ValidationFailed(DomainError):
-    """Refuse a request that is wrong in itself, naming the fields.
+    """Reject an invalid request, naming the fields.
 
     `fields` maps a field's name to a short stable code (`required`, `price_invalid`).
     """
@@ -172,7 +174,7 @@ class ValidationFailed(DomainError):
 
 
 class MalformedRequest(ValidationFailed):
-    """Refuse a body or a parameter that can't be read at all."""
+    """Reject a body or parameter that can't be parsed."""
 
     code = "MALFORMED_REQUEST"
 
@@ -180,8 +182,8 @@ class MalformedRequest(ValidationFailed):
         super().__init__(message, details={"detail": detail} if detail else None)
 
 
-class GrantRefused(ValidationFailed):
-    """Refuse in OAuth's words: `invalid_grant`, `invalid_request` or `unsupported_grant_type` (RFC 6749, section 5.2)."""
+class OAuthError(ValidationFailed):
+    """Reject with an OAuth code: `invalid_grant`, `invalid_request` or `unsupported_grant_type` (RFC 6749, section 5.2)."""
 
     code = "GRANT_REFUSED"
 
@@ -190,7 +192,7 @@ class GrantRefused(ValidationFailed):
 
 
 class Conflict(DomainError):
-    """Refuse a request that contradicts the present state; `reason` is the contract's code where it has one."""
+    """Reject a request that contradicts the current state; `reason` is the public code, if there is one."""
 
     code = "CONFLICT"
     status = 409
@@ -203,7 +205,7 @@ class Conflict(DomainError):
 
 
 class RuleViolation(DomainError):
-    """Refuse a well-formed request because of a rule of the shop."""
+    """Reject a well-formed request because of a business rule."""
 
     code = "RULE_VIOLATION"
     status = 422
@@ -216,20 +218,20 @@ class RuleViolation(DomainError):
 
 
 class TooLarge(DomainError):
-    """Refuse a body over the limit."""
+    """Reject a body over the limit."""
 
     code = "TOO_LARGE"
     status = 413
 
 
 class TooComplex(DomainError):
-    """Refuse a GraphQL document over a limit; nothing was executed."""
+    """Reject a GraphQL document over a limit before it is executed."""
 
     code = "QUERY_TOO_COMPLEX"
 
 
 class RateLimited(DomainError):
-    """Refuse for now; `retry_after` is in seconds."""
+    """Reject a request over a rate limit; `retry_after` is in seconds."""
 
     code = "RATE_LIMITED"
     status = 429
@@ -240,7 +242,7 @@ class RateLimited(DomainError):
 
 
 class AccountLocked(RateLimited):
-    """Refuse sign-in after too many wrong attempts, right password or not."""
+    """Reject sign-in after too many failed attempts, even with the right password."""
 
     code = "ACCOUNT_LOCKED"
 
@@ -253,7 +255,7 @@ class AccountLocked(RateLimited):
 
 
 class TenantClosed(DomainError):
-    """Refuse because the store is closed; `reason` is `tenant_suspended` or `tenant_maintenance`."""
+    """Reject because the store is closed; `reason` is `tenant_suspended` or `tenant_maintenance`."""
 
     code = "TENANT_CLOSED"
     status = 503
@@ -264,7 +266,7 @@ class TenantClosed(DomainError):
 
 
 class Unavailable(DomainError):
-    """Refuse because the work was cut off or the database is away; the same request may be sent again."""
+    """Reject because the work timed out or the database is down; the client may retry the same request."""
 
     code = "UNAVAILABLE"
     status = 503

@@ -1,4 +1,4 @@
-"""Make and read identifiers: UUIDs of version 7, legacy numbers, request ids and tokens that can be recognised."""
+"""Generate and parse identifiers: UUIDv7, legacy numbers, request ids and tokens with a checksum."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import time
 from typing import TypeAlias
 from uuid import UUID
 
-# A record is named by its legacy number or by its public id, in every family (decisions section 1, Keys).
+# A record is addressed by its legacy number or its public id, in every API family (docs/reference/shared.md#ids).
 Reference: TypeAlias = int | UUID
 
 MAX_NUMBER = 2**63 - 1
@@ -27,36 +27,36 @@ _CHECKSUMMED = re.compile(r"[A-Za-z0-9_-]+")
 
 _COUNTER_BITS = 42
 _COUNTER_LIMIT = 1 << _COUNTER_BITS
-_SUPPLY = 4_096
+_RANDOM_BUFFER_BYTES = 4_096
 
 
-class _Uuid7Source:
-    """Give UUIDs of version 7 that only grow within this process (RFC 9562, section 6.2, method 1).
+class _Uuid7Generator:
+    """Generate monotonic UUIDs of version 7 within this process (RFC 9562, section 6.2, method 1).
 
-    Behind the 48 bits of milliseconds stand a counter of 42 bits, seeded anew each millisecond with its top bit clear, and 32
-    random bits. In the same millisecond, or after the clock has gone back, the counter goes up and the time stays.
+    After the 48 bits of milliseconds come a 42-bit counter, reseeded each millisecond with its top bit clear, and 32 random bits.
+    Within a millisecond, or after the clock went back, the counter increases and the time stays.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._milliseconds = -1
         self._counter = 0
-        self._supply = b""
-        self._used = 0
+        self._buffer = b""
+        self._offset = 0
 
     def next(self, milliseconds: int) -> UUID:
-        """Make the next UUID, given the clock in milliseconds since 1970."""
+        """Return the next UUID for a clock in milliseconds since 1970."""
         return UUID(int=self.next_number(milliseconds))
 
     def next_number(self, milliseconds: int) -> int:
-        """Make the next UUID as the number that it is."""
+        """Return the next UUID as an integer."""
         with self._lock:
             if milliseconds > self._milliseconds:
-                self._begin(milliseconds)
+                self._reseed(milliseconds)
             else:
                 self._counter += 1
                 if self._counter == _COUNTER_LIMIT:
-                    self._begin(self._milliseconds + 1)
+                    self._reseed(self._milliseconds + 1)
             at, counter, random = self._milliseconds, self._counter, self._random(4)
         return (
             (at & 0xFFFF_FFFF_FFFF) << 80
@@ -67,32 +67,32 @@ class _Uuid7Source:
             | random
         )
 
-    def _begin(self, milliseconds: int) -> None:
+    def _reseed(self, milliseconds: int) -> None:
         self._milliseconds = milliseconds
         self._counter = self._random(6) >> (48 - _COUNTER_BITS + 1)
 
     def _random(self, length: int) -> int:
-        """Give so many bytes from a supply: asking the system for each costs more than the rest. None is used twice."""
-        begin, end = self._used, self._used + length
-        if end > len(self._supply):
-            self._supply = secrets.token_bytes(_SUPPLY)
-            begin, end = 0, length
-        self._used = end
-        return int.from_bytes(self._supply[begin:end], "big")
+        """Return random bytes as an integer from a buffer, because a system call for each is slow; no byte is used twice."""
+        start, end = self._offset, self._offset + length
+        if end > len(self._buffer):
+            self._buffer = secrets.token_bytes(_RANDOM_BUFFER_BYTES)
+            start, end = 0, length
+        self._offset = end
+        return int.from_bytes(self._buffer[start:end], "big")
 
 
-_uuid7_source = _Uuid7Source()
-# A forked process would hand out its parent's randomness.
-os.register_at_fork(after_in_child=_uuid7_source.__init__)  # type: ignore[misc]
+_uuid7_generator = _Uuid7Generator()
+# A forked process would reuse its parent's random bytes.
+os.register_at_fork(after_in_child=_uuid7_generator.__init__)  # type: ignore[misc]
 
 
 def uuid7() -> UUID:
-    """Make a UUID of version 7 greater than every one this process made before (RFC 9562)."""
-    return _uuid7_source.next(time.time_ns() // 1_000_000)
+    """Generate a UUID of version 7 greater than every one this process generated before (RFC 9562)."""
+    return _uuid7_generator.next(time.time_ns() // 1_000_000)
 
 
 def parse_reference(value: object) -> Reference | None:
-    """Read a legacy number (1 to 2**63-1, an integer or ASCII digits without sign) or a UUID; None for anything else."""
+    """Parse a legacy number (1 to 2**63-1, an integer or ASCII digits without sign) or a UUID; None for anything else."""
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -101,7 +101,7 @@ def parse_reference(value: object) -> Reference | None:
 
 
 def parse_uuid(value: object) -> UUID | None:
-    """Read a UUID in its canonical form, hyphens included and in either case; None for anything else."""
+    """Parse a UUID in its canonical form, with hyphens and in either case; None for anything else."""
     if isinstance(value, UUID):
         return value
     if isinstance(value, str) and _UUID.fullmatch(value):
@@ -110,20 +110,20 @@ def parse_uuid(value: object) -> UUID | None:
 
 
 def request_id_from(inbound: str | None) -> str:
-    """Keep an inbound request id of 1-128 characters `[A-Za-z0-9._-]`, else make one (decisions section 2)."""
+    """Return a valid inbound request id (1-128 characters `[A-Za-z0-9._-]`), else a new one (docs/reference/shared.md#request-id)."""
     if inbound is not None and _REQUEST_ID.fullmatch(inbound):
         return inbound
-    text = f"{_uuid7_source.next_number(time.time_ns() // 1_000_000):032x}"
+    text = f"{_uuid7_generator.next_number(time.time_ns() // 1_000_000):032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def random_token(bits: int = 256) -> str:
-    """Make an unguessable token of at least that many bits, safe in addresses and headers."""
+    """Generate an unguessable URL-safe token of at least that many bits."""
     return secrets.token_urlsafe(math.ceil(bits / 8))
 
 
 def checksummed_token(prefix: str, bits: int = 256) -> str:
-    """Make an unguessable token that a scanner for leaked secrets can recognise (decisions section 4).
+    """Generate an unguessable token that a secret scanner can recognise (docs/reference/shared.md#secrets).
 
     `prefix` (such as `vat_live_` or `sfk_`), the secret in base62, and six base62 characters of the CRC32 of both.
     """
@@ -133,7 +133,7 @@ def checksummed_token(prefix: str, bits: int = 256) -> str:
 
 
 def has_valid_checksum(token: str) -> bool:
-    """Tell whether the token ends with the checksum of what precedes it; it says nothing about who made it."""
+    """Return whether the token ends with the checksum of what precedes it; this doesn't authenticate it."""
     if not _CHECKSUMMED.fullmatch(token):
         return False
     body, checksum = token[:-_CHECKSUM_LENGTH], token[-_CHECKSUM_LENGTH:]
@@ -145,7 +145,7 @@ def _checksum(body: str) -> str:
 
 
 def _base62(number: int, length: int) -> str:
-    """Write the number in base 62, filled up with zeros to the length."""
+    """Encode the number in base 62, zero-padded to the length."""
     digits = []
     while number:
         number, digit = divmod(number, 62)

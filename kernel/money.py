@@ -1,4 +1,4 @@
-"""Turn amounts of money between the decimal form of the legacy layer and the integer cents of everything else."""
+"""Convert money between the decimal strings of the legacy API and integer cents (docs/reference/shared.md#money)."""
 
 from __future__ import annotations
 
@@ -6,57 +6,57 @@ import math
 import re
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
-from kernel.text import Malformed as Malformed
-from kernel.text import shown
+from kernel.text import InvalidValue as InvalidValue
+from kernel.text import repr_value
 
-# Far below BIGINT (9.2e18), so that a price times a quantity, summed over an order, still fits the column.
+# Far below BIGINT (9.2e18), so that price times quantity, summed over an order, still fits the column.
 MAX_CENTS = 10**15
-# Decisions section 1: amounts within 0.000001 (of the currency's unit) of a whole cent are that cent.
+# Amounts within 0.000001 currency units of a whole cent are that cent.
 TOLERANCE = Decimal("0.000001")
 
 _AMOUNT = re.compile(r"-?[0-9]{1,32}(?:\.[0-9]{1,64})?")
 _MAX_AMOUNT = Decimal(MAX_CENTS).scaleb(-2)
-# Wide enough for every string that _AMOUNT lets through and every float in range: nothing is ever rounded by accident.
+# Wide enough for every string that _AMOUNT matches and every float in range, so that nothing is rounded by accident.
 _EXACT = Context(prec=200, rounding=ROUND_HALF_EVEN)
 
 
-def cents_from(value: object, *, negative: bool = False, field: str = "amount") -> int:
-    """Read an amount given as a string or JSON number into whole cents (decisions section 1, Money).
+def parse_cents(value: object, *, negative: bool = False, field: str = "amount") -> int:
+    """Parse an amount, a string or JSON number, into whole cents.
 
-    `"30.000000"`, `19.900000000000002`, `"129.9"` and `129` are read; a finer amount, an exponent in a string, a plus sign,
-    spaces, NaN, an infinity, a boolean, more than 10**15 cents and (unless `negative`) less than zero raise Malformed,
-    whose message begins with `field`.
+    Accepts `"30.000000"`, `19.900000000000002`, `"129.9"` and `129`. A finer amount, an exponent in a string, a plus sign, spaces, NaN,
+    an infinity, a boolean, more than 10**15 cents and (unless `negative`) less than zero raise InvalidValue; its message begins with
+    `field`.
     """
     amount = _exact_amount(value, field)
     if amount.copy_abs() > _MAX_AMOUNT:
-        raise Malformed(f"{field} is too large; expected at most {decimal_text(MAX_CENTS)}")
+        raise InvalidValue(f"{field} is too large; expected at most {format_cents(MAX_CENTS)}")
     in_cents = _EXACT.multiply(amount, Decimal(100))
     whole = _EXACT.to_integral_value(in_cents)
     if _EXACT.subtract(in_cents, whole).copy_abs() > 100 * TOLERANCE:
-        raise Malformed(f"{field} is {shown(value)}; expected at most two decimal places")
+        raise InvalidValue(f"{field} is {repr_value(value)}; expected at most two decimal places")
     if whole < 0 and not negative:
-        raise Malformed(f"{field} is {shown(value)}; expected zero or more")
+        raise InvalidValue(f"{field} is {repr_value(value)}; expected zero or more")
     return int(whole)
 
 
-def decimal_text(cents: int) -> str:
-    """Write cents as the legacy layer's decimal string: 12990 is `129.90`, -5 is `-0.05`."""
+def format_cents(cents: int) -> str:
+    """Format cents as the legacy API's decimal string: 12990 is `129.90`, -5 is `-0.05`."""
     sign = "-" if cents < 0 else ""
     units, rest = divmod(abs(cents), 100)
     return f"{sign}{units}.{rest:02d}"
 
 
-def rounded(numerator: int, denominator: int) -> int:
-    """Divide two whole numbers, none below zero, and round half up."""
+def divide_half_up(numerator: int, denominator: int) -> int:
+    """Divide two non-negative integers and round half up."""
     return (2 * numerator + denominator) // (2 * denominator)
 
 
 def _exact_amount(value: object, field: str) -> Decimal:
-    """Read the value without rounding; a float means the shortest decimal that it prints as."""
+    """Parse the value without rounding; a float means the shortest decimal that it prints as."""
     if isinstance(value, int) and not isinstance(value, bool):
         return Decimal(value)
     if isinstance(value, float) and math.isfinite(value):
         return Decimal(repr(value))
     if isinstance(value, str) and _AMOUNT.fullmatch(value):
         return Decimal(value)
-    raise Malformed(f'{field} is {shown(value)}; expected an amount such as "129.90"')
+    raise InvalidValue(f'{field} is {repr_value(value)}; expected an amount such as "129.90"')

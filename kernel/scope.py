@@ -1,7 +1,7 @@
-"""Say who asks, for which store, allowed what: the first argument of every domain function.
+"""The scope of a request: caller, store, request id and time; the first argument of every domain function.
 
-A scope is a value. It is also kept in a context variable, because the connection pool must know the store of the work that
-takes a connection (`models/engine.py`); code never reads the store from there when it has the scope at hand.
+A scope is a value. It is also in a context variable, because the connection pool must know the store of the task that acquires a
+connection (`models/engine.py`); code that has the scope at hand never reads it from there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kernel.errors import Forbidden, InsufficientPrivileges, MissingScope
 
 
 class ActorKind(StrEnum):
-    """Tell the kinds of caller apart."""
+    """The kinds of caller."""
 
     ANONYMOUS = "anonymous"
     ADMIN = "admin"
@@ -31,10 +31,10 @@ class ActorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Describe one tenant as every request needs it.
+    """A store (tenant) as every request needs it.
 
-    `settings` holds only values that differ from the defaults. `order_statuses` are the statuses that the store added for orders,
-    each with what it does to the stock (`D` holds it, `I` gives it back), `shipment_statuses` those it added for parcels.
+    `settings` has only values that differ from the defaults. `order_statuses` are the store's custom order statuses, each with its
+    stock effect (`D` deducts, `I` gives back); `shipment_statuses` its custom shipment statuses.
     """
 
     id: int
@@ -51,16 +51,16 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Describe the caller: what it is and what it was granted.
+    """The caller and what it was granted.
 
-    `privileges` are a user's (`manage_orders`, already widened: `manage_x` brings `view_x`); `scopes` an app's or a storefront
-    key's (`read_orders`, `storefront:cart`; `write_x` brings `read_x`).
+    `privileges` are a user's (`manage_orders`; already expanded: `manage_x` implies `view_x`), `scopes` an app's or a storefront key's
+    (`read_orders`, `storefront:cart`; `write_x` implies `read_x`).
     """
 
     kind: ActorKind
     user_id: int | None = None
     user_public_id: UUID | None = None
-    company_id: int | None = None
+    vendor_id: int | None = None
     privileges: frozenset[str] = frozenset()
     scopes: frozenset[str] = frozenset()
     is_owner: bool = False
@@ -69,21 +69,21 @@ class Actor:
     installation_id: int | None = None
     storefront_key_id: int | None = None
     rate_limit: int | None = None
-    """The requests a minute that an app's installation or a storefront key may make; None for the default."""
+    """The requests per minute of an app's installation or a storefront key; None for the default."""
     server_side: bool = False
-    """Say that a storefront key is kept on a server, where it may name customers without their own token."""
+    """Whether a storefront key is used on a server only; it may then act for customers without their token."""
     credential: str = ""
-    """Name the credential for limits and idempotency: `user:12`, `app:3`, `key:7`, `ip:…`; never a secret."""
-    proven_until: datetime | None = field(default=None, compare=False)
-    """Say until when the credential need not be proved again, unless something it rests on changes; None: every time."""
+    """The credential's name for rate limits and idempotency: `user:12`, `app:3`, `key:7`, `ip:…`; never a secret."""
+    verified_until: datetime | None = field(default=None, compare=False)
+    """Until when the credential needn't be verified again, unless it is invalidated; None: verify every time."""
 
     @property
     def is_user(self) -> bool:
-        """Say whether a person signed in, of whatever type."""
+        """Return whether the caller is a signed-in user of any type."""
         return self.kind in (ActorKind.ADMIN, ActorKind.VENDOR, ActorKind.CUSTOMER)
 
-    def holds(self, privilege: str) -> bool:
-        """Say whether an administrator holds the privilege; the system holds all."""
+    def has_privilege(self, privilege: str) -> bool:
+        """Return whether an administrator has the privilege; the system has all."""
         if self.kind is ActorKind.SYSTEM:
             return True
         return self.kind is ActorKind.ADMIN and privilege in self.privileges
@@ -95,10 +95,10 @@ SYSTEM = Actor(ActorKind.SYSTEM, credential="system")
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Bind a store, a caller, a request and a moment.
+    """A store, a caller, a request and a time.
 
-    `now` is the one clock of the request (aware, UTC). `family` tells which door the request came through (`graphql`, `current`,
-    `apps`, `legacy`, `system`): only rules that the contract ties to a family look at it.
+    `now` is the request's only clock (aware, UTC). `family` is the API family (`graphql`, `current`, `apps`, `legacy`, `system`); only
+    rules that apply to one family look at it.
     """
 
     store: Store
@@ -110,21 +110,18 @@ class Scope:
     user_agent: str = ""
 
     def as_system(self) -> Scope:
-        """Give the same scope with every right, for work the platform does on its own account."""
+        """Return the scope with every right, for work on the platform's own behalf."""
         return replace(self, actor=SYSTEM)
 
     def require(self, *any_of: str) -> None:
-        """Refuse unless the caller is an administrator (or the system) with one of the privileges.
-
-        Raises `Forbidden` for other kinds of caller, `InsufficientPrivileges` for an administrator without them.
-        """
+        """Raise `Forbidden` for callers but administrators and the system, `InsufficientPrivileges` without any of the privileges."""
         if self.actor.kind not in (ActorKind.ADMIN, ActorKind.SYSTEM):
             raise Forbidden("insufficient permissions")
-        if not any(self.actor.holds(privilege) for privilege in any_of):
+        if not any(self.actor.has_privilege(privilege) for privilege in any_of):
             raise InsufficientPrivileges(*any_of)
 
     def require_scope(self, scope: str) -> None:
-        """Refuse an app or storefront key that was not given the scope."""
+        """Raise `MissingScope` for an app or storefront key without the scope."""
         if scope not in self.actor.scopes:
             raise MissingScope(scope)
 
@@ -133,14 +130,14 @@ _current: ContextVar[Scope | None] = ContextVar("vitrine_scope", default=None)
 
 
 def current_scope() -> Scope | None:
-    """Give the scope that the running task works in, or None."""
+    """Return the scope of the running task, or None."""
     return _current.get()
 
 
-class entered:  # noqa: N801  # it is used as a function; a class costs less than a generator
-    """Work in the scope: connections taken inside are bound to its store.
+class active_scope:  # noqa: N801  # used like a function; a class is faster than a generator
+    """Activate the scope in a `with` block: connections acquired inside are bound to its store.
 
-    Never open a scope inside a generator that yields to its consumer (it leaks there): pass the scope instead.
+    Don't use it inside a generator that yields to its consumer (the scope leaks there): pass the scope instead.
     """
 
     __slots__ = ("_scope", "_token")

@@ -1,4 +1,4 @@
-"""Read the text of a setting into a value, or say what was expected: the kinds that `kernel/settings.py` declares with."""
+"""Parsers for the text of settings, with which `kernel/settings.py` declares them."""
 
 from __future__ import annotations
 
@@ -9,65 +9,65 @@ from typing import Generic, TypeVar
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from kernel.addresses import Network, parse_network
 from kernel.ids import parse_uuid
+from kernel.ip_addresses import IPNetwork, parse_network
 
 T = TypeVar("T")
 
-LEAST_SECRET_LENGTH = 32
+MIN_SECRET_LENGTH = 32
 
 
-class Wrong(ValueError):
-    """Say what is expected instead; `Settings.from_environment` adds the name and the value."""
+class InvalidSetting(ValueError):
+    """State what was expected; `Settings.from_environment` adds the setting's name and value."""
 
 
 @dataclass(frozen=True)
 class SettingType(Generic[T]):
-    """Say how a setting's text is read, in one word for the documentation."""
+    """A parser of a setting's text and the name of its type for the documentation."""
 
     name: str
-    read: Callable[[str], T]
+    parse: Callable[[str], T]
 
 
 def one_of(*words: str) -> SettingType[str]:
-    """Take one of the words, in any case."""
+    """Accept one of the words, in any case."""
 
-    def read(text: str) -> str:
+    def parse(text: str) -> str:
         if text.lower() not in words:
-            raise Wrong(" or ".join(words))
+            raise InvalidSetting(" or ".join(words))
         return text.lower()
 
-    return SettingType("word", read)
+    return SettingType("word", parse)
 
 
-def whole_number(least: int, most: int = 2**31 - 1) -> SettingType[int]:
-    """Take a whole number in ASCII digits between the two, both included."""
+def integer_between(minimum: int, maximum: int = 2**31 - 1) -> SettingType[int]:
+    """Accept an integer in ASCII digits within the bounds, both included."""
 
-    def read(text: str) -> int:
-        # isascii: int() would take digits of every script.
-        if not (text.isascii() and text.isdigit() and len(text) <= 10 and least <= int(text) <= most):
-            raise Wrong(f"a whole number from {least} to {most}")
+    def parse(text: str) -> int:
+        # isascii: int() accepts digits of every script.
+        if not (text.isascii() and text.isdigit() and len(text) <= 10 and minimum <= int(text) <= maximum):
+            raise InvalidSetting(f"a whole number from {minimum} to {maximum}")
         return int(text)
 
-    return SettingType("whole number", read)
+    return SettingType("integer", parse)
 
 
-def seconds(least: float, most: float) -> SettingType[float]:
-    """Take a number of seconds between the two, both included."""
+def seconds(minimum: float, maximum: float) -> SettingType[float]:
+    """Accept a number of seconds within the bounds, both included."""
 
-    def read(text: str) -> float:
+    def parse(text: str) -> float:
         try:
             value = float(text)
         except ValueError:
             value = -1.0
-        if not least <= value <= most:  # NaN is not either
-            raise Wrong(f"seconds from {least:g} to {most:g}")
+        if not minimum <= value <= maximum:  # also rejects NaN
+            raise InvalidSetting(f"seconds from {minimum:g} to {maximum:g}")
         return value
 
-    return SettingType("seconds", read)
+    return SettingType("seconds", parse)
 
 
-def _yes_or_no(text: str) -> bool:
+def _boolean(text: str) -> bool:
     words = {
         "1": True,
         "true": True,
@@ -79,44 +79,44 @@ def _yes_or_no(text: str) -> bool:
         "off": False,
     }
     if text.lower() not in words:
-        raise Wrong("1 or 0")
+        raise InvalidSetting("1 or 0")
     return words[text.lower()]
 
 
-def address_of(*schemes: str) -> SettingType[str]:
-    """Take an address with one of the schemes; what follows is left to whoever connects."""
+def url_of(*schemes: str) -> SettingType[str]:
+    """Accept a URL with one of the schemes; the rest is left to the client that connects."""
 
     expected = f"an address that begins with {' or '.join(f'{scheme}://' for scheme in schemes)}"
 
-    def read(text: str) -> str:
+    def parse(text: str) -> str:
         try:
             parts = urlsplit(text)
             _ = parts.port
         except ValueError as error:
-            raise Wrong(expected) from error
+            raise InvalidSetting(expected) from error
         if parts.scheme not in schemes or text.partition("://")[2] == "":
-            raise Wrong(expected)
+            raise InvalidSetting(expected)
         return text
 
-    return SettingType("address", read)
+    return SettingType("URL", parse)
 
 
-def _web_address(text: str) -> str:
-    read = address_of("http", "https").read(text)
-    parts = urlsplit(read)
+def _http_url(text: str) -> str:
+    url = url_of("http", "https").parse(text)
+    parts = urlsplit(url)
     if not parts.hostname or parts.query or parts.fragment or parts.username is not None:
-        raise Wrong("an http or https address without query, fragment or log-in")
-    return read.rstrip("/")
+        raise InvalidSetting("an http or https address without query, fragment or log-in")
+    return url.rstrip("/")
 
 
 def _items(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
 
 
-def _networks(text: str) -> tuple[Network, ...]:
+def _networks(text: str) -> tuple[IPNetwork, ...]:
     networks = [parse_network(item) for item in _items(text)]
     if not networks or None in networks:
-        raise Wrong("addresses or networks such as 10.0.0.0/8, separated by commas")
+        raise InvalidSetting("addresses or networks such as 10.0.0.0/8, separated by commas")
     return tuple(network for network in networks if network is not None)
 
 
@@ -125,14 +125,14 @@ def _hosts(text: str) -> tuple[str, ...]:
     if not hosts or any(
         set(host) & set("/@ ?#") or (":" in host and not host.startswith("[")) for host in hosts
     ):
-        raise Wrong("host names without port, separated by commas ([::1] for an IPv6 address)")
+        raise InvalidSetting("host names without port, separated by commas ([::1] for an IPv6 address)")
     return tuple(hosts)
 
 
 def _bind(text: str) -> tuple[str, ...]:
     addresses = [item.removeprefix("[").removesuffix("]") for item in _items(text)]
     if not addresses or any(set(address) & set("/@ ?#[]") for address in addresses):
-        raise Wrong("addresses to listen on, without port, separated by commas")
+        raise InvalidSetting("addresses to listen on, without port, separated by commas")
     return tuple(addresses)
 
 
@@ -144,35 +144,37 @@ def _origins(text: str) -> tuple[str, ...]:
             parts = urlsplit(origin)
             _ = parts.port
         except ValueError as error:
-            raise Wrong(expected) from error
+            raise InvalidSetting(expected) from error
         if origin != "*" and (
             parts.scheme not in ("http", "https") or origin != f"{parts.scheme}://{parts.netloc}"
         ):
-            raise Wrong(expected)
+            raise InvalidSetting(expected)
     if not origins:
-        raise Wrong(expected)
+        raise InvalidSetting(expected)
     return tuple(origins)
 
 
-def _store(text: str) -> UUID:
+def _store_id(text: str) -> UUID:
     store = parse_uuid(text)
     if store is None:
-        raise Wrong("a store's UUID")
+        raise InvalidSetting("a store's UUID")
     return store
 
 
 def _secret(text: str) -> str:
-    if len(text) < LEAST_SECRET_LENGTH:
-        raise Wrong(f"at least {LEAST_SECRET_LENGTH} characters, such as `openssl rand -base64 48` prints")
+    if len(text) < MIN_SECRET_LENGTH:
+        raise InvalidSetting(
+            f"at least {MIN_SECRET_LENGTH} characters, such as `openssl rand -base64 48` prints"
+        )
     return text
 
 
-YES_OR_NO: SettingType[bool] = SettingType("1 or 0", _yes_or_no)
+BOOLEAN: SettingType[bool] = SettingType("1 or 0", _boolean)
 SECRET: SettingType[str] = SettingType("text", _secret)
-STORE: SettingType[UUID] = SettingType("UUID", _store)
-FOLDER: SettingType[Path] = SettingType("folder", Path)
-WEB_ADDRESS: SettingType[str] = SettingType("address", _web_address)
-NETWORKS: SettingType[tuple[Network, ...]] = SettingType("networks", _networks)
+STORE_ID: SettingType[UUID] = SettingType("UUID", _store_id)
+DIRECTORY: SettingType[Path] = SettingType("directory", Path)
+HTTP_URL: SettingType[str] = SettingType("URL", _http_url)
+NETWORKS: SettingType[tuple[IPNetwork, ...]] = SettingType("networks", _networks)
 HOSTS: SettingType[tuple[str, ...]] = SettingType("host names", _hosts)
 BIND: SettingType[tuple[str, ...]] = SettingType("addresses", _bind)
 ORIGINS: SettingType[tuple[str, ...]] = SettingType("origins", _origins)

@@ -1,9 +1,9 @@
-"""Read every setting from the environment, once, at start; a wrong value stops the program with one line that names it.
+"""Load every setting from the environment once, at start; an invalid value stops the program with one line that names it.
 
-A setting is declared in one place, as a field of `Settings`: its name in the environment, how its text is read, what stands when
-it is unset, and the line that documents it. `SETTINGS` is the same as a table, for the documentation and `vitrine doctor`.
+Each setting is a field of `Settings`: its name in the environment, its type, what applies when it is unset, and its description.
+`SETTINGS` is the same as a table, for the documentation and `vitrine doctor` (docs/reference/shared.md#configuration).
 
-A blank value counts as unset, because that is what a compose file writes for a variable nobody gave.
+A blank value counts as unset, because a compose file passes unset variables that way.
 """
 
 from __future__ import annotations
@@ -15,107 +15,109 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from kernel.addresses import Network, is_loopback
+from kernel.ip_addresses import IPNetwork, is_loopback
 from kernel.setting_types import (
     BIND,
-    FOLDER,
+    BOOLEAN,
+    DIRECTORY,
     HOSTS,
-    LEAST_SECRET_LENGTH,
+    HTTP_URL,
+    MIN_SECRET_LENGTH,
     NETWORKS,
     ORIGINS,
     SECRET,
-    STORE,
-    WEB_ADDRESS,
-    YES_OR_NO,
+    STORE_ID,
+    InvalidSetting,
     SettingType,
-    Wrong,
-    address_of,
+    integer_between,
     one_of,
     seconds,
-    whole_number,
+    url_of,
 )
 
 DEVELOPMENT, PRODUCTION = "development", "production"
 LOOPBACK = ("127.0.0.1", "::1")
 ALL_ADDRESSES = ("0.0.0.0", "::")
-# The database gives up this long before the route does, so that the answer still says why.
-STATEMENT_MARGIN = 0.9
+# The database times out before the request does, so that the response still states the reason.
+STATEMENT_TIMEOUT_RATIO = 0.9
 
 
 class SettingError(ValueError):
-    """Say in one line which setting is wrong, what was given and what is expected."""
+    """Report in one line which setting is invalid, its value and what was expected."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Describe one setting as the documentation shows it."""
+    """One setting as the documentation lists it."""
 
     name: str
     type: str
     default: str
-    line: str
+    description: str
     secret: bool
     attribute: str
 
 
-POSTGRESQL = address_of("postgresql", "postgres")
-RATE = whole_number(0)
+POSTGRESQL = url_of("postgresql", "postgres")
+RATE = integer_between(0)
 
 
-def _declared(name: str, kind: SettingType[Any], line: str, *, unset: str = "") -> Mapping[str, Any]:
-    """Describe a field; `unset` says what stands for an unset one where the default alone doesn't tell."""
-    return {"name": name, "kind": kind, "line": line, "unset": unset}
+def _metadata(name: str, type_: SettingType[Any], description: str, *, unset: str = "") -> Mapping[str, Any]:
+    """Return a field's metadata; `unset` describes the value of an unset setting where the default alone doesn't."""
+    return {"name": name, "type": type_, "description": description, "unset": unset}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Hold every setting. Rates are requests a minute, 0 for no limit; times are seconds. `repr=False` marks a secret."""
+    """Every setting. Rates are requests per minute, 0 for no limit; times are seconds. `repr=False` marks a secret."""
 
     env: str = field(
         default=DEVELOPMENT,
-        metadata=_declared(
+        metadata=_metadata(
             "VITRINE_ENV",
             one_of(DEVELOPMENT, PRODUCTION),
-            "What the server is run for: development or production.",
+            "The environment: development or production.",
         ),
     )
     database_url: str | None = field(
         default=None,
         repr=False,
-        metadata=_declared(
+        metadata=_metadata(
             "DATABASE_URL",
             POSTGRESQL,
-            "The PostgreSQL of the shop, as its owner.",
+            "The PostgreSQL database, with the role that owns it.",
             unset="an embedded PostgreSQL",
         ),
     )
     app_database_url: str | None = field(
         default=None,
         repr=False,
-        metadata=_declared(
+        metadata=_metadata(
             "VITRINE_APP_DATABASE_URL",
             POSTGRESQL,
-            "The log-in that serves, where it is not the owner's.",
+            "The database role that serves requests, if not the owner.",
             unset="DATABASE_URL",
         ),
     )
     secret_key: str | None = field(
         default=None,
         repr=False,
-        metadata=_declared(
+        metadata=_metadata(
             "VITRINE_SECRET_KEY",
             SECRET,
-            "The key that signs and encrypts stored secrets; keep a copy, for without it they can't be read.",
-            unset="development: made once in VITRINE_DATA_DIR",
+            "The key that encrypts stored secrets; keep a backup, because without it they can't be decrypted.",
+            unset="development: generated once in VITRINE_DATA_DIR",
         ),
     )
     port: int = field(
         default=8_000,
-        metadata=_declared("PORT", whole_number(0, 65_535), "The TCP port to listen on; 0 takes a free one."),
+        metadata=_metadata(
+            "PORT", integer_between(0, 65_535), "The TCP port to listen on; 0 picks a free one."
+        ),
     )
     bind: tuple[str, ...] = field(
         default=(),
-        metadata=_declared(
+        metadata=_metadata(
             "VITRINE_BIND",
             BIND,
             "The addresses to listen on.",
@@ -124,149 +126,150 @@ class Settings:
     )
     base_url: str = field(
         default="",
-        metadata=_declared(
+        metadata=_metadata(
             "VITRINE_BASE_URL",
-            WEB_ADDRESS,
-            "The address that clients and browsers call, for links and issued tokens.",
+            HTTP_URL,
+            "The public URL, for links and issued tokens.",
             unset="http://localhost:PORT",
         ),
     )
     processes: int = field(
-        default=1, metadata=_declared("WEB_CONCURRENCY", whole_number(1, 256), "How many processes serve.")
+        default=1,
+        metadata=_metadata("WEB_CONCURRENCY", integer_between(1, 256), "The number of server processes."),
     )
     redis_url: str | None = field(
         default=None,
         repr=False,
-        metadata=_declared(
+        metadata=_metadata(
             "REDIS_URL",
-            address_of("redis", "rediss", "unix"),
-            "The Redis that shares request limits between processes and machines; while it is away each process counts alone.",
+            url_of("redis", "rediss", "unix"),
+            "The Redis that shares rate limits between processes and machines; while it is down each process counts alone.",
             unset="limits are counted per process",
         ),
     )
     shared_hosts: tuple[str, ...] = field(
         default=("localhost", "127.0.0.1", "[::1]"),
-        metadata=_declared(
+        metadata=_metadata(
             "VITRINE_SHARED_HOSTS",
             HOSTS,
-            "The hosts at which X-Tenant-ID names the store.",
+            "The hosts at which X-Tenant-ID selects the store.",
         ),
     )
     default_store: UUID | None = field(
         default=None,
-        metadata=_declared(
+        metadata=_metadata(
             "VITRINE_DEFAULT_STORE",
-            STORE,
-            "The store that answers at a shared host when X-Tenant-ID is absent.",
+            STORE_ID,
+            "The store of the shared hosts when X-Tenant-ID is absent.",
             unset="none",
         ),
     )
-    trusted_proxies: tuple[Network, ...] = field(
+    trusted_proxies: tuple[IPNetwork, ...] = field(
         default=(),
-        metadata=_declared(
+        metadata=_metadata(
             "VITRINE_TRUSTED_PROXIES",
             NETWORKS,
-            "The proxies whose X-Forwarded-For is believed.",
+            "The proxies whose X-Forwarded-For is trusted.",
             unset="none",
         ),
     )
     ip_rate: int = field(
         default=6_000,
-        metadata=_declared(
+        metadata=_metadata(
             "VITRINE_IP_RATE",
             RATE,
-            "Requests a minute from one client address (IPv6: one /64); 0 for no limit.",
+            "Requests per minute from one client address (IPv6: one /64); 0 for no limit.",
         ),
     )
     failed_auth_rate: int = field(
         default=120,
-        metadata=_declared(
+        metadata=_metadata(
             "VITRINE_FAILED_AUTH_RATE",
             RATE,
-            "Requests with a wrong credential a minute from one client address; 0 for no limit.",
+            "Requests per minute with an invalid credential from one client address; 0 for no limit.",
         ),
     )
     legacy_rate: int = field(
         default=0,
-        metadata=_declared(
+        metadata=_metadata(
             "VITRINE_LEGACY_RATE",
             RATE,
-            "Requests a minute of one credential on the legacy layer; 0 for no limit.",
+            "Requests per minute of one credential on the legacy API; 0 for no limit.",
             unset="no limit",
         ),
     )
     request_timeout: float = field(
         default=30.0,
-        metadata=_declared(
+        metadata=_metadata(
             "VITRINE_REQUEST_TIMEOUT",
             seconds(0.1, 3_600),
-            "How long a request may take before it is cut off with 503.",
+            "How long a request may take before it is cancelled with 503.",
         ),
     )
     pool_size: int = field(
         default=10,
-        metadata=_declared(
+        metadata=_metadata(
             "VITRINE_POOL_SIZE",
-            whole_number(2, 1_000),
-            "Database connections that each process serves requests with, at most.",
+            integer_between(2, 1_000),
+            "The maximum number of database connections per process.",
         ),
     )
     compiled_reads: bool = field(
         default=True,
-        metadata=_declared(
+        metadata=_metadata(
             "VITRINE_COMPILED_READS",
-            YES_OR_NO,
-            "Whether operations that only read go without a GraphQL executor; 0 to compare.",
+            BOOLEAN,
+            "Whether queries bypass the GraphQL executor; 0 to compare.",
             unset="1",
         ),
     )
     cors_origins: tuple[str, ...] = field(
         default=("*",),
-        metadata=_declared(
+        metadata=_metadata(
             "VITRINE_CORS_ORIGINS",
             ORIGINS,
-            "The origins whose pages may call /graphql and /api/v1/storefront.",
+            "The origins that may call /graphql and /api/v1/storefront from a browser.",
         ),
     )
     private_endpoints: bool | None = field(
         default=None,
-        metadata=_declared(
+        metadata=_metadata(
             "VITRINE_PRIVATE_ENDPOINTS",
-            YES_OR_NO,
-            "Whether event endpoints may be http or private addresses.",
+            BOOLEAN,
+            "Whether webhook endpoints may be http or private addresses.",
             unset="development on loopback: 1; else 0",
         ),
     )
     smtp_url: str | None = field(
         default=None,
         repr=False,
-        metadata=_declared(
-            "SMTP_URL", address_of("smtp", "smtps"), "The mail server.", unset="mails stay queued"
+        metadata=_metadata(
+            "SMTP_URL", url_of("smtp", "smtps"), "The mail server.", unset="mails stay queued"
         ),
     )
     data_dir: Path = field(
         default=Path(".vitrine"),
-        metadata=_declared(
+        metadata=_metadata(
             "VITRINE_DATA_DIR",
-            FOLDER,
-            "Where the embedded PostgreSQL and keys made for development are kept.",
+            DIRECTORY,
+            "The directory of the embedded PostgreSQL and of generated development keys.",
         ),
     )
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
-        """Read the settings; SettingError for the first that is wrong, or that production lacks."""
-        given: dict[str, Any] = {}
-        for declared in dataclasses.fields(cls):
-            about = declared.metadata
-            text = environ.get(about["name"], "").strip()
+        """Load the settings; raise SettingError for the first that is invalid, or that production requires."""
+        values: dict[str, Any] = {}
+        for field_ in dataclasses.fields(cls):
+            metadata = field_.metadata
+            text = environ.get(metadata["name"], "").strip()
             if text:
-                given[declared.name] = _read(about, text, secret=not declared.repr)
-        settings = cls(**given)
+                values[field_.name] = _parse(metadata, text, secret=not field_.repr)
+        settings = cls(**values)
         if settings.is_production and settings.secret_key is None:
             raise SettingError(
                 "VITRINE_SECRET_KEY is not set; production expects "
-                f"at least {LEAST_SECRET_LENGTH} characters, the same at every start"
+                f"at least {MIN_SECRET_LENGTH} characters, the same at every start"
             )
         if settings.app_database_url is not None and settings.database_url is None:
             raise SettingError(
@@ -276,49 +279,49 @@ class Settings:
 
     @property
     def is_production(self) -> bool:
-        """Say whether this serves real shops."""
+        """Return whether the environment is production."""
         return self.env == PRODUCTION
 
     @property
     def bind_addresses(self) -> tuple[str, ...]:
-        """Give the addresses to listen on (decisions section 9)."""
+        """Return the addresses to listen on (docs/reference/shared.md#configuration)."""
         return self.bind or (ALL_ADDRESSES if self.is_production else LOOPBACK)
 
     @property
     def is_private_development(self) -> bool:
-        """Say whether only this machine can call: what makes development comfortable is allowed here and nowhere else."""
+        """Return whether only this machine can connect: development conveniences are enabled here and nowhere else."""
         return not self.is_production and all(is_loopback(address) for address in self.bind_addresses)
 
     @property
     def allows_private_endpoints(self) -> bool:
-        """Say whether events may go to `http` and private addresses; never from a development server others can reach."""
+        """Return whether webhooks may go to `http` and private addresses; never from a development server that others can reach."""
         if self.is_production:
             return bool(self.private_endpoints)
         return self.is_private_development and self.private_endpoints is not False
 
     @property
     def public_url(self) -> str:
-        """Give the address for links and issued tokens, without a slash at the end."""
+        """Return the base URL for links and issued tokens, without a trailing slash."""
         return self.base_url or f"http://localhost:{self.port}"
 
     @property
     def statement_timeout_ms(self) -> int:
-        """Give the time the database has for one statement, below the request's own."""
-        return max(1, int(self.request_timeout * STATEMENT_MARGIN * 1_000))
+        """Return the statement timeout of the database, below the request timeout."""
+        return max(1, int(self.request_timeout * STATEMENT_TIMEOUT_RATIO * 1_000))
 
 
-def _read(about: Mapping[str, Any], text: str, *, secret: bool) -> Any:
+def _parse(metadata: Mapping[str, Any], text: str, *, secret: bool) -> Any:
     try:
-        kind: SettingType[Any] = about["kind"]
-        return kind.read(text)
-    except Wrong as error:
-        # A secret's value stays out of the line, for it will stand in a log.
-        given = "set to something else" if secret else repr(text)
-        raise SettingError(f"{about['name']} is {given}; expected {error}") from error
+        type_: SettingType[Any] = metadata["type"]
+        return type_.parse(text)
+    except InvalidSetting as error:
+        # The line goes to a log, so it must not contain a secret's value.
+        shown = "set to something else" if secret else repr(text)
+        raise SettingError(f"{metadata['name']} is {shown}; expected {error}") from error
 
 
-def _written(value: object) -> str:
-    """Write a default as the environment would give it."""
+def _format_default(value: object) -> str:
+    """Format a default as in the environment."""
     if isinstance(value, tuple):
         return ",".join(str(item) for item in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -326,12 +329,12 @@ def _written(value: object) -> str:
 
 SETTINGS: tuple[Setting, ...] = tuple(
     Setting(
-        name=declared.metadata["name"],
-        type=declared.metadata["kind"].name,
-        default=declared.metadata["unset"] or _written(declared.default),
-        line=declared.metadata["line"],
-        secret=not declared.repr,
-        attribute=declared.name,
+        name=field_.metadata["name"],
+        type=field_.metadata["type"].name,
+        default=field_.metadata["unset"] or _format_default(field_.default),
+        description=field_.metadata["description"],
+        secret=not field_.repr,
+        attribute=field_.name,
     )
-    for declared in dataclasses.fields(Settings)
+    for field_ in dataclasses.fields(Settings)
 )

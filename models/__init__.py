@@ -1,9 +1,9 @@
-"""Keep the shop's data: Tortoise models, their migrations, the engine beneath them and the reader above them."""
+"""Tortoise models, their migrations, the database engine and the query layer."""
 
 MODEL_MODULES = [
     "models.stores",
-    "models.people",
-    "models.access",
+    "models.users",
+    "models.credentials",
     "models.apps",
     "models.mails",
     "models.marketplace",
@@ -18,7 +18,7 @@ MODEL_MODULES = [
     "models.taxes",
     "models.promotions",
     "models.events",
-    "models.documents",
+    "models.persisted_documents",
     "models.idempotency",
     "models.notifications",
     "models.warehouses",

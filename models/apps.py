@@ -1,4 +1,4 @@
-"""Keep third parties' apps, what stores let them do, their tokens, and the keys of storefronts."""
+"""Third-party apps, their installations, grants and tokens; storefront keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from models.base import StoreManager, StoreModel
 
 
 class App(Model):
-    """An app of the platform, which any store may install. `registered_in` is null for the operator's."""
+    """An app that any store may install. `registered_in` is null for the platform operator's apps."""
 
     id = fields.BigIntField(primary_key=True)
     public_id = fields.UUIDField(default=uuid7)
@@ -34,7 +34,7 @@ class App(Model):
 
 
 class AppInstallation(StoreModel):
-    """What a store lets an app do; removed installations stay, so that their tokens can be told why."""
+    """An installation of an app in a store; removed ones are retained, so that the error for their tokens states the reason."""
 
     app_id = fields.BigIntField()
     scopes = ArrayField(element_type="text")
@@ -49,7 +49,7 @@ class AppInstallation(StoreModel):
 
 
 class AppGrant(StoreModel):
-    """One approval: first an authorization code, then the tokens that came of it."""
+    """An OAuth grant: the authorization code and its tokens."""
 
     installation = fields.ForeignKeyField("models.AppInstallation", related_name="grants")
     code_hash = fields.BinaryField()
@@ -68,7 +68,7 @@ class AppGrant(StoreModel):
 
 
 class AppToken(StoreModel):
-    """A token of an app: `kind` is `A` access or `R` refresh. A refresh token is spent once it has `used_at`."""
+    """A token of an app: `kind` is `A` access or `R` refresh. A refresh token is single-use (`used_at`)."""
 
     grant = fields.ForeignKeyField("models.AppGrant", related_name="tokens")
     kind = fields.TextField()
@@ -85,7 +85,7 @@ class AppToken(StoreModel):
 
 
 class StorefrontKey(StoreModel):
-    """A key of a headless storefront; one marked `server_side` never reaches a browser and may name customers."""
+    """A key of a headless storefront; a `server_side` one is never sent to a browser and may act for customers."""
 
     key_hash = fields.BinaryField()
     hint = fields.TextField(default="")

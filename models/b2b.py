@@ -1,4 +1,4 @@
-"""Keep what selling to companies needs: who looks after them, on what terms they pay, what they may owe and what they are worth."""
+"""B2B: account managers, payment terms, business partners, order limits and credit checks."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from tortoise import fields
 from tortoise.contrib.postgres.fields import ArrayField
 
 from kernel.clock import now
-from models.base import Erasable, StoreManager, StoreModel, Timestamped
+from models.base import SoftDeletable, StoreManager, StoreModel, Timestamped
 
 
-class Manager(Erasable):
-    """Somebody who sells for the store to companies. `commission_percent` is in hundredths of a percent.
+class Manager(SoftDeletable):
+    """A sales manager of business partners. `commission_percent` is in hundredths of a percent.
 
-    `balance_cents` is the sum of the transactions, credits less debits.
+    `balance_cents` is the sum of the transactions: credits minus debits.
     """
 
     user = fields.ForeignKeyField("models.User", null=True, related_name="managers")
@@ -28,8 +28,8 @@ class Manager(Erasable):
         manager = StoreManager()
 
 
-class PaymentCode(Erasable):
-    """Terms of payment. `days` are counted from the invoice to each payment."""
+class PaymentCode(SoftDeletable):
+    """Payment terms. `days` are the days from the invoice to each installment."""
 
     code = fields.TextField()
     description = fields.TextField(default="")
@@ -43,8 +43,8 @@ class PaymentCode(Erasable):
         manager = StoreManager()
 
 
-class BusinessPartner(Erasable):
-    """A company that buys on terms."""
+class BusinessPartner(SoftDeletable):
+    """A company that buys on payment terms."""
 
     payment_code = fields.ForeignKeyField("models.PaymentCode", null=True, related_name="partners")
     manager = fields.ForeignKeyField("models.Manager", null=True, related_name="partners")
@@ -61,8 +61,8 @@ class BusinessPartner(Erasable):
         manager = StoreManager()
 
 
-class MixProduct(Erasable):
-    """A product that a partner should buy, or a manager should sell, and from how many units on at which price."""
+class MixProduct(SoftDeletable):
+    """A product recommended to a partner or manager, with its minimum quantity and price."""
 
     product = fields.ForeignKeyField("models.Product", related_name="mixes")
     partner = fields.ForeignKeyField("models.BusinessPartner", null=True, related_name="mixes")
@@ -77,7 +77,7 @@ class MixProduct(Erasable):
 
 
 class ManagerTransaction(StoreModel):
-    """What a manager earned (`type` `C`) or was paid (`D`), and the balance after it; never changed."""
+    """A credit (`type` `C`) or debit (`D`) of a manager, with the resulting balance; immutable."""
 
     manager = fields.ForeignKeyField("models.Manager", related_name="transactions")
     order = fields.ForeignKeyField("models.Order", null=True, related_name="manager_transactions")
@@ -93,7 +93,7 @@ class ManagerTransaction(StoreModel):
 
 
 class OrderLimit(Timestamped):
-    """How much a buyer may have open and paid with a vendor at a time."""
+    """The limit of a customer's open and paid orders with a vendor."""
 
     user = fields.ForeignKeyField("models.User", related_name="order_limits")
     vendor = fields.ForeignKeyField("models.Vendor", related_name="order_limits")
@@ -105,7 +105,7 @@ class OrderLimit(Timestamped):
 
 
 class CreditCheck(StoreModel):
-    """What the credit bureau said last of a company. `score` is 0 to 1000, `risk` `low`, `medium` or `high`."""
+    """The latest credit check of a company. `score` is 0 to 1000, `risk` `low`, `medium` or `high`."""
 
     cnpj = fields.TextField()
     score = fields.IntField()

@@ -1,7 +1,7 @@
-"""Tie every row to a store: the model all tenant tables share and the manager that refuses to work without a scope.
+"""Tenant isolation in the ORM: the base model of all store tables and the manager that requires a scope.
 
-These are the first two of the three locks of ARCHITECTURE.md; row-level security in PostgreSQL is the third. The database's
-primary key is `(tenant_id, id)`; Tortoise knows the single `id`.
+These are the first two of the three layers of tenant isolation in ARCHITECTURE.md; row-level security in PostgreSQL is the third. The
+database's primary key is `(tenant_id, id)`; for Tortoise it is `id`.
 """
 
 from __future__ import annotations
@@ -21,34 +21,31 @@ from kernel.scope import current_scope
 
 
 class NoStoreInScope(RuntimeError):
-    """Report a programming error: a store's row was touched outside any scope."""
+    """A programming error: a store's row was read or written without a scope."""
 
 
 class WrongStore(RuntimeError):
-    """Report a programming error: an object of one store was written in the scope of another."""
+    """A programming error: an object of one store was written in the scope of another."""
 
 
-def store_in_scope() -> int:
-    """Give the internal id of the store in scope, or raise `NoStoreInScope`."""
+def require_store_id() -> int:
+    """Return the internal id of the store in scope; raise `NoStoreInScope` without one."""
     scope = current_scope()
     if scope is None:
-        raise NoStoreInScope("no store in scope: enter one with kernel.scope.entered(scope)")
+        raise NoStoreInScope("no store in scope: enter one with kernel.scope.active_scope(scope)")
     return scope.store.id
 
 
 class StoreManager(Manager):
-    """Start every query at the rows of the store in scope."""
+    """Manager that limits every query to the store in scope."""
 
     def get_queryset(self) -> QuerySet[Any]:
-        """Filter by the store; refuse without one."""
-        return super().get_queryset().filter(tenant_id=store_in_scope())
+        """Filter by the store in scope; raise `NoStoreInScope` without one."""
+        return super().get_queryset().filter(tenant_id=require_store_id())
 
 
 class StoreModel(Model):
-    """Share identity and ownership among all tables of a store.
-
-    `id` is the internal number (the legacy number), `public_id` the UUIDv7 that current interfaces show.
-    """
+    """Base of all store tables. `id` is the internal (legacy) id, `public_id` the UUIDv7 of the current interfaces."""
 
     id = fields.BigIntField(primary_key=True)
     public_id: UUID = fields.UUIDField(default=uuid7)
@@ -59,27 +56,27 @@ class StoreModel(Model):
         manager = StoreManager()
 
     def __init__(self, **kwargs: Any) -> None:
-        kwargs.setdefault("tenant_id", store_in_scope())
+        kwargs.setdefault("tenant_id", require_store_id())
         super().__init__(**kwargs)
 
     async def save(self, *args: Any, **kwargs: Any) -> None:
-        """Write the row after checking that it belongs to the store in scope."""
+        """Save the row; raise `WrongStore` when it belongs to another store."""
         self._check_store()
         await super().save(*args, **kwargs)
 
     async def delete(self, *args: Any, **kwargs: Any) -> None:
-        """Delete the row after checking that it belongs to the store in scope."""
+        """Delete the row; raise `WrongStore` when it belongs to another store."""
         self._check_store()
         await super().delete(*args, **kwargs)
 
     def _check_store(self) -> None:
-        # Under row-level security a foreign row is invisible, so the statement would succeed and touch nothing.
-        if self.tenant_id != store_in_scope():
+        # Under row-level security another store's row is invisible: the statement would succeed and affect no row.
+        if self.tenant_id != require_store_id():
             raise WrongStore(f"{type(self).__name__} {self.id} belongs to another store")
 
 
 class Timestamped(StoreModel):
-    """Add the moments of creation and of the last change (UTC)."""
+    """Base with the times of creation and last update (UTC)."""
 
     created_at: datetime = fields.DatetimeField(default=now)
     updated_at: datetime = fields.DatetimeField(default=now)
@@ -89,8 +86,8 @@ class Timestamped(StoreModel):
         manager = StoreManager()
 
 
-class Erasable(Timestamped):
-    """Add hiding: a deleted record is absent everywhere, while what orders show of it stays."""
+class SoftDeletable(Timestamped):
+    """Base with soft deletion: a deleted record is absent everywhere except in the orders that refer to it."""
 
     deleted_at: datetime | None = fields.DatetimeField(null=True)
 

@@ -1,14 +1,14 @@
-"""Keep what else belongs to a product, and the boxes things are packed in."""
+"""Attachments and required products of a product; product boxes."""
 
 from __future__ import annotations
 
 from tortoise import fields
 
-from models.base import Erasable, StoreManager, StoreModel, Timestamped
+from models.base import SoftDeletable, StoreManager, StoreModel, Timestamped
 
 
 class Attachment(Timestamped):
-    """A file that goes with a product: a link, never fetched. `filesize` in bytes, 0 when unknown."""
+    """A product's attachment: a URL, never fetched. `filesize` in bytes, 0 when unknown."""
 
     product = fields.ForeignKeyField("models.Product", related_name="attachments")
     description = fields.TextField(default="")
@@ -24,7 +24,7 @@ class Attachment(Timestamped):
 
 
 class RequiredProduct(StoreModel):
-    """Say that a product is sold only together with another."""
+    """A product that must be bought together with another."""
 
     product = fields.ForeignKeyField("models.Product", related_name="requirements")
     required = fields.ForeignKeyField("models.Product", related_name="required_by")
@@ -35,8 +35,8 @@ class RequiredProduct(StoreModel):
         manager = StoreManager()
 
 
-class ProductBox(Erasable):
-    """A box: inner measures in millimetres, its own weight and the most it carries in grams (0: any)."""
+class ProductBox(SoftDeletable):
+    """A box: inner dimensions in millimetres, own weight and maximum load in grams (0: unlimited)."""
 
     name = fields.TextField()
     height_mm = fields.BigIntField(default=0)
@@ -53,7 +53,7 @@ class ProductBox(Erasable):
 
 
 class BoxDescription(StoreModel):
-    """What is said of a box in one language."""
+    """The texts of a box in one language."""
 
     box = fields.ForeignKeyField("models.ProductBox", related_name="descriptions")
     lang_code = fields.TextField(default="pt")

@@ -1,13 +1,13 @@
-"""Ask the database how many connections it allows, so that processes can share them out before the first request fails."""
+"""The connection limit of the database, from which the pool sizes of all processes are calculated."""
 
 from __future__ import annotations
 
 import asyncpg
 
-from models.failures import translated
+from models.database_errors import translate_errors
 
-# What superusers and, from PostgreSQL 16 on, roles with a right of their own keep for themselves is not for us; a log-in and a database
-# may have a limit of their own (-1: none).
+# Without the slots reserved for superusers and (from PostgreSQL 16 on) for pg_use_reserved_connections; a role and a database may have
+# their own limit (-1: none).
 _ALLOWED = """
 SELECT least(
     current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
@@ -18,8 +18,8 @@ SELECT least(
 
 
 async def connections_allowed(url: str, *, timeout: float = 10.0) -> int:
-    """Give how many connections the log-in of the address may have at once; raises Unavailable where it can't be reached."""
-    with translated():
+    """Return the number of connections the login role may open; raise Unavailable when the server can't be reached."""
+    with translate_errors():
         connection = await asyncpg.connect(url, timeout=timeout)
         try:
             allowed: int = await connection.fetchval(_ALLOWED)

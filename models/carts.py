@@ -1,4 +1,4 @@
-"""Keep what shoppers have put together and not yet ordered."""
+"""Carts and their items."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from models.base import StoreManager, StoreModel, Timestamped
 
 
 class Cart(Timestamped):
-    """What somebody means to buy; its `public_id` is an unguessable UUIDv4, for whoever knows it may open the cart.
+    """A cart. `public_id` is an unguessable UUIDv4, because it grants access to the cart. `status` is `open`, `ordered` or `expired`.
 
-    `status` is `open`, `ordered` or `expired`. The amounts, in cents, are those of the last change: an open cart is added up again
-    whenever it is read. `content_hash` names what was ordered and by whom. `told_at` is when `cart.updated` was last written, and
-    `is_untold` says that the cart has changed since.
+    Amounts, in cents, are those of the last change: the totals of an open cart are calculated at each read. `content_hash` identifies the
+    ordered content and the customer. `told_at` is the time of the last `cart.updated` event, `is_untold` is set when the cart has changed
+    since.
     """
 
     user = fields.ForeignKeyField("models.User", null=True, related_name="carts")
@@ -39,9 +39,9 @@ class Cart(Timestamped):
 
 
 class CartItem(StoreModel):
-    """Some units of one product, chosen so; name and price, in cents, as they were at the last change of the cart.
+    """A product with its chosen options in a cart; name and price, in cents, are those of the cart's last change.
 
-    A cart holds a product in one item for each choice of options, which `options_key` names (empty: none chosen).
+    A cart has one item per product and choice of options, identified by `options_key` (empty: no options).
     """
 
     cart = fields.ForeignKeyField("models.Cart", related_name="items")

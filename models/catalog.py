@@ -1,14 +1,14 @@
-"""Keep what is sold: categories, products, their images and features."""
+"""Categories, products, their images and features."""
 
 from __future__ import annotations
 
 from tortoise import fields
 
-from models.base import Erasable, StoreManager, StoreModel
+from models.base import SoftDeletable, StoreManager, StoreModel
 
 
-class Category(Erasable):
-    """A place in the catalogue's tree. `id_path` lists the ids from the root to it (`3/17/42`); `status` `A`, `D`, `H`."""
+class Category(SoftDeletable):
+    """A node of the category tree. `id_path` lists the ids from the root (`3/17/42`); `status` is `A`, `D` or `H`."""
 
     name = fields.TextField()
     parent = fields.ForeignKeyField("models.Category", null=True, related_name="children")
@@ -23,11 +23,11 @@ class Category(Erasable):
         manager = StoreManager()
 
 
-class Product(Erasable):
-    """Something sold by one vendor. Money in cents of the store's currency, weight in grams.
+class Product(SoftDeletable):
+    """A product of a vendor. Prices in cents of the store's currency, weight in grams.
 
-    `stock` is generated: what is on hand less what open orders have reserved. `tracking` is `B` (stock is kept) or `D` (it is
-    not: the product can always be sold). `name_folded` and `search` are generated from the texts.
+    `stock` is generated: on hand minus reserved. `tracking` is `B` (stock is tracked) or `D` (it is not: the product can always be sold).
+    `name_folded` and `search` are generated from the texts.
     """
 
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="products")
@@ -57,7 +57,7 @@ class Product(Erasable):
 
 
 class ProductCategory(StoreModel):
-    """A category a product stands in, the main one included."""
+    """A category of a product, including the main one."""
 
     product = fields.ForeignKeyField("models.Product", related_name="placements")
     category = fields.ForeignKeyField("models.Category", related_name="placements")
@@ -69,7 +69,7 @@ class ProductCategory(StoreModel):
 
 
 class ProductImage(StoreModel):
-    """A link to a picture; the one at position 0 is the main one. Width and height in pixels, 0 when unknown."""
+    """An image URL; position 0 is the main image. Width and height in pixels, 0 when unknown."""
 
     product = fields.ForeignKeyField("models.Product", related_name="images")
     url = fields.TextField()
@@ -83,8 +83,8 @@ class ProductImage(StoreModel):
         manager = StoreManager()
 
 
-class Feature(Erasable):
-    """A property products have. `type` is one of `S T N D C E B A` or `G` (a group, that `parent` points to)."""
+class Feature(SoftDeletable):
+    """A product feature. `type` is one of `S T N D C E B A` or `G` (a group, referenced by `parent`)."""
 
     name = fields.TextField()
     type = fields.TextField(default="T")
@@ -103,7 +103,7 @@ class Feature(Erasable):
 
 
 class FeatureVariant(StoreModel):
-    """A value that a select, extended, brand or author feature offers."""
+    """A variant of a select, extended, brand or author feature."""
 
     feature = fields.ForeignKeyField("models.Feature", related_name="variants")
     name = fields.TextField()
@@ -115,7 +115,7 @@ class FeatureVariant(StoreModel):
 
 
 class FeatureCategory(StoreModel):
-    """A category whose products carry the feature; none at all means every category."""
+    """A category whose products have the feature; without any it applies to all categories."""
 
     feature = fields.ForeignKeyField("models.Feature", related_name="category_links")
     category = fields.ForeignKeyField("models.Category", related_name="feature_links")
@@ -126,7 +126,7 @@ class FeatureCategory(StoreModel):
 
 
 class FeatureValue(StoreModel):
-    """What a product has for a feature: a text (`value`), a number (`value_int`), or a variant."""
+    """A product's value of a feature: text (`value`), number (`value_int`) or variant."""
 
     product = fields.ForeignKeyField("models.Product", related_name="feature_values")
     feature = fields.ForeignKeyField("models.Feature", related_name="values")

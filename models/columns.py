@@ -1,4 +1,4 @@
-"""Tell which columns may be null, as the models say and `tests/models/test_catalogue.py` compares with the tables."""
+"""Nullability of columns according to the models; `tests/models/test_schema.py` compares it with the tables."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def _nullable() -> dict[str, dict[str, bool]]:
         for value in vars(import_module(module)).values():
             if isinstance(value, type) and issubclass(value, Model) and value._meta.db_table:
                 columns = {
-                    described.source_field or name: described.null
-                    for name, described in value._meta.fields_map.items()
-                    if described.has_db_field
+                    column.source_field or name: column.null
+                    for name, column in value._meta.fields_map.items()
+                    if column.has_db_field
                 }
                 for name in value._meta.fk_fields:
                     columns[f"{name}_id"] = value._meta.fields_map[name].null
@@ -28,5 +28,5 @@ def _nullable() -> dict[str, dict[str, bool]]:
 
 
 def is_nullable(table: str, column: str) -> bool:
-    """Say whether a column may be null; one that no model knows may."""
+    """Return whether a column is nullable; columns without a model field are."""
     return _nullable().get(table, {}).get(column, True)

@@ -1,4 +1,4 @@
-"""Keep of a connection which store it is bound to, bind it, and count what is sent.
+"""Connections bound to a store, and the statement counter.
 
 It uses private parts of asyncpg (its statement cache, its protocol, its transport), so the version is pinned.
 """
@@ -16,25 +16,22 @@ import asyncpg
 from asyncpg.connection import Connection
 from asyncpg.prepared_stmt import PreparedStatement
 
-PINNED_ASYNCPG = "0.32.0"
+ASYNCPG_VERSION = "0.32.0"
 NO_STORE = 0
 _BIND = "select set_config('vitrine.tenant', $1, false)"
-# The same without a row in the answer: it goes ahead of another statement, whose rows follow.
-_BIND_AHEAD = "select 1 where set_config('vitrine.tenant', $1, false) is null"
+# The same without a result row: it is pipelined before another statement, whose rows follow.
+_BIND_PIPELINED = "select 1 where set_config('vitrine.tenant', $1, false) is null"
 _OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select set_config('vitrine.tenant'")
 
-if asyncpg.__version__ != PINNED_ASYNCPG:
+if asyncpg.__version__ != ASYNCPG_VERSION:
     raise ImportError(
-        f"models/connections.py knows the inside of asyncpg {PINNED_ASYNCPG}; found {asyncpg.__version__}"
+        f"models/connections.py uses private parts of asyncpg {ASYNCPG_VERSION}; installed is {asyncpg.__version__}"
     )
 
 
 @dataclass(slots=True)
 class StatementCount:
-    """Count what was sent: the work in `count` and `statements`, BEGIN, COMMIT and the binding to a store in `overhead`.
-
-    `arguments` holds the parameters of each of the `statements`.
-    """
+    """Counter of statements; `overhead` counts BEGIN, COMMIT and store bindings. `arguments` are the parameters of each statement."""
 
     count: int = 0
     overhead: int = 0
@@ -42,65 +39,62 @@ class StatementCount:
     arguments: list[Sequence[Any]] = field(default_factory=list)
 
 
-_counting: ContextVar[StatementCount | None] = ContextVar("vitrine_counting", default=None)
+_statement_count: ContextVar[StatementCount | None] = ContextVar("vitrine_counting", default=None)
 
 
 @contextmanager
-def counting() -> Iterator[StatementCount]:
-    """Count the statements sent inside, by this task and by those it starts, Tortoise's included."""
-    outer = _counting.get()
-    counted = StatementCount()
-    token = _counting.set(counted)
+def count_statements() -> Iterator[StatementCount]:
+    """Count the statements that this task and its child tasks send inside the block, including Tortoise's."""
+    outer = _statement_count.get()
+    counter = StatementCount()
+    token = _statement_count.set(counter)
     try:
-        yield counted
+        yield counter
     finally:
-        _counting.reset(token)
+        _statement_count.reset(token)
         if outer is not None:
-            outer.count += counted.count
-            outer.overhead += counted.overhead
-            outer.statements += counted.statements
-            outer.arguments += counted.arguments
+            outer.count += counter.count
+            outer.overhead += counter.overhead
+            outer.statements += counter.statements
+            outer.arguments += counter.arguments
 
 
 def _count(sql: str, args: Sequence[Any] = ()) -> None:
-    counted = _counting.get()
-    if counted is None:
+    counter = _statement_count.get()
+    if counter is None:
         return
     if sql[:48].lstrip().lower().startswith(_OVERHEAD):
-        counted.overhead += 1
+        counter.overhead += 1
     else:
-        counted.count += 1
-        counted.statements.append(sql)
-        counted.arguments.append(args)
+        counter.count += 1
+        counter.statements.append(sql)
+        counter.arguments.append(args)
 
 
 class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
-    """A connection that remembers which store the server has bound it to; `store` is None while nobody knows.
+    """A connection and the store it is bound to: None while unknown; `pending_store` is one to bind with the next statement."""
 
-    `due` is the store that the next statement has to be bound to, where it is not yet.
-    """
-
-    __slots__ = ("_ahead", "due", "store")
+    __slots__ = ("_pipelined_bind", "pending_store", "store")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.store: int | None = NO_STORE
-        self.due: int | None = None
-        # With its name, which asyncpg doesn't tell once the connection was given back.
-        self._ahead: tuple[PreparedStatement[asyncpg.Record], bytes] | None = None
+        self.pending_store: int | None = None
+        # With its name, which asyncpg does not return after the connection was released.
+        self._pipelined_bind: tuple[PreparedStatement[asyncpg.Record], bytes] | None = None
 
     async def bind(self, store: int) -> None:
-        """Let row-level security show this store's rows only (`NO_STORE`: none)."""
-        # Forgotten before and remembered after the server's answer: a cancelled statement may have taken effect or not.
-        self.store = self.due = None
+        """Bind the connection: row-level security then shows the rows of this store only (`NO_STORE`: none)."""
+        # Unknown until the server has responded: a cancelled statement may have taken effect or not.
+        self.store = self.pending_store = None
         await self.fetchval(_BIND, str(store) if store else "")
         self.store = store
 
     async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
-        """Run a statement and give its command tag."""
-        if not args:  # with arguments it comes by `_execute` below
-            if self.due is not None:
-                await self.bind(self.due)
+        """Run a statement and return its command tag."""
+        if not args:  # with arguments `_execute` below is called
+            if self.pending_store is not None:
+                await self.bind(self.pending_store)
             _count(query)
         try:
             tag: str = await super().execute(query, *args, timeout=timeout)
@@ -112,7 +106,7 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
     async def run(
         self, query: str, args: Sequence[Any], limit: int = 0, *, return_status: bool = False
     ) -> Any:
-        """Run a statement and give its rows, at most `limit` (0: all); with `return_status` also its command tag."""
+        """Run a statement and return its rows, at most `limit` (0: all); with `return_status` also its command tag."""
         self._check_open()
         return await self._execute(query, args, limit, None, return_status=return_status)
 
@@ -128,15 +122,15 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         record_class: Any = None,
     ) -> Any:
         try:
-            known = None
+            cached = None
             if timeout is None and not ignore_custom_codec and not self._query_loggers:
-                known = self._stmt_cache.get((query, record_class or asyncpg.Record, False))
-            due = self.due
-            if due is not None:
-                await self._settle(due, is_known=known is not None)
+                cached = self._stmt_cache.get((query, record_class or asyncpg.Record, False))
+            store = self.pending_store
+            if store is not None:
+                await self._bind_pending(store, is_cached=cached is not None)
             _count(query, args)
-            if known is not None:
-                return await self._execute_known(query, known, args, limit, return_status)
+            if cached is not None:
+                return await self._execute_prepared(query, cached, args, limit, return_status)
             return await super()._execute(
                 query,
                 args,
@@ -147,31 +141,31 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
                 record_class=record_class,
             )
         except asyncpg.InternalClientError:
-            # The protocol has lost its place, as when the server ends the session between two answers. Nobody may use it again,
-            # though for a moment it looks idle.
+            # The protocol state is lost, for example when the server closed the session between two responses. The connection must not
+            # be reused, although it looks idle for a moment.
             self.terminate()
             raise
 
-    async def _settle(self, due: int, *, is_known: bool) -> None:
-        """Bind what is due, unless the statement can take the binding along."""
-        if is_known and self._ahead is not None:
+    async def _bind_pending(self, store: int, *, is_cached: bool) -> None:
+        """Bind the store now, unless the binding can be pipelined with the statement."""
+        if is_cached and self._pipelined_bind is not None:
             return
-        await self.bind(due)
-        if is_known:
-            # Under a name that asyncpg makes: if this is cut off, the next attempt has another.
-            prepared = await self.prepare(_BIND_AHEAD)
-            self._ahead = (prepared, prepared.get_name().encode())
+        await self.bind(store)
+        if is_cached:
+            # asyncpg generates the name: if this is interrupted, the next attempt has another.
+            prepared = await self.prepare(_BIND_PIPELINED)
+            self._pipelined_bind = (prepared, prepared.get_name().encode())
 
-    async def _execute_known(
+    async def _execute_prepared(
         self, query: str, statement: Any, args: Sequence[Any], limit: int, return_status: bool
     ) -> Any:
-        """Execute what is prepared already: asyncpg's own way there costs as much again as the statement itself."""
-        protocol, due = self._protocol, self.due
+        """Execute a prepared statement: asyncpg's own code path costs as much as the statement itself."""
+        protocol, store = self._protocol, self.pending_store
         try:
             with self._stmt_exclusive_section:
-                if due is not None:
-                    self._bind_ahead(due)
-                found = await protocol.bind_execute(
+                if store is not None:
+                    self._send_bind(store)
+                result = await protocol.bind_execute(
                     state=statement,
                     args=args,
                     portal_name="",
@@ -179,38 +173,40 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
                     return_extra=return_status,
                     timeout=protocol._get_timeout(None),
                 )
-            if due is not None:
-                self.store = due
-            return found
+            if store is not None:
+                self.store = store
+            return result
         except asyncpg.OutdatedSchemaCacheError:
-            # A type has changed under the statement: it was executed, its answer can't be read.
+            # A type has changed: the statement was executed, but its response can't be decoded.
             await self.reload_schema_state()
             raise
         except asyncpg.InvalidCachedStatementError:
-            # A table has changed; nothing was executed, and outside a transaction nothing is spoilt.
+            # A table has changed; nothing was executed, so outside a transaction it can be retried.
             self._drop_global_statement_cache()
             if protocol.is_in_transaction():
                 raise
         except BaseException as error:
-            if due is not None and getattr(error, "severity", None) is None:
-                # The server said nothing, so nobody knows whether the statement was sent (an argument may have been of no use). If it
-                # was not, the binding waits there for an end that never comes.
+            if store is not None and getattr(error, "severity", None) is None:
+                # Not a server error, so it is unknown whether the statement was sent (an argument may have been invalid). If it was not,
+                # the pipelined binding still waits for its Sync message.
                 self.terminate()
             raise
-        if due is not None:
-            await self.bind(due)
+        if store is not None:
+            await self.bind(store)
         return await super()._execute(query, args, limit, None, return_status=return_status)
 
-    def _bind_ahead(self, store: int) -> None:
-        """Send the binding without waiting for its answer, which comes before that of the statement that must follow at once.
+    def _send_bind(self, store: int) -> None:
+        """Send the binding without waiting for its response; the statement must follow at once.
 
-        Both are one implicit transaction: if the statement fails, the binding is undone with it.
+        Both are one implicit transaction: if the statement fails, the binding is rolled back with it.
         """
-        assert self._ahead is not None
+        assert self._pipelined_bind is not None
         _count(_BIND)
-        self.store = self.due = None
+        self.store = self.pending_store = None
         value = str(store).encode() if store else b""
-        bound = b"\0%s\0" % self._ahead[1] + struct.pack(f"!hhi{len(value)}sh", 0, 1, len(value), value, 0)
+        bound = b"\0%s\0" % self._pipelined_bind[1] + struct.pack(
+            f"!hhi{len(value)}sh", 0, 1, len(value), value, 0
+        )
         execute = b"\0" + struct.pack("!i", 0)
         self._transport.write(
             b"B"
@@ -222,13 +218,13 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         )
 
     async def _executemany(self, query: str, *args: Any, **kwargs: Any) -> Any:
-        if self.due is not None:
-            await self.bind(self.due)
+        if self.pending_store is not None:
+            await self.bind(self.pending_store)
         _count(query)
         return await super()._executemany(query, *args, **kwargs)
 
 
-def touched(answer: tuple[Any, bytes, Any]) -> int:
-    """Say how many rows a statement touched, from what `run` gives with its command tag."""
-    count = answer[1].decode().rpartition(" ")[2]
+def affected_rows(result: tuple[Any, bytes, Any]) -> int:
+    """Return the number of rows a statement affected, from the result of `run` with `return_status`."""
+    count = result[1].decode().rpartition(" ")[2]
     return int(count) if count.isdigit() else 0

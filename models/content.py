@@ -1,14 +1,14 @@
-"""Keep what a shop says of itself, in which languages, and to whom."""
+"""Languages, pages, layout blocks, newsletter subscribers and call requests."""
 
 from __future__ import annotations
 
 from tortoise import fields
 
-from models.base import Erasable, StoreManager
+from models.base import SoftDeletable, StoreManager
 
 
-class Language(Erasable):
-    """A language of the shop, by its code (`pt`). `direction` is `ltr` or `rtl`, `status` `A` or `D`."""
+class Language(SoftDeletable):
+    """A language of the store, by its code (`pt`). `direction` is `ltr` or `rtl`, `status` `A` or `D`."""
 
     code = fields.TextField()
     name = fields.TextField()
@@ -21,8 +21,8 @@ class Language(Erasable):
         manager = StoreManager()
 
 
-class Page(Erasable):
-    """A page beside the goods. `type` is `T` text, `L` a link, `F` a form, `B` a blog; `status` `A` or `D`."""
+class Page(SoftDeletable):
+    """A content page. `type` is `T` text, `L` link, `F` form, `B` blog; `status` is `A` or `D`."""
 
     parent = fields.ForeignKeyField("models.Page", null=True, related_name="children")
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="pages")
@@ -42,8 +42,8 @@ class Page(Erasable):
         manager = StoreManager()
 
 
-class Block(Erasable):
-    """A piece of a page's layout. `type` is any word; what it holds is for the storefront to read."""
+class Block(SoftDeletable):
+    """A layout block. `type` and content are interpreted by the storefront."""
 
     type = fields.TextField()
     name = fields.TextField()
@@ -57,8 +57,8 @@ class Block(Erasable):
         manager = StoreManager()
 
 
-class Subscriber(Erasable):
-    """An address that wants the shop's news. `status` is `A` or `D`."""
+class Subscriber(SoftDeletable):
+    """A newsletter subscriber. `status` is `A` or `D`."""
 
     email = fields.TextField()
     lang_code = fields.TextField()
@@ -69,8 +69,8 @@ class Subscriber(Erasable):
         manager = StoreManager()
 
 
-class CallRequest(Erasable):
-    """Somebody who wants to be called. `status` is `N` new, `I` in progress, `C` completed, `F` no answer."""
+class CallRequest(SoftDeletable):
+    """A request for a call back. `status` is `N` new, `I` in progress, `C` completed, `F` no answer."""
 
     name = fields.TextField(default="")
     phone = fields.TextField()

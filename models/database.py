@@ -1,12 +1,12 @@
-"""Reach the database: the one small interface that all code above the models uses.
+"""Database access: the interface that all layers above the models use.
 
     async with transaction(scope):          begin, commit or roll back; nested: a savepoint
-        await rows("select … where tenant_id = $1", scope.store.id)
-        on_commit(callback)                  after the outermost commit, dropped on rollback
+        await fetch("select … where tenant_id = $1", scope.store.id)
+        on_commit(callback)                 after the outermost commit, dropped on rollback
 
-Statements are literal text with `$n` parameters: row-level security keyed by a setting guards against mistakes, not against SQL
-made from what somebody sent. They run in the open transaction, else on a connection lent for the one statement, and see the rows
-of the store in scope only. `across_stores` is the one named door for work over all stores.
+Statements are literal text with `$n` parameters: row-level security based on a setting protects against mistakes, not against SQL
+injection. They run in the open transaction, else on a pooled connection, and see only the rows of the store in scope.
+`cross_store_connection` is the only way to work on all stores.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ from typing import Any
 import asyncpg
 from tortoise.context import TortoiseContext
 
-from kernel.scope import Scope, entered
+from kernel.scope import Scope, active_scope
 from models import MODEL_MODULES
 from models.base import WrongStore as WrongStore
-from models.connections import NO_STORE, StoreConnection, touched
+from models.connections import NO_STORE, StoreConnection, affected_rows
 from models.connections import StatementCount as StatementCount
-from models.connections import counting as counting
-from models.engine import OpenTransaction, StoreClient
-from models.failures import CheckViolation as CheckViolation
-from models.failures import ConstraintViolation as ConstraintViolation
-from models.failures import ReferenceViolation as ReferenceViolation
-from models.failures import UniqueViolation as UniqueViolation
-from models.failures import constraint_of as constraint_of
-from models.failures import translated as translated
-from models.failures import translation_of
-from models.listening import Listener, Notified
+from models.connections import count_statements as count_statements
+from models.database_errors import CheckViolation as CheckViolation
+from models.database_errors import ConstraintViolation as ConstraintViolation
+from models.database_errors import ReferenceViolation as ReferenceViolation
+from models.database_errors import UniqueViolation as UniqueViolation
+from models.database_errors import translate_errors as translate_errors
+from models.database_errors import translated_error
+from models.database_errors import violated_constraint as violated_constraint
+from models.engine import StoreClient, StoreTransaction
+from models.listener import Listener, NotificationCallback
 from models.pool import DatabaseSettings as DatabaseSettings
-from models.pool import StorePool, close_pool, open_pool, store_of_task
-from models.roles import MAY_BECOME
-from models.transactions import AfterCommit, Transaction, open_transaction
-from models.transactions import TransactionOver as TransactionOver
+from models.pool import StorePool, close_pool, current_store_id, open_pool
+from models.roles import SET_ROLE_PRIVILEGE
+from models.transactions import CommitCallback, open_transaction
+from models.transactions import TransactionEnded as TransactionEnded
 
 logger = logging.getLogger("vitrine.database")
 
 
 class NotConnected(RuntimeError):
-    """Report a programming error: the database is used before `connect` or after `close`."""
+    """A programming error: the database was used before `connect` or after `close`."""
 
 
 class UnsafeRole(RuntimeError):
-    """Say that the serving role would see every store's rows whatever the policies say."""
+    """The serving role bypasses row-level security."""
 
 
 class _Database:
-    """Hold what belongs to the connected database of this process."""
+    """The connected database of this process: pools, Tortoise context and listener."""
 
     def __init__(self, settings: DatabaseSettings, role: str | None, worker_role: str | None) -> None:
         self.settings = settings
@@ -66,7 +66,7 @@ class _Database:
         self._spare: StorePool | None = None
 
     async def open(self) -> None:
-        with self.context:  # Tortoise looks for its current context while it makes one
+        with self.context:  # Tortoise looks up the current context while it creates one
             await self.context.init(
                 config={
                     "connections": {
@@ -75,7 +75,7 @@ class _Database:
                             "credentials": {"settings": self.settings, "role": self.role},
                         }
                     },
-                    "apps": {"models": {"models": MODEL_MODULES, "migrations": "models.migrations"}},
+                    "apps": {"models": {"models": MODEL_MODULES}},
                 },
                 _enable_global_fallback=True,
             )
@@ -89,23 +89,22 @@ class _Database:
             raise
 
     async def worker(self) -> StorePool:
-        """Give the pool of connections that act across stores, opened at first use."""
+        """Return the pool of cross-store connections, opened at first use."""
         if self._worker is None:
-            self._worker = await self._extra_pool(self.worker_role, self.settings.worker_size, across=True)
+            self._worker = await self._extra_pool(
+                self.worker_role, self.settings.worker_size, all_stores=True
+            )
         return self._worker
 
     async def spare(self) -> StorePool:
-        """Give the pool for second connections of tasks that hold one already.
-
-        Were both to come from one pool, as many tasks as it has connections could each hold one and wait for another for ever.
-        """
+        """Return the pool for a second connection of the same task: with one pool, tasks holding all its connections would deadlock."""
         if self._spare is None:
             self._spare = await self._extra_pool(self.role, self.settings.spare_size)
         return self._spare
 
-    async def _extra_pool(self, role: str | None, size: int, *, across: bool = False) -> StorePool:
-        # With min_size 0 nothing is connected yet, so this does not suspend and two tasks can't both make one.
-        return await open_pool(self.settings, role, min_size=0, max_size=size, across=across)
+    async def _extra_pool(self, role: str | None, size: int, *, all_stores: bool = False) -> StorePool:
+        # With min_size 0 it does not connect and so does not suspend: two tasks can't both open a pool.
+        return await open_pool(self.settings, role, min_size=0, max_size=size, all_stores=all_stores)
 
     async def close(self) -> None:
         await self.listener.close()
@@ -127,13 +126,13 @@ def _connected() -> _Database:
 async def connect(settings: DatabaseSettings) -> None:
     """Open the pool and Tortoise for this process.
 
-    Connections act as `settings.role` where the log-in may become it. Where roles could not be made they stay the log-in's
-    own, and FORCE ROW LEVEL SECURITY holds against it.
+    Connections act as `settings.role` where the login role may SET ROLE to it; else as the login role, which FORCE ROW LEVEL SECURITY
+    restricts as well.
     """
     global _database
     if _database is not None:
-        raise RuntimeError("the database is connected already")
-    with translated():
+        raise RuntimeError("the database is already connected")
+    with translate_errors():
         usable = await _usable_roles(settings)
         database = _Database(
             settings,
@@ -143,7 +142,7 @@ async def connect(settings: DatabaseSettings) -> None:
         await database.open()
     _database = database
     if settings.role is not None and database.role is None:
-        logger.warning("the log-in can't become %s: serving as itself", settings.role)
+        logger.warning("the login role may not SET ROLE to %s: serving as itself", settings.role)
 
 
 async def close() -> None:
@@ -158,32 +157,32 @@ async def _usable_roles(settings: DatabaseSettings) -> set[str]:
     wanted = [role for role in (settings.role, settings.worker_role) if role is not None]
     connection = await asyncpg.connect(settings.url, timeout=settings.acquire_seconds)
     try:
-        found = await connection.fetch(
-            f"select rolname from pg_roles where rolname = any($1::text[]) and pg_has_role(oid, {MAY_BECOME})",
+        records = await connection.fetch(
+            f"select rolname from pg_roles where rolname = any($1::text[]) and pg_has_role(oid, {SET_ROLE_PRIVILEGE})",
             wanted,
         )
     finally:
         await connection.close()
-    return {record["rolname"] for record in found}
+    return {record["rolname"] for record in records}
 
 
 async def check_role() -> None:
-    """Refuse to serve as a role that row-level security does not bind; raises `UnsafeRole`."""
-    found = await row(
+    """Raise `UnsafeRole` when the current role bypasses row-level security."""
+    role = await fetchrow(
         "select rolname, rolsuper, rolbypassrls from pg_catalog.pg_roles where rolname = current_user"
     )
-    if found is None or found["rolsuper"] or found["rolbypassrls"]:
-        name = found["rolname"] if found else "(unknown)"
+    if role is None or role["rolsuper"] or role["rolbypassrls"]:
+        name = role["rolname"] if role else "(unknown)"
         raise UnsafeRole(
-            f"the database role {name} is a superuser or has BYPASSRLS, so stores would not be kept apart; "
-            "use a log-in that owns the database and may create roles, or an ordinary one"
+            f"the database role {name} is a superuser or has BYPASSRLS, so stores would not be isolated; "
+            "use a login role that owns the database and may create roles, or an ordinary one"
         )
 
 
 class transaction:  # noqa: N801  # it is used as a function; a class costs less than a generator
-    """Work in the scope and in a transaction: `async with transaction(scope):`.
+    """Transaction in a scope: `async with transaction(scope):`.
 
-    Inside another transaction of the same store it is a savepoint; raises `WrongStore` inside one of another store.
+    Inside a transaction of the same store it is a savepoint; inside one of another store it raises `WrongStore`.
     """
 
     __slots__ = ("_entered", "_inner", "_scope")
@@ -195,8 +194,8 @@ class transaction:  # noqa: N801  # it is used as a function; a class costs less
         outer = open_transaction()
         if outer is not None and outer.store != self._scope.store.id:
             raise WrongStore(f"a transaction of store {outer.store} is open, not of {self._scope.store.id}")
-        self._inner = OpenTransaction(_connected().client) if outer is None else outer.savepoint()
-        self._entered: AbstractContextManager[Scope] = entered(self._scope)
+        self._inner = StoreTransaction(_connected().client) if outer is None else outer.savepoint()
+        self._entered: AbstractContextManager[Scope] = active_scope(self._scope)
         self._entered.__enter__()
         try:
             await self._inner.__aenter__()
@@ -215,24 +214,27 @@ class transaction:  # noqa: N801  # it is used as a function; a class costs less
 
 @asynccontextmanager
 async def separate_transaction(scope: Scope) -> AsyncIterator[None]:
-    """Work in a transaction of its own, on another connection, although one is open: for what must survive a refusal.
+    """Open an independent transaction on another connection, for changes that must survive a rollback of the open one.
 
-    It does not see what the open one has changed, and waits for the rows that one has locked: touch others.
+    It does not see the open transaction's changes and would wait for its row locks: write other rows.
     """
     database = _connected()
     pool = database.pool if open_transaction() is None else await database.spare()
-    with entered(scope):
-        async with OpenTransaction(database.client, pool):
+    with active_scope(scope):
+        async with StoreTransaction(database.client, pool):
             yield
 
 
-def on_commit(callback: AfterCommit) -> None:
-    """Run the callback, plain or async, after the outermost commit; never when it is rolled back. Needs a transaction."""
-    _needed_transaction().on_commit(callback)
+def on_commit(callback: CommitCallback) -> None:
+    """Run the callback, sync or async, after the outermost commit, not after a rollback; raise RuntimeError outside of a transaction."""
+    current = open_transaction()
+    if current is None:
+        raise RuntimeError("no transaction is open")
+    current.on_commit(callback)
 
 
-async def after_commit(callback: AfterCommit) -> None:
-    """Run the callback after the outermost commit, or at once where no transaction is open."""
+async def after_commit(callback: CommitCallback) -> None:
+    """Run the callback after the outermost commit, or at once when no transaction is open."""
     current = open_transaction()
     if current is not None:
         current.on_commit(callback)
@@ -242,131 +244,125 @@ async def after_commit(callback: AfterCommit) -> None:
         await result
 
 
-def _needed_transaction() -> Transaction:
-    current = open_transaction()
-    if current is None:
-        raise RuntimeError("no transaction is open")
-    return current
-
-
 def in_transaction() -> bool:
-    """Say whether the task works in a transaction."""
+    """Return whether a transaction is open in the current task."""
     return open_transaction() is not None
 
 
-async def rows(sql: str, *args: Any) -> list[asyncpg.Record]:
-    """Run a statement and give its rows."""
-    found: list[asyncpg.Record] = await _run(sql, args)
-    return found
+async def fetch(sql: str, *args: Any) -> list[asyncpg.Record]:
+    """Run a statement and return its rows."""
+    records: list[asyncpg.Record] = await _run(sql, args)
+    return records
 
 
-async def row(sql: str, *args: Any) -> asyncpg.Record | None:
-    """Run a statement and give its first row, or None."""
-    found = await _run(sql, args, 1)
-    return found[0] if found else None
+async def fetchrow(sql: str, *args: Any) -> asyncpg.Record | None:
+    """Run a statement and return its first row, or None."""
+    records = await _run(sql, args, 1)
+    return records[0] if records else None
 
 
-async def value(sql: str, *args: Any) -> Any:
-    """Run a statement and give the first column of its first row, or None."""
-    found = await _run(sql, args, 1)
-    return found[0][0] if found else None
+async def fetchval(sql: str, *args: Any) -> Any:
+    """Run a statement and return the first column of its first row, or None."""
+    records = await _run(sql, args, 1)
+    return records[0][0] if records else None
 
 
 async def execute(sql: str, *args: Any) -> int:
-    """Run a statement and give how many rows it touched."""
-    return touched(await _run(sql, args, return_status=True))
+    """Run a statement and return the number of rows it affected."""
+    return affected_rows(await _run(sql, args, return_status=True))
 
 
 async def _run(sql: str, args: tuple[Any, ...], limit: int = 0, *, return_status: bool = False) -> Any:
-    """Run one statement on the open transaction's connection, else on one lent for it."""
+    """Run one statement on the open transaction's connection, else on a pooled one."""
     current = open_transaction()
     try:
         if current is not None:
-            connection = await current.use()
+            connection = await current.acquire()
             try:
                 return await connection.run(sql, args, limit, return_status=return_status)
             finally:
-                current.done()
+                current.release()
         pool = _connected().pool
-        connection = await pool.lend(store_of_task(), one_statement=True)
+        connection = await pool.acquire_for_store(current_store_id(), one_statement=True)
         try:
             return await connection.run(sql, args, limit, return_status=return_status)
         finally:
-            await pool.give_back(connection)
+            await pool.release_connection(connection)
     except Exception as error:
-        ours = translation_of(error)
-        if ours is None:
+        translated = translated_error(error)
+        if translated is None:
             raise
-        raise ours from error
+        raise translated from error
 
 
 async def notify(channel: str, payload: str = "") -> None:
-    """Tell every process that listens, when the open transaction commits (at once where none is open)."""
+    """Send a PostgreSQL notification when the open transaction commits (at once when none is open)."""
     await execute("select pg_notify($1, $2)", channel, payload)
 
 
-async def listen(channel: str, callback: Notified, *, after_gap: AfterCommit | None = None) -> None:
-    """Call back with the payload of each notification, on a connection of its own that is made anew when lost.
+async def listen(
+    channel: str, callback: NotificationCallback, *, after_reconnect: CommitCallback | None = None
+) -> None:
+    """Call the callback with the payload of each notification.
 
-    What was sent while it was lost is gone: `after_gap` is called once the connection stands again, to forget what is remembered.
+    Notifications sent while the listening connection was lost are missed: `after_reconnect` is called to invalidate caches.
     """
-    await _connected().listener.listen(channel, callback, after_gap)
+    await _connected().listener.listen(channel, callback, after_reconnect)
 
 
-class AcrossStores:
-    """One connection of the worker's role, which sees the few tables it has policies for in every store."""
+class CrossStoreConnection:
+    """A connection of the worker role, which sees the tables it has policies for in every store."""
 
     __slots__ = ("_connection",)
 
     def __init__(self, connection: StoreConnection) -> None:
         self._connection = connection
 
-    async def rows(self, sql: str, *args: Any) -> list[asyncpg.Record]:
-        """Run a statement and give its rows."""
-        with translated():
-            found: list[asyncpg.Record] = await self._connection.fetch(sql, *args)
-            return found
+    async def fetch(self, sql: str, *args: Any) -> list[asyncpg.Record]:
+        """Run a statement and return its rows."""
+        with translate_errors():
+            records: list[asyncpg.Record] = await self._connection.fetch(sql, *args)
+            return records
 
-    async def row(self, sql: str, *args: Any) -> asyncpg.Record | None:
-        """Run a statement and give its first row, or None."""
-        with translated():
+    async def fetchrow(self, sql: str, *args: Any) -> asyncpg.Record | None:
+        """Run a statement and return its first row, or None."""
+        with translate_errors():
             return await self._connection.fetchrow(sql, *args)
 
-    async def value(self, sql: str, *args: Any) -> Any:
-        """Run a statement and give the first column of its first row, or None."""
-        with translated():
+    async def fetchval(self, sql: str, *args: Any) -> Any:
+        """Run a statement and return the first column of its first row, or None."""
+        with translate_errors():
             return await self._connection.fetchval(sql, *args)
 
     async def execute(self, sql: str, *args: Any) -> int:
-        """Run a statement and give how many rows it touched."""
-        with translated():
-            # Not Connection.execute, which sends a statement without arguments as text, to be parsed each time.
-            return touched(await self._connection.run(sql, args, return_status=True))
+        """Run a statement and return the number of rows it affected."""
+        with translate_errors():
+            # Not Connection.execute, which does not prepare statements without arguments.
+            return affected_rows(await self._connection.run(sql, args, return_status=True))
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
-        """Commit what happens inside together or not at all."""
+        """Open a transaction: commit at the end, roll back on an error."""
         await self.execute("begin")
         try:
             yield
         except Exception:
             await self.execute("rollback")
             raise
-        # A cancellation leaves the transaction open: giving the connection back undoes it.
+        # A cancellation leaves the transaction open: releasing the connection rolls it back.
         await self.execute("commit")
 
 
 @asynccontextmanager
-async def across_stores() -> AsyncIterator[AcrossStores]:
-    """Open the one door for work over all stores: claiming what is due, and the platform's own tables.
+async def cross_store_connection() -> AsyncIterator[CrossStoreConnection]:
+    """Acquire a connection for cross-store work: claiming due rows, and the platform's own tables.
 
-    The role has no BYPASSRLS, only policies on the tables it needs (`models/roles.py`). The work on each row it
-    finds is done in that row's own scope.
+    The role has no BYPASSRLS, only policies on the tables it needs (`models/roles.py`). Each claimed row is processed in its store's scope.
     """
     pool = await _connected().worker()
-    with translated():
-        connection = await pool.lend(NO_STORE)
+    with translate_errors():
+        connection = await pool.acquire_for_store(NO_STORE)
     try:
-        yield AcrossStores(connection)
+        yield CrossStoreConnection(connection)
     finally:
-        await pool.give_back(connection)
+        await pool.release_connection(connection)

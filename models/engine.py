@@ -1,8 +1,7 @@
-"""Give Tortoise our pool, our transactions and our errors: the backend it finds by `"engine": "models.engine"`.
+"""Tortoise backend (`"engine": "models.engine"`) with our pool, transactions and errors.
 
-Tortoise's own transaction loses its connection when it is cancelled during BEGIN, and its pool is asyncpg's. Here both are
-ours. The one client looks for the task's open transaction at every statement, so the ORM takes part in whatever
-`models.database` has opened, and the other way round, and Tortoise needs no second client to tell it of a transaction.
+Tortoise's own transaction leaks its connection when it is cancelled during BEGIN, and its pool is asyncpg's. Here one client looks up the
+task's open transaction at every statement, so ORM and `models.database` share transactions.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from tortoise.backends.base.client import TransactionContext
 from tortoise.exceptions import OperationalError
 
 from models.connections import StoreConnection
-from models.failures import translation_of
-from models.pool import DatabaseSettings, StorePool, open_pool, store_of_task
-from models.transactions import Transaction, enter, leave, open_transaction
+from models.database_errors import translated_error
+from models.pool import DatabaseSettings, StorePool, current_store_id, open_pool
+from models.transactions import Transaction, open_transaction, reset_open_transaction, set_open_transaction
 
 T = TypeVar("T")
 
@@ -34,9 +33,9 @@ class StoreClient(AsyncpgDBClient):
         self._role = role
 
     async def create_connection(self, with_db: bool) -> None:
-        """Open the pool; Tortoise asks for it at first use."""
+        """Open the pool; Tortoise calls this at first use."""
         if not with_db:
-            raise OperationalError("databases are made by whoever runs the server, not by Tortoise")
+            raise OperationalError("databases are created by the operator, not by Tortoise")
         settings = self._settings
         self._pool = await open_pool(
             settings, self._role, min_size=settings.min_size, max_size=settings.max_size
@@ -44,7 +43,7 @@ class StoreClient(AsyncpgDBClient):
         await self._post_connect()
 
     async def pool(self) -> StorePool:
-        """Give the pool, opened if it is not."""
+        """Return the pool; open it at first use."""
         if self._pool is None:
             async with self._pool_init_lock:
                 if self._pool is None:
@@ -53,30 +52,30 @@ class StoreClient(AsyncpgDBClient):
         return self._pool
 
     def acquire_connection(self) -> Any:
-        """Reserve the open transaction's connection, or lend one, for one statement."""
+        """Acquire the open transaction's connection, else a pooled one, for one statement."""
         transaction = open_transaction()
-        return _Lent(self) if transaction is None else _Reserved(transaction)
+        return _PooledConnection(self) if transaction is None else _TransactionConnection(transaction)
 
     def _in_transaction(self) -> TransactionContext:
         transaction = open_transaction()
-        return OpenTransaction(self) if transaction is None else _Savepoint(self, transaction)
+        return StoreTransaction(self) if transaction is None else _Savepoint(self, transaction)
 
     async def execute_many(self, query: str, values: list[Any]) -> None:
-        """Run one statement for each row of values; all of them or none."""
+        """Run one statement for each row of values, atomically."""
 
-        # Not as in the parent, whose own transaction can't nest in ours: asyncpg sends them between two synchronisation points.
-        async def work() -> None:
+        # Not as in the parent, whose own transaction can't nest in ours: asyncpg sends them before one Sync message.
+        async def run() -> None:
             async with self.acquire_connection() as connection:
                 await connection.executemany(query, values)
 
-        await _with_our_errors(work)
+        await _translate_driver_errors(run)
 
     async def _translate_exceptions(self, func: Any, *args: Any, **kwargs: Any) -> Any:
-        return await _with_our_errors(lambda: func(self, *args, **kwargs))
+        return await _translate_driver_errors(lambda: func(self, *args, **kwargs))
 
 
-class _Lent:
-    """Hold a pooled connection for one statement."""
+class _PooledConnection:
+    """A pooled connection for one statement."""
 
     __slots__ = ("_client", "_connection", "_pool")
 
@@ -85,15 +84,15 @@ class _Lent:
 
     async def __aenter__(self) -> StoreConnection:
         self._pool = await self._client.pool()
-        self._connection = await self._pool.lend(store_of_task())
+        self._connection = await self._pool.acquire_for_store(current_store_id())
         return self._connection
 
     async def __aexit__(self, *_: object) -> None:
-        await self._pool.give_back(self._connection)
+        await self._pool.release_connection(self._connection)
 
 
-class _Reserved:
-    """Hold the transaction's connection for one statement."""
+class _TransactionConnection:
+    """The transaction's connection for one statement."""
 
     __slots__ = ("_transaction",)
 
@@ -101,14 +100,14 @@ class _Reserved:
         self._transaction = transaction
 
     async def __aenter__(self) -> StoreConnection:
-        return await self._transaction.use()
+        return await self._transaction.acquire()
 
     async def __aexit__(self, *_: object) -> None:
-        self._transaction.done()
+        self._transaction.release()
 
 
-class OpenTransaction(TransactionContext):
-    """Begin a transaction for the store in scope and end it."""
+class StoreTransaction(TransactionContext):
+    """Context manager of a transaction for the store in scope."""
 
     __slots__ = ("_client", "_pool", "_token", "_transaction")
 
@@ -119,27 +118,27 @@ class OpenTransaction(TransactionContext):
         self._token: Token[Transaction | None]
 
     async def __aenter__(self) -> StoreClient:  # type: ignore[override]  # Tortoise's own transactional client is another class
-        transaction = Transaction(self._pool or await self._client.pool(), store_of_task())
-        await _with_our_errors(transaction.begin)
-        # From here to the return nothing awaits, so no cancellation can come between.
+        transaction = Transaction(self._pool or await self._client.pool(), current_store_id())
+        await _translate_driver_errors(transaction.begin)
+        # No await from here to the return, so no cancellation can come between.
         self._transaction = transaction
-        self._token = enter(transaction)
+        self._token = set_open_transaction(transaction)
         return self._client
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        leave(self._token)  # first: what runs after the commit is outside of the transaction
+        reset_open_transaction(self._token)  # first: commit callbacks run outside of the transaction
         try:
             await self._transaction.end(commit=kind is None)
         except Exception:
             if error is None:
                 raise
-            # The rollback failed as well, most likely because the connection is lost: what happened first is what counts.
+            # The rollback failed as well, probably because the connection is lost: the first error is raised.
 
 
 class _Savepoint(TransactionContext):
-    """Nest Tortoise's transaction in ours."""
+    """A nested Tortoise transaction."""
 
     __slots__ = ("_client", "_savepoint")
 
@@ -157,13 +156,13 @@ class _Savepoint(TransactionContext):
         await self._savepoint.__aexit__(kind, error, trace)
 
 
-async def _with_our_errors(work: Callable[[], Awaitable[T]]) -> T:
+async def _translate_driver_errors(run: Callable[[], Awaitable[T]]) -> T:
     try:
-        return await work()
+        return await run()
     except Exception as error:
-        ours = translation_of(error)
-        if ours is not None:
-            raise ours from error
+        translated = translated_error(error)
+        if translated is not None:
+            raise translated from error
         if isinstance(error, asyncpg.SyntaxOrAccessError | asyncpg.DataError):
             raise OperationalError(error) from error  # as Tortoise's own backend does
         raise

@@ -1,4 +1,4 @@
-"""Keep the outbox, what happened, written in the transaction in which it happened; and its way to those who want to be told."""
+"""The transactional outbox, webhook endpoints and webhook deliveries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from models.base import StoreManager, StoreModel
 
 
 class OutboxEvent(StoreModel):
-    """Something that happened to one subject. `sequence` counts the events of the subject from 1."""
+    """An event of a subject, inserted in the transaction of the change. `sequence` counts the events of the subject from 1."""
 
     name = fields.TextField()
     subject_type = fields.TextField()
@@ -27,11 +27,11 @@ class OutboxEvent(StoreModel):
 
 
 class EventSequence(StoreModel):
-    """The number of the latest event of a subject; its row is the lock that keeps the numbers without gaps or repeats."""
+    """The latest sequence number of a subject; its row lock prevents gaps and duplicates."""
 
     subject_type = fields.TextField()
     subject_id = fields.UUIDField()
-    # The column is `latest`, which Tortoise keeps for a method of its own.
+    # The column is `latest`, which in Tortoise is a method.
     latest_number = fields.BigIntField(default=0, source_field="latest")
 
     class Meta:
@@ -40,7 +40,7 @@ class EventSequence(StoreModel):
 
 
 class EventEndpoint(StoreModel):
-    """An address that an installed app wants to be told events at. `failing_since` is the first failure since the last success."""
+    """A webhook endpoint of an installed app. `failing_since` is the first failure since the last success."""
 
     installation = fields.ForeignKeyField("models.AppInstallation", related_name="event_endpoints")
     url = fields.TextField()
@@ -64,7 +64,7 @@ class EventEndpoint(StoreModel):
 
 
 class EventDelivery(StoreModel):
-    """One event on its way to one endpoint. `due_at` is null when it is over; `attempts` holds what came of each try."""
+    """A webhook delivery. `due_at` is null once it is delivered or has failed; `attempts` are the results of the delivery attempts."""
 
     event = fields.ForeignKeyField("models.OutboxEvent", related_name="deliveries")
     endpoint = fields.ForeignKeyField("models.EventEndpoint", related_name="deliveries")

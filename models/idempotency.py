@@ -1,4 +1,4 @@
-"""Keep which requests were sent with an `Idempotency-Key`, and what came of them."""
+"""Requests with an `Idempotency-Key` and their stored responses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from models.base import StoreManager, StoreModel
 
 
 class IdempotencyClaim(StoreModel):
-    """One key of one credential. `owner` is the request that has it; `result` what the operation gave, `status` and `body` the answer."""
+    """A credential's key. `owner` is the request that claimed it; `result` the operation's result, `status` and `body` the response."""
 
     credential = fields.TextField()
     key = fields.TextField()

@@ -1,4 +1,4 @@
-"""Keep the mails that are to be sent, and the tokens that were sent by mail."""
+"""The mail queue, and tokens sent by mail."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from models.base import StoreManager, StoreModel
 
 
 class MailedToken(StoreModel):
-    """A token that proves who reads the mails of an address: `purpose` is `password_reset` or `email_verification`."""
+    """A token sent by mail. `purpose` is `password_reset` or `email_verification`."""
 
     user = fields.ForeignKeyField("models.User", null=True, related_name="mailed_tokens")
     purpose = fields.TextField()
@@ -24,7 +24,7 @@ class MailedToken(StoreModel):
 
 
 class Mail(StoreModel):
-    """A mail. `status` is `Q` queued, `S` sent, `F` given up, `N` for nobody; `body` is encrypted and goes when it was sent."""
+    """A mail. `status` is `Q` queued, `S` sent, `F` failed, `N` without recipient; `body` is encrypted and removed once sent."""
 
     user = fields.ForeignKeyField("models.User", null=True, related_name="mails")
     kind = fields.TextField()

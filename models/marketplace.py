@@ -1,14 +1,14 @@
-"""Keep vendors and what buyers say of what they bought."""
+"""Vendors, reviews and the external ids of imported records."""
 
 from __future__ import annotations
 
 from tortoise import fields
 
-from models.base import Erasable, StoreManager, StoreModel, Timestamped
+from models.base import SoftDeletable, StoreManager, StoreModel, Timestamped
 
 
-class Vendor(Erasable):
-    """A seller of the marketplace (a company in the legacy layer). `status` is `A`, `D`, `P` or `N`.
+class Vendor(SoftDeletable):
+    """A vendor of the marketplace (a company in the legacy API). `status` is `A`, `D`, `P` or `N`.
 
     `commission` is a decimal text: an amount when `commission_type` is `A`, a percentage when `P`.
     """
@@ -34,7 +34,7 @@ class Vendor(Erasable):
 
 
 class DiscussionThread(StoreModel):
-    """The conversation about one thing. `object_type` is `P` product, `C` category, `A` page, `O` order, `E` store.
+    """A discussion of one record. `object_type` is `P` product, `C` category, `A` page, `O` order, `E` store.
 
     `type` is `C` comments, `R` ratings, `B` both.
     """
@@ -49,7 +49,7 @@ class DiscussionThread(StoreModel):
 
 
 class DiscussionPost(Timestamped):
-    """One review or comment. `rating` is 1 to 5 or null; `status` `A` shown, `D` hidden, `P` awaiting approval."""
+    """A review or comment. `rating` is 1 to 5 or null; `status` is `A` published, `D` hidden, `P` awaiting approval."""
 
     thread = fields.ForeignKeyField("models.DiscussionThread", related_name="posts")
     user = fields.ForeignKeyField("models.User", null=True, related_name="posts")
@@ -65,7 +65,7 @@ class DiscussionPost(Timestamped):
 
 
 class ExternalReference(StoreModel):
-    """What a record is called where it came from, so that importing twice adds nothing."""
+    """The id of an imported record in its source, which makes imports idempotent."""
 
     source = fields.TextField()
     kind = fields.TextField()

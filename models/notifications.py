@@ -1,4 +1,4 @@
-"""Keep what the platform tells people about their store."""
+"""The inbox notifications of users."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.base import StoreManager, StoreModel
 
 
 class Notification(StoreModel):
-    """One message in a user's inbox; unread until `read_at`. `type` is `order`, `stock` or `app`."""
+    """A notification in a user's inbox; unread until `read_at`. `type` is `order`, `stock` or `app`."""
 
     user = fields.ForeignKeyField("models.User", related_name="notifications")
     type = fields.TextField()

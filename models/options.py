@@ -1,16 +1,16 @@
-"""Keep what a buyer chooses of a product: options, their variants, combinations with a stock of their own, exceptions."""
+"""Product options, their variants, option combinations (variants with their own stock) and exceptions."""
 
 from __future__ import annotations
 
 from tortoise import fields
 
-from models.base import Erasable, StoreManager, StoreModel, Timestamped
+from models.base import SoftDeletable, StoreManager, StoreModel, Timestamped
 
 
-class Option(Erasable):
-    """Something to choose. `type` is `S`, `R` or `C` (by variants) or `I`, `T`, `F` (a text, a file's name).
+class Option(SoftDeletable):
+    """A product option. `type` is `S`, `R` or `C` (variants) or `I`, `T`, `F` (text, file name).
 
-    `product` is null for an option that several products share. Only options with `inventory` take part in combinations.
+    `product` is null for a shared option. Only options with `inventory` are part of combinations.
     """
 
     product = fields.ForeignKeyField("models.Product", null=True, related_name="own_options")
@@ -29,7 +29,7 @@ class Option(Erasable):
 
 
 class OptionVariant(StoreModel):
-    """A value of an option. `modifier` is in cents (`modifier_type` `A`) or hundredths of a percent of the price (`P`)."""
+    """A variant of an option. `modifier` is in cents (`modifier_type` `A`) or hundredths of a percent of the price (`P`)."""
 
     option = fields.ForeignKeyField("models.Option", related_name="variants")
     name = fields.TextField()
@@ -45,7 +45,7 @@ class OptionVariant(StoreModel):
 
 
 class ProductOption(StoreModel):
-    """Say that a product offers an option, its own or a shared one."""
+    """An option of a product, its own or a shared one."""
 
     product = fields.ForeignKeyField("models.Product", related_name="option_links")
     option = fields.ForeignKeyField("models.Option", related_name="product_links")
@@ -56,10 +56,10 @@ class ProductOption(StoreModel):
         manager = StoreManager()
 
 
-class Combination(Erasable):
-    """Variants of a product's options that are kept in store together; `price_cents` is added to the product's price.
+class Combination(SoftDeletable):
+    """A combination of option variants with its own stock; `price_cents` is added to the product's price.
 
-    `hash` is `<option>_<variant>_…` in the order of the options' numbers. `stock` is generated, as a product's is.
+    `hash` is `<option>_<variant>_…` in the order of the option ids. `stock` is generated: on hand minus reserved.
     """
 
     product = fields.ForeignKeyField("models.Product", related_name="combinations")
@@ -93,7 +93,7 @@ class CombinationChoice(StoreModel):
 
 
 class OptionException(Timestamped):
-    """Variants that can't be bought together (`F`), or the only ones that can (`A`)."""
+    """A forbidden (`F`) or the only allowed (`A`) combination of variants."""
 
     product = fields.ForeignKeyField("models.Product", related_name="exceptions")
     type = fields.TextField()

@@ -1,19 +1,19 @@
-"""Keep orders, what they hold and what became of them."""
+"""Orders, their lines, addresses, status changes and statuses."""
 
 from __future__ import annotations
 
 from tortoise import fields
 
 from kernel.clock import now
-from models.base import Erasable, StoreManager, StoreModel
+from models.base import SoftDeletable, StoreManager, StoreModel
 
 
-class Order(Erasable):
-    """A purchase. Money in cents; the internal id is the order's number.
+class Order(SoftDeletable):
+    """An order. Amounts in cents; the internal id is the order number.
 
-    `vendor` is set when all lines share one; `stock_state` says what its lines hold: `R` reserved, `D` deducted, `N` nothing.
-    `origin` is the door it came through (`admin`, `app`, `legacy`, `storefront`, `import`). `payment_status` is `unpaid`,
-    `paid`, `partially_refunded`, `refunded` or `chargeback`. `hold_until` is when an unpaid checkout gives its stock back.
+    `vendor` is set when all lines have the same one. `stock_state` is `R` reserved, `D` deducted or `N` none. `origin` is the API it was
+    created through (`admin`, `app`, `legacy`, `storefront`, `import`). `payment_status` is `unpaid`, `paid`, `partially_refunded`,
+    `refunded` or `chargeback`. At `hold_until` the stock reservation of an unpaid order expires.
     """
 
     user = fields.ForeignKeyField("models.User", null=True, related_name="orders")
@@ -53,10 +53,10 @@ class Order(Erasable):
 
 
 class OrderLine(StoreModel):
-    """Some units of one product at one price. `position` counts from 1; name and code are as sold.
+    """An order line. `position` counts from 1; name, code and `options` are those at the time of the order.
 
-    `tracked` says that the line's units are in the stock figures of the product, or of the `combination` chosen, so that giving them
-    back is exact. `options` tell what was chosen, as sold: `{option_id, name, variant_id, value, modifier, modifier_type}`.
+    `tracked` when its quantity is included in the stock of the product or `combination`, so that exactly this is restored. An option is
+    `{option_id, name, variant_id, value, modifier, modifier_type}`.
     """
 
     order = fields.ForeignKeyField("models.Order", related_name="lines")
@@ -81,7 +81,7 @@ class OrderLine(StoreModel):
 
 
 class OrderAddress(StoreModel):
-    """Where an order is billed (`B`) or shipped (`S`)."""
+    """A billing (`B`) or shipping (`S`) address of an order."""
 
     order = fields.ForeignKeyField("models.Order", related_name="addresses")
     kind = fields.TextField()
@@ -103,7 +103,7 @@ class OrderAddress(StoreModel):
 
 
 class OrderStatusChange(StoreModel):
-    """One step of an order's life: from which letter to which, by whom and why. `from_status` is empty at placing."""
+    """A status change of an order. `from_status` is empty for the creation."""
 
     order = fields.ForeignKeyField("models.Order", related_name="history")
     at = fields.DatetimeField(default=now)
@@ -120,11 +120,10 @@ class OrderStatusChange(StoreModel):
         manager = StoreManager()
 
 
-class Status(Erasable):
-    """A status of orders (`type` `O`) or parcels (`S`) as people know it.
+class Status(SoftDeletable):
+    """A status of orders (`type` `O`) or shipments (`S`); every store has the `built_in` ones.
 
-    `inventory` says what an order with the letter does to the stock: `D` holds it, `I` gives it back; parcels have none. Those that
-    are `built_in` every store has.
+    `inventory` is the effect of an order status on the stock: `D` deducts, `I` restores; null for shipments.
     """
 
     type = fields.TextField(default="O")

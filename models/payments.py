@@ -1,18 +1,18 @@
-"""Keep how orders are paid, what was received, and what the payment gateway told."""
+"""Payment methods, payments, charges and payment gateway notifications."""
 
 from __future__ import annotations
 
 from tortoise import fields
 
 from kernel.clock import now
-from models.base import Erasable, StoreManager, StoreModel
+from models.base import SoftDeletable, StoreManager, StoreModel
 
 
-class PaymentMethod(Erasable):
-    """A way to pay. `processor` is a word (`pix`, `offline`, a gateway); its parameters are encrypted as a whole.
+class PaymentMethod(SoftDeletable):
+    """A payment method. `processor` is a name (`pix`, `offline`, a gateway); its parameters are encrypted.
 
-    `settles_at_once`: an order placed with it is paid already. `hold_minutes`: how long a checkout waits for the payment (0 = for
-    ever). `surcharge_cents` and `surcharge_percent` (hundredths of a percent) are added to the order.
+    `settles_at_once`: an order is paid when it is created. `hold_minutes`: how long unpaid orders reserve stock (0: without limit).
+    `surcharge_cents` and `surcharge_percent` (hundredths of a percent) are added to the order.
     """
 
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="payment_methods")
@@ -34,7 +34,7 @@ class PaymentMethod(Erasable):
 
 
 class Payment(StoreModel):
-    """Money received for an order, as the payer's side reported it. `amount_cents` may differ from the order's total."""
+    """A payment of an order as reported by the client. `amount_cents` may differ from the order total."""
 
     order = fields.ForeignKeyField("models.Order", related_name="payments")
     sequence = fields.IntField(default=1)
@@ -49,10 +49,10 @@ class Payment(StoreModel):
 
 
 class Charge(StoreModel):
-    """A demand for payment at the gateway, by the gateway's own id. Amounts in cents of its currency.
+    """A charge of the payment gateway, by the gateway's id. Amounts in cents of its currency.
 
-    `paid_cents` and `refunded_cents` are what the gateway told in all; `counted` says that the order's own sums hold them. `order`
-    is null while the order that the charge names is not there. `status` is the gateway's word.
+    `paid_cents` and `refunded_cents` are the totals reported by the gateway; `counted` when they are included in the order's amounts.
+    `order` is null when the referenced order does not exist. `status` is the gateway's.
     """
 
     charge_id = fields.TextField()
@@ -74,9 +74,9 @@ class Charge(StoreModel):
 
 
 class GatewayNotification(StoreModel):
-    """A notification of the payment gateway with the bytes that were sent. `unsigned`: the store had emptied its secret.
+    """A payment gateway notification with its raw body. `unsigned`: the store had no secret configured.
 
-    `fingerprint` is a SHA-256 that equal notifications share. One that is not `processed` is applied by the sweep after `due_at`.
+    `fingerprint` is a SHA-256 for deduplication. A background job retries those not `processed` after `due_at`.
     """
 
     event_id = fields.TextField(default="")

@@ -1,13 +1,12 @@
-"""Lend connections that see one store: what row-level security reads is set before the borrower's statement, and remembered.
+"""Connection pool: each connection is bound to one store through the setting that row-level security reads.
 
-asyncpg's own pool resets a connection with four statements at each release and makes a task for it: 0.2 ms a query. This one
-keeps the connection as it is. That is safe because nobody sets session state on a pooled connection except the store, because
-every way in goes through `StorePool.lend`, and because a connection that may be in a transaction or in mid-answer is never
-taken back before it is settled.
+asyncpg's own pool runs four reset statements in a new task at each release (0.2 ms a query). This one releases without a reset. That is
+safe because the store is the only session state of a pooled connection, every acquisition goes through `StorePool.acquire_for_store`, and
+a connection that may be in a transaction or have an unread response is reset before it returns to the pool.
 
 It uses private parts of asyncpg (`_holders`, `_queue`, `PoolConnectionHolder`), so the version is pinned and
-`tests/models/test_pool_under_fire.py` cancels and kills at random. `max_queries` and the inactivity timer are off: both
-would close connections behind the back of the cheap release.
+`tests/models/test_pool_stress.py` cancels tasks and terminates backends at random. `max_queries` and the inactivity timer are off: both
+would close connections without the pool's knowledge.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from asyncpg.pool import Pool, PoolConnectionHolder, PoolConnectionProxy, _PoolC
 from kernel.scope import current_scope
 from models.connections import NO_STORE, StoreConnection
 
-SETTLE_SECONDS = 5.0
+RESET_SECONDS = 5.0
 CLOSE_SECONDS = 10.0
 
 logger = logging.getLogger("vitrine.database")
@@ -33,10 +32,7 @@ logger = logging.getLogger("vitrine.database")
 
 @dataclass(frozen=True)
 class DatabaseSettings:
-    """Say which database serves and how; `role` is what connections become after the log-in, None to stay the log-in's own.
-
-    Times are in milliseconds for the server's limits and in seconds for our own waiting.
-    """
+    """Database settings. Connections switch to `role` at sign-in (None: keep the login role); units are in the field names."""
 
     url: str
     role: str | None = "vitrine_app"
@@ -52,85 +48,83 @@ class DatabaseSettings:
     application_name: str = "vitrine"
 
     def server_settings(self, role: str | None) -> dict[str, str]:
-        """Give the session settings each connection starts with."""
+        """Return the session settings of a new connection."""
         settings = {
             "application_name": self.application_name,
             "statement_timeout": str(self.statement_timeout_ms),
             "lock_timeout": str(self.lock_timeout_ms),
             "idle_in_transaction_session_timeout": str(self.idle_in_transaction_ms),
-            # Compiling costs more than it saves on statements of a few rows.
+            # JIT compilation costs more than it saves on statements of a few rows.
             "jit": "off",
-            # What is read often is in memory, and disks have no arms any more: the default of 4 makes whole tables look cheap.
+            # Data is in memory or on SSDs: with the default of 4 the planner prefers sequential scans.
             "random_page_cost": "1.1",
             "timezone": "UTC",
         }
         if role is not None:
-            # Part of the log-in rather than a statement after it, so RESET ROLE leads back here and not to the owner.
+            # A startup parameter rather than SET ROLE, so that RESET ROLE returns to this role and not to the owner.
             settings["role"] = role
         return settings
 
 
-def store_of_task() -> int:
-    """Give the id of the store in scope, or `NO_STORE`, which sees nothing."""
+def current_store_id() -> int:
+    """Return the id of the store in scope, or `NO_STORE`, for which no row is visible."""
     scope = current_scope()
     return NO_STORE if scope is None else scope.store.id
 
 
-class _Line(_PoolConnectionHolderQueue):  # type: ignore[misc]  # asyncpg is not typed
-    """Keep the free places of a pool, and give one that comes back to whoever has waited longest.
+class _FairHolderQueue(_PoolConnectionHolderQueue):  # type: ignore[misc]  # asyncpg is not typed
+    """Queue of idle holders that serves waiters in FIFO order.
 
-    asyncio's queue wakes the one who waits, but lets anybody who comes by in the meantime take the place: a task that runs one
-    statement after the other would always be first.
+    asyncio's queue wakes a waiter but lets another task take the item first: a task that runs many statements would starve it.
     """
 
     def __init__(self, maxsize: int) -> None:
         super().__init__(maxsize=maxsize)
-        self.waiting: deque[asyncio.Future[PoolConnectionHolder]] = deque()
+        self.waiters: deque[asyncio.Future[PoolConnectionHolder]] = deque()
 
     def put_nowait(self, holder: PoolConnectionHolder) -> None:
-        """Take a place back."""
-        while self.waiting:
-            first = self.waiting.popleft()
+        """Pass the holder to the first waiter, else put it in the queue."""
+        while self.waiters:
+            first = self.waiters.popleft()
             if not first.done():
                 first.set_result(holder)
                 return
         self._queue.append(holder)
 
     async def get(self) -> PoolConnectionHolder:
-        """Wait for a place behind all who wait already."""
-        mine: asyncio.Future[PoolConnectionHolder] = asyncio.get_running_loop().create_future()
-        self.waiting.append(mine)
+        """Wait for a holder, after all existing waiters."""
+        waiter: asyncio.Future[PoolConnectionHolder] = asyncio.get_running_loop().create_future()
+        self.waiters.append(waiter)
         try:
-            return await mine
+            return await waiter
         except BaseException:
-            if mine.done() and not mine.cancelled():
-                self.put_nowait(mine.result())  # it came together with the cancellation
+            if waiter.done() and not waiter.cancelled():
+                self.put_nowait(waiter.result())  # cancelled after the holder was assigned
             raise
 
 
 class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
-    """A pool whose connections are bound to a store when they are handed out."""
+    """A pool that binds connections to a store when they are acquired."""
 
-    __slots__ = ("_acquire_seconds", "_settling")
+    __slots__ = ("_acquire_seconds", "_resetting")
 
     def __init__(self, *args: Any, acquire_seconds: float, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._acquire_seconds = acquire_seconds
-        self._settling: set[asyncio.Task[None]] = set()
+        self._resetting: set[asyncio.Task[None]] = set()
 
-    async def lend(self, store: int, *, one_statement: bool = False) -> StoreConnection:
-        """Hand out a connection bound to the store; without waiting when an idle one is bound to it already.
+    async def acquire_for_store(self, store: int, *, one_statement: bool = False) -> StoreConnection:
+        """Acquire a connection bound to the store, without a round trip when an idle one is already bound to it.
 
-        Who will run just `one_statement` gets one that is bound together with it, in one round trip. The borrower gives the connection
-        back with `give_back` in a `finally`, whatever happened, and never keeps it.
+        With `one_statement` the binding is sent together with the caller's statement. The caller calls `release_connection` in a `finally`.
         """
         if self._closing or self._closed:
             raise asyncpg.InterfaceError("pool is closing")
-        holder = self._free_holder(store) or await self._wait_for_holder()
+        holder = self._take_idle_holder(store) or await self._wait_for_holder()
         try:
             connection: StoreConnection | None = holder._con
             if connection is None or connection.is_closed() or holder._generation != self._generation:
-                await holder.acquire()  # asyncpg's own way: it connects
+                await holder.acquire()  # connects
                 connection = holder._con
             else:
                 holder._in_use = self._loop.create_future()
@@ -142,56 +136,55 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         if connection.store == store:
             return connection
         if one_statement:
-            connection.due = store
+            connection.pending_store = store
             return connection
         try:
             await connection.bind(store)
         except BaseException:
-            await self.give_back(connection)
+            await self.release_connection(connection)
             raise
         return connection
 
-    async def give_back(self, connection: StoreConnection) -> None:
-        """Take a connection back, at once when it is idle; else when its last answer came and its transaction is undone."""
+    async def release_connection(self, connection: StoreConnection) -> None:
+        """Release a connection: at once when it is idle, else after reading its last response and rolling back its transaction."""
         holder = connection._pool_holder and connection._pool_holder()
         if holder is None or holder._con is not connection or holder._in_use is None:
-            return  # it was lost meanwhile and its place is free already
-        connection.due = None
-        if self._is_at_rest(connection) and holder._generation == self._generation:
-            connection._pool_release_ctr += 1  # statements and cursors of the borrower end here
+            return  # the connection was lost, which has freed its holder
+        connection.pending_store = None
+        if self._is_idle(connection) and holder._generation == self._generation:
+            connection._pool_release_ctr += 1  # invalidates statements and cursors of the caller
             holder._release()
             return
         connection.store = None
-        task = self._loop.create_task(self._settle(connection, holder))
-        self._settling.add(task)
-        task.add_done_callback(self._settling.discard)
-        # The borrower may be cancelled: the settling goes on without it.
+        task = self._loop.create_task(self._reset_connection(connection, holder))
+        self._resetting.add(task)
+        task.add_done_callback(self._resetting.discard)
+        # The reset goes on if the caller is cancelled.
         await asyncio.shield(task)
 
     async def _initialize(self) -> None:
         await super()._initialize()
-        line = _Line(self._maxsize)
-        line._queue = self._queue._queue  # type: ignore[has-type]  # asyncpg's slots
-        self._queue = line  # type: ignore[misc]
+        queue = _FairHolderQueue(self._maxsize)
+        queue._queue = self._queue._queue  # type: ignore[has-type]  # asyncpg's slots
+        self._queue = queue  # type: ignore[misc]
 
-    def _free_holder(self, store: int) -> PoolConnectionHolder | None:
-        """Take an idle connection, best one that is bound to the store, next best the one unused for longest, else a new one's place.
+    def _take_idle_holder(self, store: int) -> PoolConnectionHolder | None:
+        """Take the holder of an idle connection: one bound to the store, else the least recently used, else one not connected yet.
 
-        The one used last is most likely to be wanted again by its own store: for the next level of a list, say. While others wait
-        nothing is free: what comes back is handed to them.
+        The most recently used connection is likely to be needed again by its own store, for example for the next level of a list.
         """
-        free: list[PoolConnectionHolder] = self._queue._queue
-        if not free:
+        idle: list[PoolConnectionHolder] = self._queue._queue
+        if not idle:
             return None
         chosen = -1
-        for index in range(len(free) - 1, -1, -1):
-            connection = free[index]._con
+        for index in range(len(idle) - 1, -1, -1):
+            connection = idle[index]._con
             if connection is None or connection.is_closed():
                 continue
             if connection.store == store:
-                return free.pop(index)
+                return idle.pop(index)
             chosen = index
-        return free.pop(chosen)
+        return idle.pop(chosen)
 
     async def _wait_for_holder(self) -> PoolConnectionHolder:
         async with asyncio.timeout(self._acquire_seconds):
@@ -199,7 +192,7 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
             return holder
 
     @staticmethod
-    def _is_at_rest(connection: StoreConnection) -> bool:
+    def _is_idle(connection: StoreConnection) -> bool:
         protocol = connection._protocol
         return (
             protocol is not None
@@ -210,50 +203,50 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
             and connection._top_xact is None
         )
 
-    async def _settle(self, connection: StoreConnection, holder: PoolConnectionHolder) -> None:
+    async def _reset_connection(self, connection: StoreConnection, holder: PoolConnectionHolder) -> None:
         try:
-            async with asyncio.timeout(SETTLE_SECONDS):
+            async with asyncio.timeout(RESET_SECONDS):
                 if connection.is_closed() or holder._generation != self._generation:
                     raise asyncpg.InterfaceError("the connection is closed")
                 if connection._protocol._is_cancelling():
-                    await connection._protocol._wait_for_cancellation(SETTLE_SECONDS)
+                    await connection._protocol._wait_for_cancellation(RESET_SECONDS)
                 connection._top_xact = None
                 if connection._protocol.is_in_transaction():
                     await connection.execute("rollback")
-                if not self._is_at_rest(connection):
+                if not self._is_idle(connection):
                     raise asyncpg.InterfaceError("the connection is still busy")
         except BaseException as error:
-            logger.debug("a connection was dropped instead of taken back: %r", error)
-            connection.terminate()  # frees its place through _release_on_close
+            logger.debug("a connection was closed instead of returned to the pool: %r", error)
+            connection.terminate()  # frees the holder through _release_on_close
             if not isinstance(error, Exception):
                 raise
         else:
             connection._pool_release_ctr += 1
             holder._release()
 
-    # --- The stock interface, so that no other way in leads past the binding. ---
+    # --- asyncpg's own interface, overridden so that it can't return an unbound connection. ---
 
     async def _acquire(self, timeout: float | None) -> PoolConnectionProxy:
         async with asyncio.timeout(timeout):
-            connection = await self.lend(store_of_task())
+            connection = await self.acquire_for_store(current_store_id())
         holder = connection._pool_holder()
         holder._timeout = timeout
         holder._proxy = PoolConnectionProxy(holder, connection)
         return holder._proxy
 
     async def release(self, connection: PoolConnectionProxy, *, timeout: float | None = None) -> None:
-        """Take back what `acquire` handed out."""
+        """Release a connection from `acquire`."""
         if connection._con is not None:
-            await self.give_back(connection._con)
+            await self.release_connection(connection._con)
 
 
 async def open_pool(
-    settings: DatabaseSettings, role: str | None, *, min_size: int, max_size: int, across: bool = False
+    settings: DatabaseSettings, role: str | None, *, min_size: int, max_size: int, all_stores: bool = False
 ) -> StorePool:
-    """Open a pool of connections that act as the role; `across` for the one whose work is over all stores."""
+    """Open a pool whose connections act as the role; `all_stores` for the pool of cross-store work."""
     server_settings = settings.server_settings(role)
-    if across and role is None:
-        # Where roles can't be made, the worker's policies look at this instead (models/roles.py).
+    if all_stores and role is None:
+        # Without roles the worker's policies check this setting instead (models/roles.py).
         server_settings["vitrine.across"] = "on"
     pool = StorePool(
         settings.url,
@@ -267,7 +260,7 @@ async def open_pool(
         record_class=asyncpg.Record,
         server_settings=server_settings,
         timeout=settings.acquire_seconds,
-        # The server ends statements itself; this catches a server that answers nothing any more.
+        # The server enforces statement_timeout; this one is for a server that does not respond.
         command_timeout=settings.statement_timeout_ms / 1000 + 5,
         statement_cache_size=1000,
         max_cached_statement_lifetime=0,
@@ -278,9 +271,9 @@ async def open_pool(
 
 
 async def close_pool(pool: StorePool) -> None:
-    """Close a pool; after ten seconds with connections still in use, cut them off."""
+    """Close a pool; after ten seconds, terminate the connections still in use."""
     try:
         async with asyncio.timeout(CLOSE_SECONDS):
             await pool.close()
     except TimeoutError:
-        logger.warning("connections were still in use and have been cut off")
+        logger.warning("connections were still in use and have been terminated")

@@ -1,19 +1,19 @@
-"""Keep promotions and how often they were used."""
+"""Promotions and their uses."""
 
 from __future__ import annotations
 
 from tortoise import fields
 
 from kernel.clock import now
-from models.base import Erasable, StoreManager, StoreModel
+from models.base import SoftDeletable, StoreManager, StoreModel
 
 
-class Promotion(Erasable):
-    """Something given under conditions. `zone`: `cart` looks at a whole order, `catalog` at the price of each product.
+class Promotion(SoftDeletable):
+    """A promotion. Its `zone` is `cart` (discounts on an order) or `catalog` (discounts on the price of each product).
 
-    `conditions` and `bonuses` are as they were given; `rule` and `gifts` are what `domain.promotions` decides on, with internal ids.
-    A `usage_limit` of 0 means none; `usage_cap` is what counts of it and of the conditions' own limit. Lower priorities come first,
-    and `stop` keeps the later ones out.
+    `conditions` and `bonuses` are the client's input; `rule` and `gifts` their parsed form for `domain.promotions`, with internal ids.
+    `usage_limit` 0 means unlimited; `usage_cap` is the lower of it and the limit in the conditions. Lower priorities are applied first;
+    `stop` excludes later ones.
     """
 
     name = fields.TextField()
@@ -41,7 +41,7 @@ class Promotion(Erasable):
 
 
 class PromotionUse(StoreModel):
-    """A promotion that an order was placed with; `given_back` once that order came to nothing."""
+    """A use of a promotion by an order; `given_back` once the order was cancelled."""
 
     promotion = fields.ForeignKeyField("models.Promotion", related_name="uses")
     order = fields.ForeignKeyField("models.Order", related_name="promotion_uses")

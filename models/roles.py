@@ -1,12 +1,12 @@
-"""Make the database's roles and say what each may do, exactly and again after each migration.
+"""Create the database roles and grant each its exact privileges, after each migration.
 
-    the owner         migrates, and becomes the others by SET ROLE; FORCE ROW LEVEL SECURITY binds it too
-    vitrine_app       serves: the rows of the store in the connection's setting, and no more
-    vitrine_worker    looks for what is due over all stores, in the few tables named here; keeps the platform's own tables
-    vitrine_search    owns the search functions: `@@` is not leakproof, so under a policy that compares it no search index is used
+    the owner         migrates, and switches to the others by SET ROLE; FORCE ROW LEVEL SECURITY applies to it too
+    vitrine_app       serves requests: only the rows of the store in the connection's setting
+    vitrine_worker    finds due rows of all stores in the tables listed here; manages the platform's own tables
+    vitrine_search    owns the search functions: `@@` is not leakproof, so under a row-level security policy the search index is not used
 
-None can log in, none has BYPASSRLS. Roles belong to the cluster and not to the database: several databases, as in the tests, make
-them at the same time. Where the log-in may not make roles, the owner serves, and policies look at a setting instead.
+None can log in, none has BYPASSRLS. Roles belong to the cluster, not to the database: several databases, as in the tests, create them
+concurrently. Where the login role may not create roles, the owner serves, and policies check a setting instead.
 """
 
 from __future__ import annotations
@@ -17,46 +17,44 @@ import logging
 
 import asyncpg
 
-APP = "vitrine_app"
-WORKER = "vitrine_worker"
-SEARCH = "vitrine_search"
-ROLES = (APP, WORKER, SEARCH)
+APP_ROLE = "vitrine_app"
+WORKER_ROLE = "vitrine_worker"
+SEARCH_ROLE = "vitrine_search"
+ROLES = (APP_ROLE, WORKER_ROLE, SEARCH_ROLE)
 
-OLDEST_POSTGRESQL = 15  # ON DELETE SET NULL of some columns
-# From 16 on a role may be given without its rights being inherited, and the right to become it is one of its own.
-_NOT_INHERITED = 160_000
-MAY_BECOME = (
-    f"CASE WHEN current_setting('server_version_num')::int >= {_NOT_INHERITED} THEN 'SET' ELSE 'MEMBER' END"
-)
-ATTEMPTS = 20
+MIN_POSTGRESQL_VERSION = 15  # for ON DELETE SET NULL with a column list
+# From 16 on a membership may be granted WITH INHERIT FALSE, and SET is a separate option.
+_INHERIT_OPTION_VERSION = 160_000
+SET_ROLE_PRIVILEGE = f"CASE WHEN current_setting('server_version_num')::int >= {_INHERIT_OPTION_VERSION} THEN 'SET' ELSE 'MEMBER' END"
+MAX_ATTEMPTS = 20
 
 logger = logging.getLogger("vitrine.database")
 
 _STORE = "nullif(current_setting('vitrine.tenant', true), '')::bigint"
-_EVERYTHING = "SELECT, INSERT, UPDATE, DELETE"
+_READ_WRITE = "SELECT, INSERT, UPDATE, DELETE"
 
-# Written once and never changed by the program that serves.
+# Insert-only for the serving role.
 _APPEND_ONLY = {"audit_entries"}
-# What a store changes in its own row; suspending it and the rest are the platform's.
+# The columns of its own row that a store may change; the status and the others are the platform's.
 _OWN_TENANT_COLUMNS = (
     "name, currency, maintenance_message, owner_id, settings, status_letters, gateway_secret"
 )
 _PLATFORM_GRANTS: tuple[tuple[str, str, str], ...] = (
-    (APP, "SELECT", "tenants, store_hosts, platform_users, signing_keys, tortoise_migrations"),
-    (APP, f"UPDATE ({_OWN_TENANT_COLUMNS})", "tenants"),
-    (APP, _EVERYTHING, "signin_counts, job_runs"),
-    (APP, "SELECT, INSERT", "apps"),
+    (APP_ROLE, "SELECT", "tenants, store_hosts, platform_users, signing_keys, tortoise_migrations"),
+    (APP_ROLE, f"UPDATE ({_OWN_TENANT_COLUMNS})", "tenants"),
+    (APP_ROLE, _READ_WRITE, "signin_counts, job_runs"),
+    (APP_ROLE, "SELECT, INSERT", "apps"),
     (
-        WORKER,
-        _EVERYTHING,
+        WORKER_ROLE,
+        _READ_WRITE,
         "tenants, store_hosts, platform_users, signing_keys, signin_counts, job_runs, apps",
     ),
-    (WORKER, "SELECT", "tortoise_migrations"),
+    (WORKER_ROLE, "SELECT", "tortoise_migrations"),
 )
-# The platform's own tables that are under row-level security too.
-_PLATFORM_UNDER_POLICY = ("tenants", "apps")
-# Where the worker looks over all stores, and what it may do there; the work on a row is done in the row's own scope.
-_ACROSS: dict[str, str] = {
+# The platform's own tables with row-level security.
+_PLATFORM_RLS_TABLES = ("tenants", "apps")
+# The worker's privileges on the rows of all stores; each row is then processed in its store's scope.
+_CROSS_STORE_GRANTS: dict[str, str] = {
     "outbox_events": "SELECT, UPDATE (dispatched_at), DELETE",
     "app_installations": "SELECT (tenant_id, id, app_id, scopes, removed_at)",
     "event_endpoints": "SELECT, UPDATE (last_success_at, last_failure_at, failing_since, failures, paused_until, claimed_at)",
@@ -73,68 +71,69 @@ _ACROSS: dict[str, str] = {
     "lockouts": "SELECT (tenant_id, id, until), DELETE",
     "mails": "SELECT (tenant_id, id, status, created_at, due_at)",
 }
-_SEARCHED = {"search_products": "products", "search_users": "users"}
+_SEARCH_TABLES = {"search_products": "products", "search_users": "users"}
 
 
 async def ensure_roles(connection: asyncpg.Connection) -> bool:
-    """Make the roles that are missing and let the owner become them; False where it may do neither."""
+    """Create missing roles and grant them to the owner; return False when it may not."""
     for role in ROLES:
-        for attempt in range(ATTEMPTS):
+        for attempt in range(MAX_ATTEMPTS):
             try:
                 if not await _ensure_role(connection, role):
                     return False
                 break
             except (asyncpg.DuplicateObjectError, asyncpg.UniqueViolationError, asyncpg.InternalServerError):
-                # Another database's migration makes the same role: duplicate, or "tuple concurrently updated".
+                # The migration of another database creates the same role: duplicate, or "tuple concurrently updated".
                 await asyncio.sleep(0.02 * (attempt + 1))
             except asyncpg.InsufficientPrivilegeError as error:
                 logger.warning("no role %s (%s): the owner of the tables will serve", role, error)
                 return False
         else:
-            logger.warning("the role %s could not be made: the owner of the tables will serve", role)
+            logger.warning("the role %s could not be created: the owner of the tables will serve", role)
             return False
     return True
 
 
 async def _ensure_role(connection: asyncpg.Connection, role: str) -> bool:
-    found = await connection.fetchrow(
-        f"select pg_has_role(oid, {MAY_BECOME}) as usable from pg_catalog.pg_roles where rolname = $1", role
+    existing = await connection.fetchrow(
+        f"select pg_has_role(oid, {SET_ROLE_PRIVILEGE}) as usable from pg_catalog.pg_roles where rolname = $1",
+        role,
     )
-    if found is None:
+    if existing is None:
         may_create = await connection.fetchval(
             "select rolsuper or rolcreaterole from pg_catalog.pg_roles where rolname = current_user"
         )
         if not may_create:
-            logger.warning("%s may not make roles: the owner of the tables will serve", role)
+            logger.warning("%s may not create roles: the owner of the tables will serve", role)
             return False
         await connection.execute(f"CREATE ROLE {role} NOLOGIN NOSUPERUSER NOBYPASSRLS")
-    if found is None or not found["usable"]:
-        # Not inherited where that can be said: the owner would otherwise see through the worker's policies all the time. On 15 it
-        # does, in the few tables of _ACROSS; what serves is vitrine_app, which is a member of nothing.
+    if existing is None or not existing["usable"]:
+        # Without INHERIT where possible: else the worker's policies always apply to the owner. On 15 they do, for the tables of
+        # _CROSS_STORE_GRANTS; requests are served by vitrine_app, which is not a member of any role.
         version = await connection.fetchval("select current_setting('server_version_num')::int")
-        terms = " WITH INHERIT FALSE, SET TRUE" if version >= _NOT_INHERITED else ""
-        await connection.execute(f"GRANT {role} TO CURRENT_USER{terms}")
+        options = " WITH INHERIT FALSE, SET TRUE" if version >= _INHERIT_OPTION_VERSION else ""
+        await connection.execute(f"GRANT {role} TO CURRENT_USER{options}")
     return True
 
 
-def rights_version(with_roles: bool) -> str:
-    """Name the present rules, to be kept in the database: they are set anew when it differs."""
+def privileges_version(with_roles: bool) -> str:
+    """Return a hash of the privilege rules; privileges are granted again when it differs from the one stored in the database."""
     rules = repr(
         (
             with_roles,
             _PLATFORM_GRANTS,
-            _PLATFORM_UNDER_POLICY,
-            _ACROSS,
+            _PLATFORM_RLS_TABLES,
+            _CROSS_STORE_GRANTS,
             _APPEND_ONLY,
-            _SEARCHED,
+            _SEARCH_TABLES,
             _search_function("", ""),
         )
     )
     return hashlib.sha256(rules.encode()).hexdigest()[:16]
 
 
-async def set_rights(connection: asyncpg.Connection, *, with_roles: bool) -> None:
-    """Give each role exactly what is written above; to be run inside a transaction."""
+async def grant_privileges(connection: asyncpg.Connection, *, with_roles: bool) -> None:
+    """Grant each role exactly the privileges above; call inside a transaction."""
     schema: str = await connection.fetchval("select quote_ident(current_schema())")
     stores = [
         record["name"]
@@ -145,74 +144,72 @@ async def set_rights(connection: asyncpg.Connection, *, with_roles: bool) -> Non
     ]
     for statement in _statements(schema, stores, with_roles):
         await connection.execute(statement)
-    await _make_search_functions(connection, schema, with_roles)
+    await _create_search_functions(connection, schema, with_roles)
 
 
 def _statements(schema: str, stores: list[str], with_roles: bool) -> list[str]:
-    across = {table: rights for table, rights in _ACROSS.items() if table in stores}
-    drops = [
-        f"DROP POLICY IF EXISTS across_stores ON {table}" for table in (*stores, *_PLATFORM_UNDER_POLICY)
-    ]
-    drops += [f"DROP POLICY IF EXISTS searched ON {table}" for table in _SEARCHED.values()]
+    cross_store = {table: rights for table, rights in _CROSS_STORE_GRANTS.items() if table in stores}
+    drops = [f"DROP POLICY IF EXISTS across_stores ON {table}" for table in (*stores, *_PLATFORM_RLS_TABLES)]
+    drops += [f"DROP POLICY IF EXISTS searched ON {table}" for table in _SEARCH_TABLES.values()]
     if not with_roles:
-        # The OR with own_store costs the index on tenant_id unless a statement names the store itself, as all of ours do.
+        # The OR with own_store prevents the use of the tenant_id index unless a statement has its own tenant_id condition, as all do.
         return drops + [
             f"CREATE POLICY across_stores ON {table} TO CURRENT_USER "
             "USING (current_setting('vitrine.across', true) = 'on')"
-            for table in across
+            for table in cross_store
         ]
-    everybody = ", ".join(ROLES)
+    all_roles = ", ".join(ROLES)
     return [
         *drops,
-        f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {everybody}",
-        f"GRANT USAGE ON SCHEMA {schema} TO {everybody}",
+        f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {all_roles}",
+        f"GRANT USAGE ON SCHEMA {schema} TO {all_roles}",
         *(
-            f"GRANT {'SELECT, INSERT' if table in _APPEND_ONLY else _EVERYTHING} ON {table} TO {APP}"
+            f"GRANT {'SELECT, INSERT' if table in _APPEND_ONLY else _READ_WRITE} ON {table} TO {APP_ROLE}"
             for table in stores
         ),
         *(f"GRANT {rights} ON {tables} TO {role}" for role, rights, tables in _PLATFORM_GRANTS),
-        *(f"GRANT {rights} ON {table} TO {WORKER}" for table, rights in across.items()),
+        *(f"GRANT {rights} ON {table} TO {WORKER_ROLE}" for table, rights in cross_store.items()),
         *(
-            f"CREATE POLICY across_stores ON {table} TO {WORKER} USING (true)"
-            for table in (*across, *_PLATFORM_UNDER_POLICY)
+            f"CREATE POLICY across_stores ON {table} TO {WORKER_ROLE} USING (true)"
+            for table in (*cross_store, *_PLATFORM_RLS_TABLES)
         ),
         *(
-            f"CREATE POLICY searched ON {table} FOR SELECT TO {SEARCH} USING (true)"
-            for table in _SEARCHED.values()
+            f"CREATE POLICY searched ON {table} FOR SELECT TO {SEARCH_ROLE} USING (true)"
+            for table in _SEARCH_TABLES.values()
         ),
         *(
-            f"GRANT SELECT (tenant_id, id, deleted_at, search) ON {table} TO {SEARCH}"
-            for table in _SEARCHED.values()
+            f"GRANT SELECT (tenant_id, id, deleted_at, search) ON {table} TO {SEARCH_ROLE}"
+            for table in _SEARCH_TABLES.values()
         ),
     ]
 
 
-async def _make_search_functions(connection: asyncpg.Connection, schema: str, with_roles: bool) -> None:
-    for name, table in _SEARCHED.items():
+async def _create_search_functions(connection: asyncpg.Connection, schema: str, with_roles: bool) -> None:
+    for name, table in _SEARCH_TABLES.items():
         owner = await connection.fetchval(
             "select pg_catalog.pg_get_userbyid(proowner) from pg_catalog.pg_proc "
             "where proname = $1 and pronamespace = current_schema()::regnamespace",
             name,
         )
-        if owner is not None and (owner == SEARCH) != with_roles:
+        if owner is not None and (owner == SEARCH_ROLE) != with_roles:
             await connection.execute(f"DROP FUNCTION {name}(tsquery)")
         if with_roles:
-            # Whoever makes it owns it, and runs it: SECURITY DEFINER.
-            await connection.execute(f"GRANT CREATE ON SCHEMA {schema} TO {SEARCH}")
-            await connection.execute(f"SET LOCAL ROLE {SEARCH}")
+            # Created by the role that shall own it, because it is SECURITY DEFINER.
+            await connection.execute(f"GRANT CREATE ON SCHEMA {schema} TO {SEARCH_ROLE}")
+            await connection.execute(f"SET LOCAL ROLE {SEARCH_ROLE}")
         await connection.execute(_search_function(name, f"{schema}.{table}"))
         await connection.execute(f"REVOKE ALL ON FUNCTION {name}(tsquery) FROM PUBLIC")
         if with_roles:
-            await connection.execute(f"GRANT EXECUTE ON FUNCTION {name}(tsquery) TO {APP}")
+            await connection.execute(f"GRANT EXECUTE ON FUNCTION {name}(tsquery) TO {APP_ROLE}")
             await connection.execute("RESET ROLE")
-            await connection.execute(f"REVOKE CREATE ON SCHEMA {schema} FROM {SEARCH}")
+            await connection.execute(f"REVOKE CREATE ON SCHEMA {schema} FROM {SEARCH_ROLE}")
 
 
 def _search_function(name: str, table: str) -> str:
-    """Write a function that gives the ids of the store's rows that have the words.
+    """Return the SQL of a function that returns the ids of the store's rows that match a tsquery.
 
-    It takes no store: it reads the setting itself, so that nobody can ask for another's. The store's own lexeme (see
-    vitrine_search_vector) keeps the work within the index to that store.
+    It reads the store from the setting, so that another store's can't be passed. The store's own lexeme (see vitrine_search_vector) limits
+    the index scan to that store.
     """
     return f"""
         CREATE OR REPLACE FUNCTION {name}(wanted tsquery) RETURNS SETOF bigint

@@ -1,19 +1,18 @@
-"""Keep how orders travel."""
+"""Shipping methods, rates, destinations and shipments."""
 
 from __future__ import annotations
 
 from tortoise import fields
 from tortoise.contrib.postgres.fields import ArrayField
 
-from models.base import Erasable, StoreManager, StoreModel, Timestamped
+from models.base import SoftDeletable, StoreManager, StoreModel, Timestamped
 
 
-class ShippingMethod(Erasable):
-    """A way to deliver. Weights in grams, money in cents; `rate_calculation` is `M` manual or `R` realtime.
+class ShippingMethod(SoftDeletable):
+    """A shipping method. Weights in grams, amounts in cents; `rate_calculation` is `M` manual or `R` realtime.
 
-    The price of a shipment is `base_cents` + `per_kg_cents` × weight + `per_item_cents` × items, nothing from `free_from_cents` on
-    (null: never free). Where there are `rates`, that of the address's destination takes the place of the first three. `service` is what
-    a realtime calculator needs.
+    The price is `base_cents` + `per_kg_cents` × weight + `per_item_cents` × items, free from `free_from_cents` on (null: never). If there
+    are `rates`, the rate of the address's destination replaces the first three. `service` are the parameters of a realtime calculator.
     """
 
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="shipping_methods")
@@ -36,8 +35,8 @@ class ShippingMethod(Erasable):
         manager = StoreManager()
 
 
-class Destination(Erasable):
-    """A part of the world. Of `countries`, `states`, `cities` and `zipcodes` those that are filled must all hold an address."""
+class Destination(SoftDeletable):
+    """A destination. An address must match each non-empty one of `countries`, `states`, `cities` and `zipcodes`."""
 
     name = fields.TextField()
     status = fields.TextField(default="A")
@@ -51,7 +50,7 @@ class Destination(Erasable):
 
 
 class DestinationZipcode(StoreModel):
-    """A range of CEPs, eight digits each, both ends included."""
+    """An inclusive range of CEPs of eight digits."""
 
     destination = fields.ForeignKeyField("models.Destination", related_name="zipcodes")
     zipcode_from = fields.TextField()
@@ -63,7 +62,7 @@ class DestinationZipcode(StoreModel):
 
 
 class ShippingRate(StoreModel):
-    """What a way to deliver charges at one destination, in cents; `max_weight_grams` 0 carries any weight."""
+    """A shipping rate of a method for a destination, in cents; `max_weight_grams` 0 means unlimited."""
 
     shipping_method = fields.ForeignKeyField("models.ShippingMethod", related_name="rates")
     destination = fields.ForeignKeyField("models.Destination", related_name="shipping_rates")
@@ -78,9 +77,9 @@ class ShippingRate(StoreModel):
 
 
 class Shipment(Timestamped):
-    """A parcel of an order. `status` is `P` picked up, `A` packed, `S` shipped.
+    """A shipment of an order. `status` is `P` picked up, `A` packed, `S` shipped.
 
-    `order_placed_at` is what a client says of when the order was placed; null leaves that to the order.
+    `order_placed_at` overrides the order's creation time in the API when a client sets it.
     """
 
     order = fields.ForeignKeyField("models.Order", related_name="shipments")
@@ -100,7 +99,7 @@ class Shipment(Timestamped):
 
 
 class ShipmentLine(StoreModel):
-    """How many units of an order line a parcel holds."""
+    """The quantity of an order line in a shipment."""
 
     shipment = fields.ForeignKeyField("models.Shipment", related_name="lines")
     order_line = fields.ForeignKeyField("models.OrderLine", related_name="shipment_lines")

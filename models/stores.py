@@ -1,4 +1,4 @@
-"""Keep the stores themselves and the platform's own tables: what exists before any store is in scope."""
+"""Stores and the platform's own tables, which are independent of a store in scope."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernel.ids import uuid7
 class Tenant(Model):
     """A store. `status` is `A` active, `S` suspended, `M` in maintenance.
 
-    `status_letters` repeats the letters that the store added (`models.orders.Status`), by type and letter.
+    `status_letters` is a copy of the statuses that the store added (`models.orders.Status`), by type and code.
     """
 
     id = fields.BigIntField(primary_key=True)
@@ -33,7 +33,7 @@ class Tenant(Model):
 
 
 class StoreHost(Model):
-    """An address of a store, in lower case without the port."""
+    """A host name of a store, in lower case without the port."""
 
     host = fields.CharField(primary_key=True, max_length=253)
     store_id = fields.BigIntField()
@@ -43,7 +43,7 @@ class StoreHost(Model):
 
 
 class PlatformUser(Model):
-    """Somebody who works for the platform and enters no store."""
+    """A user of the platform operator, without access to stores."""
 
     id = fields.BigIntField(primary_key=True)
     public_id = fields.UUIDField(default=uuid7)
@@ -57,7 +57,7 @@ class PlatformUser(Model):
 
 
 class SigningKey(Model):
-    """A key pair that signs access tokens; the private half is encrypted with the deployment's secret."""
+    """A key pair that signs access tokens; the private key is encrypted with the deployment's secret."""
 
     kid = fields.CharField(primary_key=True, max_length=64)
     algorithm = fields.TextField(default="EdDSA")
@@ -71,9 +71,9 @@ class SigningKey(Model):
 
 
 class SigninCount(Model):
-    """The attempts of one address for one purpose within the last minute, shared by all processes.
+    """A rate limit per IP address and purpose, shared by all processes.
 
-    `bucket` is `login:203.0.113.9`; `recent` holds the moments of the attempts that were let through, so that the minute slides.
+    `bucket` is `login:203.0.113.9`; `recent` are the times of the accepted attempts (sliding window of one minute).
     """
 
     bucket = fields.CharField(max_length=200, primary_key=True)
@@ -84,7 +84,7 @@ class SigninCount(Model):
 
 
 class JobRun(Model):
-    """When a periodic job ran last and with what result; one row a job."""
+    """The schedule and last result of a periodic job."""
 
     name = fields.CharField(primary_key=True, max_length=100)
     due_at = fields.DatetimeField()

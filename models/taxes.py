@@ -1,20 +1,20 @@
-"""Keep taxes, what they lie on, and what each took of an order.
+"""Taxes, the records they apply to, and the taxes of orders.
 
-A rate is in thousandths: of a percent (`P`), or of the currency's unit (`F`).
+Rates are in thousandths of a percent (`P`) or of the currency unit (`F`).
 """
 
 from __future__ import annotations
 
 from tortoise import fields
 
-from models.base import Erasable, StoreManager, StoreModel
+from models.base import SoftDeletable, StoreManager, StoreModel
 
 
-class Tax(Erasable):
-    """A tax. `address_type` says which address decides: `S` where it is shipped, `B` where it is billed.
+class Tax(SoftDeletable):
+    """A tax. `address_type` is the address that determines the rate: `S` shipping, `B` billing.
 
-    Where none of its `rates` is for the address's destination, its own rate counts. Taxes of a lower `priority` come first, and what
-    they add is taxed by those of a higher one.
+    Its own rate applies where no `rates` match the address's destination. Taxes of a lower `priority` are applied first and are part of
+    the base of those of a higher one.
     """
 
     name = fields.TextField()
@@ -32,7 +32,7 @@ class Tax(Erasable):
 
 
 class TaxRate(StoreModel):
-    """What a tax takes at one destination."""
+    """The rate of a tax at a destination."""
 
     tax = fields.ForeignKeyField("models.Tax", related_name="rates")
     destination = fields.ForeignKeyField("models.Destination", related_name="tax_rates")
@@ -45,7 +45,7 @@ class TaxRate(StoreModel):
 
 
 class ProductTax(StoreModel):
-    """A tax that lies on a product."""
+    """A tax that applies to a product."""
 
     product = fields.ForeignKeyField("models.Product", related_name="tax_links")
     tax = fields.ForeignKeyField("models.Tax", related_name="product_links")
@@ -56,7 +56,7 @@ class ProductTax(StoreModel):
 
 
 class ShippingMethodTax(StoreModel):
-    """A tax that lies on the price of a way to deliver."""
+    """A tax that applies to the price of a shipping method."""
 
     shipping_method = fields.ForeignKeyField("models.ShippingMethod", related_name="tax_links")
     tax = fields.ForeignKeyField("models.Tax", related_name="shipping_links")
@@ -67,7 +67,7 @@ class ShippingMethodTax(StoreModel):
 
 
 class PaymentMethodTax(StoreModel):
-    """A tax that lies on the surcharge of a way to pay."""
+    """A tax that applies to the surcharge of a payment method."""
 
     payment_method = fields.ForeignKeyField("models.PaymentMethod", related_name="tax_links")
     tax = fields.ForeignKeyField("models.Tax", related_name="payment_links")
@@ -78,7 +78,7 @@ class PaymentMethodTax(StoreModel):
 
 
 class OrderTax(StoreModel):
-    """What one tax took of an order, as it stood then; `included` taxes were in the prices already."""
+    """A tax of an order, as of its calculation; `included` when it is contained in the prices."""
 
     order = fields.ForeignKeyField("models.Order", related_name="taxes")
     tax = fields.ForeignKeyField("models.Tax", null=True, related_name="order_taxes")

@@ -1,18 +1,17 @@
-"""Keep where goods lie before they travel."""
+"""Warehouses, their delivery areas and usergroups."""
 
 from __future__ import annotations
 
 from tortoise import fields
 from tortoise.contrib.postgres.fields import ArrayField
 
-from models.base import Erasable, StoreManager, StoreModel, Timestamped
+from models.base import SoftDeletable, StoreManager, StoreModel, Timestamped
 
 
-class Warehouse(Erasable):
-    """A place that goods are sent from, of a vendor or (without one) of the store itself.
+class Warehouse(SoftDeletable):
+    """A warehouse of a vendor or (without one) of the store; the highest `priority` is preferred.
 
-    `priority`: the higher goes before. `shipping_delay` is in days. Numbers of items in a box: 0 means that nobody said.
-    `name_folded` is generated from the name.
+    `shipping_delay` is in days. Items in a box: 0 means unspecified. `name_folded` is generated from the name.
     """
 
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="warehouses")
@@ -42,9 +41,9 @@ class Warehouse(Erasable):
 
 
 class WarehouseArea(Timestamped):
-    """Where a warehouse delivers. `delivery_time` is in hours.
+    """A delivery area of a warehouse. `delivery_time` is in hours.
 
-    The most precise of what is given decides: ranges of postal codes, else cities, else states; without any of them it is everywhere.
+    The most specific criterion applies: postal code ranges, else cities, else states; without any it covers all addresses.
     """
 
     warehouse = fields.ForeignKeyField("models.Warehouse", related_name="areas")
@@ -60,7 +59,7 @@ class WarehouseArea(Timestamped):
 
 
 class WarehouseZipcodes(StoreModel):
-    """A range of postal codes of an area, both ends in it: as they were written, and as numbers to compare."""
+    """An inclusive range of postal codes of an area: as entered, and as numbers for comparison."""
 
     area = fields.ForeignKeyField("models.WarehouseArea", related_name="zipcodes")
     zipcode_from = fields.TextField()
@@ -74,7 +73,7 @@ class WarehouseZipcodes(StoreModel):
 
 
 class WarehouseUsergroup(Timestamped):
-    """A group of customers that a warehouse serves. `allocation_type` is `P` before others, `E` nobody else."""
+    """A customer usergroup that a warehouse serves. `allocation_type` is `P` preferred or `E` exclusive."""
 
     warehouse = fields.ForeignKeyField("models.Warehouse", related_name="usergroups")
     usergroup = fields.ForeignKeyField("models.Usergroup", related_name="warehouses")

@@ -1,1 +1,1 @@
-"""Hold the root fields, one module per domain, and the one door through which facades execute operations."""
+"""Resolve the root fields, one module per domain; `resolvers.execute` is the facades' only entry point."""

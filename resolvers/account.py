@@ -1,4 +1,4 @@
-"""Let shoppers register, prove their address and regain their account by mail, and let people see to their second factor."""
+"""Resolve registration, e-mail verification, password reset and two-factor authentication."""
 
 from __future__ import annotations
 
@@ -6,115 +6,114 @@ import strawberry
 from strawberry import Info
 
 from domain.people import registration, two_factor
-from models.reading import Row
-from schema.fields import root
-from schema.inputs.given import provided
+from models.queries import Row
+from schema.fields import root_field
+from schema.inputs.optional_fields import provided_fields
 from schema.inputs.people import RegistrationInput
-from schema.scalars import Ident
+from schema.scalars import ID
 from schema.types.account import (
-    SHOPPERS,
     AcknowledgementObject,
     RecoveryCodesObject,
     TwoFactorEnrolmentObject,
     TwoFactorStateObject,
 )
-from schema.types.sessions import PEOPLE
+from schema.types.sessions import ANYONE, SIGNED_IN_USERS
 
-DISABLED = "two-factor authentication is off"
+TWO_FACTOR_DISABLED = "two-factor authentication is off"
 
 
 @strawberry.type
-class SecondFactorQueries:
-    """What people ask about their second factor."""
+class TwoFactorQueries:
+    """Queries about two-factor authentication."""
 
-    @root(PEOPLE, "Whether the caller has a second factor.")
+    @root_field(SIGNED_IN_USERS, "Returns the caller's two-factor authentication status.")
     async def two_factor(self, info: Info) -> TwoFactorStateObject:
-        """Tell about the second factor."""
-        return await two_factor.state(info.context.scope)  # type: ignore[return-value]
+        """Return the two-factor authentication status."""
+        return await two_factor.load_status(info.context.scope)  # type: ignore[return-value]
 
 
 @strawberry.type
-class SecondFactorMutations:
-    """What people do with their second factor."""
+class TwoFactorMutations:
+    """Mutations of two-factor authentication."""
 
-    @root(
-        PEOPLE,
-        "Make a secret for an authenticator app, to be confirmed with a code within the hour.",
+    @root_field(
+        SIGNED_IN_USERS,
+        "Start the two-factor enrolment: create a TOTP secret, to be confirmed with a code within an hour.",
         secret=True,
     )
     async def two_factor_begin(self, info: Info) -> TwoFactorEnrolmentObject:
-        """Begin the enrolment."""
-        return await two_factor.begin(info.context.scope)  # type: ignore[return-value]
+        """Start the enrolment."""
+        return await two_factor.begin_enrolment(info.context.scope)  # type: ignore[return-value]
 
-    @root(
-        PEOPLE,
-        "Turn the second factor on with a code of the app. The recovery codes are shown this once.",
+    @root_field(
+        SIGNED_IN_USERS,
+        "Enable two-factor authentication with a code of the authenticator app. The recovery codes are returned only once.",
         secret=True,
     )
     async def two_factor_confirm(self, info: Info, code: str) -> RecoveryCodesObject:
         """Confirm the enrolment."""
         return Row(recovery_codes=await two_factor.confirm(info.context.scope, code))  # type: ignore[return-value]
 
-    @root(
-        PEOPLE,
-        "Turn the second factor off with the caller's own password and code; with `user_id`, that of a user who lost it and whose"
-        " account the caller may administer (then without a code where the caller has no second factor).",
+    @root_field(
+        SIGNED_IN_USERS,
+        "Disable two-factor authentication with the caller's own password and code; with `user_id`, for another user whose"
+        " account the caller may administer (no code is needed if the caller has no two-factor authentication).",
     )
     async def two_factor_disable(
-        self, info: Info, password: str, code: str | None = None, user_id: Ident | None = None
+        self, info: Info, password: str, code: str | None = None, user_id: ID | None = None
     ) -> AcknowledgementObject:
-        """Turn the second factor off."""
+        """Disable two-factor authentication."""
         await two_factor.disable(info.context.scope, password, code, user_id)
-        return _said(DISABLED)
+        return _acknowledge(TWO_FACTOR_DISABLED)
 
 
 @strawberry.type
 class RegistrationMutations:
-    """What somebody without an account, or without its password, can do. No answer tells whether a store knows an address."""
+    """Mutations for users who aren't signed in; no response reveals whether an e-mail address is registered."""
 
-    @root(
-        SHOPPERS,
-        "Register a shopper, whose e-mail must then be confirmed. A taken e-mail is answered alike; its owner gets a mail."
-        " Fires `user.registered`.",
+    @root_field(
+        ANYONE,
+        "Register a customer, whose e-mail address must then be verified. For a registered address the response is the same;"
+        " its owner is notified by e-mail. Emits `user.registered`.",
     )
     async def user_register(self, info: Info, input: RegistrationInput) -> AcknowledgementObject:
-        """Register."""
-        await registration.register(info.context.scope, provided(input))
-        return _said(registration.REGISTERED)
+        """Register a customer."""
+        await registration.register(info.context.scope, provided_fields(input))
+        return _acknowledge(registration.REGISTERED)
 
-    @root(SHOPPERS, "Confirm an e-mail with the token that was mailed to it.")
+    @root_field(ANYONE, "Verify an e-mail address with the token sent to it.")
     async def email_verify(self, info: Info, token: str | None = None) -> AcknowledgementObject:
-        """Confirm an e-mail."""
+        """Verify an e-mail address."""
         await registration.verify_email(info.context.scope, token)
-        return _said(registration.EMAIL_VERIFIED)
+        return _acknowledge(registration.EMAIL_VERIFIED)
 
-    @root(SHOPPERS, "Mail the token that confirms an e-mail again; at most three an hour.")
+    @root_field(ANYONE, "Resend the verification e-mail; at most three per hour.")
     async def email_resend(self, info: Info, email: str | None = None) -> AcknowledgementObject:
-        """Mail another confirmation."""
+        """Resend the verification e-mail."""
         await registration.resend_verification(info.context.scope, email)
-        return _said(registration.VERIFICATION_SENT)
+        return _acknowledge(registration.VERIFICATION_SENT)
 
-    @root(SHOPPERS, "Mail a token that sets a new password; at most three an hour.")
+    @root_field(ANYONE, "Send a password reset e-mail; at most three per hour.")
     async def password_forgot(self, info: Info, email: str | None = None) -> AcknowledgementObject:
-        """Mail a token for a new password."""
+        """Send a password reset e-mail."""
         await registration.forgot_password(info.context.scope, email)
-        return _said(registration.RESET_SENT)
+        return _acknowledge(registration.RESET_SENT)
 
-    @root(
-        SHOPPERS,
-        "Set a new password with the token that was mailed; it ends all sessions and leaves the second factor on.",
+    @root_field(
+        ANYONE,
+        "Set a new password with a password reset token; revokes all sessions and keeps two-factor authentication enabled.",
     )
     async def password_reset(
         self, info: Info, token: str | None = None, password: str | None = None
     ) -> AcknowledgementObject:
         """Set a new password."""
         await registration.reset_password(info.context.scope, token, password)
-        return _said(registration.PASSWORD_RESET)
+        return _acknowledge(registration.PASSWORD_RESET)
 
 
-def _said(message: str) -> AcknowledgementObject:
+def _acknowledge(message: str) -> AcknowledgementObject:
     return Row(message=message)  # type: ignore[return-value]
 
 
-QUERIES = (SecondFactorQueries,)
-MUTATIONS = (SecondFactorMutations, RegistrationMutations)
+QUERIES = (TwoFactorQueries,)
+MUTATIONS = (TwoFactorMutations, RegistrationMutations)

@@ -1,23 +1,24 @@
-"""Register, install and remove apps, give them tokens (internal: the OAuth routes are the door), make storefront keys."""
+"""Resolve apps, their installations, OAuth tokens (internal, for the OAuth routes) and storefront keys."""
 
 from __future__ import annotations
 
 import strawberry
 from strawberry import Info
 
-from auth import apps, consent, installations, oauth, storefront_keys
+from auth import storefront_keys
+from domain.apps import consent, installations, oauth, registration
 from domain.apps.read import INSTALLED_APPS, STOREFRONT_KEYS
-from models import reading
-from models.reading import Row
-from resolvers.changes import DeletedRecord, deleted, renamed, shown
-from resolvers.reads import reads
-from schema.fields import root
+from models import queries
+from models.queries import Row
+from resolvers.entity_queries import build_entity_queries
+from resolvers.mutation_helpers import DeletedRecordObject, deleted_record, load_record, rename_fields
+from schema.fields import root_field
 from schema.inputs.apps import AppInput, InstalledAppInput, StorefrontKeyInput
-from schema.scalars import Ident
-from schema.selection import asked, selection_below
+from schema.scalars import ID
+from schema.selection import build_selection, is_requested
 from schema.types.apps import (
     MANAGE_APPS,
-    SEE_APPS,
+    VIEW_APPS,
     AppApprovalObject,
     AppConsentObject,
     AppObject,
@@ -28,19 +29,19 @@ from schema.types.apps import (
     NewStorefrontKeyObject,
     StorefrontKeyObject,
 )
-from schema.types.sessions import ANYBODY
+from schema.types.sessions import ANYONE
 
 
 @strawberry.type
 class AppQueries:
-    """What else can be asked about apps."""
+    """Further queries about apps."""
 
-    @root(SEE_APPS, "The apps that were registered in this store, the oldest first.")
+    @root_field(VIEW_APPS, "Returns the apps registered in this store, oldest first.")
     async def registered_apps(self, info: Info) -> list[AppObject]:
-        """List the store's own apps."""
-        return await apps.list_registered(info.context.scope)  # type: ignore[return-value]
+        """List the apps registered in the store."""
+        return await registration.list_registered_apps(info.context.scope)  # type: ignore[return-value]
 
-    @root(ANYBODY, "What the consent page shows for a request.", internal=True)
+    @root_field(ANYONE, "Returns the content of the OAuth consent page.", internal=True)
     async def app_consent(
         self,
         info: Info,
@@ -52,8 +53,8 @@ class AppQueries:
         code_challenge: str | None = None,
         code_challenge_method: str | None = None,
     ) -> AppConsentObject:
-        """Look at a request for an approval."""
-        return await consent.asked(  # type: ignore[return-value]
+        """Return the content of the consent page."""
+        return await consent.load_consent(  # type: ignore[return-value]
             info.context.scope,
             client_id=client_id,
             redirect_uri=redirect_uri,
@@ -67,21 +68,21 @@ class AppQueries:
 
 @strawberry.type
 class AppMutations:
-    """What administrators do with apps."""
+    """Mutations of apps."""
 
-    @root(
+    @root_field(
         MANAGE_APPS,
-        "Register an app, which any store may install. The secret is shown this once.",
+        "Register an app, which any store may install. The client secret is returned only once.",
         secret=True,
     )
     async def app_register(self, info: Info, input: AppInput) -> NewAppObject:
         """Register an app."""
-        return await apps.register_app(info.context.scope, renamed(input, {}))  # type: ignore[return-value]
+        return await registration.register_app(info.context.scope, rename_fields(input, {}))  # type: ignore[return-value]
 
-    @root(
+    @root_field(
         MANAGE_APPS,
-        "Install an app with these scopes, or approve it anew. They must lie within the app's, and each be covered by a privilege of"
-        " the caller. `redirect_uri` may be left out where the app has one; `code_challenge` is PKCE's, method S256.",
+        "Install an app with the given scopes, or update its approval. Each scope must be one of the app's and covered by a privilege of"
+        " the caller. `redirect_uri` is optional if the app has only one; `code_challenge` is the PKCE challenge, method S256.",
         secret=True,
     )
     async def app_install(
@@ -93,34 +94,36 @@ class AppMutations:
         state: str | None = None,
         code_challenge: str | None = None,
     ) -> AppApprovalObject:
-        """Approve an app."""
-        return await installations.approve(  # type: ignore[return-value]
+        """Install or approve an app."""
+        return await installations.approve_app(  # type: ignore[return-value]
             info.context.scope, client_id, scopes, redirect_uri, state, code_challenge
         )
 
-    @root(MANAGE_APPS, "Take scopes away from an installed app, at once, or set its requests a minute.")
+    @root_field(
+        MANAGE_APPS, "Revoke scopes of an installed app, effective immediately, or set its rate limit."
+    )
     async def installed_app_update(
-        self, info: Info, id: Ident, input: InstalledAppInput
+        self, info: Info, id: ID, input: InstalledAppInput
     ) -> InstalledAppObject | None:
-        """Narrow an installation."""
-        given = renamed(input, {})
-        number = await installations.narrow(
-            info.context.scope, id, given.get("scopes"), given.get("rate_limit")
+        """Update an installation."""
+        fields = rename_fields(input, {})
+        number = await installations.restrict_installation(
+            info.context.scope, id, fields.get("scopes"), fields.get("rate_limit")
         )
-        return await shown(info, INSTALLED_APPS, number)
+        return await load_record(info, number)
 
-    @root(MANAGE_APPS, "Remove an installed app; its tokens stop working at once.")
-    async def app_uninstall(self, info: Info, id: Ident) -> DeletedRecord:
-        """Remove an app."""
-        await installations.uninstall(info.context.scope, id)
-        return deleted(id)
+    @root_field(MANAGE_APPS, "Uninstall an app; its tokens are revoked immediately.")
+    async def app_uninstall(self, info: Info, id: ID) -> DeletedRecordObject:
+        """Uninstall an app."""
+        await installations.uninstall_app(info.context.scope, id)
+        return deleted_record(id)
 
 
 @strawberry.type
 class AppTokenMutations:
-    """What the OAuth routes execute."""
+    """Mutations of the OAuth routes."""
 
-    @root(ANYBODY, "Exchange an authorization code for tokens.", internal=True)
+    @root_field(ANYONE, "Exchange an authorization code for tokens.", internal=True)
     async def app_code_exchange(
         self,
         info: Info,
@@ -130,12 +133,12 @@ class AppTokenMutations:
         redirect_uri: str | None = None,
         code_verifier: str | None = None,
     ) -> AppTokensObject:
-        """Exchange a code."""
+        """Exchange an authorization code."""
         return await oauth.exchange_code(  # type: ignore[return-value]
             info.context.scope, client_id, client_secret, code, redirect_uri, code_verifier
         )
 
-    @root(ANYBODY, "Exchange an app's refresh token for the next pair.", internal=True)
+    @root_field(ANYONE, "Exchange an app's refresh token for a new token pair.", internal=True)
     async def app_token_renew(
         self,
         info: Info,
@@ -144,12 +147,12 @@ class AppTokenMutations:
         refresh_token: str | None = None,
         scope: str | None = None,
     ) -> AppTokensObject:
-        """Renew an app's tokens."""
-        return await oauth.renew(  # type: ignore[return-value]
+        """Refresh an app's tokens."""
+        return await oauth.refresh_app_tokens(  # type: ignore[return-value]
             info.context.scope, refresh_token, client_id, client_secret, scope
         )
 
-    @root(ANYBODY, "Revoke a token of an app; unknown and ended ones are fine.", internal=True)
+    @root_field(ANYONE, "Revoke a token of an app; unknown and expired tokens are accepted.", internal=True)
     async def app_token_revoke(
         self,
         info: Info,
@@ -158,36 +161,36 @@ class AppTokenMutations:
         token: str | None = None,
     ) -> AppTokenRevokedObject:
         """Revoke an app's token."""
-        await oauth.revoke(info.context.scope, token, client_id, client_secret)
+        await oauth.revoke_app_token(info.context.scope, token, client_id, client_secret)
         return Row(revoked=True)  # type: ignore[return-value]
 
 
 @strawberry.type
 class StorefrontKeyMutations:
-    """What administrators do with storefront keys."""
+    """Mutations of storefront keys."""
 
-    @root(MANAGE_APPS, "Make a storefront key. It is shown this once.", secret=True)
+    @root_field(MANAGE_APPS, "Create a storefront key. The key is returned only once.", secret=True)
     async def storefront_key_create(self, info: Info, input: StorefrontKeyInput) -> NewStorefrontKeyObject:
-        """Make a storefront key."""
+        """Create a storefront key."""
         scope = info.context.scope
-        made = await storefront_keys.create_storefront_key(scope, renamed(input, {}))
-        result = Row(key=made.key)
-        if asked(info, "storefront_key"):
-            result["storefront_key"] = await reading.one(
-                scope, selection_below(info, "storefront_key"), made.number
+        created = await storefront_keys.create_storefront_key(scope, rename_fields(input, {}))
+        result = Row(key=created.key)
+        if is_requested(info, "storefront_key"):
+            result["storefront_key"] = await queries.fetch_one(
+                scope, build_selection(info, "storefront_key"), created.number
             )
         return result  # type: ignore[return-value]
 
-    @root(MANAGE_APPS, "Revoke a storefront key at once.")
-    async def storefront_key_revoke(self, info: Info, id: Ident) -> DeletedRecord:
+    @root_field(MANAGE_APPS, "Revoke a storefront key immediately.")
+    async def storefront_key_revoke(self, info: Info, id: ID) -> DeletedRecordObject:
         """Revoke a storefront key."""
         await storefront_keys.revoke_storefront_key(info.context.scope, id)
-        return deleted(id)
+        return deleted_record(id)
 
 
 QUERIES = (
     AppQueries,
-    reads(InstalledAppObject, INSTALLED_APPS, "installed_app", "installed_apps"),
-    reads(StorefrontKeyObject, STOREFRONT_KEYS, "storefront_key", "storefront_keys"),
+    build_entity_queries(InstalledAppObject, INSTALLED_APPS, "installed_app", "installed_apps"),
+    build_entity_queries(StorefrontKeyObject, STOREFRONT_KEYS, "storefront_key", "storefront_keys"),
 )
 MUTATIONS = (AppMutations, AppTokenMutations, StorefrontKeyMutations)

@@ -1,9 +1,11 @@
-"""Assemble what can be asked of the audit log."""
+"""Resolve the audit log."""
 
 from __future__ import annotations
 
 from domain.audit_read import AUDIT_ENTRIES
-from resolvers.reads import reads
+from resolvers.entity_queries import build_entity_queries
 from schema.types.audit import AuditEntryObject
 
-QUERIES = (reads(AuditEntryObject, AUDIT_ENTRIES, "audit_entry", "audit_entries", connection=True),)
+QUERIES = (
+    build_entity_queries(AuditEntryObject, AUDIT_ENTRIES, "audit_entry", "audit_entries", connection=True),
+)

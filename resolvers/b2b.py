@@ -1,4 +1,4 @@
-"""Assemble what can be asked and done about selling to companies."""
+"""Resolve the B2B features: managers, payment terms, business partners, product mixes, order limits, credit checks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain.b2b import credit, registers, transactions
+from domain.b2b import credit, record_types, transactions
 from domain.b2b.read import (
     BUSINESS_PARTNERS,
     MANAGER_TRANSACTIONS,
@@ -15,14 +15,20 @@ from domain.b2b.read import (
     ORDER_LIMITS,
     PAYMENT_CODES,
 )
-from domain.b2b.registers import Register
+from domain.b2b.record_types import B2BRecordType
 from domain.orders import limits
-from kernel.clock import unix_text
-from models.reading import Row
-from resolvers.changes import DeletedRecord, deleted, renamed, shown, words
-from resolvers.reads import reads
-from resolvers.writes import Writer, writes
-from schema.fields import root
+from kernel.clock import format_unix
+from models.queries import Row
+from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_queries import build_entity_queries
+from resolvers.mutation_helpers import (
+    DeletedRecordObject,
+    deleted_record,
+    load_record,
+    rename_error_fields,
+    rename_fields,
+)
+from schema.fields import root_field
 from schema.inputs.b2b import (
     BusinessPartnerInput,
     CreditCheckInput,
@@ -32,8 +38,8 @@ from schema.inputs.b2b import (
     OrderLimitInput,
     PaymentCodeInput,
 )
-from schema.inputs.given import provided
-from schema.scalars import Ident
+from schema.inputs.optional_fields import provided_fields
+from schema.scalars import ID
 from schema.types.b2b import (
     BusinessPartnerObject,
     CreditScoreObject,
@@ -45,117 +51,125 @@ from schema.types.b2b import (
 )
 
 _WRITE = Access(privileges=("manage_b2b",))
-_WORDS = {
+_FIELD_NAMES = {
     f"{name}_id": name
     for name in ("user", "payment_code", "manager", "product", "partner", "order", "vendor")
 }
 
 
-def _writer(register: Register, what: str, deleting: str) -> Writer:
-    return Writer(
+def _writer(register: B2BRecordType, what: str, deleting: str) -> EntityMutations:
+    return EntityMutations(
         create=register.create,
         update=register.update,
         delete=register.delete,
         access=_WRITE,
-        words=_WORDS,
-        texts=(f"Make {what}.", f"Change {what}.", deleting),
+        field_names=_FIELD_NAMES,
+        descriptions=(f"Create {what}.", f"Update {what}; omitted fields stay unchanged.", deleting),
     )
 
 
 @strawberry.type
 class B2bMutations:
-    """What else can be done about selling to companies."""
+    """Further B2B mutations."""
 
-    @root(
+    @root_field(
         _WRITE,
-        "Write down what a manager earned or was paid; the balance follows at once. It can't be changed afterwards.",
+        "Record a credit or debit of a manager and update the balance. Transactions can't be changed afterwards.",
     )
     async def manager_transaction_create(
         self, info: Info, input: ManagerTransactionInput
     ) -> ManagerTransactionObject | None:
-        """Write a transaction."""
-        with words(_WORDS):
-            made = await transactions.record_transaction(info.context.scope, renamed(input, _WORDS))
-        return await shown(info, MANAGER_TRANSACTIONS, made)
+        """Record a transaction."""
+        with rename_error_fields(_FIELD_NAMES):
+            number = await transactions.record_transaction(
+                info.context.scope, rename_fields(input, _FIELD_NAMES)
+            )
+        return await load_record(info, number)
 
-    @root(
+    @root_field(
         _WRITE,
-        "Set how much a buyer may have open and paid with a vendor at a time; orders beyond it are refused.",
+        "Set the maximum total of a customer's open and paid orders with a vendor; orders above it are rejected.",
     )
     async def order_limit_set(self, info: Info, input: OrderLimitInput) -> OrderLimitObject | None:
-        """Set a limit."""
-        with words(_WORDS):
-            made = await limits.set_limit(info.context.scope, renamed(input, _WORDS))
-        return await shown(info, ORDER_LIMITS, made)
+        """Set an order limit."""
+        with rename_error_fields(_FIELD_NAMES):
+            number = await limits.set_limit(info.context.scope, rename_fields(input, _FIELD_NAMES))
+        return await load_record(info, number)
 
-    @root(_WRITE, "Take a limit away.")
-    async def order_limit_delete(self, info: Info, id: Ident) -> DeletedRecord:
-        """Delete a limit."""
+    @root_field(_WRITE, "Delete an order limit.")
+    async def order_limit_delete(self, info: Info, id: ID) -> DeletedRecordObject:
+        """Delete an order limit."""
         await limits.delete_limit(info.context.scope, id)
-        return deleted(id)
+        return deleted_record(id)
 
-    # No Idempotency-Key: with one a transaction would be open while the bureau is asked, and what it says is kept for a day anyway.
-    @root(
+    # No Idempotency-Key: it would keep a transaction open during the request to the bureau, and the result is cached for a day anyway.
+    @root_field(
         _WRITE,
-        "Ask the store's credit bureau what a company is worth; its answer is kept for 24 hours.",
+        "Retrieve a company's credit score from the store's credit bureau; the result is cached for 24 hours.",
         secret=True,
     )
     async def credit_check(self, info: Info, input: CreditCheckInput) -> CreditScoreObject:
         """Check a company's credit."""
-        found = await credit.check_credit(info.context.scope, provided(input).get("cnpj"))
+        score = await credit.check_credit(info.context.scope, provided_fields(input).get("cnpj"))
         return Row(  # type: ignore[return-value]
-            cnpj=found.cnpj,
-            score=found.score,
-            risk=found.risk,
-            limit_suggested_cents=found.limit_suggested_cents,
-            source=found.source,
-            checked_at=found.checked_at,
-            checked_unix=int(unix_text(found.checked_at)),
+            cnpj=score.cnpj,
+            score=score.score,
+            risk=score.risk,
+            limit_suggested_cents=score.limit_suggested_cents,
+            source=score.source,
+            checked_at=score.checked_at,
+            checked_unix=int(format_unix(score.checked_at)),
         )
 
 
 QUERIES = (
-    reads(ManagerObject, MANAGERS, "manager", "managers"),
-    reads(PaymentCodeObject, PAYMENT_CODES, "payment_code", "payment_codes"),
-    reads(BusinessPartnerObject, BUSINESS_PARTNERS, "business_partner", "business_partners"),
-    reads(MixProductObject, MIX_PRODUCTS, "mix_product", "mix_products"),
-    reads(ManagerTransactionObject, MANAGER_TRANSACTIONS, "manager_transaction", "manager_transactions"),
-    reads(OrderLimitObject, ORDER_LIMITS, "order_limit", "order_limits"),
+    build_entity_queries(ManagerObject, MANAGERS, "manager", "managers"),
+    build_entity_queries(PaymentCodeObject, PAYMENT_CODES, "payment_code", "payment_codes"),
+    build_entity_queries(BusinessPartnerObject, BUSINESS_PARTNERS, "business_partner", "business_partners"),
+    build_entity_queries(MixProductObject, MIX_PRODUCTS, "mix_product", "mix_products"),
+    build_entity_queries(
+        ManagerTransactionObject, MANAGER_TRANSACTIONS, "manager_transaction", "manager_transactions"
+    ),
+    build_entity_queries(OrderLimitObject, ORDER_LIMITS, "order_limit", "order_limits"),
 )
 MUTATIONS = (
     B2bMutations,
-    writes(
+    build_entity_mutations(
         ManagerObject,
-        MANAGERS,
         "manager",
         ManagerInput,
         _writer(
-            registers.MANAGERS, "a manager", "Delete a manager; partners and transactions go on showing it."
+            record_types.MANAGERS,
+            "a manager",
+            "Delete a manager; it remains visible on partners and transactions.",
         ),
     ),
-    writes(
+    build_entity_mutations(
         PaymentCodeObject,
-        PAYMENT_CODES,
         "payment_code",
         PaymentCodeInput,
         _writer(
-            registers.PAYMENT_CODES,
-            "terms of payment",
-            "Delete terms of payment; partners go on showing them.",
+            record_types.PAYMENT_CODES,
+            "payment terms",
+            "Delete payment terms; they remain visible on business partners.",
         ),
     ),
-    writes(
+    build_entity_mutations(
         BusinessPartnerObject,
-        BUSINESS_PARTNERS,
         "business_partner",
         BusinessPartnerInput,
-        _writer(registers.BUSINESS_PARTNERS, "a partner", "Delete a partner; its mix goes on showing it."),
+        _writer(
+            record_types.BUSINESS_PARTNERS,
+            "a business partner",
+            "Delete a business partner; it remains visible on its product mix.",
+        ),
     ),
-    writes(
+    build_entity_mutations(
         MixProductObject,
-        MIX_PRODUCTS,
         "mix_product",
         MixProductInput,
-        _writer(registers.MIX_PRODUCTS, "a product of a mix", "Take a product out of a mix."),
+        _writer(
+            record_types.MIX_PRODUCTS, "a product of a product mix", "Remove a product from a product mix."
+        ),
     ),
 )

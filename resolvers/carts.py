@@ -1,4 +1,4 @@
-"""Assemble what can be asked and done about carts, and what shoppers may ask about orders they placed."""
+"""Resolve carts, the checkout, and placed orders."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain.carts import change, checkout, placed
+from domain.carts import change, checkout, placed_orders
 from domain.carts.locked import find_cart
-from domain.carts.record import show_cart, way_record
-from domain.carts.totals import ways_for
-from models import reading
-from models.reading import Row
-from resolvers.changes import renamed, words
-from schema.fields import root
+from domain.carts.record import load_cart_record, shipping_option_record
+from domain.carts.totals import shipping_options_for
+from models import queries
+from models.queries import Row
+from resolvers.mutation_helpers import rename_error_fields, rename_fields
+from schema.fields import root_field
 from schema.inputs.carts import CartAddressInput, CartCheckoutInput, CartInput, CartItemInput
-from schema.inputs.given import provided
-from schema.scalars import BigInt, Ident
-from schema.selection import asked, selection_below
+from schema.inputs.optional_fields import provided_fields
+from schema.scalars import ID, BigInt
+from schema.selection import build_selection, is_requested
 from schema.types.carts import (
-    CHANGE_CARTS,
     CHECK_OUT,
-    SEE_CARTS,
+    EDIT_CARTS,
+    VIEW_CARTS,
     CartCheckoutObject,
     CartObject,
     PlacedOrderObject,
@@ -34,109 +34,113 @@ _SEE_PLACED = Access(
     privileges=("view_orders",),
     app_scope="read_orders",
     customer=True,
-    storefront=placed.CHECKOUT,
-    note="The order's token opens it; a customer's own token opens that customer's.",
+    storefront=placed_orders.CHECKOUT,
+    note="The order's access token grants access to it; a customer token grants access to that customer's orders.",
 )
-_ITEM_WORDS = {"product_id": "product"}
-_CHECKOUT_WORDS = {"customer_id": "customer", "payment_id": "payment"}
+_ITEM_FIELD_NAMES = {"product_id": "product"}
+_CHECKOUT_FIELD_NAMES = {"customer_id": "customer", "payment_id": "payment"}
 
 
-def _items(given: dict[str, Any]) -> dict[str, Any]:
-    if given.get("items") is not None:
-        given["items"] = [_item(item) for item in given["items"]]
-    return given
+def _rename_items(fields: dict[str, Any]) -> dict[str, Any]:
+    if fields.get("items") is not None:
+        fields["items"] = [_rename_item(item) for item in fields["items"]]
+    return fields
 
 
-def _item(given: dict[str, Any]) -> dict[str, Any]:
-    return {_ITEM_WORDS.get(name, name): value for name, value in given.items()}
+def _rename_item(fields: dict[str, Any]) -> dict[str, Any]:
+    return {_ITEM_FIELD_NAMES.get(name, name): value for name, value in fields.items()}
 
 
 @strawberry.type
 class CartQueries:
-    """What can be asked."""
+    """Queries of carts and placed orders."""
 
-    @root(SEE_CARTS, "One cart by its id, added up now; null when there is none.")
-    async def cart(self, info: Info, id: Ident) -> CartObject | None:
-        """Show a cart."""
-        return await show_cart(info.context.scope, id)  # type: ignore[return-value]
+    @root_field(VIEW_CARTS, "Returns a cart by ID with current totals; null if it doesn't exist.")
+    async def cart(self, info: Info, id: ID) -> CartObject | None:
+        """Return a cart."""
+        return await load_cart_record(info.context.scope, id)  # type: ignore[return-value]
 
-    @root(SEE_CARTS, "The ways in which what a cart holds can travel to its address, and their prices now.")
-    async def cart_shipping_options(self, info: Info, id: Ident) -> list[ShippingOptionObject]:
-        """Quote the cart's delivery."""
+    @root_field(
+        VIEW_CARTS,
+        "Returns the shipping options available for a cart's items and address, with current prices.",
+    )
+    async def cart_shipping_options(self, info: Info, id: ID) -> list[ShippingOptionObject]:
+        """Calculate the cart's shipping options."""
         scope = info.context.scope
         cart = await find_cart(scope, id)
-        return [way_record(way) for way in await ways_for(scope, cart)]  # type: ignore[misc]
+        return [shipping_option_record(way) for way in await shipping_options_for(scope, cart)]  # type: ignore[misc]
 
-    @root(_SEE_PLACED, "An order for whoever placed it through a storefront; null when there is none.")
-    async def placed_order(self, info: Info, id: Ident, token: str | None = None) -> PlacedOrderObject | None:
-        """Show an order by its token."""
+    @root_field(
+        _SEE_PLACED,
+        "Returns an order for the customer who placed it through a storefront; null if it doesn't exist.",
+    )
+    async def placed_order(self, info: Info, id: ID, token: str | None = None) -> PlacedOrderObject | None:
+        """Return a placed order."""
         scope = info.context.scope
-        condition = placed.by_token(scope, id, token)
+        condition = placed_orders.order_filter(scope, id, token)
         if condition is None:
             return None
-        return await reading.one_where(scope, selection_below(info), condition)  # type: ignore[return-value]
+        return await queries.fetch_first(scope, build_selection(info), condition)  # type: ignore[return-value]
 
 
 @strawberry.type
 class CartMutations:
-    """What can be done with carts."""
+    """Mutations of carts."""
 
-    @root(CHANGE_CARTS, "Make a cart.")
+    @root_field(EDIT_CARTS, "Create a cart.")
     async def cart_create(self, info: Info, input: CartInput | None = None) -> CartObject:
-        """Make a cart."""
-        given = _items(provided(input)) if input is not None else {}
-        return await change.create_cart(info.context.scope, given)  # type: ignore[return-value]
+        """Create a cart."""
+        fields = _rename_items(provided_fields(input)) if input is not None else {}
+        return await change.create_cart(info.context.scope, fields)  # type: ignore[return-value]
 
-    @root(CHANGE_CARTS, "Put units of a product into a cart; more of what is in it already is added up.")
-    async def cart_item_add(self, info: Info, id: Ident, input: CartItemInput) -> CartObject:
-        """Put something in."""
-        return await change.add_item(info.context.scope, id, renamed(input, _ITEM_WORDS))  # type: ignore[return-value]
+    @root_field(EDIT_CARTS, "Add a product to a cart; quantities of the same product and options are added.")
+    async def cart_item_add(self, info: Info, id: ID, input: CartItemInput) -> CartObject:
+        """Add a cart line."""
+        return await change.add_item(info.context.scope, id, rename_fields(input, _ITEM_FIELD_NAMES))  # type: ignore[return-value]
 
-    @root(CHANGE_CARTS, "Set how many units an item of a cart holds, 1 or more.")
-    async def cart_item_update(
-        self, info: Info, id: Ident, item_id: Ident, quantity: BigInt | None
-    ) -> CartObject:
-        """Change a quantity."""
-        given = {"quantity": quantity}
-        return await change.update_item(info.context.scope, id, item_id, given)  # type: ignore[return-value]
+    @root_field(EDIT_CARTS, "Set the quantity of a cart line, 1 or more.")
+    async def cart_item_update(self, info: Info, id: ID, item_id: ID, quantity: BigInt | None) -> CartObject:
+        """Update a quantity."""
+        fields = {"quantity": quantity}
+        return await change.update_item(info.context.scope, id, item_id, fields)  # type: ignore[return-value]
 
-    @root(CHANGE_CARTS, "Take an item out of a cart.")
-    async def cart_item_remove(self, info: Info, id: Ident, item_id: Ident) -> CartObject:
-        """Take something out."""
+    @root_field(EDIT_CARTS, "Remove a cart line.")
+    async def cart_item_remove(self, info: Info, id: ID, item_id: ID) -> CartObject:
+        """Remove a cart line."""
         return await change.remove_item(info.context.scope, id, item_id)  # type: ignore[return-value]
 
-    @root(CHANGE_CARTS, "Say where a cart goes; the address given replaces the one there was.")
-    async def cart_set_address(self, info: Info, id: Ident, input: CartAddressInput) -> CartObject:
-        """Set the address."""
-        return await change.set_address(info.context.scope, id, provided(input))  # type: ignore[return-value]
+    @root_field(EDIT_CARTS, "Set the shipping address of a cart, replacing the existing one.")
+    async def cart_set_address(self, info: Info, id: ID, input: CartAddressInput) -> CartObject:
+        """Set the shipping address."""
+        return await change.set_address(info.context.scope, id, provided_fields(input))  # type: ignore[return-value]
 
-    @root(CHANGE_CARTS, "Say whose cart it is, by e-mail; an empty one takes it off.")
-    async def cart_set_customer_email(self, info: Info, id: Ident, email: str) -> CartObject:
-        """Set the e-mail."""
+    @root_field(EDIT_CARTS, "Set the customer's e-mail address of a cart; an empty value removes it.")
+    async def cart_set_customer_email(self, info: Info, id: ID, email: str) -> CartObject:
+        """Set the customer's e-mail address."""
         return await change.set_customer_email(info.context.scope, id, email)  # type: ignore[return-value]
 
-    @root(CHANGE_CARTS, "Choose one of the ways that `cart_shipping_options` offers.")
-    async def cart_set_shipping_option(self, info: Info, id: Ident, shipping_id: Ident) -> CartObject:
-        """Choose the delivery."""
+    @root_field(EDIT_CARTS, "Choose a shipping option returned by `cart_shipping_options`.")
+    async def cart_set_shipping_option(self, info: Info, id: ID, shipping_id: ID) -> CartObject:
+        """Choose the shipping option."""
         return await change.set_shipping_option(info.context.scope, id, shipping_id)  # type: ignore[return-value]
 
-    @root(CHANGE_CARTS, "Let a cart bear a coupon; an empty code takes it off.")
-    async def cart_apply_coupon(self, info: Info, id: Ident, code: str) -> CartObject:
+    @root_field(EDIT_CARTS, "Apply a coupon to a cart; an empty code removes it.")
+    async def cart_apply_coupon(self, info: Info, id: ID, code: str) -> CartObject:
         """Apply a coupon."""
         return await change.apply_coupon(info.context.scope, id, code)  # type: ignore[return-value]
 
-    @root(
+    @root_field(
         CHECK_OUT,
-        "Make an order of a cart, once: its stock is held, totals are computed, `order.created` and `checkout.completed` are recorded.",
+        "Place the order of a cart, once: reserves stock, calculates totals, emits `order.created` and `checkout.completed`.",
     )
-    async def cart_checkout(self, info: Info, id: Ident, input: CartCheckoutInput) -> CartCheckoutObject:
-        """Order the cart."""
+    async def cart_checkout(self, info: Info, id: ID, input: CartCheckoutInput) -> CartCheckoutObject:
+        """Place the cart's order."""
         scope = info.context.scope
-        with words(_CHECKOUT_WORDS):
-            ordered = await checkout.check_out(scope, id, renamed(input, _CHECKOUT_WORDS))
+        with rename_error_fields(_CHECKOUT_FIELD_NAMES):
+            ordered = await checkout.check_out(scope, id, rename_fields(input, _CHECKOUT_FIELD_NAMES))
         result = Row(token=ordered.token)
-        if asked(info, "order"):
-            result["order"] = await reading.one(scope, selection_below(info, "order"), ordered.id)
+        if is_requested(info, "order"):
+            result["order"] = await queries.fetch_one(scope, build_selection(info, "order"), ordered.id)
         return result  # type: ignore[return-value]
 
 

@@ -1,4 +1,4 @@
-"""Assemble what can be asked and done about the catalogue."""
+"""Resolve products, categories and features."""
 
 from __future__ import annotations
 
@@ -14,14 +14,20 @@ from auth.access import Access
 from domain.catalog import categories, features, products
 from domain.catalog.read import CATEGORIES, FEATURES, PRODUCTS
 from kernel.errors import ValidationFailed
-from models import reading
-from models.reading import Column, Row, Selection, named
-from resolvers.changes import DeletedRecord, deleted, renamed, shown, words
-from resolvers.reads import reads
-from resolvers.writes import Writer, writes
-from schema.fields import INHERITED, part, root
+from models import queries
+from models.queries import Column, Row, Selection, by_ids
+from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_queries import build_entity_queries
+from resolvers.mutation_helpers import (
+    DeletedRecordObject,
+    deleted_record,
+    load_record,
+    rename_error_fields,
+    rename_fields,
+)
+from schema.fields import INHERITED, object_type, output_field, root_field
 from schema.inputs.catalog import CategoryInput, FeatureInput, ProductInput, ProductUpsertInput
-from schema.scalars import Ident
+from schema.scalars import ID
 from schema.types.catalog import CategoryObject, FeatureObject, ProductObject
 
 _READ_CATEGORIES = Access(
@@ -42,168 +48,176 @@ _WRITE_PRODUCTS = Access(
     privileges=("manage_products",),
     app_scope="write_products",
     vendor=True,
-    note="A vendor writes its own products only.",
+    note="Vendors can write only their own products.",
 )
 _WRITE_CATEGORIES = Access(privileges=("manage_catalog",), app_scope="write_categories")
 _WRITE_FEATURES = Access(privileges=("manage_catalog",), app_scope="write_products")
 
-_PRODUCT_WORDS = {
+_PRODUCT_FIELD_NAMES = {
     "vendor_id": "vendor",
     "category_id": "category",
     "category_ids": "categories",
     "tax_ids": "taxes",
 }
-_AS_GIVEN = {domain: given for given, domain in _PRODUCT_WORDS.items()}
-_FEATURE_VALUE_WORDS = {"feature_id": "feature", "variant_id": "variant"}
+_INPUT_NAMES = {domain: fields for fields, domain in _PRODUCT_FIELD_NAMES.items()}
+_FEATURE_VALUE_FIELD_NAMES = {"feature_id": "feature", "variant_id": "variant"}
 _IDS = Selection(PRODUCTS, (Column("number", "t.id"), Column("id", "t.public_id")))
 
 
-@strawberry.enum(description="What a bulk change does when some of its rows are wrong.")
+@strawberry.enum(description="The handling of invalid rows in a bulk mutation.")
 class ErrorPolicy(Enum):
-    """Choose between all or nothing and the good rows."""
+    """Reject all rows or only the invalid ones."""
 
-    REJECT_ALL = strawberry.enum_value("REJECT_ALL", description="One wrong row refuses them all.")
+    REJECT_ALL = strawberry.enum_value("REJECT_ALL", description="An invalid row rejects all rows.")
     REJECT_FAILED = strawberry.enum_value(
-        "REJECT_FAILED", description="Wrong rows are refused, the others are written."
+        "REJECT_FAILED", description="Invalid rows are rejected, the others are saved."
     )
 
 
-@part("FieldError", "What is wrong with a field.", access=INHERITED)
-class FieldError:
-    """One field."""
+@object_type("FieldError", "A validation error of a field.", access=INHERITED)
+class FieldErrorObject:
+    """A field and its error code."""
 
-    field: str = strawberry.field(description="The field's name in the input.")
-    code: str = strawberry.field(description="A short stable code: `name_required`, `price_invalid`, ….")
-
-
-@part("BulkError", "Why a row of a bulk change was refused.", access=INHERITED)
-class BulkError:
-    """One refusal."""
-
-    code: str = strawberry.field(description="The code, as in `extensions.code`.")
-    message: str = strawberry.field(description="The sentence.")
-    fields: list[FieldError] = strawberry.field(description="The fields that are wrong.")
+    field: str = output_field("The name of the input field.")
+    code: str = output_field("A stable error code: `name_required`, `price_invalid`, etc.")
 
 
-@part("BulkResult", "What became of a row of a bulk change.", access=INHERITED)
-class BulkResult:
-    """One row."""
+@object_type("BulkError", "The error of a rejected row in a bulk mutation.", access=INHERITED)
+class BulkErrorObject:
+    """An error and the invalid fields."""
 
-    index: int = strawberry.field(description="The row's place in the request, from 0.")
-    id: Ident | None = strawberry.field(description="The record; null when the row was refused.")
-    created: bool = strawberry.field(description="Whether the record is new.")
-    error: BulkError | None = strawberry.field(description="Why it was refused.")
+    code: str = output_field("The error code, as in `extensions.code`.")
+    message: str = output_field("The error message.")
+    fields: list[FieldErrorObject] = output_field("The invalid fields.")
 
 
-def _product(input: Any) -> dict[str, Any]:
-    given = renamed(input, _PRODUCT_WORDS)
-    if given.get("features") is not None:
-        given["features"] = [
-            {_FEATURE_VALUE_WORDS.get(name, name): value for name, value in feature.items()}
-            for feature in given["features"]
+@object_type("BulkResult", "The result of a row in a bulk mutation.", access=INHERITED)
+class BulkResultObject:
+    """The saved record or the error."""
+
+    index: int = output_field("The index of the row in the request, starting at 0.")
+    id: ID | None = output_field("The ID of the saved record; null if the row was rejected.")
+    created: bool = output_field("Whether the record was created.")
+    error: BulkErrorObject | None = output_field("The error, if the row was rejected.")
+
+
+def _product_fields(input: Any) -> dict[str, Any]:
+    fields = rename_fields(input, _PRODUCT_FIELD_NAMES)
+    if fields.get("features") is not None:
+        fields["features"] = [
+            {_FEATURE_VALUE_FIELD_NAMES.get(name, name): value for name, value in feature.items()}
+            for feature in fields["features"]
         ]
-    return given
+    return fields
 
 
-def _category(given: dict[str, Any]) -> dict[str, Any]:
-    if given.get("parent") == "0":
-        given["parent"] = None
-    return given
+def _category_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    if fields.get("parent") == "0":
+        fields["parent"] = None
+    return fields
 
 
 @strawberry.type
 class CatalogMutations:
-    """What can be done with products."""
+    """Mutations of products."""
 
-    @root(_WRITE_PRODUCTS, "Make a product. Fires `product.created`.")
+    @root_field(_WRITE_PRODUCTS, "Create a product. Emits `product.created`.")
     async def product_create(self, info: Info, input: ProductInput) -> ProductObject | None:
-        """Make a product."""
+        """Create a product."""
         scope = info.context.scope
-        with words(_PRODUCT_WORDS):
-            made = await products.create_product(scope, _product(input), check_sku=scope.family != "legacy")
-        return await shown(info, PRODUCTS, made)
-
-    @root(_WRITE_PRODUCTS, "Change a product. Fires `product.updated`.")
-    async def product_update(self, info: Info, id: Ident, input: ProductInput) -> ProductObject | None:
-        """Change a product."""
-        scope = info.context.scope
-        with words(_PRODUCT_WORDS):
-            changed = await products.update_product(
-                scope, id, _product(input), check_sku=scope.family != "legacy"
+        with rename_error_fields(_PRODUCT_FIELD_NAMES):
+            number = await products.create_product(
+                scope, _product_fields(input), check_sku=scope.family != "legacy"
             )
-        return await shown(info, PRODUCTS, changed)
+        return await load_record(info, number)
 
-    @root(_WRITE_PRODUCTS, "Delete a product; what orders show of it stays. Fires `product.deleted`.")
-    async def product_delete(self, info: Info, id: Ident) -> DeletedRecord:
+    @root_field(_WRITE_PRODUCTS, "Update a product; omitted fields stay unchanged. Emits `product.updated`.")
+    async def product_update(self, info: Info, id: ID, input: ProductInput) -> ProductObject | None:
+        """Update a product."""
+        scope = info.context.scope
+        with rename_error_fields(_PRODUCT_FIELD_NAMES):
+            number = await products.update_product(
+                scope, id, _product_fields(input), check_sku=scope.family != "legacy"
+            )
+        return await load_record(info, number)
+
+    @root_field(_WRITE_PRODUCTS, "Delete a product; existing orders keep its data. Emits `product.deleted`.")
+    async def product_delete(self, info: Info, id: ID) -> DeletedRecordObject:
         """Delete a product."""
         await products.delete_product(info.context.scope, id)
-        return deleted(id)
+        return deleted_record(id)
 
-    @root(
+    @root_field(
         _WRITE_PRODUCTS,
-        "Make or change up to 500 products at once; each row is found by `id`, else by `sku` within the vendor.",
+        "Create or update up to 500 products; each row is matched by `id`, then by `sku` within the vendor.",
     )
     async def product_bulk_upsert(
         self, info: Info, rows: list[ProductUpsertInput], error_policy: ErrorPolicy = ErrorPolicy.REJECT_ALL
-    ) -> list[BulkResult]:
-        """Make or change many products."""
+    ) -> list[BulkResultObject]:
+        """Create or update many products."""
         scope = info.context.scope
         results = await products.bulk_upsert_products(
             scope,
-            [_product(row) for row in rows],
+            [_product_fields(row) for row in rows],
             error_policy=str(error_policy.value),
             check_sku=scope.family != "legacy",
         )
-        written = [result.id for result in results if result.id is not None]
-        found = await reading.many(scope, _IDS, conditions=[named(written)], limit=len(written))
-        public_ids = {row["number"]: row["id"] for row in found}
+        saved = [result.id for result in results if result.id is not None]
+        records = await queries.fetch_many(scope, _IDS, conditions=[by_ids(saved)], limit=len(saved))
+        public_ids = {row["number"]: row["id"] for row in records}
         return [_bulk_result(result, public_ids) for result in results]  # type: ignore[misc]
 
 
 def _bulk_result(result: products.RowResult, public_ids: Mapping[int, UUID]) -> Row:
-    refusal = result.error
+    error = result.error
     return Row(
         index=result.index,
         id=public_ids.get(result.id) if result.id is not None else None,
         created=result.created,
         error=Row(
             code=ValidationFailed.code,
-            message=refusal.message,
-            fields=[Row(field=_AS_GIVEN.get(name, name), code=code) for name, code in refusal.fields.items()],
+            message=error.message,
+            fields=[
+                Row(field=_INPUT_NAMES.get(name, name), code=code) for name, code in error.fields.items()
+            ],
         )
-        if refusal
+        if error
         else None,
     )
 
 
 QUERIES = (
-    reads(ProductObject, PRODUCTS, "product", "products", connection=True),
-    reads(CategoryObject, CATEGORIES, "category", "categories", access=_READ_CATEGORIES),
-    reads(FeatureObject, FEATURES, "feature", "features", access=_READ_FEATURES),
+    build_entity_queries(ProductObject, PRODUCTS, "product", "products", connection=True),
+    build_entity_queries(CategoryObject, CATEGORIES, "category", "categories", access=_READ_CATEGORIES),
+    build_entity_queries(FeatureObject, FEATURES, "feature", "features", access=_READ_FEATURES),
 )
-CATEGORY_WRITER = Writer(
+CATEGORY_MUTATIONS = EntityMutations(
     create=categories.create_category,
     update=categories.update_category,
     delete=categories.delete_category,
     access=_WRITE_CATEGORIES,
-    words={"parent_id": "parent", "vendor_id": "vendor"},
-    adjust=_category,
-    texts=(
-        "Make a category.",
-        "Change a category; it can't be moved below itself.",
-        "Delete a category that holds neither products nor categories.",
+    field_names={"parent_id": "parent", "vendor_id": "vendor"},
+    transform=_category_fields,
+    descriptions=(
+        "Create a category.",
+        "Update a category; it can't be moved below itself.",
+        "Delete a category without products and subcategories.",
     ),
 )
-FEATURE_WRITER = Writer(
+FEATURE_MUTATIONS = EntityMutations(
     create=features.create_feature,
     update=features.update_feature,
     delete=features.delete_feature,
     access=_WRITE_FEATURES,
-    words={"group_id": "group", "category_ids": "categories"},
-    texts=("Make a feature.", "Change a feature.", "Delete a feature and what products have for it."),
+    field_names={"group_id": "group", "category_ids": "categories"},
+    descriptions=(
+        "Create a feature.",
+        "Update a feature; omitted fields stay unchanged.",
+        "Delete a feature and its values on products.",
+    ),
 )
 MUTATIONS = (
     CatalogMutations,
-    writes(CategoryObject, CATEGORIES, "category", CategoryInput, CATEGORY_WRITER),
-    writes(FeatureObject, FEATURES, "feature", FeatureInput, FEATURE_WRITER),
+    build_entity_mutations(CategoryObject, "category", CategoryInput, CATEGORY_MUTATIONS),
+    build_entity_mutations(FeatureObject, "feature", FeatureInput, FEATURE_MUTATIONS),
 )

@@ -1,4 +1,4 @@
-"""Assemble what can be asked and done about languages, pages and blocks."""
+"""Resolve languages, pages and blocks."""
 
 from __future__ import annotations
 
@@ -10,77 +10,81 @@ from strawberry import Info
 from auth.access import Access
 from domain.content import blocks, languages, pages
 from domain.content.read import BLOCKS, LANGUAGES, PAGES
-from models import reading
-from models.reading import Where
-from resolvers.reads import reads
-from resolvers.writes import Writer, writes
-from schema.fields import root
+from models import queries
+from models.queries import Condition
+from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_queries import build_entity_queries
+from schema.fields import root_field
 from schema.inputs.content import BlockInput, LanguageInput, PageInput
-from schema.scalars import Ident, reference
-from schema.selection import selection_below
+from schema.scalars import ID, parse_id
+from schema.selection import build_selection
 from schema.types.content import BlockObject, LanguageObject, PageObject
 
 _WRITE = Access(privileges=("manage_content",), app_scope="write_content")
 
 
-def _page(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: None if name == "parent" and value == "0" else value for name, value in given.items()}
+def _page_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: None if name == "parent" and value == "0" else value for name, value in fields.items()}
 
 
-LANGUAGE_WRITER = Writer(
+LANGUAGE_MUTATIONS = EntityMutations(
     create=languages.create_language,
     update=languages.update_language,
     delete=languages.delete_language,
     access=_WRITE,
-    texts=("Add a language.", "Change a language.", "Delete a language that is not the only one."),
+    descriptions=(
+        "Add a language.",
+        "Update a language; omitted fields stay unchanged.",
+        "Delete a language; the last one can't be deleted.",
+    ),
 )
-PAGE_WRITER = Writer(
+PAGE_MUTATIONS = EntityMutations(
     create=pages.create_page,
     update=pages.update_page,
     delete=pages.delete_page,
     access=_WRITE,
-    words={"parent_id": "parent", "vendor_id": "vendor"},
-    adjust=_page,
-    texts=(
-        "Make a page.",
-        "Change a page; it can't be moved below itself.",
-        "Delete a page; those below it move up to where it stood.",
+    field_names={"parent_id": "parent", "vendor_id": "vendor"},
+    transform=_page_fields,
+    descriptions=(
+        "Create a page.",
+        "Update a page; it can't be moved below itself.",
+        "Delete a page; its subpages move to its parent.",
     ),
 )
-BLOCK_WRITER = Writer(
+BLOCK_MUTATIONS = EntityMutations(
     create=blocks.create_block,
     update=blocks.update_block,
     delete=blocks.delete_block,
     access=_WRITE,
-    texts=("Make a block.", "Change a block.", "Delete a block."),
+    descriptions=("Create a block.", "Update a block; omitted fields stay unchanged.", "Delete a block."),
 )
 
 
 @strawberry.type
 class LanguageQueries:
-    """How else a language is found."""
+    """Further queries about languages."""
 
-    @root(
+    @root_field(
         LANGUAGES.visible.access,  # type: ignore[attr-defined]
-        "One language by its id or its code.",
+        "Returns a language by ID or code.",
         internal=True,
     )
-    async def language_named(self, info: Info, id: Ident) -> LanguageObject | None:
-        """Find a language as the legacy layer names it."""
-        known = reference(id)
-        condition = Where("t.code = {}", (id.lower(),)) if known is None else reading.by_reference(known)
-        found: Any = await reading.one_where(info.context.scope, selection_below(info), condition)
-        return found  # type: ignore[no-any-return]
+    async def language_named(self, info: Info, id: ID) -> LanguageObject | None:
+        """Find a language by id or code, as in the legacy API."""
+        reference = parse_id(id)
+        condition = Condition("t.code = {}", (id.lower(),)) if reference is None else queries.by_id(reference)
+        record: Any = await queries.fetch_first(info.context.scope, build_selection(info), condition)
+        return record  # type: ignore[no-any-return]
 
 
 QUERIES = (
     LanguageQueries,
-    reads(LanguageObject, LANGUAGES, "language", "languages"),
-    reads(PageObject, PAGES, "page", "pages"),
-    reads(BlockObject, BLOCKS, "block", "blocks"),
+    build_entity_queries(LanguageObject, LANGUAGES, "language", "languages"),
+    build_entity_queries(PageObject, PAGES, "page", "pages"),
+    build_entity_queries(BlockObject, BLOCKS, "block", "blocks"),
 )
 MUTATIONS = (
-    writes(LanguageObject, LANGUAGES, "language", LanguageInput, LANGUAGE_WRITER),
-    writes(PageObject, PAGES, "page", PageInput, PAGE_WRITER),
-    writes(BlockObject, BLOCKS, "block", BlockInput, BLOCK_WRITER),
+    build_entity_mutations(LanguageObject, "language", LanguageInput, LANGUAGE_MUTATIONS),
+    build_entity_mutations(PageObject, "page", PageInput, PAGE_MUTATIONS),
+    build_entity_mutations(BlockObject, "block", BlockInput, BLOCK_MUTATIONS),
 )

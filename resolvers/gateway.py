@@ -1,4 +1,4 @@
-"""Assemble what the payment gateway tells, and what its notifications' administration asks and does."""
+"""Resolve payment gateway notifications."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from strawberry import Info
 
 from domain.gateway import notifications
 from domain.gateway.read import GATEWAY_NOTIFICATIONS
-from models.reading import Row
-from resolvers.changes import shown
-from resolvers.reads import reads
-from schema.fields import root
-from schema.scalars import Bytes, Ident
+from models.queries import Row
+from resolvers.entity_queries import build_entity_queries
+from resolvers.mutation_helpers import load_record
+from schema.fields import root_field
+from schema.scalars import ID, Bytes
 from schema.types.gateway import GATEWAY, GatewayNotificationObject, GatewayReceiptObject
 
 _STAFF = GATEWAY_NOTIFICATIONS.visible.access  # type: ignore[attr-defined]
@@ -19,11 +19,11 @@ _STAFF = GATEWAY_NOTIFICATIONS.visible.access  # type: ignore[attr-defined]
 
 @strawberry.type
 class GatewayMutations:
-    """What can be done with notifications of the gateway."""
+    """Mutations of gateway notifications."""
 
-    @root(
+    @root_field(
         GATEWAY,
-        "Take a notification as it was sent: stored in one transaction, applied in another.",
+        "Receive a raw gateway notification: stored in one transaction, processed in another.",
         internal=True,
     )
     async def gateway_notification_receive(
@@ -33,18 +33,20 @@ class GatewayMutations:
         message = await notifications.receive(info.context.scope, body, signatures)
         return Row(message=message)  # type: ignore[return-value]
 
-    @root(
+    @root_field(
         _STAFF,
-        "Process a notification again: its charges are recorded and the order gets the letter the event is mapped to, even from a"
-        " letter that doesn't lead there. Nothing is changed when that fails.",
+        "Reprocess a notification: records its charge and sets the order status mapped to the event, even if the transition"
+        " is not allowed otherwise. Nothing is changed on failure.",
     )
-    async def gateway_notification_reprocess(self, info: Info, id: Ident) -> GatewayNotificationObject | None:
-        """Process a notification again."""
+    async def gateway_notification_reprocess(self, info: Info, id: ID) -> GatewayNotificationObject | None:
+        """Reprocess a notification."""
         number = await notifications.reprocess(info.context.scope, id)
-        return await shown(info, GATEWAY_NOTIFICATIONS, number)
+        return await load_record(info, number)
 
 
 QUERIES = (
-    reads(GatewayNotificationObject, GATEWAY_NOTIFICATIONS, "gateway_notification", "gateway_notifications"),
+    build_entity_queries(
+        GatewayNotificationObject, GATEWAY_NOTIFICATIONS, "gateway_notification", "gateway_notifications"
+    ),
 )
 MUTATIONS = (GatewayMutations,)

@@ -1,4 +1,4 @@
-"""Take over a marketplace, a batch a mutation (internal: importers run inside the program)."""
+"""Import records of another marketplace, one batch per mutation (internal: for the importers)."""
 
 from __future__ import annotations
 
@@ -8,50 +8,50 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain.imports import catalogue, orders, people, reviews
-from schema.fields import root
-from schema.scalars import Json
+from domain.imports import catalog, orders, people, reviews
+from schema.fields import root_field
+from schema.scalars import JSON
 
-_SYSTEM = Access(admin=False, note="Importers run inside the program.")
+_SYSTEM = Access(admin=False, note="Importers run in process.")
 
 
 @strawberry.type
 class ImportMutations:
-    """Batches of records from elsewhere; `source` names where, `rows` are the plain records that `domain.imports` describes."""
+    """Import mutations; `source` names the origin, `rows` are records as defined in `domain.imports`."""
 
-    @root(_SYSTEM, "Import vendors; answers how many were new.", internal=True)
-    async def import_vendors(self, info: Info, source: str, rows: Json) -> int:
+    @root_field(_SYSTEM, "Import vendors; returns the number of created records.", internal=True)
+    async def import_vendors(self, info: Info, source: str, rows: JSON) -> int:
         """Import vendors."""
         return await people.import_vendors(info.context.scope, source, _rows(rows))
 
-    @root(_SYSTEM, "Import customers; answers how many were new.", internal=True)
-    async def import_customers(self, info: Info, source: str, rows: Json, events: bool = False) -> int:
+    @root_field(_SYSTEM, "Import customers; returns the number of created records.", internal=True)
+    async def import_customers(self, info: Info, source: str, rows: JSON, events: bool = False) -> int:
         """Import customers."""
-        return await people.import_customers(info.context.scope, source, _rows(rows), told=events)
+        return await people.import_customers(info.context.scope, source, _rows(rows), emit_events=events)
 
-    @root(_SYSTEM, "Import categories; answers how many were new.", internal=True)
-    async def import_categories(self, info: Info, source: str, rows: Json) -> int:
+    @root_field(_SYSTEM, "Import categories; returns the number of created records.", internal=True)
+    async def import_categories(self, info: Info, source: str, rows: JSON) -> int:
         """Import categories."""
-        return await catalogue.import_categories(info.context.scope, source, _rows(rows))
+        return await catalog.import_categories(info.context.scope, source, _rows(rows))
 
-    @root(_SYSTEM, "Import products; answers how many were new.", internal=True)
-    async def import_products(self, info: Info, source: str, rows: Json, events: bool = False) -> int:
+    @root_field(_SYSTEM, "Import products; returns the number of created records.", internal=True)
+    async def import_products(self, info: Info, source: str, rows: JSON, events: bool = False) -> int:
         """Import products."""
-        return await catalogue.import_products(info.context.scope, source, _rows(rows), told=events)
+        return await catalog.import_products(info.context.scope, source, _rows(rows), emit_events=events)
 
-    @root(_SYSTEM, "Import orders; answers how many were new.", internal=True)
-    async def import_orders(self, info: Info, source: str, rows: Json, events: bool = False) -> int:
+    @root_field(_SYSTEM, "Import orders; returns the number of created records.", internal=True)
+    async def import_orders(self, info: Info, source: str, rows: JSON, events: bool = False) -> int:
         """Import orders."""
-        return await orders.import_orders(info.context.scope, source, _rows(rows), told=events)
+        return await orders.import_orders(info.context.scope, source, _rows(rows), emit_events=events)
 
-    @root(_SYSTEM, "Import reviews; answers how many were new.", internal=True)
-    async def import_reviews(self, info: Info, source: str, rows: Json) -> int:
+    @root_field(_SYSTEM, "Import reviews; returns the number of created records.", internal=True)
+    async def import_reviews(self, info: Info, source: str, rows: JSON) -> int:
         """Import reviews."""
         return await reviews.import_reviews(info.context.scope, source, _rows(rows))
 
 
-def _rows(given: Any) -> list[dict[str, Any]]:
-    return list(given)
+def _rows(rows: Any) -> list[dict[str, Any]]:
+    return list(rows)
 
 
 MUTATIONS = (ImportMutations,)

@@ -1,12 +1,12 @@
-"""Assemble what can be asked and done about vendors and reviews."""
+"""Resolve vendors and reviews."""
 
 from __future__ import annotations
 
 from auth.access import Access
 from domain.marketplace import reviews, vendors
 from domain.marketplace.read import REVIEWS, VENDORS
-from resolvers.reads import reads
-from resolvers.writes import Writer, writes
+from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_queries import build_entity_queries
 from schema.inputs.people import ReviewInput, VendorInput
 from schema.types.marketplace import ReviewObject, VendorObject
 
@@ -19,46 +19,49 @@ _READ_VENDORS = Access(
 )
 _WRITE_VENDORS = Access(privileges=("manage_marketplace",))
 _WRITE_OWN_VENDOR = Access(
-    privileges=("manage_marketplace",),
-    vendor=True,
-    note="A vendor changes only its own company, and of that its contact data.",
+    privileges=("manage_marketplace",), vendor=True, note="A vendor can update only its own contact data."
 )
 _WRITE_REVIEWS = Access(
     privileges=("manage_products",),
     customer=True,
-    note="A customer writes, changes and deletes only its own.",
+    note="Customers can create, update and delete only their own reviews.",
 )
 
-VENDOR_WRITER = Writer(
+VENDOR_MUTATIONS = EntityMutations(
     create=vendors.create_vendor,
     update=vendors.update_vendor,
     delete=vendors.delete_vendor,
     access=_WRITE_VENDORS,
     update_access=_WRITE_OWN_VENDOR,
-    texts=(
-        "Make a vendor.",
-        "Change a vendor.",
-        "Delete a vendor without open orders; its products are hidden, its users barred.",
+    descriptions=(
+        "Create a vendor.",
+        "Update a vendor; omitted fields stay unchanged.",
+        "Delete a vendor without open orders; its products are hidden and its users disabled.",
     ),
 )
-REVIEW_WRITER = Writer(
+REVIEW_MUTATIONS = EntityMutations(
     create=reviews.create_review,
     update=reviews.update_review,
     delete=reviews.delete_review,
     access=_WRITE_REVIEWS,
-    words={"product_id": "product", "customer_id": "user", "object_id": "object", "thread_id": "thread"},
-    texts=(
-        "Write a review of a product, a category, a page, an order or the store.",
-        "Change a review.",
+    field_names={
+        "product_id": "product",
+        "customer_id": "user",
+        "object_id": "object",
+        "thread_id": "thread",
+    },
+    descriptions=(
+        "Create a review of a product, category, page, order or the store.",
+        "Update a review; omitted fields stay unchanged.",
         "Delete a review.",
     ),
 )
 
 QUERIES = (
-    reads(VendorObject, VENDORS, "vendor", "vendors", access=_READ_VENDORS),
-    reads(ReviewObject, REVIEWS, "review", "reviews"),
+    build_entity_queries(VendorObject, VENDORS, "vendor", "vendors", access=_READ_VENDORS),
+    build_entity_queries(ReviewObject, REVIEWS, "review", "reviews"),
 )
 MUTATIONS = (
-    writes(VendorObject, VENDORS, "vendor", VendorInput, VENDOR_WRITER),
-    writes(ReviewObject, REVIEWS, "review", ReviewInput, REVIEW_WRITER),
+    build_entity_mutations(VendorObject, "vendor", VendorInput, VENDOR_MUTATIONS),
+    build_entity_mutations(ReviewObject, "review", ReviewInput, REVIEW_MUTATIONS),
 )

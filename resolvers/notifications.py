@@ -1,4 +1,4 @@
-"""Assemble what can be asked and done about notifications."""
+"""Resolve inbox notifications."""
 
 from __future__ import annotations
 
@@ -9,78 +9,79 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.notifications import write
-from domain.notifications.read import NOTIFICATIONS, owner_of_inbox
-from models import reading
-from models.reading import Row, Where
-from resolvers.changes import shown
-from resolvers.reads import DEFAULT_SIZE, MAX_PUBLIC, reads
-from schema.fields import root
-from schema.filters import window
-from schema.pagination import page_type
-from schema.scalars import BigInt, Ident, Time
-from schema.selection import asked, selection_below
+from domain.notifications.read import NOTIFICATIONS, find_inbox_owner
+from models import queries
+from models.queries import Condition, Row
+from resolvers.entity_queries import build_entity_queries
+from resolvers.mutation_helpers import load_record
+from schema.fields import root_field
+from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds, page_type
+from schema.scalars import ID, BigInt, DateTime
+from schema.selection import build_selection, is_requested
 from schema.types.notifications import NotificationObject
 
 _READ = Access(
     vendor=True,
     customer=True,
     user_only=True,
-    note="Everybody sees their own, administrators everybody's in the store.",
+    note="Users see their own notifications, administrators those of all users.",
 )
-_OWN = Access(vendor=True, customer=True, user_only=True, note="Only one's own.")
+_OWN = Access(vendor=True, customer=True, user_only=True, note="Only for the caller's own notifications.")
 
 Inbox: Any = page_type(NotificationObject, "Inbox")
 
 
 @strawberry.type
 class NotificationQueries:
-    """A user's inbox."""
+    """Queries of a user's inbox."""
 
-    @root(_READ, "The notifications of a user, newest first; asking for another's is refused.")
-    async def inbox(self, info: Info, user_id: Ident, page: int = 1, per_page: int = DEFAULT_SIZE) -> Inbox:
-        """Show a page of somebody's inbox."""
+    @root_field(
+        _READ, "Returns the notifications of a user, newest first; access to another user's inbox is denied."
+    )
+    async def inbox(self, info: Info, user_id: ID, page: int = 1, per_page: int = DEFAULT_PAGE_SIZE) -> Inbox:
+        """Return a page of a user's inbox."""
         scope = info.context.scope
-        window(per_page, 0, MAX_PUBLIC, "per_page")
-        window(page, 0, 2**31 - 1, "page")
+        check_page_bounds(per_page, 0, MAX_PAGE_SIZE, "per_page")
+        check_page_bounds(page, 0, 2**31 - 1, "page")
         page = max(page, 1)
-        owner = await owner_of_inbox(scope, user_id)
-        mine = [Where("t.user_id = {}", (owner,))]
+        owner = await find_inbox_owner(scope, user_id)
+        mine = [Condition("t.user_id = {}", (owner,))]
         result = Row(page=page, per_page=per_page, items=[], total=0)
         if owner is None:
             return result
-        if asked(info, "items"):
-            result["items"] = await reading.many(
+        if is_requested(info, "items"):
+            result["items"] = await queries.fetch_many(
                 scope,
-                selection_below(info, "items"),
+                build_selection(info, "items"),
                 conditions=mine,
                 limit=per_page,
                 offset=(page - 1) * per_page,
             )
-        if asked(info, "total"):
-            result["total"] = await reading.count(scope, NOTIFICATIONS, mine)
+        if is_requested(info, "total"):
+            result["total"] = await queries.count_rows(scope, NOTIFICATIONS, mine)
         return result
 
 
 @strawberry.type
 class NotificationMutations:
-    """What can be done with notifications."""
+    """Mutations of notifications."""
 
-    @root(_OWN, "Mark one of one's own notifications as read.")
-    async def notification_mark_read(self, info: Info, id: Ident) -> NotificationObject | None:
-        """Mark one as read."""
-        return await shown(info, NOTIFICATIONS, await write.mark_read(info.context.scope, id))
+    @root_field(_OWN, "Mark one of the caller's notifications as read.")
+    async def notification_mark_read(self, info: Info, id: ID) -> NotificationObject | None:
+        """Mark a notification as read."""
+        return await load_record(info, await write.mark_read(info.context.scope, id))
 
-    @root(
+    @root_field(
         _OWN,
-        "Mark all of one's own notifications, or those written before a moment, as read; gives how many were unread.",
+        "Mark all of the caller's notifications, or those created before a time, as read; returns the number of previously unread ones.",
     )
-    async def notifications_mark_read(self, info: Info, before: Time | None = None) -> BigInt:
-        """Mark all as read."""
+    async def notifications_mark_read(self, info: Info, before: DateTime | None = None) -> BigInt:
+        """Mark notifications as read."""
         return BigInt(await write.mark_all_read(info.context.scope, before))
 
 
 QUERIES = (
-    reads(NotificationObject, NOTIFICATIONS, "notification", "notifications"),
+    build_entity_queries(NotificationObject, NOTIFICATIONS, "notification", "notifications"),
     NotificationQueries,
 )
 MUTATIONS = (NotificationMutations,)

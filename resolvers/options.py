@@ -1,4 +1,4 @@
-"""Assemble what can be asked and done about options, combinations, exceptions, attachments, required products and boxes."""
+"""Resolve options, combinations, exceptions, attachments, required products and boxes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.catalog import attachments, boxes, combinations, option_exceptions, options
-from domain.catalog.offered import find_owner
-from domain.catalog.read import PRODUCTS
+from domain.catalog.product_options import find_editable_product
 from domain.catalog.read_options import (
     ATTACHMENTS,
     BOX_DESCRIPTIONS,
@@ -19,12 +18,18 @@ from domain.catalog.read_options import (
     OPTION_EXCEPTIONS,
     OPTIONS,
 )
-from models import reading
-from models.reading import Column, Selection, named
-from resolvers.changes import DeletedRecord, deleted, renamed, shown, words
-from resolvers.reads import reads
-from resolvers.writes import Writer, writes
-from schema.fields import root
+from models import queries
+from models.queries import Column, Selection, by_ids
+from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_queries import build_entity_queries
+from resolvers.mutation_helpers import (
+    DeletedRecordObject,
+    deleted_record,
+    load_record,
+    rename_error_fields,
+    rename_fields,
+)
+from schema.fields import root_field
 from schema.inputs.options import (
     AttachmentInput,
     BoxDescriptionInput,
@@ -33,8 +38,8 @@ from schema.inputs.options import (
     OptionInput,
     ProductBoxInput,
 )
-from schema.scalars import BigInt, Ident
-from schema.selection import selection_below
+from schema.scalars import ID, BigInt
+from schema.selection import build_selection
 from schema.types.catalog import ProductObject
 from schema.types.options import (
     AttachmentObject,
@@ -49,185 +54,208 @@ _WRITE = Access(
     privileges=("manage_catalog",),
     app_scope="write_products",
     vendor=True,
-    note="A vendor writes its own only.",
+    note="Vendors can write only their own records.",
 )
 _WRITE_BOXES = Access(privileges=("manage_catalog",), app_scope="write_products")
 _READ_HASHES = Access(privileges=("view_catalog",), vendor=True)
 
-_OPTION_WORDS = {"product_id": "product", "product_ids": "products", "vendor_id": "vendor"}
-_PRODUCT_WORDS = {"product_id": "product"}
+_OPTION_FIELD_NAMES = {"product_id": "product", "product_ids": "products", "vendor_id": "vendor"}
+_PRODUCT_FIELD_NAMES = {"product_id": "product"}
 
-OPTION_WRITER = Writer(
+OPTION_MUTATIONS = EntityMutations(
     create=options.create_option,
     update=options.update_option,
     delete=options.delete_option,
     access=_WRITE,
-    words=_OPTION_WORDS,
-    texts=(
-        "Make an option of a product, or one that several share.",
-        "Change an option. Variants left out are deleted, and with them the combinations that hold them.",
-        "Delete an option, and with it the combinations and exceptions that hold it.",
+    field_names=_OPTION_FIELD_NAMES,
+    descriptions=(
+        "Create an option of a product, or one shared by several products.",
+        "Update an option. Omitted variants are deleted together with their combinations.",
+        "Delete an option with its combinations and exceptions.",
     ),
 )
-ATTACHMENT_WRITER = Writer(
+ATTACHMENT_MUTATIONS = EntityMutations(
     create=attachments.create_attachment,
     update=attachments.update_attachment,
     delete=attachments.delete_attachment,
     access=_WRITE,
-    words=_PRODUCT_WORDS,
-    texts=("Attach a file to a product.", "Change an attachment.", "Take an attachment away."),
+    field_names=_PRODUCT_FIELD_NAMES,
+    descriptions=(
+        "Attach a file to a product.",
+        "Update an attachment; omitted fields stay unchanged.",
+        "Delete an attachment.",
+    ),
 )
-BOX_WRITER = Writer(
+BOX_MUTATIONS = EntityMutations(
     create=boxes.create_box,
     update=boxes.update_box,
     delete=boxes.delete_box,
     access=_WRITE_BOXES,
-    texts=("Make a box.", "Change a box.", "Delete a box, and what is said of it."),
+    descriptions=(
+        "Create a box.",
+        "Update a box; omitted fields stay unchanged.",
+        "Delete a box and its descriptions.",
+    ),
 )
-DESCRIPTION_WRITER = Writer(
+DESCRIPTION_MUTATIONS = EntityMutations(
     create=boxes.create_description,
     update=boxes.update_description,
     delete=boxes.delete_description,
     access=_WRITE_BOXES,
-    words={"box_id": "box"},
-    texts=("Describe a box in a language.", "Change a description.", "Delete a description."),
+    field_names={"box_id": "box"},
+    descriptions=(
+        "Create the description of a box in a language.",
+        "Update a description; omitted fields stay unchanged.",
+        "Delete a description.",
+    ),
 )
 
 
 def _with_choices(input: Any) -> dict[str, Any]:
-    """Give an input whose choices are a mapping of options to variants, as the domain takes them."""
-    given = renamed(input, _PRODUCT_WORDS)
-    if given.get("choices") is not None:
-        given["choices"] = {choice["option_id"]: choice["variant_id"] for choice in given["choices"]}
-    return given
+    """Return the provided fields with `choices` as a mapping of options to variants."""
+    fields = rename_fields(input, _PRODUCT_FIELD_NAMES)
+    if fields.get("choices") is not None:
+        fields["choices"] = {choice["option_id"]: choice["variant_id"] for choice in fields["choices"]}
+    return fields
 
 
 @strawberry.type
 class CombinationQueries:
-    """What facades ask for by the legacy layer's names."""
+    """Queries for the legacy API."""
 
-    @root(_READ_HASHES, "One combination by its hash.", internal=True)
+    @root_field(_READ_HASHES, "Returns a combination by its hash.", internal=True)
     async def combination_called(
-        self, info: Info, hash: str, product_id: Ident | None = None
+        self, info: Info, hash: str, product_id: ID | None = None
     ) -> CombinationObject | None:
         """Find a combination by its hash."""
-        found = await combinations.combination_called(info.context.scope, hash, product_id)
-        return await shown(info, COMBINATIONS, found)
+        number = await combinations.find_combination_by_hash(info.context.scope, hash, product_id)
+        return await load_record(info, number)
 
-    @root(_READ_HASHES, "The legacy number of a product that combinations may be asked of.", internal=True)
-    async def combination_owner(self, info: Info, product_id: Ident) -> BigInt | None:
-        """Find a product by whatever names it."""
-        owner = await find_owner(info.context.scope, product_id)
+    @root_field(
+        _READ_HASHES,
+        "Returns the legacy numeric ID of a product whose combinations the caller may see.",
+        internal=True,
+    )
+    async def combination_owner(self, info: Info, product_id: ID) -> BigInt | None:
+        """Find a product by any identifier."""
+        owner = await find_editable_product(info.context.scope, product_id)
         return None if owner is None else BigInt(owner.id)
 
 
 @strawberry.type
 class CombinationMutations:
-    """What can be done with combinations, exceptions and required products."""
+    """Mutations of combinations, exceptions and required products."""
 
-    @root(_WRITE, "Make a combination of variants of a product's options.")
+    @root_field(_WRITE, "Create a combination of variants of a product's options.")
     async def combination_create(self, info: Info, input: CombinationInput) -> CombinationObject | None:
-        """Make a combination."""
-        with words(_PRODUCT_WORDS):
-            made = await combinations.create_combination(info.context.scope, _with_choices(input))
-        return await shown(info, COMBINATIONS, made)
+        """Create a combination."""
+        with rename_error_fields(_PRODUCT_FIELD_NAMES):
+            number = await combinations.create_combination(info.context.scope, _with_choices(input))
+        return await load_record(info, number)
 
-    @root(_WRITE, "Make up to 500 combinations of a product, all or none; in the order given.")
+    @root_field(
+        _WRITE,
+        "Create up to 500 combinations of a product in one transaction; returned in the order of `inputs`.",
+    )
     async def combination_batch_create(
-        self, info: Info, product_id: Ident, inputs: list[CombinationInput]
+        self, info: Info, product_id: ID, inputs: list[CombinationInput]
     ) -> list[CombinationObject]:
-        """Make many combinations."""
+        """Create many combinations."""
         scope = info.context.scope
-        made = await combinations.create_combinations(
-            scope, product_id, [_with_choices(given) for given in inputs]
+        created = await combinations.create_combinations(
+            scope, product_id, [_with_choices(fields) for fields in inputs]
         )
-        order = {each.id: place for place, each in enumerate(made)}
-        wanted = selection_below(info)
-        keyed = Selection(wanted.entity, (*wanted.columns, Column("@number", "t.id")), wanted.children)
-        found = await reading.many(scope, keyed, conditions=[named(list(order))], limit=len(order))
-        return sorted(found, key=lambda row: order[row["@number"]])  # type: ignore[arg-type, index, return-value]
+        order = {combination.id: index for index, combination in enumerate(created)}
+        selection = build_selection(info)
+        keyed = Selection(
+            selection.entity, (*selection.columns, Column("@number", "t.id")), selection.children
+        )
+        rows = await queries.fetch_many(scope, keyed, conditions=[by_ids(list(order))], limit=len(order))
+        return sorted(rows, key=lambda row: order[row["@number"]])  # type: ignore[arg-type, index, return-value]
 
-    @root(_WRITE, "Change a combination; one that is not of `product_id`, where that is said, isn't there.")
+    @root_field(_WRITE, "Update a combination; with `product_id`, only a combination of that product.")
     async def combination_update(
-        self, info: Info, id: Ident, input: CombinationInput, product_id: Ident | None = None
+        self, info: Info, id: ID, input: CombinationInput, product_id: ID | None = None
     ) -> CombinationObject | None:
-        """Change a combination."""
-        with words(_PRODUCT_WORDS):
-            changed = await combinations.update_combination(
+        """Update a combination."""
+        with rename_error_fields(_PRODUCT_FIELD_NAMES):
+            number = await combinations.update_combination(
                 info.context.scope, id, _with_choices(input), product=product_id
             )
-        return await shown(info, COMBINATIONS, changed)
+        return await load_record(info, number)
 
-    @root(_WRITE, "Delete a combination; orders that hold it give their units back all the same.")
+    @root_field(_WRITE, "Delete a combination; existing orders still release its stock.")
     async def combination_delete(
-        self, info: Info, id: Ident, product_id: Ident | None = None
-    ) -> DeletedRecord:
+        self, info: Info, id: ID, product_id: ID | None = None
+    ) -> DeletedRecordObject:
         """Delete a combination."""
         await combinations.delete_combination(info.context.scope, id, product=product_id)
-        return deleted(id)
+        return deleted_record(id)
 
-    @root(_WRITE, "Change the combination that a hash names.", internal=True)
+    @root_field(_WRITE, "Update a combination by its hash.", internal=True)
     async def combination_called_update(
-        self, info: Info, hash: str, input: CombinationInput, product_id: Ident | None = None
+        self, info: Info, hash: str, input: CombinationInput, product_id: ID | None = None
     ) -> CombinationObject | None:
-        """Change a combination by its hash."""
+        """Update a combination by its hash."""
         scope = info.context.scope
-        with words(_PRODUCT_WORDS):
-            found = await combinations.combination_called(scope, hash, product_id)
-            changed = await combinations.update_combination(scope, found, _with_choices(input))
-        return await shown(info, COMBINATIONS, changed)
+        with rename_error_fields(_PRODUCT_FIELD_NAMES):
+            number = await combinations.find_combination_by_hash(scope, hash, product_id)
+            number = await combinations.update_combination(scope, number, _with_choices(input))
+        return await load_record(info, number)
 
-    @root(_WRITE, "Delete the combination that a hash names.", internal=True)
+    @root_field(_WRITE, "Delete a combination by its hash.", internal=True)
     async def combination_called_delete(
-        self, info: Info, hash: str, product_id: Ident | None = None
-    ) -> DeletedRecord:
+        self, info: Info, hash: str, product_id: ID | None = None
+    ) -> DeletedRecordObject:
         """Delete a combination by its hash."""
         scope = info.context.scope
-        with words(_PRODUCT_WORDS):
-            found = await combinations.combination_called(scope, hash, product_id)
-        await combinations.delete_combination(scope, found)
-        return deleted(hash)
+        with rename_error_fields(_PRODUCT_FIELD_NAMES):
+            number = await combinations.find_combination_by_hash(scope, hash, product_id)
+        await combinations.delete_combination(scope, number)
+        return deleted_record(hash)
 
-    @root(_WRITE, "Forbid variants to be bought together, or allow them as the only ones.")
+    @root_field(_WRITE, "Create an option exception: a forbidden or an exclusively allowed set of variants.")
     async def option_exception_create(
         self, info: Info, input: OptionExceptionInput
     ) -> OptionExceptionObject | None:
-        """Make an exception."""
-        with words(_PRODUCT_WORDS):
-            made = await option_exceptions.create_exception(info.context.scope, _with_choices(input))
-        return await shown(info, OPTION_EXCEPTIONS, made)
+        """Create an option exception."""
+        with rename_error_fields(_PRODUCT_FIELD_NAMES):
+            number = await option_exceptions.create_exception(info.context.scope, _with_choices(input))
+        return await load_record(info, number)
 
-    @root(_WRITE, "Delete an exception.")
-    async def option_exception_delete(self, info: Info, id: Ident) -> DeletedRecord:
-        """Delete an exception."""
+    @root_field(_WRITE, "Delete an option exception.")
+    async def option_exception_delete(self, info: Info, id: ID) -> DeletedRecordObject:
+        """Delete an option exception."""
         await option_exceptions.delete_exception(info.context.scope, id)
-        return deleted(id)
+        return deleted_record(id)
 
-    @root(_WRITE, "Say which products have to be bought with a product, in place of those before.")
+    @root_field(
+        _WRITE, "Set the products that must be bought together with a product, replacing the existing list."
+    )
     async def product_required_products_set(
-        self, info: Info, id: Ident, product_ids: list[Ident]
+        self, info: Info, id: ID, product_ids: list[ID]
     ) -> ProductObject | None:
-        """Set what a product requires."""
-        with words({"product_ids": "required"}):
-            changed = await attachments.require_products(info.context.scope, id, product_ids)
-        return await shown(info, PRODUCTS, changed)
+        """Set the required products."""
+        with rename_error_fields({"product_ids": "required"}):
+            number = await attachments.require_products(info.context.scope, id, product_ids)
+        return await load_record(info, number)
 
 
 QUERIES = (
-    reads(OptionObject, OPTIONS, "option", "options"),
-    reads(CombinationObject, COMBINATIONS, "combination", "combinations"),
-    reads(OptionExceptionObject, OPTION_EXCEPTIONS, "option_exception", "option_exceptions"),
-    reads(AttachmentObject, ATTACHMENTS, "attachment", "attachments"),
-    reads(ProductBoxObject, BOXES, "product_box", "product_boxes"),
-    reads(BoxDescriptionObject, BOX_DESCRIPTIONS, "box_description", "box_descriptions"),
+    build_entity_queries(OptionObject, OPTIONS, "option", "options"),
+    build_entity_queries(CombinationObject, COMBINATIONS, "combination", "combinations"),
+    build_entity_queries(OptionExceptionObject, OPTION_EXCEPTIONS, "option_exception", "option_exceptions"),
+    build_entity_queries(AttachmentObject, ATTACHMENTS, "attachment", "attachments"),
+    build_entity_queries(ProductBoxObject, BOXES, "product_box", "product_boxes"),
+    build_entity_queries(BoxDescriptionObject, BOX_DESCRIPTIONS, "box_description", "box_descriptions"),
     CombinationQueries,
 )
 MUTATIONS = (
     CombinationMutations,
-    writes(OptionObject, OPTIONS, "option", OptionInput, OPTION_WRITER),
-    writes(AttachmentObject, ATTACHMENTS, "attachment", AttachmentInput, ATTACHMENT_WRITER),
-    writes(ProductBoxObject, BOXES, "product_box", ProductBoxInput, BOX_WRITER),
-    writes(
-        BoxDescriptionObject, BOX_DESCRIPTIONS, "box_description", BoxDescriptionInput, DESCRIPTION_WRITER
+    build_entity_mutations(OptionObject, "option", OptionInput, OPTION_MUTATIONS),
+    build_entity_mutations(AttachmentObject, "attachment", AttachmentInput, ATTACHMENT_MUTATIONS),
+    build_entity_mutations(ProductBoxObject, "product_box", ProductBoxInput, BOX_MUTATIONS),
+    build_entity_mutations(
+        BoxDescriptionObject, "box_description", BoxDescriptionInput, DESCRIPTION_MUTATIONS
     ),
 )

@@ -1,4 +1,4 @@
-"""Assemble what can be asked and done about orders."""
+"""Resolve orders."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain.orders import delete, edit, fiscal, lifecycle, place
+from domain.orders import deletion, edit, fiscal, lifecycle, placement
 from domain.orders.read import ORDERS
 from kernel.scope import Scope
-from resolvers.changes import DeletedRecord, deleted, renamed, shown, words
-from resolvers.reads import reads
-from schema.fields import root
-from schema.inputs.given import provided
+from resolvers.entity_queries import build_entity_queries
+from resolvers.mutation_helpers import (
+    DeletedRecordObject,
+    deleted_record,
+    load_record,
+    rename_error_fields,
+    rename_fields,
+)
+from schema.fields import root_field
+from schema.inputs.optional_fields import provided_fields
 from schema.inputs.orders import FiscalDataInput, OrderInput
-from schema.scalars import Ident, OrderStatus
+from schema.scalars import ID, OrderStatus
 from schema.types.orders import OrderObject
 
 _WRITE = Access(privileges=("manage_orders",), app_scope="write_orders")
@@ -24,33 +30,33 @@ _WRITE_OR_VENDOR = Access(
     privileges=("manage_orders",),
     app_scope="write_orders",
     vendor=True,
-    note="A vendor changes only orders wholly its own, along the table of transitions.",
+    note="Vendors can update only orders consisting of their own lines, with the allowed status transitions.",
 )
 
-_WORDS = {
+_FIELD_NAMES = {
     "customer_id": "user",
     "payment_method_id": "payment_method",
     "shipping_method_id": "shipping_method",
 }
-_LINE_WORDS = {"product_id": "product"}
-_ALL_WORDS = {**_WORDS, **_LINE_WORDS, "items": "lines"}
+_LINE_FIELD_NAMES = {"product_id": "product"}
+_ALL_FIELD_NAMES = {**_FIELD_NAMES, **_LINE_FIELD_NAMES, "items": "lines"}
 
 
-def _in_domain_words(input: OrderInput) -> dict[str, Any]:
-    given = renamed(input, _WORDS)
-    if "items" in given:
-        lines = given.pop("items") or []
-        given["lines"] = [
-            {_LINE_WORDS.get(name, name): value for name, value in line.items()} for line in lines
+def _to_domain_fields(input: OrderInput) -> dict[str, Any]:
+    fields = rename_fields(input, _FIELD_NAMES)
+    if "items" in fields:
+        lines = fields.pop("items") or []
+        fields["lines"] = [
+            {_LINE_FIELD_NAMES.get(name, name): value for name, value in line.items()} for line in lines
         ]
     addresses = {
-        kind: given.pop(name)
+        kind: fields.pop(name)
         for kind, name in (("B", "billing_address"), ("S", "shipping_address"))
-        if given.get(name) is not None
+        if fields.get(name) is not None
     }
     if addresses:
-        given["addresses"] = addresses
-    return given
+        fields["addresses"] = addresses
+    return fields
 
 
 def _origin(scope: Scope) -> str:
@@ -61,47 +67,50 @@ def _origin(scope: Scope) -> str:
 
 @strawberry.type
 class OrderMutations:
-    """What can be done with orders."""
+    """Mutations of orders."""
 
-    @root(_WRITE, "Place an order: stock is reserved, totals are computed, `order.created` is recorded.")
+    @root_field(_WRITE, "Place an order: reserves stock, calculates totals, emits `order.created`.")
     async def order_create(self, info: Info, input: OrderInput) -> OrderObject | None:
         """Place an order."""
         scope = info.context.scope
-        with words(_ALL_WORDS):
-            placed = await place.place_order(scope, {**_in_domain_words(input), "origin": _origin(scope)})
-        return await shown(info, ORDERS, placed.id)
-
-    @root(
-        _WRITE_OR_VENDOR,
-        "Change an order. New `items` replace all lines, while it is `O` or `B`; totals are computed anew.",
-    )
-    async def order_update(self, info: Info, id: Ident, input: OrderInput) -> OrderObject | None:
-        """Change an order."""
-        scope = info.context.scope
-        with words(_ALL_WORDS):
-            changed = await edit.update_order(
-                scope, id, _in_domain_words(input), force=scope.family == "legacy"
+        with rename_error_fields(_ALL_FIELD_NAMES):
+            placed = await placement.place_order(
+                scope, {**_to_domain_fields(input), "origin": _origin(scope)}
             )
-        return await shown(info, ORDERS, changed.id)
+        return await load_record(info, placed.id)
 
-    @root(
+    @root_field(
         _WRITE_OR_VENDOR,
-        "Take an order to another status. `restock` brings the goods of a completed order back when it is cancelled. A"
-        " `tracking_code` given with `C` (shipped) also records a shipment.",
+        "Update an order; omitted fields stay unchanged. `items` replace all lines while the status is `O` or `B`; totals are"
+        " recalculated.",
+    )
+    async def order_update(self, info: Info, id: ID, input: OrderInput) -> OrderObject | None:
+        """Update an order."""
+        scope = info.context.scope
+        with rename_error_fields(_ALL_FIELD_NAMES):
+            order = await edit.update_order(
+                scope, id, _to_domain_fields(input), force=scope.family == "legacy"
+            )
+        return await load_record(info, order.id)
+
+    @root_field(
+        _WRITE_OR_VENDOR,
+        "Update the status of an order. `restock` returns the stock of a completed order when it is cancelled. A"
+        " `tracking_code` with status `C` (shipped) also records a shipment.",
     )
     async def order_set_status(
         self,
         info: Info,
-        id: Ident,
+        id: ID,
         status: OrderStatus,
         reason: str = "",
         restock: bool = False,
         tracking_code: str | None = None,
         carrier: str | None = None,
     ) -> OrderObject | None:
-        """Take an order to another status."""
+        """Update the status of an order."""
         scope = info.context.scope
-        moved = await lifecycle.move(
+        order = await lifecycle.change_status(
             scope,
             id,
             status,
@@ -111,28 +120,26 @@ class OrderMutations:
             tracking_code=tracking_code,
             carrier=carrier,
         )
-        return await shown(info, ORDERS, moved.id)
+        return await load_record(info, order.id)
 
-    @root(
+    @root_field(
         _WRITE,
-        "Cancel an order that holds money or a shipment; delete one that does not. Its stock is released.",
+        "Cancel an order with payments or shipments; delete one without. Its reserved stock is released.",
     )
-    async def order_delete(self, info: Info, id: Ident) -> DeletedRecord:
+    async def order_delete(self, info: Info, id: ID) -> DeletedRecordObject:
         """Cancel or delete an order."""
-        await delete.delete_order(info.context.scope, id)
-        return deleted(id)
+        await deletion.delete_order(info.context.scope, id)
+        return deleted_record(id)
 
-    @root(
+    @root_field(
         _WRITE,
-        "Keep the data of an order's fiscal note. A wrong check digit of the access key is marked, not refused.",
+        "Set the invoice data (nota fiscal) of an order. An invalid check digit of the access key is flagged, not rejected.",
     )
-    async def order_set_fiscal_data(
-        self, info: Info, id: Ident, input: FiscalDataInput
-    ) -> OrderObject | None:
-        """Keep a fiscal note's data."""
-        changed = await fiscal.set_fiscal_data(info.context.scope, id, provided(input))
-        return await shown(info, ORDERS, changed)
+    async def order_set_fiscal_data(self, info: Info, id: ID, input: FiscalDataInput) -> OrderObject | None:
+        """Set the invoice data."""
+        order = await fiscal.set_fiscal_data(info.context.scope, id, provided_fields(input))
+        return await load_record(info, order)
 
 
-QUERIES = (reads(OrderObject, ORDERS, "order", "orders", connection=True),)
+QUERIES = (build_entity_queries(OrderObject, ORDERS, "order", "orders", connection=True),)
 MUTATIONS = (OrderMutations,)

@@ -1,4 +1,4 @@
-"""Assemble what can be asked and done about subscribers and requests to be called."""
+"""Resolve newsletter subscribers and callback requests."""
 
 from __future__ import annotations
 
@@ -10,59 +10,59 @@ from strawberry import Info
 from auth.access import Access
 from domain.people import outreach
 from domain.people.read import CALL_REQUESTS, SUBSCRIBERS
-from models.reading import Row
-from resolvers.changes import renamed
-from resolvers.reads import reads
-from resolvers.writes import Writer, writes
-from schema.fields import root
+from models.queries import Row
+from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_queries import build_entity_queries
+from resolvers.mutation_helpers import rename_fields
+from schema.fields import root_field
 from schema.inputs.outreach import CallRequestInput, SubscriberInput
 from schema.types.outreach import CallRequestObject, SubscriberObject, SubscriptionObject
 
 _WRITE = Access(privileges=("manage_users",), app_scope="write_users")
 
-SUBSCRIBER_WRITER = Writer(
+SUBSCRIBER_MUTATIONS = EntityMutations(
     create=outreach.create_subscriber,
     update=outreach.update_subscriber,
     delete=outreach.delete_subscriber,
     access=_WRITE,
-    texts=(
-        "Keep an address that wants the shop's news; one that is there already stays as it is.",
-        "Change a subscriber.",
-        "Erase a subscriber.",
+    descriptions=(
+        "Create a newsletter subscriber; an existing one stays unchanged.",
+        "Update a subscriber; omitted fields stay unchanged.",
+        "Delete a subscriber permanently.",
     ),
 )
-CALL_REQUEST_WRITER = Writer(
+CALL_REQUEST_MUTATIONS = EntityMutations(
     create=outreach.create_call_request,
     update=outreach.update_call_request,
     delete=outreach.delete_call_request,
     access=_WRITE,
-    words={"product_id": "product", "order_id": "order"},
-    texts=(
-        "Note that somebody wants to be called.",
-        "Change a request to be called.",
-        "Erase a request to be called.",
+    field_names={"product_id": "product", "order_id": "order"},
+    descriptions=(
+        "Create a callback request.",
+        "Update a callback request; omitted fields stay unchanged.",
+        "Delete a callback request permanently.",
     ),
 )
 
 
 @strawberry.type
 class OutreachMutations:
-    """What else can be done with subscribers."""
+    """Further mutations of subscribers."""
 
-    @root(_WRITE, "Keep an address, and tell whether it was there already.", internal=True)
+    @root_field(_WRITE, "Subscribe an address and return whether it was already subscribed.", internal=True)
     async def subscriber_add(self, info: Info, input: SubscriberInput) -> SubscriptionObject:
-        """Keep an address."""
-        number, was_there = await outreach.subscribe(info.context.scope, renamed(input, {}))
-        shown: Any = Row(number=number, was_there=was_there)
-        return shown  # type: ignore[no-any-return]
+        """Subscribe an address."""
+        number, was_there = await outreach.subscribe(info.context.scope, rename_fields(input, {}))
+        result: Any = Row(number=number, was_there=was_there)
+        return result  # type: ignore[no-any-return]
 
 
 QUERIES = (
-    reads(SubscriberObject, SUBSCRIBERS, "subscriber", "subscribers"),
-    reads(CallRequestObject, CALL_REQUESTS, "call_request", "call_requests"),
+    build_entity_queries(SubscriberObject, SUBSCRIBERS, "subscriber", "subscribers"),
+    build_entity_queries(CallRequestObject, CALL_REQUESTS, "call_request", "call_requests"),
 )
 MUTATIONS = (
     OutreachMutations,
-    writes(SubscriberObject, SUBSCRIBERS, "subscriber", SubscriberInput, SUBSCRIBER_WRITER),
-    writes(CallRequestObject, CALL_REQUESTS, "call_request", CallRequestInput, CALL_REQUEST_WRITER),
+    build_entity_mutations(SubscriberObject, "subscriber", SubscriberInput, SUBSCRIBER_MUTATIONS),
+    build_entity_mutations(CallRequestObject, "call_request", CallRequestInput, CALL_REQUEST_MUTATIONS),
 )

@@ -1,4 +1,4 @@
-"""Assemble what can be asked and done about payment methods and payments."""
+"""Resolve payment methods and payments."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from auth.access import Access
 from domain.orders.payments import record_payment
 from domain.payments import methods
 from domain.payments.read import PAYMENT_METHODS, PAYMENTS
-from resolvers.changes import shown
-from resolvers.reads import reads
-from resolvers.writes import Writer, writes
-from schema.fields import root
+from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_queries import build_entity_queries
+from resolvers.mutation_helpers import load_record
+from schema.fields import root_field
 from schema.inputs.orders import PaymentMethodInput
-from schema.scalars import BigInt, Ident
+from schema.scalars import ID, BigInt
 from schema.types.orders import PaymentMethodObject, PaymentObject
 
 _READ_METHODS = Access(
@@ -27,41 +27,43 @@ _READ_METHODS = Access(
 _READ = Access(privileges=("view_payments",), app_scope="read_orders", vendor=True, customer=True)
 _WRITE = Access(privileges=("manage_payments",))
 
-METHOD_WRITER = Writer(
+METHOD_MUTATIONS = EntityMutations(
     create=methods.create_payment_method,
     update=methods.update_payment_method,
     delete=methods.delete_payment_method,
     access=_WRITE,
-    words={"vendor_id": "vendor", "tax_ids": "taxes"},
-    texts=(
-        "Make a way to pay.",
-        "Change a way to pay.",
-        "Delete a way to pay; orders paid with it go on showing it.",
+    field_names={"vendor_id": "vendor", "tax_ids": "taxes"},
+    descriptions=(
+        "Create a payment method.",
+        "Update a payment method; omitted fields stay unchanged.",
+        "Delete a payment method; it remains visible on existing orders.",
     ),
 )
 
 
 @strawberry.type
 class PaymentMutations:
-    """What else can be done with payments."""
+    """Further mutations of payments."""
 
-    @root(_WRITE, "Record money received for an order by hand; the order's status stays.")
+    @root_field(_WRITE, "Record a manual payment for an order; the order status stays unchanged.")
     async def payment_record(
-        self, info: Info, order_id: Ident, amount_cents: BigInt, kind: str = "", installments: int = 1
+        self, info: Info, order_id: ID, amount_cents: BigInt, kind: str = "", installments: int = 1
     ) -> PaymentObject | None:
         """Record a payment."""
         settled = await record_payment(
             info.context.scope, order_id, amount_cents, kind=kind, installments=installments
         )
         assert settled.payment_id is not None
-        return await shown(info, PAYMENTS, settled.payment_id)
+        return await load_record(info, settled.payment_id)
 
 
 QUERIES = (
-    reads(PaymentMethodObject, PAYMENT_METHODS, "payment_method", "payment_methods", access=_READ_METHODS),
-    reads(PaymentObject, PAYMENTS, "payment", "payments", access=_READ),
+    build_entity_queries(
+        PaymentMethodObject, PAYMENT_METHODS, "payment_method", "payment_methods", access=_READ_METHODS
+    ),
+    build_entity_queries(PaymentObject, PAYMENTS, "payment", "payments", access=_READ),
 )
 MUTATIONS = (
     PaymentMutations,
-    writes(PaymentMethodObject, PAYMENT_METHODS, "payment_method", PaymentMethodInput, METHOD_WRITER),
+    build_entity_mutations(PaymentMethodObject, "payment_method", PaymentMethodInput, METHOD_MUTATIONS),
 )

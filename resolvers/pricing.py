@@ -1,4 +1,4 @@
-"""Assemble what can be asked and done about destinations, taxes and promotions."""
+"""Resolve destinations, taxes and promotions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from domain.promotions import promotions
 from domain.promotions.read import PROMOTIONS
 from domain.taxes import taxes
 from domain.taxes.read import TAXES
-from resolvers.reads import reads
-from resolvers.writes import Writer, writes
+from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_queries import build_entity_queries
 from schema.inputs.pricing import DestinationInput, PromotionInput, TaxInput
 from schema.types.pricing import DestinationObject, PromotionObject, TaxObject
 
@@ -35,59 +35,61 @@ _WRITE_TAXES = Access(privileges=("manage_payments",))
 _WRITE_PROMOTIONS = Access(privileges=("manage_content",), app_scope="write_content")
 
 
-def with_destinations(given: dict[str, Any]) -> dict[str, Any]:
-    """Put the domain's word for destinations into rates."""
-    if given.get("rates") is not None:
-        given["rates"] = [
+def rename_destination_ids(fields: dict[str, Any]) -> dict[str, Any]:
+    """Rename `destination_id` to the domain's name in rates."""
+    if fields.get("rates") is not None:
+        fields["rates"] = [
             {"destination" if name == "destination_id" else name: value for name, value in rate.items()}
-            for rate in given["rates"]
+            for rate in fields["rates"]
         ]
-    return given
+    return fields
 
 
-DESTINATION_WRITER = Writer(
+DESTINATION_MUTATIONS = EntityMutations(
     create=destinations.create_destination,
     update=destinations.update_destination,
     delete=destinations.delete_destination,
     access=_WRITE_DESTINATIONS,
-    texts=(
-        "Make a destination.",
-        "Change a destination; a list that is given replaces the one there is.",
-        "Delete a destination and the rates for it.",
+    descriptions=(
+        "Create a destination.",
+        "Update a destination; a provided list replaces the existing one.",
+        "Delete a destination and its rates.",
     ),
 )
-TAX_WRITER = Writer(
+TAX_MUTATIONS = EntityMutations(
     create=taxes.create_tax,
     update=taxes.update_tax,
     delete=taxes.delete_tax,
     access=_WRITE_TAXES,
-    words={"destination_id": "destination"},
-    adjust=with_destinations,
-    texts=(
-        "Make a tax. It takes nothing until it is laid on products, or on ways to deliver or pay (`tax_ids`).",
-        "Change a tax; orders keep what they were charged.",
-        "Delete a tax; orders go on showing what it took.",
+    field_names={"destination_id": "destination"},
+    transform=rename_destination_ids,
+    descriptions=(
+        "Create a tax. It applies only to products, shipping methods and payment methods that reference it (`tax_ids`).",
+        "Update a tax; existing orders stay unchanged.",
+        "Delete a tax; existing orders keep their tax amounts.",
     ),
 )
-PROMOTION_WRITER = Writer(
+PROMOTION_MUTATIONS = EntityMutations(
     create=promotions.create_promotion,
     update=promotions.update_promotion,
     delete=promotions.delete_promotion,
     access=_WRITE_PROMOTIONS,
-    texts=(
-        "Make a promotion.",
-        "Change a promotion; orders keep what they were given.",
-        "Delete a promotion; orders keep what they were given.",
+    descriptions=(
+        "Create a promotion.",
+        "Update a promotion; existing orders keep their discounts.",
+        "Delete a promotion; existing orders keep their discounts.",
     ),
 )
 
 QUERIES = (
-    reads(DestinationObject, DESTINATIONS, "destination", "destinations", access=_READ_DESTINATIONS),
-    reads(TaxObject, TAXES, "tax", "taxes", access=_READ_TAXES),
-    reads(PromotionObject, PROMOTIONS, "promotion", "promotions"),
+    build_entity_queries(
+        DestinationObject, DESTINATIONS, "destination", "destinations", access=_READ_DESTINATIONS
+    ),
+    build_entity_queries(TaxObject, TAXES, "tax", "taxes", access=_READ_TAXES),
+    build_entity_queries(PromotionObject, PROMOTIONS, "promotion", "promotions"),
 )
 MUTATIONS = (
-    writes(DestinationObject, DESTINATIONS, "destination", DestinationInput, DESTINATION_WRITER),
-    writes(TaxObject, TAXES, "tax", TaxInput, TAX_WRITER),
-    writes(PromotionObject, PROMOTIONS, "promotion", PromotionInput, PROMOTION_WRITER),
+    build_entity_mutations(DestinationObject, "destination", DestinationInput, DESTINATION_MUTATIONS),
+    build_entity_mutations(TaxObject, "tax", TaxInput, TAX_MUTATIONS),
+    build_entity_mutations(PromotionObject, "promotion", PromotionInput, PROMOTION_MUTATIONS),
 )

@@ -1,4 +1,4 @@
-"""Assemble what can be asked about sending products somewhere."""
+"""Resolve shipping quotes and vendor availability."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain.shipping.product_quotes import Seller, find_sellers, quote_product
+from domain.shipping.product_quotes import VendorOffer, find_vendor_offers, quote_product
 from domain.shipping.quotes import Quote
-from models.reading import Row
-from resolvers.changes import words
-from schema.fields import root
-from schema.scalars import BigInt, Ident
+from models.queries import Row
+from resolvers.mutation_helpers import rename_error_fields
+from schema.fields import root_field
+from schema.scalars import ID, BigInt
 from schema.types.quotes import SellerAvailabilityObject, ShippingQuoteObject
 
 _READ_QUOTES = Access(
@@ -30,33 +30,36 @@ _READ_SELLERS = Access(
     customer=True,
     storefront="storefront:read",
 )
-_WORDS = {"product_id": "product"}
+_FIELD_NAMES = {"product_id": "product"}
 
 
 @strawberry.type
 class QuoteQueries:
-    """Quotes and who delivers."""
+    """Queries of shipping quotes and vendor availability."""
 
-    @root(_READ_QUOTES, "The ways to send some units of a product to a CEP, each with its price and time.")
+    @root_field(_READ_QUOTES, "Returns the shipping quotes for a quantity of a product to a CEP.")
     async def shipping_quotes(
-        self, info: Info, product_id: Ident, zipcode: str, quantity: BigInt = BigInt(1)
+        self, info: Info, product_id: ID, zipcode: str, quantity: BigInt = BigInt(1)
     ) -> list[ShippingQuoteObject]:
-        """Quote each way to send a product."""
-        with words(_WORDS):
-            found = await quote_product(info.context.scope, product_id, zipcode, quantity)
-        return [_shown(each, found.vendor_id, found.vendor_public_id) for each in found.quotes]
+        """Calculate the shipping quotes of a product."""
+        with rename_error_fields(_FIELD_NAMES):
+            quotes = await quote_product(info.context.scope, product_id, zipcode, quantity)
+        return [_quote_row(quote, quotes.vendor_id, quotes.vendor_public_id) for quote in quotes.quotes]
 
-    @root(_READ_SELLERS, "Who sells a product, the one named first, and whether each delivers it to a CEP.")
+    @root_field(
+        _READ_SELLERS,
+        "Returns the vendors of a product, the given product's vendor first, and whether each delivers it to a CEP.",
+    )
     async def sellers_availability(
-        self, info: Info, product_id: Ident, zipcode: str
+        self, info: Info, product_id: ID, zipcode: str
     ) -> list[SellerAvailabilityObject]:
-        """List sellers of a product."""
-        with words(_WORDS):
-            found = await find_sellers(info.context.scope, product_id, zipcode)
-        return [_seller_shown(each) for each in found]
+        """List the vendors of a product."""
+        with rename_error_fields(_FIELD_NAMES):
+            offers = await find_vendor_offers(info.context.scope, product_id, zipcode)
+        return [_vendor_row(offer) for offer in offers]
 
 
-def _shown(quote: Quote, vendor: int | None, vendor_public_id: object) -> Any:
+def _quote_row(quote: Quote, vendor: int | None, vendor_public_id: object) -> Any:
     return Row(
         shipping_method_id=quote.public_id,
         shipping_number=quote.shipping_method_id,
@@ -69,17 +72,17 @@ def _shown(quote: Quote, vendor: int | None, vendor_public_id: object) -> Any:
     )
 
 
-def _seller_shown(seller: Seller) -> Any:
+def _vendor_row(offer: VendorOffer) -> Any:
     return Row(
-        product_id=seller.product_public_id,
-        product_number=seller.product_id,
-        vendor_id=seller.vendor_public_id,
-        vendor_number=seller.vendor_id or 0,
-        name=seller.name,
-        price_cents=seller.price_cents,
-        stock=seller.stock,
-        delivers=seller.delivers,
-        delivery_time=seller.delivery_time,
+        product_id=offer.product_public_id,
+        product_number=offer.product_id,
+        vendor_id=offer.vendor_public_id,
+        vendor_number=offer.vendor_id or 0,
+        name=offer.name,
+        price_cents=offer.price_cents,
+        stock=offer.stock,
+        delivers=offer.is_deliverable,
+        delivery_time=offer.delivery_time,
     )
 
 

@@ -1,4 +1,4 @@
-"""Assemble the two schemas: the public one, and the internal one that facades use (the public one and what is marked internal)."""
+"""Build the two schemas: the public schema, and the internal schema of the REST facades, which adds the fields marked internal."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.types.base import StrawberryObjectDefinition
 from strawberry.types.field import StrawberryField
 
-from schema.fields import INTERNAL, bind
+from schema.fields import INTERNAL, bind_resolvers
 from schema.scalars import SCALARS
 
-# Each module offers QUERIES and MUTATIONS: classes whose fields become root fields.
+# Each module defines QUERIES and MUTATIONS: classes whose fields become root fields.
 MODULES = (
     "stores",
     "catalog",
@@ -47,73 +47,75 @@ MODULES = (
 
 
 class InternalSchema(strawberry.Schema):
-    """The whole vocabulary."""
+    """The schema with all fields."""
 
 
 class PublicSchema(strawberry.Schema):
-    """What clients may use: everything that is not marked internal."""
+    """The schema for clients, without the fields marked internal."""
 
     def get_fields(self, type_definition: StrawberryObjectDefinition) -> list[StrawberryField]:
-        """Leave out internal fields, of inputs too."""
+        """Return the fields without internal ones, of inputs as well."""
         return [field for field in type_definition.fields if not field.metadata.get(INTERNAL)]
 
 
-def _roots() -> tuple[type, type]:
+def _build_root_types() -> tuple[type, type]:
     queries: list[type] = []
     mutations: list[type] = []
     for name in MODULES:
         module = import_module(f"resolvers.{name}")
         queries += getattr(module, "QUERIES", ())
         mutations += getattr(module, "MUTATIONS", ())
-    query = strawberry.type(type("Query", tuple(queries), {}), name="Query", description="What can be asked.")
+    query = strawberry.type(type("Query", tuple(queries), {}), name="Query", description="The query root.")
     mutation = strawberry.type(
         type("Mutation", tuple(mutations), {}),
         name="Mutation",
-        description="What can be changed, a transaction each.",
+        description="The mutation root; each mutation runs in its own transaction.",
     )
     return query, mutation
 
 
-def _build(kind: type[strawberry.Schema]) -> strawberry.Schema:
-    query, mutation = _roots_once()
-    config = StrawberryConfig(auto_camel_case=False, default_resolver=_value_of, scalar_map=SCALARS)
-    schema = kind(query=query, mutation=mutation, config=config)
-    bind(graphql_core(schema))
+def _build(schema_class: type[strawberry.Schema]) -> strawberry.Schema:
+    query, mutation = _root_types()
+    config = StrawberryConfig(
+        auto_camel_case=False, default_resolver=_resolve_result_field, scalar_map=SCALARS
+    )
+    schema = schema_class(query=query, mutation=mutation, config=config)
+    bind_resolvers(graphql_core(schema))
     return schema
 
 
-def _value_of(source: Any, name: str) -> Any:
-    """Read a field that is no column: results of resolvers are mappings or plain objects."""
+def _resolve_result_field(source: Any, name: str) -> Any:
+    """Resolve a field of a resolver's result, a mapping or an object."""
     return source[name] if isinstance(source, dict) else getattr(source, name)
 
 
 def graphql_core(schema: strawberry.Schema) -> GraphQLSchema:
-    """Give the graphql-core schema inside Strawberry's."""
+    """Return the graphql-core schema of a Strawberry schema."""
     return schema._schema
 
 
 @lru_cache(maxsize=1)
-def _roots_once() -> tuple[type, type]:
-    return _roots()
+def _root_types() -> tuple[type, type]:
+    return _build_root_types()
 
 
 @lru_cache(maxsize=1)
 def public() -> strawberry.Schema:
-    """Give the public schema, built once."""
+    """Return the public schema, built once."""
     return _build(PublicSchema)
 
 
 @lru_cache(maxsize=1)
 def internal() -> strawberry.Schema:
-    """Give the internal schema, built once."""
+    """Return the internal schema, built once."""
     return _build(InternalSchema)
 
 
 def public_schema() -> GraphQLSchema:
-    """Give the graphql-core schema that clients' documents run on."""
+    """Return the public graphql-core schema."""
     return graphql_core(public())
 
 
 def internal_schema() -> GraphQLSchema:
-    """Give the graphql-core schema that facades' operations run on."""
+    """Return the internal graphql-core schema."""
     return graphql_core(internal())

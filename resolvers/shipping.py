@@ -1,4 +1,4 @@
-"""Assemble what can be asked and done about shipping methods and shipments."""
+"""Resolve shipping methods and shipments."""
 
 from __future__ import annotations
 
@@ -12,13 +12,19 @@ from domain.orders import shipments
 from domain.shipping import methods
 from domain.shipping.read import SHIPMENTS, SHIPPING_METHODS
 from kernel.errors import ValidationFailed
-from resolvers.changes import DeletedRecord, deleted, renamed, shown, words
-from resolvers.pricing import with_destinations
-from resolvers.reads import reads
-from resolvers.writes import Writer, writes
-from schema.fields import root
+from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_queries import build_entity_queries
+from resolvers.mutation_helpers import (
+    DeletedRecordObject,
+    deleted_record,
+    load_record,
+    rename_error_fields,
+    rename_fields,
+)
+from resolvers.pricing import rename_destination_ids
+from schema.fields import root_field
 from schema.inputs.orders import ShipmentInput, ShippingMethodInput
-from schema.scalars import Ident
+from schema.scalars import ID
 from schema.types.orders import ShipmentObject, ShippingMethodObject
 
 _READ_METHODS = Access(
@@ -33,70 +39,72 @@ _WRITE_SHIPMENTS = Access(
     privileges=("manage_orders",),
     app_scope="write_orders",
     vendor=True,
-    note="A vendor ships its own lines only.",
+    note="Vendors can ship only their own order lines.",
 )
 
-METHOD_WRITER = Writer(
+METHOD_MUTATIONS = EntityMutations(
     create=methods.create_shipping_method,
     update=methods.update_shipping_method,
     delete=methods.delete_shipping_method,
     access=_WRITE_METHODS,
-    words={"vendor_id": "vendor", "tax_ids": "taxes", "destination_id": "destination"},
-    adjust=with_destinations,
-    texts=(
-        "Make a way to deliver.",
-        "Change a way to deliver.",
-        "Delete a way to deliver; orders that travelled with it go on showing it.",
+    field_names={"vendor_id": "vendor", "tax_ids": "taxes", "destination_id": "destination"},
+    transform=rename_destination_ids,
+    descriptions=(
+        "Create a shipping method.",
+        "Update a shipping method; omitted fields stay unchanged.",
+        "Delete a shipping method; it remains visible on existing orders.",
     ),
 )
-_SHIPMENT_WORDS = {"shipping_method_id": "shipping_method", "order_id": "order", "user_id": "user"}
+_SHIPMENT_FIELD_NAMES = {"shipping_method_id": "shipping_method", "order_id": "order", "user_id": "user"}
 
 
-def _shipment(input: ShipmentInput) -> tuple[Any, list[tuple[object, int]] | None, dict[str, Any]]:
-    given = renamed(input, _SHIPMENT_WORDS)
-    order, lines = given.pop("order", None), given.pop("lines", None)
+def _shipment_fields(input: ShipmentInput) -> tuple[Any, list[tuple[object, int]] | None, dict[str, Any]]:
+    fields = rename_fields(input, _SHIPMENT_FIELD_NAMES)
+    order, lines = fields.pop("order", None), fields.pop("lines", None)
     units = None if lines is None else [(line["line_id"], line["quantity"]) for line in lines]
-    return order, units, given
+    return order, units, fields
 
 
 @strawberry.type
 class ShippingMutations:
-    """What can be done with shipments."""
+    """Mutations of shipments."""
 
-    @root(
-        _WRITE_SHIPMENTS, "Record a parcel of an order; without `lines` it holds everything not yet shipped."
+    @root_field(
+        _WRITE_SHIPMENTS, "Record a shipment of an order; without `lines` it contains all unshipped units."
     )
     async def shipment_create(self, info: Info, input: ShipmentInput) -> ShipmentObject | None:
         """Record a shipment."""
-        order, units, given = _shipment(input)
+        order, units, fields = _shipment_fields(input)
         if order is None:
             raise ValidationFailed("order_id is required", field="order_id", code="required")
-        with words(_SHIPMENT_WORDS):
-            made = await shipments.record_shipment(info.context.scope, order, units, given)
-        return await shown(info, SHIPMENTS, made)
+        with rename_error_fields(_SHIPMENT_FIELD_NAMES):
+            number = await shipments.create_shipment(info.context.scope, order, units, fields)
+        return await load_record(info, number)
 
-    @root(_WRITE_SHIPMENTS, "Change a shipment; its order stays.")
-    async def shipment_update(self, info: Info, id: Ident, input: ShipmentInput) -> ShipmentObject | None:
-        """Change a shipment."""
-        _, units, given = _shipment(input)
-        with words(_SHIPMENT_WORDS):
-            changed = await shipments.update_shipment(info.context.scope, id, given, units)
-        return await shown(info, SHIPMENTS, changed)
+    @root_field(
+        _WRITE_SHIPMENTS, "Update a shipment; omitted fields stay unchanged, the order can't be changed."
+    )
+    async def shipment_update(self, info: Info, id: ID, input: ShipmentInput) -> ShipmentObject | None:
+        """Update a shipment."""
+        _, units, fields = _shipment_fields(input)
+        with rename_error_fields(_SHIPMENT_FIELD_NAMES):
+            number = await shipments.update_shipment(info.context.scope, id, fields, units)
+        return await load_record(info, number)
 
-    @root(_WRITE_SHIPMENTS, "Withdraw a shipment.")
-    async def shipment_delete(self, info: Info, id: Ident) -> DeletedRecord:
+    @root_field(_WRITE_SHIPMENTS, "Delete a shipment.")
+    async def shipment_delete(self, info: Info, id: ID) -> DeletedRecordObject:
         """Delete a shipment."""
         await shipments.delete_shipment(info.context.scope, id)
-        return deleted(id)
+        return deleted_record(id)
 
 
 QUERIES = (
-    reads(
+    build_entity_queries(
         ShippingMethodObject, SHIPPING_METHODS, "shipping_method", "shipping_methods", access=_READ_METHODS
     ),
-    reads(ShipmentObject, SHIPMENTS, "shipment", "shipments"),
+    build_entity_queries(ShipmentObject, SHIPMENTS, "shipment", "shipments"),
 )
 MUTATIONS = (
     ShippingMutations,
-    writes(ShippingMethodObject, SHIPPING_METHODS, "shipping_method", ShippingMethodInput, METHOD_WRITER),
+    build_entity_mutations(ShippingMethodObject, "shipping_method", ShippingMethodInput, METHOD_MUTATIONS),
 )

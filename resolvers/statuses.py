@@ -1,26 +1,26 @@
-"""Assemble what can be asked and done about the statuses of orders and parcels."""
+"""Resolve order and shipment statuses."""
 
 from __future__ import annotations
 
 from auth.access import Access
 from domain.orders import statuses
 from domain.orders.read import STATUSES
-from resolvers.reads import reads
-from resolvers.writes import Writer, writes
+from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_queries import build_entity_queries
 from schema.inputs.statuses import StatusInput
 from schema.types.statuses import StatusObject
 
-STATUS_WRITER = Writer(
+STATUS_MUTATIONS = EntityMutations(
     create=statuses.create_status,
     update=statuses.update_status,
     delete=statuses.delete_status,
     access=Access(privileges=("manage_orders",)),
-    texts=(
-        "Add a status: orders (or parcels) take its letter from then on.",
-        "Change a status; what is built in keeps its letter and its stock rule.",
-        "Delete a status that the store added and no order (or parcel) has.",
+    descriptions=(
+        "Create a custom order or shipment status.",
+        "Update a status; built-in statuses keep their code and stock rule.",
+        "Delete a custom status that is not in use.",
     ),
 )
 
-QUERIES = (reads(StatusObject, STATUSES, "status", "statuses"),)
-MUTATIONS = (writes(StatusObject, STATUSES, "status", StatusInput, STATUS_WRITER),)
+QUERIES = (build_entity_queries(StatusObject, STATUSES, "status", "statuses"),)
+MUTATIONS = (build_entity_mutations(StatusObject, "status", StatusInput, STATUS_MUTATIONS),)

@@ -1,4 +1,4 @@
-"""Tell about the store in scope, and change it."""
+"""Resolve the current store."""
 
 from __future__ import annotations
 
@@ -12,68 +12,68 @@ from auth.access import Access
 from domain import stores
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
-from models.reading import Row
-from resolvers.changes import renamed
-from schema.fields import root
+from models.queries import Row
+from resolvers.mutation_helpers import rename_fields
+from schema.fields import root_field
 from schema.inputs.stores import StoreInput
-from schema.scalars import Json
+from schema.scalars import JSON
 from schema.types.stores import StoreObject
 
-_ANYBODY = Access(anonymous=True, note="What it shows is public; settings need `view_settings`.")
+_ANYBODY = Access(anonymous=True, note="The data is public; settings need `view_settings`.")
 _WRITE = Access(privileges=("manage_settings",))
 _GATEWAY = Access(privileges=("manage_payments",))
 
 
 @strawberry.type
 class StoreQueries:
-    """The store's root field."""
+    """Queries of the store."""
 
-    @root(_ANYBODY, "The store that answers.")
+    @root_field(_ANYBODY, "Returns the current store.")
     async def store(self, info: Info) -> StoreObject:
-        """Show the store in scope."""
-        return _shown(info.context.scope)
+        """Return the current store."""
+        return _store_row(info.context.scope)
 
 
 @strawberry.type
 class StoreMutations:
-    """What can be changed of the store."""
+    """Mutations of the store."""
 
-    @root(_WRITE, "Change the store's name, currency or maintenance message.")
+    @root_field(_WRITE, "Update the store's name, currency or maintenance message.")
     async def store_update(self, info: Info, input: StoreInput) -> StoreObject:
-        """Change the store."""
+        """Update the store."""
         scope = info.context.scope
-        await stores.update_store(scope, renamed(input, {}))
-        return _shown(await as_it_is_now(scope))
+        await stores.update_store(scope, rename_fields(input, {}))
+        return _store_row(await reload_store(scope))
 
-    @root(_WRITE, "Set some of the store's settings; a value that equals the default is forgotten.")
-    async def store_settings_update(self, info: Info, settings: Json) -> StoreObject:
-        """Set settings by name."""
+    @root_field(_WRITE, "Update some of the store's settings; values equal to the default are not stored.")
+    async def store_settings_update(self, info: Info, settings: JSON) -> StoreObject:
+        """Update settings by name."""
         scope = info.context.scope
         if not isinstance(settings, dict):
             raise ValidationFailed("settings must be an object", field="settings")
         await stores.update_settings(scope, settings)
-        return _shown(await as_it_is_now(scope))
+        return _store_row(await reload_store(scope))
 
-    @root(
+    @root_field(
         _GATEWAY,
-        "Set the secret that the payment gateway signs its notifications with. An empty one lets them in unsigned, which is audited;"
-        " `****` leaves it as it is.",
+        "Set the secret that verifies payment gateway notifications. An empty value accepts unsigned notifications, which is audited;"
+        " `****` leaves it unchanged.",
     )
     async def store_gateway_secret_set(self, info: Info, secret: str) -> StoreObject:
-        """Set the gateway's secret."""
+        """Set the gateway secret."""
         scope = info.context.scope
         await stores.set_gateway_secret(scope, secret)
-        return _shown(scope)
+        return _store_row(scope)
 
 
-async def as_it_is_now(scope: Scope) -> Scope:
-    """Give the scope with the store as it is after a change of its settings."""
+async def reload_store(scope: Scope) -> Scope:
+    """Return the scope with the store reloaded after a change."""
     return replace(scope, store=await stores.find_store(scope.store.public_id))
 
 
-def _shown(scope: Scope) -> Any:
+def _store_row(scope: Scope) -> Any:
     store = scope.store
-    settings = stores.shown_settings(scope) if scope.actor.holds("view_settings") else None
+    settings = stores.masked_settings(scope) if scope.actor.has_privilege("view_settings") else None
     return Row(
         id=store.public_id, name=store.name, currency=store.currency, status=store.status, settings=settings
     )

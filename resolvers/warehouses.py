@@ -1,4 +1,4 @@
-"""Assemble what can be asked and done about warehouses."""
+"""Resolve warehouses, their delivery areas and usergroups."""
 
 from __future__ import annotations
 
@@ -10,101 +10,113 @@ from strawberry import Info
 from auth.access import Access
 from domain.warehouses import areas, groups, write
 from domain.warehouses.read import WAREHOUSE_AREAS, WAREHOUSE_USERGROUPS, WAREHOUSES
-from resolvers.changes import DeletedRecord, deleted, renamed, shown, words
-from resolvers.reads import reads
-from resolvers.writes import Writer, writes
-from schema.fields import root
-from schema.inputs.given import provided
+from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_queries import build_entity_queries
+from resolvers.mutation_helpers import (
+    DeletedRecordObject,
+    deleted_record,
+    load_record,
+    rename_error_fields,
+    rename_fields,
+)
+from schema.fields import root_field
+from schema.inputs.optional_fields import provided_fields
 from schema.inputs.warehouses import WarehouseAreaInput, WarehouseInput, WarehouseUsergroupInput
-from schema.scalars import Ident
+from schema.scalars import ID
 from schema.types.warehouses import WarehouseAreaObject, WarehouseObject, WarehouseUsergroupObject
 
 _WRITE = Access(privileges=("manage_warehouses",), app_scope="write_inventory")
-_GROUP_WORDS = {"usergroup_id": "usergroup"}
+_GROUP_FIELD_NAMES = {"usergroup_id": "usergroup"}
 
 
-def _in_domain_words(given: dict[str, Any]) -> dict[str, Any]:
-    if given.get("groups") is not None:
-        given["groups"] = [
-            {_GROUP_WORDS.get(name, name): value for name, value in group.items()}
-            for group in given["groups"]
+def _to_domain_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    if fields.get("groups") is not None:
+        fields["groups"] = [
+            {_GROUP_FIELD_NAMES.get(name, name): value for name, value in group.items()}
+            for group in fields["groups"]
         ]
-    return given
+    return fields
 
 
-WAREHOUSE_WRITER = Writer(
+WAREHOUSE_MUTATIONS = EntityMutations(
     create=write.create_warehouse,
     update=write.update_warehouse,
     delete=write.delete_warehouse,
     access=_WRITE,
-    words={"vendor_id": "vendor", "usergroups": "groups"},
-    adjust=_in_domain_words,
-    texts=(
-        "Make a warehouse, with its areas and groups if they are given.",
-        "Change a warehouse.",
-        "Delete a warehouse with all that hangs on it.",
+    field_names={"vendor_id": "vendor", "usergroups": "groups"},
+    transform=_to_domain_fields,
+    descriptions=(
+        "Create a warehouse with its delivery areas and usergroups.",
+        "Update a warehouse; omitted fields stay unchanged.",
+        "Delete a warehouse with its delivery areas and usergroups.",
     ),
 )
 
 
 @strawberry.type
 class WarehouseMutations:
-    """What can be done with what hangs on a warehouse."""
+    """Mutations of delivery areas and usergroups."""
 
-    @root(_WRITE, "Add a delivery area to a warehouse.")
+    @root_field(_WRITE, "Add a delivery area to a warehouse.")
     async def warehouse_area_create(
-        self, info: Info, warehouse_id: Ident, input: WarehouseAreaInput
+        self, info: Info, warehouse_id: ID, input: WarehouseAreaInput
     ) -> WarehouseAreaObject | None:
-        """Add an area."""
-        made = await areas.create_area(info.context.scope, warehouse_id, provided(input))
-        return await shown(info, WAREHOUSE_AREAS, made)
+        """Add a delivery area."""
+        number = await areas.create_area(info.context.scope, warehouse_id, provided_fields(input))
+        return await load_record(info, number)
 
-    @root(_WRITE, "Change a delivery area of a warehouse.")
+    @root_field(_WRITE, "Update a delivery area of a warehouse.")
     async def warehouse_area_update(
-        self, info: Info, warehouse_id: Ident, area_id: Ident, input: WarehouseAreaInput
+        self, info: Info, warehouse_id: ID, area_id: ID, input: WarehouseAreaInput
     ) -> WarehouseAreaObject | None:
-        """Change an area."""
-        changed = await areas.update_area(info.context.scope, warehouse_id, area_id, provided(input))
-        return await shown(info, WAREHOUSE_AREAS, changed)
+        """Update a delivery area."""
+        number = await areas.update_area(info.context.scope, warehouse_id, area_id, provided_fields(input))
+        return await load_record(info, number)
 
-    @root(_WRITE, "Remove a delivery area from a warehouse.")
-    async def warehouse_area_delete(self, info: Info, warehouse_id: Ident, area_id: Ident) -> DeletedRecord:
-        """Remove an area."""
+    @root_field(_WRITE, "Remove a delivery area from a warehouse.")
+    async def warehouse_area_delete(self, info: Info, warehouse_id: ID, area_id: ID) -> DeletedRecordObject:
+        """Remove a delivery area."""
         await areas.delete_area(info.context.scope, warehouse_id, area_id)
-        return deleted(area_id)
+        return deleted_record(area_id)
 
-    @root(_WRITE, "Let a warehouse serve a group of customers.")
+    @root_field(_WRITE, "Add a usergroup to a warehouse.")
     async def warehouse_usergroup_add(
-        self, info: Info, warehouse_id: Ident, input: WarehouseUsergroupInput
+        self, info: Info, warehouse_id: ID, input: WarehouseUsergroupInput
     ) -> WarehouseUsergroupObject | None:
-        """Add a group."""
-        with words(_GROUP_WORDS):
-            made = await groups.add_group(info.context.scope, warehouse_id, renamed(input, _GROUP_WORDS))
-        return await shown(info, WAREHOUSE_USERGROUPS, made)
+        """Add a usergroup."""
+        with rename_error_fields(_GROUP_FIELD_NAMES):
+            number = await groups.add_group(
+                info.context.scope, warehouse_id, rename_fields(input, _GROUP_FIELD_NAMES)
+            )
+        return await load_record(info, number)
 
-    @root(_WRITE, "Change how a warehouse serves a group of customers.")
+    @root_field(_WRITE, "Update how a warehouse serves a usergroup.")
     async def warehouse_usergroup_update(
-        self, info: Info, warehouse_id: Ident, usergroup_id: Ident, input: WarehouseUsergroupInput
+        self, info: Info, warehouse_id: ID, usergroup_id: ID, input: WarehouseUsergroupInput
     ) -> WarehouseUsergroupObject | None:
-        """Change a group's place."""
-        changed = await groups.update_group(info.context.scope, warehouse_id, usergroup_id, provided(input))
-        return await shown(info, WAREHOUSE_USERGROUPS, changed)
+        """Update a usergroup."""
+        number = await groups.update_group(
+            info.context.scope, warehouse_id, usergroup_id, provided_fields(input)
+        )
+        return await load_record(info, number)
 
-    @root(_WRITE, "Let a warehouse no longer serve a group of its own.")
+    @root_field(_WRITE, "Remove a usergroup from a warehouse.")
     async def warehouse_usergroup_remove(
-        self, info: Info, warehouse_id: Ident, usergroup_id: Ident
-    ) -> DeletedRecord:
-        """Remove a group."""
+        self, info: Info, warehouse_id: ID, usergroup_id: ID
+    ) -> DeletedRecordObject:
+        """Remove a usergroup."""
         await groups.remove_group(info.context.scope, warehouse_id, usergroup_id)
-        return deleted(usergroup_id)
+        return deleted_record(usergroup_id)
 
 
 QUERIES = (
-    reads(WarehouseObject, WAREHOUSES, "warehouse", "warehouses"),
-    reads(WarehouseAreaObject, WAREHOUSE_AREAS, "warehouse_area", "warehouse_areas"),
-    reads(WarehouseUsergroupObject, WAREHOUSE_USERGROUPS, "warehouse_usergroup", "warehouse_usergroups"),
+    build_entity_queries(WarehouseObject, WAREHOUSES, "warehouse", "warehouses"),
+    build_entity_queries(WarehouseAreaObject, WAREHOUSE_AREAS, "warehouse_area", "warehouse_areas"),
+    build_entity_queries(
+        WarehouseUsergroupObject, WAREHOUSE_USERGROUPS, "warehouse_usergroup", "warehouse_usergroups"
+    ),
 )
 MUTATIONS = (
-    writes(WarehouseObject, WAREHOUSES, "warehouse", WarehouseInput, WAREHOUSE_WRITER),
+    build_entity_mutations(WarehouseObject, "warehouse", WarehouseInput, WAREHOUSE_MUTATIONS),
     WarehouseMutations,
 )

@@ -1,101 +1,115 @@
-"""Assemble what apps and administrators do with event endpoints and deliveries."""
+"""Resolve webhook endpoints, webhook deliveries and client secret rotation."""
 
 from __future__ import annotations
 
 import strawberry
 from strawberry import Info
 
-from auth import apps
+from domain.apps import registration
 from domain.webhooks import endpoints, redelivery
 from domain.webhooks.read import EVENT_DELIVERIES, EVENT_ENDPOINTS
-from models.reading import Row
-from resolvers import event_queries
-from resolvers.changes import DeletedRecord, deleted, shown
-from resolvers.reads import reads
-from schema.fields import root
-from schema.inputs.given import provided
+from models.queries import Row
+from resolvers import webhook_queries
+from resolvers.entity_queries import build_entity_queries
+from resolvers.mutation_helpers import DeletedRecordObject, deleted_record, load_record
+from schema.fields import root_field
+from schema.inputs.optional_fields import provided_fields
 from schema.inputs.webhooks import EventEndpointInput
-from schema.scalars import Ident, Time
+from schema.scalars import ID, DateTime
 from schema.types.webhooks import (
+    APPS_ONLY,
     MANAGE_ENDPOINTS,
-    ONLY_APPS,
-    EventDelivery,
-    EventEndpoint,
-    EventsReplayed,
-    RotatedSecret,
+    EventDeliveryObject,
+    EventEndpointObject,
+    EventsReplayedObject,
+    RotatedSecretObject,
 )
 
 
 @strawberry.type
 class DeliveryMutations:
-    """What is done with event endpoints and deliveries."""
+    """Mutations of webhook endpoints and deliveries."""
 
-    @root(
+    @root_field(
         MANAGE_ENDPOINTS,
-        "Subscribe an installed app to events; each needs the app's scope that reads its subject.",
+        "Create a webhook endpoint for an installed app; each event requires the app's scope that reads its subject.",
     )
-    async def event_endpoint_create(self, info: Info, input: EventEndpointInput) -> EventEndpoint | None:
-        """Make an event endpoint."""
-        number = await endpoints.create_endpoint(info.context.scope, provided(input), event_queries.check)
-        return await shown(info, EVENT_ENDPOINTS, number)
+    async def event_endpoint_create(
+        self, info: Info, input: EventEndpointInput
+    ) -> EventEndpointObject | None:
+        """Create a webhook endpoint."""
+        number = await endpoints.create_endpoint(
+            info.context.scope, provided_fields(input), webhook_queries.check_query
+        )
+        return await load_record(info, number)
 
-    @root(MANAGE_ENDPOINTS, "Change an event endpoint; disabling it cancels what waits for it.")
-    async def event_endpoint_update(
-        self, info: Info, id: Ident, input: EventEndpointInput
-    ) -> EventEndpoint | None:
-        """Change an event endpoint."""
-        number = await endpoints.update_endpoint(info.context.scope, id, provided(input), event_queries.check)
-        return await shown(info, EVENT_ENDPOINTS, number)
-
-    @root(MANAGE_ENDPOINTS, "Remove an event endpoint; what waits for it is cancelled.")
-    async def event_endpoint_delete(self, info: Info, id: Ident) -> DeletedRecord:
-        """Remove an event endpoint."""
-        await endpoints.delete_endpoint(info.context.scope, id)
-        return deleted(id)
-
-    @root(MANAGE_ENDPOINTS, "Send an event endpoint the event `ping`, to try it out.")
-    async def event_endpoint_ping(self, info: Info, id: Ident) -> EventDelivery | None:
-        """Try an event endpoint out."""
-        return await shown(info, EVENT_DELIVERIES, await endpoints.ping(info.context.scope, id))
-
-    @root(
+    @root_field(
         MANAGE_ENDPOINTS,
-        "Send every event of a span of time (again), as far as the endpoint wants it and its app may have it.",
+        "Update a webhook endpoint; omitted fields stay unchanged. Disabling it cancels pending deliveries.",
+    )
+    async def event_endpoint_update(
+        self, info: Info, id: ID, input: EventEndpointInput
+    ) -> EventEndpointObject | None:
+        """Update a webhook endpoint."""
+        number = await endpoints.update_endpoint(
+            info.context.scope, id, provided_fields(input), webhook_queries.check_query
+        )
+        return await load_record(info, number)
+
+    @root_field(MANAGE_ENDPOINTS, "Delete a webhook endpoint; pending deliveries are cancelled.")
+    async def event_endpoint_delete(self, info: Info, id: ID) -> DeletedRecordObject:
+        """Delete a webhook endpoint."""
+        await endpoints.delete_endpoint(info.context.scope, id)
+        return deleted_record(id)
+
+    @root_field(MANAGE_ENDPOINTS, "Send the test event `ping` to a webhook endpoint.")
+    async def event_endpoint_ping(self, info: Info, id: ID) -> EventDeliveryObject | None:
+        """Ping a webhook endpoint."""
+        return await load_record(info, await endpoints.ping(info.context.scope, id))
+
+    @root_field(
+        MANAGE_ENDPOINTS,
+        "Replay all events of a period to which the endpoint is subscribed and its app has access.",
     )
     async def event_endpoint_replay(
-        self, info: Info, id: Ident, since: Time, until: Time | None = None, events: list[str] | None = None
-    ) -> EventsReplayed:
+        self,
+        info: Info,
+        id: ID,
+        since: DateTime,
+        until: DateTime | None = None,
+        events: list[str] | None = None,
+    ) -> EventsReplayedObject:
         """Replay events."""
         replayed = await redelivery.replay(info.context.scope, id, since, until, events)
         return Row(replayed=replayed)  # type: ignore[return-value]
 
-    @root(
+    @root_field(
         MANAGE_ENDPOINTS,
-        "Send a delivery again, at once; `endpoint_id`, where it is given, must be where it goes.",
+        "Redeliver a webhook delivery immediately; `endpoint_id`, if set, must match its endpoint.",
     )
     async def event_delivery_redeliver(
-        self, info: Info, id: Ident, endpoint_id: Ident | None = None
-    ) -> EventDelivery | None:
-        """Send a delivery again."""
+        self, info: Info, id: ID, endpoint_id: ID | None = None
+    ) -> EventDeliveryObject | None:
+        """Redeliver a webhook delivery."""
         number = await redelivery.redeliver(info.context.scope, id, endpoint=endpoint_id)
-        return await shown(info, EVENT_DELIVERIES, number)
+        return await load_record(info, number)
 
-    @root(
-        ONLY_APPS,
-        "Give the calling app a new client secret, for its present one. For 24 hours both are good, unless `immediate` says otherwise.",
+    @root_field(
+        APPS_ONLY,
+        "Rotate the calling app's client secret. The current secret stays valid for 24 hours unless `immediate` is set.",
         secret=True,
     )
     async def client_secret_rotate(
         self, info: Info, client_secret: str | None = None, immediate: bool = False
-    ) -> RotatedSecret:
-        """Rotate an app's secret."""
-        return await apps.rotate_secret(  # type: ignore[return-value]
+    ) -> RotatedSecretObject:
+        """Rotate an app's client secret."""
+        return await registration.rotate_secret(  # type: ignore[return-value]
             info.context.scope, client_secret, immediate=immediate
         )
 
 
 QUERIES = (
-    reads(EventEndpoint, EVENT_ENDPOINTS, "event_endpoint", "event_endpoints"),
-    reads(EventDelivery, EVENT_DELIVERIES, "event_delivery", "event_deliveries"),
+    build_entity_queries(EventEndpointObject, EVENT_ENDPOINTS, "event_endpoint", "event_endpoints"),
+    build_entity_queries(EventDeliveryObject, EVENT_DELIVERIES, "event_delivery", "event_deliveries"),
 )
 MUTATIONS = (DeliveryMutations,)

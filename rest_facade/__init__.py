@@ -1,1 +1,1 @@
-"""Serve the REST families: bytes to a GraphQL operation and back, and nothing else."""
+"""The REST facades: each converts HTTP requests to GraphQL operations and their results to responses."""

@@ -1,7 +1,7 @@
-"""Read request bodies, refusing what is too large, too slow or not what the route takes (decisions section 1, Bodies).
+"""Read and validate HTTP request bodies: size, timeout, content type and charset (docs/reference/shared.md#request-bodies).
 
-Everything refused here is a `MalformedRequest` (400), `TooLarge` (413) or, for a body that does not arrive, `Unavailable` (503);
-the family writes it in its form. `kernel.json_bodies` knows what is well formed; this module knows HTTP.
+Raises `MalformedRequest` (400), `TooLarge` (413) or, when the body does not arrive in time, `Unavailable` (503); each family
+renders them in its error format. Parsing itself is in `kernel.request_bodies`.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from aiohttp import web
 from aiohttp.http_exceptions import PayloadEncodingError
 
 from kernel.errors import MalformedRequest, TooLarge, Unavailable
-from kernel.json_bodies import MalformedBody, load_object, php_form
+from kernel.request_bodies import MalformedBody, parse_form, parse_json_object
 
 MAX_BYTES = 2 * 1024 * 1024
-# aiohttp waits for the rest of a body for ever. The route's own time-out would end that too, but holds a slot for longer.
-BODY_SECONDS = 20.0
+# aiohttp would wait forever. The route's timeout would end that too, but occupies a slot for longer.
+BODY_TIMEOUT_SECONDS = 20.0
 
-_FORM = "application/x-www-form-urlencoded"
-_LEGACY_FORMS = ("", "text/plain", _FORM)
+_FORM_TYPE = "application/x-www-form-urlencoded"
+_LEGACY_FORM_TYPES = ("", "text/plain", _FORM_TYPE)
 _UTF8 = ("utf-8", "utf8", "us-ascii")
 _SPACE = b" \t\r\n"
 _BOM = b"\xef\xbb\xbf"
 
 
 async def read_raw(request: web.Request) -> bytes:
-    """Read the body as it was sent (after Content-Encoding), at most 2 MiB; a second call gives the same bytes."""
+    """Read the raw body (after Content-Encoding), at most 2 MiB; repeated calls return the same bytes."""
     if (request.content_length or 0) > MAX_BYTES:
         raise _too_large()
     try:
         if request.content.is_eof():
-            return _arrived(request)  # all of it came with the headers
-        async with asyncio.timeout(BODY_SECONDS):
+            return _read_buffered(request)  # the whole body arrived with the headers
+        async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
             return await request.read()
     except web.HTTPRequestEntityTooLarge as error:
         raise _too_large() from error
@@ -43,8 +43,8 @@ async def read_raw(request: web.Request) -> bytes:
         raise MalformedRequest(detail="the body does not arrive as its headers say") from error
 
 
-def _arrived(request: web.Request) -> bytes:
-    """Give a body that is there whole, and keep it as `request.read` would, which goes about it in twice the time."""
+def _read_buffered(request: web.Request) -> bytes:
+    """Return a fully buffered body and cache it as `request.read` would, in half the time."""
     if request._read_bytes is None:
         raw = request.content.read_nowait()
         if len(raw) > MAX_BYTES:
@@ -54,57 +54,61 @@ def _arrived(request: web.Request) -> bytes:
 
 
 async def read_json_object(request: web.Request, *, empty: bool = False) -> dict[str, Any]:
-    """Read the JSON object that the current and app families take; with `empty`, no body at all is `{}`.
+    """Read a JSON object (current and app families); with `empty`, a missing body is `{}`.
 
-    The content type must be `application/json` or end with `+json`, and its charset, if given, UTF-8.
+    The content type must be `application/json` or end with `+json`, and its charset, if any, be UTF-8.
     """
     raw = await read_raw(request)
     if empty and not raw:
         return {}
     if not _is_json(request.content_type) or "Content-Type" not in request.headers:
-        given = request.headers.get("Content-Type")
-        raise MalformedRequest(detail=f"the content type is {_shown(given)}; expected application/json")
-    return _json(request, raw)
+        content_type = _quoted(request.headers.get("Content-Type"))
+        raise MalformedRequest(detail=f"the content type is {content_type}; expected application/json")
+    return _parse_json(request, raw)
 
 
 async def read_form_or_json(request: web.Request) -> dict[str, Any]:
-    """Read a form or a JSON object, whichever the content type says (RFC 6749 wants forms, the contract shows JSON)."""
+    """Read a form or a JSON object, depending on the content type (RFC 6749 prescribes forms)."""
     raw = await read_raw(request)
-    if request.content_type == _FORM:
-        return _form(request, raw)
+    if request.content_type == _FORM_TYPE:
+        return _parse_form(request, raw)
     if _is_json(request.content_type):
-        return _json(request, raw)
-    given = _shown(request.headers.get("Content-Type"))
-    raise MalformedRequest(detail=f"the content type is {given}; expected application/json or {_FORM}")
+        return _parse_json(request, raw)
+    content_type = _quoted(request.headers.get("Content-Type"))
+    raise MalformedRequest(
+        detail=f"the content type is {content_type}; expected application/json or {_FORM_TYPE}"
+    )
 
 
 async def read_legacy(request: web.Request) -> dict[str, Any]:
-    """Read a legacy body: JSON when it begins with `{` or `[` whatever its type says, else a PHP form; no body is `{}`."""
+    """Read a legacy body: JSON if it starts with `{` or `[` or is declared as JSON, else a PHP form; an empty body is `{}`."""
     raw = await read_raw(request)
     text = raw.removeprefix(_BOM).lstrip(_SPACE)
     if not text:
         return {}
-    # aiohttp's content_type is octet-stream for an absent header, which is not what the client said.
-    kind = request.content_type if "Content-Type" in request.headers else ""
-    if text[:1] in (b"{", b"[") or _is_json(kind):
-        return _json(request, raw)
-    if kind in _LEGACY_FORMS:
-        return _form(request, raw)
-    raise MalformedRequest(detail=f"the content type is {_shown(kind)}; expected JSON or {_FORM}")
+    # aiohttp's content_type defaults to octet-stream when the header is absent.
+    content_type = request.content_type if "Content-Type" in request.headers else ""
+    if text[:1] in (b"{", b"[") or _is_json(content_type):
+        return _parse_json(request, raw)
+    if content_type in _LEGACY_FORM_TYPES:
+        return _parse_form(request, raw)
+    raise MalformedRequest(
+        detail=f"the content type is {_quoted(content_type)}; expected JSON or {_FORM_TYPE}"
+    )
 
 
-def _json(request: web.Request, raw: bytes) -> dict[str, Any]:
-    _refuse_other_charsets(request)
+def _parse_json(request: web.Request, raw: bytes) -> dict[str, Any]:
+    _require_utf8(request)
     try:
-        return load_object(raw)
+        return parse_json_object(raw)
     except MalformedBody as error:
         raise MalformedRequest(detail=str(error)) from error
 
 
-def _form(request: web.Request, raw: bytes) -> dict[str, Any]:
-    _refuse_other_charsets(request)
+def _parse_form(request: web.Request, raw: bytes) -> dict[str, Any]:
+    _require_utf8(request)
     try:
-        return php_form(raw)
+        return parse_form(raw)
     except MalformedBody as error:
         raise MalformedRequest(detail=str(error)) from error
 
@@ -113,13 +117,13 @@ def _is_json(content_type: str) -> bool:
     return content_type == "application/json" or content_type.endswith("+json")
 
 
-def _refuse_other_charsets(request: web.Request) -> None:
+def _require_utf8(request: web.Request) -> None:
     charset = request.charset
     if charset is not None and charset.lower() not in _UTF8:
-        raise MalformedRequest(detail=f"the charset is {_shown(charset)}; expected utf-8")
+        raise MalformedRequest(detail=f"the charset is {_quoted(charset)}; expected utf-8")
 
 
-def _shown(value: str | None) -> str:
+def _quoted(value: str | None) -> str:
     return ascii(value[:60]) if value else "absent"
 
 

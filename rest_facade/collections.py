@@ -1,7 +1,6 @@
-"""Describe the collections that the current and app families share: names, lists, bodies and the codes of their fields.
+"""Define the collections shared by the current and app families: names, list parameters, body fields and field error codes.
 
-What a collection is, is said once: the families differ in their routes, in which of the lists' parameters are called how
-(`Collection.listed`), and in the operations they execute.
+The families differ in routes, names of list parameters (`Collection.with_listing`) and operations.
 """
 
 from __future__ import annotations
@@ -11,19 +10,26 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kernel import codes
-from rest_facade.field_errors import Codes
-from rest_facade.list_parameters import Listing, Parameter, code_of, first_day, last_day, one_of
+from rest_facade.field_errors import FieldCodes
+from rest_facade.list_parameters import (
+    FilterParameter,
+    ListDefinition,
+    choice_parser,
+    code_parser,
+    end_of_day,
+    start_of_day,
+)
 
 ROLES = ("admin", "vendor", "customer")
 
 
-def as_given(value: Any) -> Any:
-    """Take a value as it is: the operation reads it."""
+def unchanged(value: Any) -> Any:
+    """Return the value unchanged; the operation validates it."""
     return value
 
 
-def image_links(value: Any) -> Any:
-    """Give pictures with what a record shows of them; unknown members are ignored as everywhere (decisions section 1)."""
+def image_inputs(value: Any) -> Any:
+    """Select the known members of image inputs."""
     if not isinstance(value, list):
         return value
     return [
@@ -36,56 +42,58 @@ def image_links(value: Any) -> Any:
 class Collection:
     """Describe a collection.
 
-    `name` is its word in addresses and envelopes, `thing` what people call one record. A family's operations are its prefix with
-    `<plural>`, `<singular>` and, where `body` names the fields that may be written, `<singular>Create`, `…Update` and `…Delete`.
+    `name` is its path segment and envelope key, `display_name` the singular in error messages. A family's operations are its prefix
+    followed by `<plural>`, `<singular>` and, if `body` lists writable fields, `<singular>Create`, `…Update` and `…Delete`.
     """
 
     name: str
-    thing: str
+    display_name: str
     plural: str
     singular: str
-    listing: Listing
+    list_definition: ListDefinition
     body: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
-    codes: Codes = field(default_factory=dict)
-    required: Codes = field(default_factory=dict)
-    """What the shop says is missing of a new record; said here too for bodies that don't get as far as the shop."""
+    field_codes: FieldCodes = field(default_factory=dict)
+    required: FieldCodes = field(default_factory=dict)
+    """Error codes of required fields on creation; also reported when another field fails first."""
 
-    def listed(self, **changes: Any) -> Collection:
-        """Give the collection with a list that differs in some of its words (`size`, `always`, …)."""
-        return replace(self, listing=replace(self.listing, **changes))
+    def with_listing(self, **changes: Any) -> Collection:
+        """Return a copy with a changed list definition (`size_parameter`, `fixed_filters`, …)."""
+        return replace(self, list_definition=replace(self.list_definition, **changes))
 
-    def given(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Give what of a body the collection knows; the rest is ignored."""
-        return {name: read(body[name]) for name, read in self.body.items() if name in body}
+    def known_fields(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the known fields of a body; unknown ones are ignored."""
+        return {name: convert(body[name]) for name, convert in self.body.items() if name in body}
 
-    def missing(self, given: Mapping[str, Any]) -> dict[str, str]:
-        """Give the codes of what a new record needs and was not given."""
+    def missing_fields(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """Return the error codes of required fields that are missing."""
         return {
-            name: code for name, code in self.required.items() if given.get(name) is None or given[name] == ""
+            name: code
+            for name, code in self.required.items()
+            if values.get(name) is None or values[name] == ""
         }
 
 
 _CREATED = {
-    "created_after": Parameter("created_from", first_day),
-    "created_before": Parameter("created_before", last_day),
+    "created_after": FilterParameter("created_from", start_of_day),
+    "created_before": FilterParameter("created_before", end_of_day),
 }
-_SEARCH = {"search": Parameter("search", str)}
+_SEARCH = {"search": FilterParameter("search", str)}
 
 
-def _status(table: codes.CodeTable) -> dict[str, Parameter]:
-    return {"status": Parameter("status", code_of(table))}
+def _status(table: codes.CodeTable) -> dict[str, FilterParameter]:
+    return {"status": FilterParameter("status", code_parser(table))}
 
 
 PRODUCTS = Collection(
     name="products",
-    thing="product",
+    display_name="product",
     plural="Products",
     singular="Product",
-    listing=Listing(
+    list_definition=ListDefinition(
         filters={
             **_SEARCH,
             **_status(codes.PRODUCT_STATUSES),
-            "category_id": Parameter("category_id", str),
+            "category_id": FilterParameter("category_id", str),
             **_CREATED,
         },
         sorts={
@@ -102,19 +110,11 @@ PRODUCTS = Collection(
         },
     ),
     body={
-        "name": as_given,
-        "sku": as_given,
-        "slug": as_given,
-        "description": as_given,
-        "short_description": as_given,
-        "status": as_given,
-        "price_cents": as_given,
-        "compare_at_cents": as_given,
-        "stock": as_given,
-        "category_id": as_given,
-        "images": image_links,
+        **dict.fromkeys(("name", "sku", "slug", "description", "short_description", "status"), unchanged),
+        **dict.fromkeys(("price_cents", "compare_at_cents", "stock", "category_id"), unchanged),
+        "images": image_inputs,
     },
-    codes={
+    field_codes={
         "name": "name_invalid",
         "sku": "sku_invalid",
         "slug": "slug_invalid",
@@ -129,40 +129,35 @@ PRODUCTS = Collection(
 
 CATEGORIES = Collection(
     name="categories",
-    thing="category",
+    display_name="category",
     plural="Categories",
     singular="Category",
-    listing=Listing(
+    list_definition=ListDefinition(
         filters={
             **_SEARCH,
             **_status(codes.CATEGORY_STATUSES),
-            "parent_id": Parameter("parent_id", str),
+            "parent_id": FilterParameter("parent_id", str),
             **_CREATED,
         },
         sorts={"position": "POSITION", "name": "NAME", "created_at": "CREATED_AT", "id": "ID"},
     ),
-    body={
-        "name": as_given,
-        "parent_id": as_given,
-        "position": as_given,
-        "status": as_given,
-    },
-    codes={"name": "name_invalid", "status": "status_invalid", "position": "position_invalid"},
+    body={"name": unchanged, "parent_id": unchanged, "position": unchanged, "status": unchanged},
+    field_codes={"name": "name_invalid", "status": "status_invalid", "position": "position_invalid"},
     required={"name": "name_required"},
 )
 
 ORDERS = Collection(
     name="orders",
-    thing="order",
+    display_name="order",
     plural="Orders",
     singular="Order",
-    listing=Listing(
+    list_definition=ListDefinition(
         filters={
             **_SEARCH,
-            "status": Parameter(
-                "status", of_store=lambda store: code_of(codes.order_statuses(store.order_statuses))
+            "status": FilterParameter(
+                "status", store_parser=lambda store: code_parser(codes.order_statuses(store.order_statuses))
             ),
-            "customer_id": Parameter("customer_id", str),
+            "customer_id": FilterParameter("customer_id", str),
             **_CREATED,
         },
         sorts={
@@ -180,7 +175,7 @@ ORDERS = Collection(
     ),
 )
 
-_PEOPLE_SORTS = {
+_USER_SORTS = {
     "created_at": "CREATED_AT",
     "name": "NAME",
     "email": "EMAIL",
@@ -189,37 +184,40 @@ _PEOPLE_SORTS = {
     "last_login_at": "LAST_LOGIN",
     "id": "ID",
 }
-_PEOPLE_FILTERS = {**_SEARCH, **_status(codes.USER_STATUSES), **_CREATED}
+_USER_FILTERS = {**_SEARCH, **_status(codes.USER_STATUSES), **_CREATED}
 
 USERS = Collection(
     name="users",
-    thing="user",
+    display_name="user",
     plural="Users",
     singular="User",
-    listing=Listing(
-        filters={**_PEOPLE_FILTERS, "role": Parameter("role", one_of("role", ROLES))}, sorts=_PEOPLE_SORTS
+    list_definition=ListDefinition(
+        filters={**_USER_FILTERS, "role": FilterParameter("role", choice_parser("role", ROLES))},
+        sorts=_USER_SORTS,
     ),
 )
 
 CUSTOMERS = Collection(
     name="customers",
-    thing="customer",
+    display_name="customer",
     plural="Customers",
     singular="Customer",
-    listing=Listing(filters=_PEOPLE_FILTERS, sorts=_PEOPLE_SORTS, always={"role": "customer"}),
+    list_definition=ListDefinition(
+        filters=_USER_FILTERS, sorts=_USER_SORTS, fixed_filters={"role": "customer"}
+    ),
 )
 
 AUDIT_LOG = Collection(
     name="audit-log",
-    thing="audit entry",
+    display_name="audit entry",
     plural="AuditLog",
     singular="AuditEntry",
-    listing=Listing(
+    list_definition=ListDefinition(
         filters={
-            "action": Parameter("action", str),
-            "subject_type": Parameter("subject_type", str),
-            "subject_id": Parameter("subject_id", str),
-            "user_id": Parameter("user_id", str),
+            "action": FilterParameter("action", str),
+            "subject_type": FilterParameter("subject_type", str),
+            "subject_id": FilterParameter("subject_id", str),
+            "user_id": FilterParameter("user_id", str),
             **_CREATED,
         },
         sorts={"at": "AT", "id": "ID"},

@@ -1,7 +1,7 @@
-"""Name what is wrong with a body in the contract's words: `{error: 'validation_failed', fields: {<field>: <code>}}`.
+"""Map field errors to the error codes of REST: `{error: 'validation_failed', fields: {<field>: <code>}}`.
 
-Two sources say what is wrong: the shop, which has codes of its own, and the coercion of GraphQL, which knows no code at all
-(`invalid`). A table for each kind of record turns the second into the codes of decisions section 6.
+Domain errors have their own codes; GraphQL coercion only reports `invalid`, which a table per record type turns into a specific
+code (docs/reference/current.md#errors).
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import TypeAlias
 
 from kernel.errors import MalformedRequest, ValidationFailed
 
-# The code of a field whose value is of no use. A field of a part is written with the part: `images.url`.
-Codes: TypeAlias = Mapping[str, str]
+# Error code by field; nested fields are dotted: `images.url`.
+FieldCodes: TypeAlias = Mapping[str, str]
 
-NO_CODE = "invalid"
+UNSPECIFIED = "invalid"
 REQUIRED = "required"
 
 
-def translated(refusal: ValidationFailed, codes: Codes) -> ValidationFailed:
-    """Give the refusal in the contract's words; one that names no field stays as it is."""
-    if isinstance(refusal, MalformedRequest) or not refusal.fields:
-        return refusal
+def with_field_codes(error: ValidationFailed, codes: FieldCodes) -> ValidationFailed:
+    """Return the error with specific field codes; one without fields is returned unchanged."""
+    if isinstance(error, MalformedRequest) or not error.fields:
+        return error
     fields = {
-        name: codes.get(name, code) if code == NO_CODE else code for name, code in refusal.fields.items()
+        name: codes.get(name, code) if code == UNSPECIFIED else code for name, code in error.fields.items()
     }
-    return ValidationFailed(refusal.message, fields=fields, details=refusal.details)
+    return ValidationFailed(error.message, fields=fields, details=error.details)

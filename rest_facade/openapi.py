@@ -1,7 +1,7 @@
-"""Describe routes for readers: what each takes and answers, in JSON Schema, beside the routes themselves.
+"""Define the OpenAPI metadata of routes: request and response schemas, kept beside the routes.
 
-A family's `openapi` module holds a `RouteDocs` by method and path. The input and result of an operation are named (`OperationResult`,
-`Takes`) and filled in from the GraphQL schema when the documents are built (`server.openapi`).
+Each family's `openapi` module maps method and path to `RouteDocs`. Inputs and results of GraphQL operations are referenced by name
+(`OperationInput`, `OperationResult`) and expanded from the GraphQL schema when the documents are built (`server.openapi`).
 """
 
 from __future__ import annotations
@@ -12,32 +12,32 @@ from dataclasses import field as field_of
 from typing import Any, TypeAlias
 
 Schema: TypeAlias = Mapping[str, Any]
-Key: TypeAlias = tuple[str, str]
-"""A method and an address: `("GET", "/api/v1/admin/orders/{id}")`."""
+RouteKey: TypeAlias = tuple[str, str]
+"""Method and path: `("GET", "/api/v1/admin/orders/{id}")`."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperationResult:
-    """Stand for what a root field of an operation answers: the one named, else the first.
+    """Reference the result of an operation's root field: the named one, else the first.
 
-    `inside` names the object within it, or the list whose elements are meant; `first` means the only one of a list. `over` holds
-    members that the facade shows otherwise. `only` names the members that it shows, where it makes some of others, `without` those that
-    it keeps for itself; `is_remade` says that it makes objects and lists anew, so that the operation says nothing of them.
+    `member` selects an object within it, or the items of a list; `first_item` the item of a one-element list. `overrides` replaces
+    member schemas. `include` lists the members shown, `exclude` the hidden ones. `is_reshaped`: the facade rebuilds nested objects
+    and lists, so their GraphQL schema does not apply.
     """
 
     operation: str
     field: str | None = None
-    inside: str = ""
-    over: Mapping[str, Any] = field_of(default_factory=dict)
-    only: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    first: bool = False
-    is_remade: bool = False
+    member: str = ""
+    overrides: Mapping[str, Any] = field_of(default_factory=dict)
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    first_item: bool = False
+    is_reshaped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Takes:
-    """Stand for those members of an operation's variable `input` (or of its variables, without one) that a body may hold."""
+class OperationInput:
+    """Reference the members of an operation's `input` variable (or of its variables, without one) that a body accepts."""
 
     operation: str
     names: tuple[str, ...]
@@ -47,60 +47,70 @@ class Takes:
 
 @dataclass(frozen=True, slots=True)
 class RouteDocs:
-    """Say what a route takes and answers.
+    """Document the request and response of a route.
 
-    `answer` null: no body. `status` is the success's; `also` holds other answers besides the family's errors. `query` are its
-    parameters, none of which is required unless named in `required_query`. `forms` says that the body may be a form too.
+    `response` None: no body. `status` is the success status; `other_responses` are further ones besides the family's errors.
+    `query` are query parameters, optional unless in `required_query`. `forms`: the body may also be form-encoded.
     """
 
     summary: str
-    answer: Any = None
-    """A schema, in which `OperationResult`s may stand anywhere."""
+    response: Any = None
+    """A schema that may contain `OperationResult`s anywhere."""
     status: int = 200
-    body: Schema | Takes | None = None
+    body: Schema | OperationInput | None = None
     forms: bool = False
     query: Mapping[str, Schema] = field_of(default_factory=dict)
     required_query: tuple[str, ...] = ()
-    also: Mapping[int, Any] = field_of(default_factory=dict)
+    other_responses: Mapping[int, Any] = field_of(default_factory=dict)
     media: str = "application/json"
 
 
-TEXT: Schema = {"type": "string"}
+STRING: Schema = {"type": "string"}
 UUID_TEXT: Schema = {"type": "string", "format": "uuid"}
-MOMENT: Schema = {"type": "string", "format": "date-time"}
-WHOLE: Schema = {"type": "integer"}
-YES_NO: Schema = {"type": "boolean"}
-DAY: Schema = {"type": "string", "format": "date"}
-ANYTHING: Schema = {}
+DATE_TIME: Schema = {"type": "string", "format": "date-time"}
+INTEGER: Schema = {"type": "integer"}
+BOOLEAN: Schema = {"type": "boolean"}
+DATE: Schema = {"type": "string", "format": "date"}
+ANY: Schema = {}
 PAGE: Schema = {"type": "integer", "minimum": 1, "default": 1}
 
 
-def size(default: int, most: int) -> Schema:
-    """Describe the size of a page; above the most is the most."""
-    return {"type": "integer", "minimum": 1, "default": default, "description": f"Above {most} is {most}."}
+def page_size_schema(default: int, maximum: int) -> Schema:
+    """Describe the page size parameter."""
+    return {
+        "type": "integer",
+        "minimum": 1,
+        "default": default,
+        "description": f"Values above {maximum} are treated as {maximum}.",
+    }
 
 
-def record(*required: str, **properties: Any) -> dict[str, Any]:
-    """Describe an object; without names in front, all of its members are always there."""
+def object_schema(*required: str, **properties: Any) -> dict[str, Any]:
+    """Describe an object; without `required`, all properties are required."""
     return {"type": "object", "properties": dict(properties), "required": list(required or properties)}
 
 
-def given(*required: str, **properties: Schema) -> dict[str, Any]:
-    """Describe a body, of which only what is named in front has to be there."""
-    described: dict[str, Any] = {"type": "object", "properties": dict(properties)}
-    return {**described, "required": list(required)} if required else described
+def request_body(*required: str, **properties: Schema) -> dict[str, Any]:
+    """Describe a request body; only the fields in `required` are required."""
+    schema: dict[str, Any] = {"type": "object", "properties": dict(properties)}
+    return {**schema, "required": list(required)} if required else schema
 
 
 def array(of: Any) -> dict[str, Any]:
-    """Describe a list."""
+    """Describe an array."""
     return {"type": "array", "items": of}
 
 
-def optional(described: Schema) -> dict[str, Any]:
-    """Let a value be null too."""
-    return {"anyOf": [described, {"type": "null"}]}
+def optional(schema: Schema) -> dict[str, Any]:
+    """Describe a nullable value."""
+    return {"anyOf": [schema, {"type": "null"}]}
 
 
-def message() -> dict[str, Any]:
+def with_article(noun: str) -> str:
+    """Return the noun with its indefinite article; an initial `u` counts as a consonant (`a user`)."""
+    return f"{'an' if noun[0] in 'aeio' else 'a'} {noun}"
+
+
+def message_schema() -> dict[str, Any]:
     """Describe `{message}`."""
-    return record(message=TEXT)
+    return object_schema(message=STRING)

@@ -1,8 +1,8 @@
-"""Serve the collections that the current and app families share: list, show, create, update, delete (decisions section 6).
+"""Serve the collections shared by the current and app families: list, show, create, update, delete.
 
-The families mount these handlers at their own addresses. Whom a route lets in is said by the root field of its operation, and asked
-before a body is read. Lists are `{<collection>: [...], total, page, …}`, single records come bare, creation answers 201 and a deletion
-204 without a body.
+The families mount these handlers at their own paths. The root field of the operation authorizes the caller before the body is read.
+Lists are `{<collection>: [...], total, page, …}`, single records have no envelope; creation returns 201, deletion 204
+(docs/reference/current.md#admin-records).
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from aiohttp import web
 from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import parse_uuid
 from kernel.scope import Scope
-from resolvers.execute import FacadeOperation, authorize, execute
+from resolvers.execute import FacadeOperation, execute
+from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_json_object
 from rest_facade.collections import Collection
-from rest_facade.field_errors import REQUIRED, Codes, translated
+from rest_facade.field_errors import REQUIRED, FieldCodes, with_field_codes
 from rest_facade.responses import json_response
-from rest_facade.routing import Handler, scope_of
+from rest_facade.routing import Handler
 
-# The records of decisions section 6, for the operations of every family that shows them.
+# Fragments shared by the operations of both families.
 FRAGMENTS = Path(__file__).parent / "fragments"
 
 _STATUS_FIELDS = ("status", "reason", "restock", "tracking_code", "carrier")
@@ -32,80 +33,84 @@ _STATUS_CODES = {"status": "status_invalid"}
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
-    """Serve one collection with the operations of one family, whose names begin with its `prefix`."""
+class CollectionHandlers:
+    """Serve one collection with the operations of one family, whose names begin with `prefix`."""
 
     collection: Collection
     prefix: str
     operations: Mapping[str, FacadeOperation] = field(repr=False)
 
     async def list(self, request: web.Request) -> web.Response:
-        """Answer a page of the list."""
-        scope, operation = self._admitted(request, self.collection.plural)
-        data = await execute(scope, operation, self.collection.listing.variables(request.query, scope.store))
+        """Return a page of the list."""
+        scope, operation = self._authorize(request, self.collection.plural)
+        data = await execute(
+            scope, operation, self.collection.list_definition.variables(request.query, scope.store)
+        )
         return json_response(data[operation.fields[0]])
 
     async def show(self, request: web.Request) -> web.Response:
-        """Answer the record that the address names."""
-        scope, operation = self._admitted(request, self.collection.singular)
-        data = await execute(scope, operation, {"id": self._id(request)})
-        return json_response(self._record(data[operation.fields[0]]))
+        """Return the record with the id in the path."""
+        scope, operation = self._authorize(request, self.collection.singular)
+        data = await execute(scope, operation, {"id": self._record_id(request)})
+        return json_response(self._require_record(data[operation.fields[0]]))
 
     async def create(self, request: web.Request) -> web.Response:
-        """Make a record of the body, and answer it."""
-        scope, operation = self._admitted(request, f"{self.collection.singular}Create")
-        given = self.collection.given(await read_json_object(request))
+        """Create a record and return it."""
+        scope, operation = self._authorize(request, f"{self.collection.singular}Create")
+        values = self.collection.known_fields(await read_json_object(request))
         try:
-            record = await self._changed(scope, operation, {"input": given})
+            record = await self._execute_mutation(scope, operation, {"input": values})
         except ValidationFailed as error:
-            # A value of a wrong type is refused before the shop looks at the rest; the sender wants to hear of all at once.
-            error.fields |= {**self.collection.missing(given), **error.fields} if error.fields else {}
+            # Type errors are raised before required fields are checked; report both at once.
+            error.fields |= {**self.collection.missing_fields(values), **error.fields} if error.fields else {}
             raise
         return json_response(record, status=201)
 
     async def update(self, request: web.Request) -> web.Response:
-        """Change what the body names, and answer the record."""
-        scope, operation = self._admitted(request, f"{self.collection.singular}Update")
-        given = self.collection.given(await read_json_object(request))
-        return json_response(await self._changed(scope, operation, {"id": self._id(request), "input": given}))
+        """Update the fields sent and return the record."""
+        scope, operation = self._authorize(request, f"{self.collection.singular}Update")
+        values = self.collection.known_fields(await read_json_object(request))
+        return json_response(
+            await self._execute_mutation(scope, operation, {"id": self._record_id(request), "input": values})
+        )
 
     async def delete(self, request: web.Request) -> web.Response:
         """Delete the record."""
-        scope, operation = self._admitted(request, f"{self.collection.singular}Delete")
-        await execute(scope, operation, {"id": self._id(request)})
+        scope, operation = self._authorize(request, f"{self.collection.singular}Delete")
+        await execute(scope, operation, {"id": self._record_id(request)})
         return web.Response(status=204)
 
-    def _admitted(self, request: web.Request, what: str) -> tuple[Scope, FacadeOperation]:
-        scope, operation = scope_of(request), self.operations[f"{self.prefix}{what}"]
-        authorize(scope, operation)
-        return scope, operation
+    def _authorize(self, request: web.Request, suffix: str) -> tuple[Scope, FacadeOperation]:
+        operation = self.operations[f"{self.prefix}{suffix}"]
+        return authorized_scope(request, operation), operation
 
-    async def _changed(self, scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any]) -> Any:
-        return self._record(await _executed(scope, operation, variables, self.collection.codes))
+    async def _execute_mutation(
+        self, scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any]
+    ) -> Any:
+        return self._require_record(await _execute(scope, operation, variables, self.collection.field_codes))
 
-    def _id(self, request: web.Request) -> str:
-        return public_id(request, self.collection.thing)
+    def _record_id(self, request: web.Request) -> str:
+        return path_uuid(request, self.collection.display_name)
 
-    def _record(self, found: Any) -> Any:
-        """Give the one record of an answer; some operations give a list of at most one."""
-        record = next(iter(found), None) if isinstance(found, list) else found
+    def _require_record(self, result: Any) -> Any:
+        """Return the single record of a result; some operations return a list of at most one."""
+        record = next(iter(result), None) if isinstance(result, list) else result
         if record is None:
-            raise NotFound(self.collection.thing)
+            raise NotFound(self.collection.display_name)
         return record
 
 
-def order_status(operation: FacadeOperation) -> Handler:
-    """Make the handler of `PUT orders/{id}/status`: `{status, tracking_code?, reason?}`, also `restock` and `carrier`."""
+def order_status_handler(operation: FacadeOperation) -> Handler:
+    """Build the handler of `PUT orders/{id}/status`: `{status, tracking_code?, reason?, restock?, carrier?}`."""
 
     async def set_status(request: web.Request) -> web.Response:
-        scope = scope_of(request)
-        authorize(scope, operation)
+        scope = authorized_scope(request, operation)
         body = await read_json_object(request)
-        given = {name: body[name] for name in _STATUS_FIELDS if body.get(name) is not None}
-        if given.get("status", "") == "":
+        values = {name: body[name] for name in _STATUS_FIELDS if body.get(name) is not None}
+        if values.get("status", "") == "":
             raise ValidationFailed("status is required", fields={"status": REQUIRED})
-        variables = {"id": public_id(request, "order"), **given}
-        record = await _executed(scope, operation, variables, _STATUS_CODES)
+        variables = {"id": path_uuid(request, "order"), **values}
+        record = await _execute(scope, operation, variables, _STATUS_CODES)
         if record is None:
             raise NotFound("order")
         return json_response(record)
@@ -113,20 +118,20 @@ def order_status(operation: FacadeOperation) -> Handler:
     return set_status
 
 
-def public_id(request: web.Request, thing: str) -> str:
-    """Give the UUID in the address; any other text names nothing (decisions section 1, Malformed id)."""
-    found = parse_uuid(request.match_info["id"])
-    if found is None:
-        raise NotFound(thing)
-    return str(found)
+def path_uuid(request: web.Request, display_name: str) -> str:
+    """Return the UUID in the path; raises NotFound for any other text (docs/reference/shared.md#ids)."""
+    record_id = parse_uuid(request.match_info["id"])
+    if record_id is None:
+        raise NotFound(display_name)
+    return str(record_id)
 
 
-async def _executed(
-    scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any], codes: Codes
+async def _execute(
+    scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any], codes: FieldCodes
 ) -> Any:
-    """Execute a change; what is wrong with the body comes out in the contract's words."""
+    """Execute a mutation; validation errors get specific field codes."""
     try:
         data = await execute(scope, operation, variables)
     except ValidationFailed as error:
-        raise translated(error, codes) from error
+        raise with_field_codes(error, codes) from error
     return data[operation.fields[0]]

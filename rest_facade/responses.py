@@ -1,4 +1,4 @@
-"""Write JSON answers, and the headers that a refusal carries in every family."""
+"""Build JSON responses and the headers of error responses."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from multidict import CIMultiDict
 from kernel.errors import DomainError, RateLimited, Unauthenticated
 
 JSON = "application/json"
-UNEXPECTED = "an unexpected error occurred"
-DATABASE_FAILED = "a database error occurred"
+UNEXPECTED_ERROR = "an unexpected error occurred"
+DATABASE_ERROR = "a database error occurred"
 
-PUT_HEADERS: web.AppKey[Callable[[web.Request, web.StreamResponse], None]] = web.AppKey("put_headers")
-"""Holds what puts the headers that every answer of the application carries."""
+ADD_HEADERS: web.AppKey[Callable[[web.Request, web.StreamResponse], None]] = web.AppKey("put_headers")
+"""The application's function that adds the headers common to all responses."""
 
 
-class WholeResponse(web.Response):
-    """An answer that is there as bytes and goes out in one piece, without the steps that cookies, compression and streams take.
+class BytesResponse(web.Response):
+    """A response with a bytes body, written without the steps for cookies, compression and streaming.
 
-    These are a tenth of what a small read costs. Where an answer needs one of them (HEAD, HTTP/1.0, a page of another origin, a
-    connection that ends) it goes aiohttp's own way.
+    These steps are a tenth of the cost of a small read. Responses that need them (HEAD, HTTP/1.0, cross-origin, closing
+    connections) use aiohttp's own implementation.
     """
 
     _zlib_executor_size = MAX_SYNC_CHUNK_SIZE
@@ -41,17 +41,17 @@ class WholeResponse(web.Response):
         headers: Mapping[str, str] | None = None,
         content_type: str = JSON,
     ) -> None:
-        made: CIMultiDict[str] = CIMultiDict(headers or ())
-        made[hdrs.CONTENT_TYPE] = content_type
-        web.StreamResponse.__init__(self, status=status, _real_headers=made)
+        all_headers: CIMultiDict[str] = CIMultiDict(headers or ())
+        all_headers[hdrs.CONTENT_TYPE] = content_type
+        web.StreamResponse.__init__(self, status=status, _real_headers=all_headers)
         self._body = body
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        """Write the head."""
+        """Write the status line and headers."""
         body = self._body
         if (
             not isinstance(request, web.Request)
-            or not self._goes_whole(request)
+            or not self._uses_fast_path(request)
             or not isinstance(body, bytes)
         ):
             return await super().prepare(request)
@@ -62,11 +62,11 @@ class WholeResponse(web.Response):
         headers = self._headers
         headers[hdrs.CONTENT_LENGTH] = str(len(body))
         headers[hdrs.DATE] = rfc822_formatted_time()
-        request.app[PUT_HEADERS](request, self)
+        request.app[ADD_HEADERS](request, self)
         await writer.write_headers(f"HTTP/1.1 {self._status} {self._reason}", headers)
         return writer
 
-    def _goes_whole(self, request: web.Request) -> bool:
+    def _uses_fast_path(self, request: web.Request) -> bool:
         return (
             self._payload_writer is None
             and not self._eof_sent
@@ -76,43 +76,43 @@ class WholeResponse(web.Response):
             and request.keep_alive
             and request.method != hdrs.METH_HEAD
             and hdrs.ORIGIN not in request.headers
-            and PUT_HEADERS in request.app
+            and ADD_HEADERS in request.app
         )
 
 
 def json_response(body: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
-    """Answer with a JSON body; UUIDs and times are written as orjson writes them."""
-    return WholeResponse(to_json(body), status=status, headers=headers)
+    """Return a JSON response; orjson serializes UUIDs and times."""
+    return BytesResponse(to_json(body), status=status, headers=headers)
 
 
 def to_json(body: Any) -> bytes:
-    """Write compact JSON in UTF-8."""
+    """Serialize to compact JSON in UTF-8."""
     try:
         return orjson.dumps(body)
     except orjson.JSONEncodeError:
-        # A message may quote what orjson can't write, such as half a surrogate pair; a refusal must not become an accident.
+        # A message may quote text that orjson rejects, such as half a surrogate pair; the error must not become a 500.
         return json.dumps(body, default=str).encode()
 
 
-def refusal_headers(refusal: DomainError, *, challenge: str) -> dict[str, str]:
-    """Give `Retry-After` (seconds) to a 429 and `WWW-Authenticate` to a 401 (RFC 9110, sections 10.2.3 and 11.6.1)."""
-    if isinstance(refusal, RateLimited):
-        return {"Retry-After": str(refusal.retry_after)}
-    if isinstance(refusal, Unauthenticated):
+def error_headers(error: DomainError, *, challenge: str) -> dict[str, str]:
+    """Return `Retry-After` (seconds) for a 429 and `WWW-Authenticate` for a 401 (RFC 9110, sections 10.2.3 and 11.6.1)."""
+    if isinstance(error, RateLimited):
+        return {"Retry-After": str(error.retry_after)}
+    if isinstance(error, Unauthenticated):
         return {"WWW-Authenticate": challenge}
     return {}
 
 
-def beside(own: Mapping[str, Any], details: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the details behind a form's own members, which they never replace."""
-    return {**own, **{name: value for name, value in details.items() if name not in own}}
+def merge_details(body: Mapping[str, Any], details: Mapping[str, Any]) -> dict[str, Any]:
+    """Append the details to a body without replacing its members."""
+    return {**body, **{name: value for name, value in details.items() if name not in body}}
 
 
 def allow_header(methods: Iterable[str]) -> dict[str, str]:
-    """Name the methods that an address takes, in a steady order."""
+    """Return the `Allow` header, sorted."""
     return {"Allow": ", ".join(sorted(methods))}
 
 
 def method_not_allowed(methods: Iterable[str]) -> web.Response:
-    """Answer 405 with `Allow` and no body (decisions section 2)."""
+    """Return 405 with `Allow` and no body."""
     return web.Response(status=405, headers=allow_header(methods))

@@ -1,4 +1,4 @@
-"""Describe routes as data: what a facade declares, and what the server keeps for it on every request."""
+"""Define routes as data: what a facade declares and the server enforces on every request."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kernel.scope import Scope
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class Needs(StrEnum):
-    """Say which credential a route asks for; `auth.schemes` knows what each word takes and refuses.
+class Credential(StrEnum):
+    """The credential a route requires; `auth.schemes` authenticates it.
 
-    `NOTHING` needs no store either, and its handlers have no scope. `STORE` needs a store and no credential.
-    `SIGNATURE` too: the handler's operation proves the body, and what it refuses counts as a wrong credential, a missing one too.
+    `NONE` resolves no store either, and its handlers have no scope. `STORE` resolves a store without a credential. `SIGNATURE` too:
+    the operation verifies the signature of the body, and its errors count as failed authentication.
     """
 
-    NOTHING = "nothing"
+    NONE = "none"
     STORE = "store"
     SIGNATURE = "signature"
     USER = "user"
@@ -37,37 +37,37 @@ class Needs(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Describe one method of one address.
+    """Describe one method of one path.
 
-    `path` is an aiohttp pattern (`/api/v1/admin/orders/{id}`). It begins with fixed segments, for the router searches by them.
-    A store in maintenance refuses every route but those that allow it (gateway notifications, decisions section 5). One that
-    `creates` and answers no secret takes an Idempotency-Key; `key_reused` is the text for one that was used for another request, where the
-    contract has a text of its own. `attempt` names the count of attempts to get in (decisions section 2,
-    Sign-in) of a route whose operation counts them: the server counts the ones that reach no store.
+    `path` is an aiohttp pattern (`/api/v1/admin/orders/{id}`) with fixed first segments, which the router indexes. A store in
+    maintenance rejects every route without `allow_maintenance` (gateway notifications). A route that `creates` accepts an
+    Idempotency-Key unless it returns a secret; `key_reuse_message` overrides the error text for a key reused with another request.
+    `attempt_limit` names the sign-in rate limit (docs/reference/shared.md#rate-limits) that the operation counts; the server counts
+    attempts that resolve no store.
     """
 
     method: str
     path: str
     handler: Handler
-    needs: Needs
+    credential: Credential
     allow_maintenance: bool = False
     creates: bool = False
-    key_reused: str | None = None
-    attempt: str = ""
+    key_reuse_message: str | None = None
+    attempt_limit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorForm:
-    """Write refusals the way one family writes them.
+class ErrorFormat:
+    """Render errors in the format of one family.
 
-    `render` takes any refusal. `unknown_route`, `not_allowed` (with the methods for `Allow`) and `accident` (a 500, caused by the
-    database or not) are what no refusal stands for.
+    `render` takes any domain error; the others render an unknown route, a 405 (with the methods for `Allow`) and a 500 (caused by
+    the database or not).
     """
 
     render: Callable[[DomainError], web.Response]
-    unknown_route: Callable[[], web.Response]
-    not_allowed: Callable[[Iterable[str]], web.Response]
-    accident: Callable[[bool], web.Response]
+    route_not_found: Callable[[], web.Response]
+    method_not_allowed: Callable[[Iterable[str]], web.Response]
+    internal_error: Callable[[bool], web.Response]
 
 
 SCOPE = web.RequestKey("scope", Scope)
@@ -76,15 +76,15 @@ CLIENT_IP = web.RequestKey("client_ip", str)
 
 
 def scope_of(request: web.Request) -> Scope:
-    """Give the store, caller and moment of the request; KeyError on routes that need nothing."""
+    """Return the scope of the request (store, caller, time); KeyError for `Credential.NONE`."""
     return request[SCOPE]
 
 
 def request_id_of(request: web.Request) -> str:
-    """Give the id of the request, on every route."""
+    """Return the request id, on every route."""
     return request[REQUEST_ID]
 
 
 def client_ip_of(request: web.Request) -> str:
-    """Give the address of the client, on every route; `unknown` where the socket has none."""
+    """Return the client's IP address, on every route; `unknown` when the socket has none."""
     return request[CLIENT_IP]

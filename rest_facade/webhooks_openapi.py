@@ -1,62 +1,75 @@
-"""Describe the routes of event endpoints and their deliveries, for both families that mount them."""
+"""Document the routes of webhook endpoints and deliveries, for both families that mount them."""
 
 from __future__ import annotations
 
-from rest_facade.list_parameters import DEFAULT_SIZE, MOST
-from rest_facade.openapi import MOMENT, PAGE, TEXT, Key, OperationResult, RouteDocs, Takes, array, given, size
-from rest_facade.shop_described import listing_query
-from rest_facade.webhooks import DELIVERIES, ENDPOINTS, STATES
+from rest_facade.collection_openapi import list_query
+from rest_facade.list_parameters import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
+from rest_facade.openapi import (
+    DATE_TIME,
+    PAGE,
+    STRING,
+    OperationInput,
+    OperationResult,
+    RouteDocs,
+    RouteKey,
+    array,
+    page_size_schema,
+    request_body,
+)
+from rest_facade.webhooks import DELIVERY_LIST, DELIVERY_STATES, ENDPOINT_COLLECTION
 
 
-def endpoint_routes(path: str, prefix: str, size_name: str) -> dict[Key, RouteDocs]:
-    """Describe the routes below an address; the operations' names begin with the prefix."""
+def webhook_endpoint_docs(path: str, prefix: str, size_parameter: str) -> dict[RouteKey, RouteDocs]:
+    """Document the routes below a base path; operation names begin with the prefix."""
     single = f"{path}/{{id}}"
     deliveries = f"{single}/deliveries"
-    names = tuple(ENDPOINTS.body)
-    changed = RouteDocs(
-        "Change what is given of an event endpoint",
+    names = tuple(ENDPOINT_COLLECTION.body)
+    update = RouteDocs(
+        "Update a webhook endpoint",
         OperationResult(f"{prefix}EventEndpointUpdate"),
-        body=Takes(f"{prefix}EventEndpointUpdate", names),
+        body=OperationInput(f"{prefix}EventEndpointUpdate", names),
     )
     return {
         ("GET", path): RouteDocs(
-            "List event endpoints",
+            "List webhook endpoints",
             OperationResult(f"{prefix}EventEndpoints"),
-            query=listing_query(ENDPOINTS.listed(size=size_name).listing),
+            query=list_query(ENDPOINT_COLLECTION.with_listing(size_parameter=size_parameter).list_definition),
         ),
         ("POST", path): RouteDocs(
-            "Subscribe an address to events",
+            "Create a webhook endpoint",
             OperationResult(f"{prefix}EventEndpointCreate"),
             status=201,
-            body=Takes(f"{prefix}EventEndpointCreate", names, required=("url", "events")),
+            body=OperationInput(f"{prefix}EventEndpointCreate", names, required=("url", "events")),
         ),
-        ("GET", single): RouteDocs("Show one event endpoint", OperationResult(f"{prefix}EventEndpoint")),
-        ("PUT", single): changed,
-        ("PATCH", single): changed,
-        ("DELETE", single): RouteDocs("Delete an event endpoint", status=204),
+        ("GET", single): RouteDocs("Retrieve a webhook endpoint", OperationResult(f"{prefix}EventEndpoint")),
+        ("PUT", single): update,
+        ("PATCH", single): update,
+        ("DELETE", single): RouteDocs("Delete a webhook endpoint", status=204),
         ("POST", f"{single}/ping"): RouteDocs(
-            "Send an event endpoint a ping", OperationResult(f"{prefix}EventEndpointPing"), status=202
+            "Send a ping event to a webhook endpoint",
+            OperationResult(f"{prefix}EventEndpointPing"),
+            status=202,
         ),
         ("POST", f"{single}/replay"): RouteDocs(
-            "Send the events of a span of time again",
+            "Redeliver the events of a period",
             OperationResult(f"{prefix}EventEndpointReplay"),
             status=202,
-            body=given("since", since=MOMENT, until=MOMENT, events=array(TEXT)),
+            body=request_body("since", since=DATE_TIME, until=DATE_TIME, events=array(STRING)),
         ),
         ("GET", deliveries): RouteDocs(
-            "List the deliveries to an event endpoint, newest first",
+            "List the deliveries of a webhook endpoint, newest first",
             OperationResult(f"{prefix}EventDeliveries", "page"),
             query={
                 "page": PAGE,
-                size_name: size(DEFAULT_SIZE, MOST),
-                "state": {"type": "string", "enum": list(STATES)},
-                **{name: TEXT for name in DELIVERIES.filters if name != "state"},
+                size_parameter: page_size_schema(DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE),
+                "state": {"type": "string", "enum": list(DELIVERY_STATES)},
+                **{name: STRING for name in DELIVERY_LIST.filters if name != "state"},
             },
         ),
         ("GET", f"{deliveries}/{{delivery_id}}"): RouteDocs(
-            "Show one delivery", OperationResult(f"{prefix}EventDelivery", first=True)
+            "Retrieve a webhook delivery", OperationResult(f"{prefix}EventDelivery", first_item=True)
         ),
         ("POST", f"{deliveries}/{{delivery_id}}/redeliver"): RouteDocs(
-            "Send one delivery again", OperationResult(f"{prefix}EventDeliveryRedeliver"), status=202
+            "Redeliver a webhook delivery", OperationResult(f"{prefix}EventDeliveryRedeliver"), status=202
         ),
     }

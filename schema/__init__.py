@@ -1,1 +1,1 @@
-"""Define the GraphQL vocabulary: types, inputs, scalars, and how documents become rows."""
+"""Define the GraphQL schema (types, inputs, scalars, pagination), validate documents, and derive the rows to read from them."""

@@ -1,7 +1,7 @@
-"""Execute prepared documents and give errors their form.
+"""Execute prepared documents and format errors (docs/reference/graphql.md#errors).
 
-`GraphQLError.extensions` always holds `code`; `field` and `details` where a refusal has them. What was not expected is shown as
-`INTERNAL` and logged with the request id: nothing internal leaks.
+`extensions` always contains `code`, and `field` and `details` if the error has them. Unexpected errors are reported as `INTERNAL` and
+logged with the request id, so that no internals leak.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from graphql import ExecutionResult, GraphQLError, GraphQLSchema, execute
 
 from kernel.errors import DomainError, ValidationFailed
 from kernel.scope import Scope
-from schema.documents import Prepared
+from schema.documents import PreparedDocument
 
 log = logging.getLogger("vitrine.graphql")
 
-# Codes that GraphQL shows (decisions, section 8); a finer class of refusal shows the code of its nearest ancestor here.
+# The public error codes (docs/reference/graphql.md#errors); a more specific error gets the code of its nearest ancestor with a public code.
 CODES = {
     "NOT_FOUND",
     "VALIDATION_FAILED",
@@ -39,17 +39,17 @@ CODES = {
 
 @dataclass(slots=True)
 class ExecutionContext:
-    """The context of one execution. `public` says that the document came from a client."""
+    """The context of one execution; `public` if the document was sent by a client."""
 
     scope: Scope
     public: bool = True
     extensions: dict[str, Any] = field(default_factory=dict)
 
 
-async def run(
+async def execute_document(
     schema: GraphQLSchema,
-    prepared: Prepared,
-    call: ExecutionContext,
+    prepared: PreparedDocument,
+    context: ExecutionContext,
     variables: Mapping[str, Any] | None = None,
     operation_name: str | None = None,
 ) -> ExecutionResult:
@@ -58,7 +58,7 @@ async def run(
     result = execute(
         schema,
         prepared.document,
-        context_value=call,
+        context_value=context,
         variable_values=dict(variables) if variables else None,
         operation_name=operation_name,
         max_coercion_errors=5,
@@ -68,21 +68,21 @@ async def run(
     return result
 
 
-def graphql_code(refusal: DomainError) -> str:
-    """Give the code that GraphQL shows for a refusal."""
-    for ancestor in type(refusal).__mro__:
+def graphql_error_code(error: DomainError) -> str:
+    """Return the GraphQL error code of a domain error."""
+    for ancestor in type(error).__mro__:
         code = getattr(ancestor, "code", None)
         if code in CODES:
             return str(code)
     return "INTERNAL"
 
 
-def formatted(error: GraphQLError, scope: Scope | None) -> dict[str, Any]:
-    """Write an error as the response shows it."""
+def format_error(error: GraphQLError, scope: Scope | None) -> dict[str, Any]:
+    """Format an error for the response."""
     original = error_of(error)
-    shown: dict[str, Any]
+    formatted: dict[str, Any]
     if original is not None:
-        extensions: dict[str, Any] = {"code": graphql_code(original)}
+        extensions: dict[str, Any] = {"code": graphql_error_code(original)}
         if isinstance(original, ValidationFailed) and original.field:
             extensions["field"] = original.field
         details = dict(original.details)
@@ -93,24 +93,26 @@ def formatted(error: GraphQLError, scope: Scope | None) -> dict[str, Any]:
             details["reason"] = reason
         if details:
             extensions["details"] = details
-        shown = {"message": original.message, "extensions": extensions}
+        formatted = {"message": original.message, "extensions": extensions}
     elif error.original_error is None or isinstance(error.original_error, GraphQLError):
-        shown = {"message": error.message, "extensions": {"code": "VALIDATION_FAILED"}}
+        formatted = {"message": error.message, "extensions": {"code": "VALIDATION_FAILED"}}
     else:
         request_id = scope.request_id if scope else ""
         log.error(
             "unexpected error in GraphQL", exc_info=error.original_error, extra={"request_id": request_id}
         )
-        shown = {"message": "an unexpected error occurred", "extensions": {"code": "INTERNAL"}}
+        formatted = {"message": "an unexpected error occurred", "extensions": {"code": "INTERNAL"}}
     if error.locations:
-        shown["locations"] = [{"line": place.line, "column": place.column} for place in error.locations]
+        formatted["locations"] = [
+            {"line": location.line, "column": location.column} for location in error.locations
+        ]
     if error.path:
-        shown["path"] = error.path
-    return shown
+        formatted["path"] = error.path
+    return formatted
 
 
 def error_of(error: GraphQLError) -> DomainError | None:
-    """Give the refusal behind an error, or None."""
+    """Return the domain error that caused a GraphQL error, or None."""
     original: BaseException | None = error
     while isinstance(original, GraphQLError):
         original = original.original_error

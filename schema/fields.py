@@ -1,13 +1,13 @@
-"""Declare where the fields of a type live, and who may see them.
+"""Declare the fields of GraphQL types: their columns and relations in the database, and their access rules.
 
-    @entity(PRODUCTS, "Product", "Something sold.")
-    class Product:
-        id: Ident = column("public_id", "The UUID.")
-        category: Category | None = relation(ToOne("category_id"), "The main category.")
-        images: list[ProductImage] = relation(ToMany("t.product_id", "t.position, t.id"), "Pictures, the main one first.")
+    @entity_type(PRODUCTS, "Product", "A product.")
+    class ProductObject:
+        id: ID = column("public_id", "The unique ID (UUID).")
+        category: CategoryObject | None = relation(ToOne("category_id"), "The main category.")
+        images: list[ProductImageObject] = relation(ToMany("t.product_id", "t.position, t.id"), "The images, the main image first.")
 
-No object of such a class is ever made: what is resolved are `models.reading.Row`s. `bind` puts the fast resolvers for rows into the
-finished schema.
+Relations are batch-loaded, one statement per level as with dataloaders, so lists cause no N+1 queries (`models.queries`). The classes are
+never instantiated: resolvers return `models.queries.Row`s, which the resolvers set by `bind_resolvers` read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from strawberry.types.arguments import StrawberryArgument
 from strawberry.types.field import StrawberryField
 
 from auth.access import Access
-from models.reading import ColumnSql, Entity, ToMany, ToOne
+from models.queries import ColumnSql, Entity, ToMany, ToOne
 
 SOURCE = "vitrine.source"
 ACCESS = "vitrine.access"
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ColumnSource:
-    """A value of the row itself."""
+    """A column of the row, or an SQL expression."""
 
     sql: ColumnSql | None
     guard: Access | None
@@ -45,20 +45,20 @@ class ColumnSource:
 
 @dataclass(frozen=True)
 class RelationSource:
-    """Another row, or other rows. `single` takes the first of many; `sized` adds the arguments `limit` and `status`."""
+    """A related row, or related rows, batch-loaded. `single` returns the first of many; `limited` adds the argument `limit`."""
 
     link: ToOne | ToMany
     guard: Access | None
     single: bool = False
-    sized: bool = False
+    limited: bool = False
 
 
 @dataclass(frozen=True)
 class EmbeddedSource:
-    """A type whose fields are columns of the same row."""
+    """An object whose fields are columns of the same row."""
 
 
-Source = ColumnSource | RelationSource | EmbeddedSource
+FieldSource = ColumnSource | RelationSource | EmbeddedSource
 
 
 def column(
@@ -68,9 +68,9 @@ def column(
     guard: Access | None = None,
     internal: bool = False,
 ) -> Any:
-    """Declare a value of the row: a column's name, or an expression over `t`; without it the field's own name.
+    """Declare a column field: `sql` is a column name or an expression over the table alias `t`; by default the field's name.
 
-    `guard` makes it a personal field: callers the rule refuses get an error there and nothing is read. Such a field is nullable.
+    `guard` restricts the field: a caller without access gets null and a field error, and nothing is read. Such a field must be nullable.
     """
     return _field(ColumnSource(sql, guard), description, guard, internal)
 
@@ -81,19 +81,19 @@ def relation(
     *,
     guard: Access | None = None,
     single: bool = False,
-    sized: bool = False,
+    limited: bool = False,
     internal: bool = False,
 ) -> Any:
-    """Declare rows of another entity, found by `link`. `sized` lists take `limit` (default 10, at most 100)."""
-    declared = _field(RelationSource(link, guard, single, sized), description, guard, internal)
-    if sized:
+    """Declare a relation to another entity, joined by `link`. `limited` lists take `limit` (default 10, at most 100)."""
+    declared = _field(RelationSource(link, guard, single, limited), description, guard, internal)
+    if limited:
         declared.arguments = [
             StrawberryArgument(
                 python_name="limit",
                 graphql_name=None,
                 type_annotation=StrawberryAnnotation(int),
                 default=10,
-                description="How many at most, 1 to 100.",
+                description="The maximum number of records, 1 to 100.",
             )
         ]
     return declared
@@ -104,9 +104,14 @@ def embedded(description: str) -> Any:
     return _field(EmbeddedSource(), description, None, False)
 
 
-def _field(source: Source, description: str, access: Access | None, internal: bool) -> Any:
+def output_field(description: str, *, internal: bool = False) -> Any:
+    """Declare a field of a result, resolved from a mapping or an attribute."""
+    return strawberry.field(description=description, metadata={INTERNAL: internal})
+
+
+def _field(source: FieldSource, description: str, access: Access | None, internal: bool) -> Any:
     if access is not None:
-        description = f"{description} Seen by {_described(access)}."
+        description = f"{description} Visible to {_describe(access)}."
     metadata: dict[str, Any] = {SOURCE: source, INTERNAL: internal}
     if access is not None:
         metadata[ACCESS] = access
@@ -114,21 +119,21 @@ def _field(source: Source, description: str, access: Access | None, internal: bo
 
 
 @dataclass_transform(kw_only_default=True)
-def entity(described: Entity, name: str, description: str) -> Callable[[type[T]], type[T]]:
-    """Bind a GraphQL type to an entity: its rows, and with them who sees which, are the entity's."""
+def entity_type(entity: Entity, name: str, description: str) -> Callable[[type[T]], type[T]]:
+    """Bind a GraphQL type to an entity, which determines its rows and the rows visible to each caller."""
 
     def decorate(cls: type[T]) -> type[T]:
-        access: Access = described.visible.access  # type: ignore[attr-defined]
-        cls.__entity__ = described  # type: ignore[attr-defined]
+        access: Access = entity.visible.access  # type: ignore[attr-defined]
+        cls.__entity__ = entity  # type: ignore[attr-defined]
         cls.__access__ = access  # type: ignore[attr-defined]
-        return strawberry.type(cls, name=name, description=f"{description} Read by {_described(access)}.")
+        return strawberry.type(cls, name=name, description=f"{description} Readable by {_describe(access)}.")
 
     return decorate
 
 
 @dataclass_transform(kw_only_default=True)
-def part(name: str, description: str, access: Access | None = None) -> Callable[[type[T]], type[T]]:
-    """Declare a type that is no entity of its own: a result, or a part of another row. `access` None: what its parent asks."""
+def object_type(name: str, description: str, access: Access | None = None) -> Callable[[type[T]], type[T]]:
+    """Declare a type without an entity: a result, or an object nested in a row. Without `access` the parent's rule applies."""
 
     def decorate(cls: type[T]) -> type[T]:
         cls.__access__ = access or INHERITED  # type: ignore[attr-defined]
@@ -137,10 +142,10 @@ def part(name: str, description: str, access: Access | None = None) -> Callable[
     return decorate
 
 
-INHERITED = Access(anonymous=True, note="Reached only through a field that asks for its own right.")
+INHERITED = Access(anonymous=True, note="Reachable only through a field with its own access rule.")
 
 
-def root(
+def root_field(
     access: Access,
     description: str,
     *,
@@ -149,9 +154,9 @@ def root(
     name: str | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Declare a root field: who may call it, checked before anything else, and what it does.
+    """Declare a root field with its access rule, which is checked before the resolver runs.
 
-    What answers a `secret` ignores the Idempotency-Key: its answer must not be kept (decisions section 2).
+    A field that returns a `secret` ignores the Idempotency-Key: its response must not be stored (docs/reference/shared.md#idempotency).
     """
 
     def decorate(resolver: Callable[..., Any]) -> Any:
@@ -164,36 +169,36 @@ def root(
         return strawberry.field(
             resolver=checked,
             name=name,
-            description=f"{description} Open to {_described(access)}.",
+            description=f"{description} Available to {_describe(access)}.",
             metadata={ACCESS: access, INTERNAL: internal, SECRET: secret, **(metadata or {})},
         )
 
     return decorate
 
 
-def _described(access: Access) -> str:
+def _describe(access: Access) -> str:
     return access.describe().removesuffix(".")
 
 
-def source_of(field: GraphQLField) -> Source | None:
-    """Give where a field of the finished schema lives, or None for one that has a resolver."""
-    declared = declared_field(field)
+def field_source(field: GraphQLField) -> FieldSource | None:
+    """Return the column, relation or embedded source of a schema field; None for a field with a custom resolver."""
+    declared = strawberry_field(field)
     return declared.metadata.get(SOURCE) if declared is not None else None
 
 
-def declared_field(field: GraphQLField) -> StrawberryField | None:
-    """Give the Strawberry field behind a field of the finished schema."""
+def strawberry_field(field: GraphQLField) -> StrawberryField | None:
+    """Return the Strawberry field of a schema field."""
     declared: StrawberryField | None = field.extensions.get("strawberry-definition")
     return declared
 
 
 def entity_of(type_: GraphQLObjectType) -> Entity | None:
-    """Give the entity a type of the finished schema is bound to."""
+    """Return the entity of a schema type, or None."""
     return getattr(_origin(type_), "__entity__", None)
 
 
 def access_of(type_: GraphQLObjectType) -> Access | None:
-    """Give the access rule a type of the finished schema declares."""
+    """Return the access rule of a schema type, or None."""
     return getattr(_origin(type_), "__access__", None)
 
 
@@ -202,35 +207,35 @@ def _origin(type_: GraphQLObjectType) -> type | None:
     return definition.origin if definition is not None else None
 
 
-def bind(schema: GraphQLSchema) -> None:
-    """Give every column and relation of the schema its resolver for rows."""
+def bind_resolvers(schema: GraphQLSchema) -> None:
+    """Set the resolvers of all column, relation and embedded fields of the schema."""
     for type_ in schema.type_map.values():
         if not isinstance(type_, GraphQLObjectType):
             continue
         key_prefix = "" if entity_of(type_) is not None else f"{type_.name}."
         for name, field in type_.fields.items():
-            source = source_of(field)
+            source = field_source(field)
             if isinstance(source, ColumnSource):
-                field.resolve = _read_column(key_prefix + name)
+                field.resolve = _column_resolver(key_prefix + name)
             elif isinstance(source, RelationSource):
-                field.resolve = _read_relation(source)
+                field.resolve = _relation_resolver(source)
             elif isinstance(source, EmbeddedSource):
-                field.resolve = _read_embedded
+                field.resolve = _resolve_embedded
 
 
-def _read_column(key: str) -> Callable[..., Any]:
+def _column_resolver(key: str) -> Callable[..., Any]:
     def resolve(row: Mapping[str, Any], _info: Any) -> Any:
         return row[key]
 
     return resolve
 
 
-def _read_relation(source: RelationSource) -> Callable[..., Any]:
+def _relation_resolver(source: RelationSource) -> Callable[..., Any]:
     if source.single:
 
         def resolve_single(row: Mapping[str, Any], info: Any, **_arguments: Any) -> Any:
-            found = row[f"@{info.path.key}"]
-            return (found[0] if found else None) if isinstance(found, list) else found
+            related = row[f"@{info.path.key}"]
+            return (related[0] if related else None) if isinstance(related, list) else related
 
         return resolve_single
 
@@ -240,5 +245,5 @@ def _read_relation(source: RelationSource) -> Callable[..., Any]:
     return resolve
 
 
-def _read_embedded(row: Mapping[str, Any], _info: Any) -> Any:
+def _resolve_embedded(row: Mapping[str, Any], _info: Any) -> Any:
     return row

@@ -1,4 +1,4 @@
-"""Make the filter input and the sort enum of an entity from what its reader offers."""
+"""Build the filter input and the sort enum of an entity from its filters and sorts."""
 
 from __future__ import annotations
 
@@ -9,79 +9,73 @@ from typing import Any, Optional
 import strawberry
 from strawberry import UNSET
 
-from kernel.errors import ValidationFailed
-from models.reading import Entity, Where
+from models.queries import Condition, Entity
 from schema.fields import INTERNAL
-from schema.scalars import FILTER_KINDS, reference
+from schema.scalars import FILTER_SCALARS, parse_id
 
 
-def filter_input(entity: Entity, name: str) -> Any:
-    """Make the input type whose fields are the entity's filters; several given at once must all hold."""
+def build_filter_input(entity: Entity, name: str) -> Any:
+    """Build the input type with the entity's filters as fields; multiple filters are combined with AND."""
     annotations: dict[str, Any] = {}
     namespace: dict[str, Any] = {"__annotations__": annotations}
-    for key, described in entity.filters.items():
-        scalar = FILTER_KINDS[described.kind]
-        annotations[key] = Optional[list[scalar]] if described.many else Optional[scalar]  # noqa: UP045
+    for key, declared in entity.filters.items():
+        scalar = FILTER_SCALARS[declared.value_type]
+        annotations[key] = Optional[list[scalar]] if declared.many else Optional[scalar]  # noqa: UP045
         namespace[key] = strawberry.field(
             default=UNSET,
-            description=described.description[:1].upper() + described.description[1:] + ".",
-            metadata={INTERNAL: described.internal},
+            description=declared.description[:1].upper() + declared.description[1:] + ".",
+            metadata={INTERNAL: declared.internal},
         )
-    made = type(name, (), namespace)
     return strawberry.input(
-        made, name=name, description=f"Narrows a list of {entity.name} records; all that is given must hold."
+        type(name, (), namespace),
+        name=name,
+        description=f"Filters a list of {entity.name} records; all conditions must match.",
     )
 
 
-def sort_enum(entity: Entity, name: str) -> Any:
-    """Make the enum of the entity's sorts, each ascending and descending; the id breaks ties."""
+def build_sort_enum(entity: Entity, name: str) -> Any:
+    """Build the enum of the entity's sorts, ascending and descending; ties are broken by id."""
     members: dict[str, Any] = {}
-    for key, described in entity.sorts.items():
+    for key, sort in entity.sorts.items():
         members[f"{key.upper()}_ASC"] = strawberry.enum_value(
-            key, description=f"By {described.description}, lowest first."
+            key, description=f"By {sort.description}, ascending."
         )
         members[f"{key.upper()}_DESC"] = strawberry.enum_value(
-            f"-{key}", description=f"By {described.description}, highest first."
+            f"-{key}", description=f"By {sort.description}, descending."
         )
-    made: Any = Enum(name, members)  # type: ignore[misc]  # the names are the data
-    return strawberry.enum(made, description=f"Orders of a list of {entity.name} records.")
+    enum: Any = Enum(name, members)  # type: ignore[misc]  # the names are dynamic
+    return strawberry.enum(enum, description=f"Sort orders of a list of {entity.name} records.")
 
 
-def conditions(entity: Entity, given: Any, status: Any = None) -> list[Where]:
-    """Turn a filter input (and the short `status` argument) into conditions for the reader."""
-    if given is None or given is UNSET:
-        return conditions_given(entity, None, status)
-    values = {name: value for name in entity.filters if (value := getattr(given, name)) is not UNSET}
-    return conditions_given(entity, values, status)
+def build_conditions(entity: Entity, filter: Any, status: Any = None) -> list[Condition]:
+    """Convert a filter input and the `status` argument to query conditions."""
+    if filter is None or filter is UNSET:
+        return build_conditions_from_values(entity, None, status)
+    values = {name: value for name in entity.filters if (value := getattr(filter, name)) is not UNSET}
+    return build_conditions_from_values(entity, values, status)
 
 
-def conditions_given(entity: Entity, given: Mapping[str, Any] | None, status: Any = None) -> list[Where]:
-    """Turn the values of a filter, by name, into conditions for the reader; null filters nothing."""
-    found: list[Where] = []
+def build_conditions_from_values(
+    entity: Entity, values: Mapping[str, Any] | None, status: Any = None
+) -> list[Condition]:
+    """Convert filter values by name to query conditions; null values are ignored."""
+    conditions: list[Condition] = []
     if status is not None:
-        found.append(entity.filters["status"].build([status]))
-    for name, value in (given or {}).items():
+        conditions.append(entity.filters["status"].build([status]))
+    for name, value in (values or {}).items():
         if value is None:
             continue
-        described = entity.filters[name]
-        if described.kind == "id":
-            # An id without the form of one names nothing.
-            references = [reference(item) for item in (value if described.many else [value])]
-            values = [item for item in references if item is not None]
-            found.append(described.build(values) if values else Where("false"))
+        declared = entity.filters[name]
+        if declared.value_type == "id":
+            # A malformed id matches no record.
+            ids = [parse_id(item) for item in (value if declared.many else [value])]
+            valid = [item for item in ids if item is not None]
+            conditions.append(declared.build(valid) if valid else Condition("false"))
         else:
-            found.append(described.build(value))
-    return found
+            conditions.append(declared.build(value))
+    return conditions
 
 
-def sort_name(given: Any) -> str | None:
-    """Give the reader's name of a sort enum's member."""
-    return None if given is None or given is UNSET else given.value
-
-
-def window(limit: int, offset: int, most: int, name: str = "limit") -> None:
-    """Refuse a window outside 0 to `most`, or an offset that can't be."""
-    if not 0 <= limit <= most:
-        raise ValidationFailed(f"{name} is {limit}; expected 0 to {most}", field=name)
-    if not 0 <= offset < 2**31:
-        raise ValidationFailed(f"offset is {offset}; expected 0 or more", field="offset")
+def sort_name(sort: Any) -> str | None:
+    """Return the entity's name of a sort enum member."""
+    return None if sort is None or sort is UNSET else sort.value

@@ -1,4 +1,7 @@
-"""Make the page and connection types of an entity."""
+"""Pagination: page bounds, numbered pages (offset pagination) and connections (keyset pagination with Relay cursors).
+
+Cursors are encoded by `models.queries.encode_cursor`. See docs/reference/graphql.md#pagination.
+"""
 
 from __future__ import annotations
 
@@ -6,40 +9,50 @@ from typing import Any
 
 import strawberry
 
-from schema.fields import INHERITED, part
+from kernel.errors import ValidationFailed
+from schema.fields import INHERITED, object_type, output_field
 from schema.scalars import BigInt
 
+MAX_PAGE_SIZE = 1000
+DEFAULT_PAGE_SIZE = 20
 
-@part("PageInfo", "Where a page of a connection lies.")
-class PageInfo:
-    """Relay's page information; cursors are opaque and bound to the sort they were made with."""
 
-    has_next_page: bool = strawberry.field(description="Whether there are records after this page.")
-    has_previous_page: bool = strawberry.field(description="Whether there are records before this page.")
-    start_cursor: str | None = strawberry.field(
-        description="The place of the first record, null on an empty page."
-    )
-    end_cursor: str | None = strawberry.field(
-        description="The place of the last record, null on an empty page."
-    )
+def check_page_bounds(limit: int, offset: int, maximum: int, name: str = "limit") -> None:
+    """Raise `ValidationFailed` for a limit outside 0 to `maximum`, or an invalid offset."""
+    if not 0 <= limit <= maximum:
+        raise ValidationFailed(f"{name} is {limit}; expected 0 to {maximum}", field=name)
+    if not 0 <= offset < 2**31:
+        raise ValidationFailed(f"offset is {offset}; expected 0 or more", field="offset")
+
+
+@object_type("PageInfo", "Information about a page of a connection.")
+class PageInfoObject:
+    """Relay page information; a cursor is opaque and valid only for the sort order it was created with."""
+
+    has_next_page: bool = output_field("Whether there are records after this page.")
+    has_previous_page: bool = output_field("Whether there are records before this page.")
+    start_cursor: str | None = output_field("The cursor of the first record; null on an empty page.")
+    end_cursor: str | None = output_field("The cursor of the last record; null on an empty page.")
 
 
 def page_type(item: Any, name: str) -> Any:
-    """Make `{items, total, page, per_page}` of a type."""
+    """Create the page type `{items, total, page, per_page}` of an object type."""
     annotations = {"items": list[item], "total": BigInt, "page": int, "per_page": int}
     namespace = {
         "__annotations__": annotations,
         "__access__": INHERITED,
-        "items": strawberry.field(description="The records of this page."),
-        "total": strawberry.field(description="How many records match; counted only when asked for."),
-        "page": strawberry.field(description="The number of this page, from 1."),
-        "per_page": strawberry.field(description="How many records a page holds."),
+        "items": output_field("The records of this page."),
+        "total": output_field("The total number of matching records; counted only when selected."),
+        "page": output_field("The page number, starting at 1."),
+        "per_page": output_field("The page size."),
     }
-    return strawberry.type(type(name, (), namespace), name=name, description="One page of a list.")
+    return strawberry.type(
+        type(name, (), namespace), name=name, description="A page of a list (offset pagination)."
+    )
 
 
 def connection_type(item: Any, name: str) -> Any:
-    """Make the keyset connection of a type: `edges {cursor node} page_info {…}`."""
+    """Create the connection type `{edges {cursor node} page_info {…}}` of an object type, for keyset pagination."""
     edge = strawberry.type(
         type(
             f"{name}Edge",
@@ -47,24 +60,24 @@ def connection_type(item: Any, name: str) -> Any:
             {
                 "__annotations__": {"cursor": str, "node": item},
                 "__access__": INHERITED,
-                "cursor": strawberry.field(description="The place of the record in this order."),
-                "node": strawberry.field(description="The record."),
+                "cursor": output_field("The cursor of the record, to be passed as `after`."),
+                "node": output_field("The record."),
             },
         ),
         name=f"{name}Edge",
-        description="One record of a connection and its place.",
+        description="A record of a connection with its cursor.",
     )
     return strawberry.type(
         type(
             f"{name}Connection",
             (),
             {
-                "__annotations__": {"edges": list[edge], "page_info": PageInfo},
+                "__annotations__": {"edges": list[edge], "page_info": PageInfoObject},
                 "__access__": INHERITED,
-                "edges": strawberry.field(description="The records of this page."),
-                "page_info": strawberry.field(description="Where the page lies."),
+                "edges": output_field("The records of this page with their cursors."),
+                "page_info": output_field("Information about this page."),
             },
         ),
         name=f"{name}Connection",
-        description="A part of a list, found by the place of its first record.",
+        description="A page of a list (cursor pagination).",
     )

@@ -1,7 +1,7 @@
 """Define the scalars.
 
-A status letter is a scalar of its own for each entity: answers always show the letter, input takes the letter in either case or a
-long label (decisions, section 1).
+Each code table (statuses, types) is a scalar of its own: output is always the one-letter code; input accepts the code in either case or
+its long name (docs/reference/shared.md#statuses).
 """
 
 from __future__ import annotations
@@ -16,18 +16,17 @@ import strawberry
 from graphql import GraphQLError
 from strawberry.types.scalar import ScalarDefinition
 
-from domain.payments.methods import masked, opened
+from domain.payments.methods import decrypt_params, mask_params
 from kernel import codes
-from kernel.clock import rfc3339
+from kernel.clock import format_rfc3339
 from kernel.ids import Reference, parse_reference
-from kernel.text import Malformed, has_forbidden_characters
+from kernel.text import InvalidValue, has_forbidden_characters
 
-Ident = strawberry.ID
-Text = str  # NUL is refused in documents and bodies, before any scalar
+ID = strawberry.ID
+Text = str  # NUL is rejected in documents and bodies, before scalars are parsed
 BigInt = NewType("BigInt", int)
-Cents = NewType("Cents", int)
-Time = NewType("Time", datetime)
-Json = NewType("Json", object)
+DateTime = NewType("DateTime", datetime)
+JSON = NewType("JSON", object)
 Bytes = NewType("Bytes", bytes)
 ProcessorParams = NewType("ProcessorParams", object)
 
@@ -54,7 +53,7 @@ AllocationType = NewType("AllocationType", str)
 _INT64 = 2**63
 
 
-def _refuse(message: str) -> GraphQLError:
+def _error(message: str) -> GraphQLError:
     return GraphQLError(message)
 
 
@@ -62,9 +61,9 @@ def _parse_int64(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
             return int(value)
-        raise _refuse(f"expected an integer, got {_shown(value)}")
+        raise _error(f"expected an integer, got {_truncate(value)}")
     if not -_INT64 <= value < _INT64:
-        raise _refuse("the integer does not fit in 64 bits")
+        raise _error("the integer does not fit in 64 bits")
     return value
 
 
@@ -79,35 +78,35 @@ def _parse_time(value: Any) -> datetime:
     if isinstance(value, str) and _RFC3339.fullmatch(value):
         text = value.upper().replace("Z", "+00:00")
         try:
-            moment = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text))
-            if moment.tzinfo is None:
-                return moment.replace(tzinfo=UTC)
-            # The ends of the calendar leave it when they are moved to UTC.
-            return moment.astimezone(UTC)
+            parsed = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text))
+            if parsed.tzinfo is None:
+                return parsed.replace(tzinfo=UTC)
+            # Converting the first or last day of the calendar to UTC may overflow.
+            return parsed.astimezone(UTC)
         except (ValueError, OverflowError):
             pass
-    raise _refuse(f"expected a time in RFC 3339 such as 2026-11-20T18:00:00Z, got {_shown(value)}")
+    raise _error(f"expected a time in RFC 3339 such as 2026-11-20T18:00:00Z, got {_truncate(value)}")
 
 
 def _serialize_time(value: datetime) -> str:
-    return rfc3339(value)
+    return format_rfc3339(value)
 
 
 def _serialize_json(value: Any) -> Any:
-    # asyncpg gives jsonb as text.
+    # asyncpg returns jsonb as text.
     return orjson.loads(value) if isinstance(value, str | bytes) else value
 
 
 def _parse_json(value: Any) -> Any:
     if _has_forbidden(value):
-        raise _refuse("a string must not hold NUL or lone surrogates")
+        raise _error("a string must not hold NUL or lone surrogates")
     return value
 
 
 def _parse_bytes(value: Any) -> bytes:
     if isinstance(value, bytes):
         return value
-    raise _refuse("expected bytes, which only this program itself can give")
+    raise _error("expected bytes, which only this program itself can give")
 
 
 def _has_forbidden(value: Any) -> bool:
@@ -120,23 +119,23 @@ def _has_forbidden(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and not -_INT64 <= value < _INT64
 
 
-def _shown(value: Any) -> str:
+def _truncate(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _code_scalar(name: str, table: codes.CodeTable, what: str) -> ScalarDefinition:
-    words = ", ".join(f"`{letter}` {table.name(letter)}" for letter in table.codes)
+def _code_scalar(name: str, table: codes.CodeTable, description: str) -> ScalarDefinition:
+    names = ", ".join(f"`{code}` {table.name(code)}" for code in table.codes)
 
     def parse(value: Any) -> str:
         try:
             return codes.parse_code(value, table)
-        except Malformed as problem:
-            raise _refuse(str(problem)) from problem
+        except InvalidValue as problem:
+            raise _error(str(problem)) from problem
 
     return strawberry.scalar(
         name=name,
-        description=f"{what}, one letter: {words}. Input takes the long names too.",
+        description=f"{description}, a one-letter code: {names}. Input also accepts the long names.",
         serialize=str,
         parse_value=parse,
     )
@@ -145,34 +144,34 @@ def _code_scalar(name: str, table: codes.CodeTable, what: str) -> ScalarDefiniti
 _ONE_LETTER = re.compile(r"[A-Za-z]")
 
 
-def _open_letters(name: str, table: codes.CodeTable, what: str) -> ScalarDefinition:
-    words = ", ".join(f"`{letter}` {table.name(letter)}" for letter in table.codes)
+def _extensible_code_scalar(name: str, table: codes.CodeTable, description: str) -> ScalarDefinition:
+    names = ", ".join(f"`{code}` {table.name(code)}" for code in table.codes)
 
     def parse(value: Any) -> str:
-        # A store may add letters of its own; whether it did is for the domain to say.
+        # A store may add codes of its own, which the domain validates.
         if isinstance(value, str) and _ONE_LETTER.fullmatch(value):
             return value.upper()
         try:
             return codes.parse_code(value, table)
-        except Malformed as problem:
-            raise _refuse(str(problem)) from problem
+        except InvalidValue as problem:
+            raise _error(str(problem)) from problem
 
     return _scalar(
         name,
-        f"{what}, one letter: {words}, or a letter the store added. Input takes the long names too.",
+        f"{description}, a one-letter code: {names}, or a code added by the store. Input also accepts the long names.",
         str,
         parse,
     )
 
 
 _ROLES = {"admin": "A", "vendor": "V", "customer": "C"}
-_ROLE_NAMES = {letter: name for name, letter in _ROLES.items()}
+_ROLE_NAMES = {code: name for name, code in _ROLES.items()}
 
 
 def _parse_role(value: Any) -> str:
     if isinstance(value, str) and value.lower() in _ROLES:
         return _ROLES[value.lower()]
-    raise _refuse(f"role is {_shown(value)}; expected one of admin, vendor, customer")
+    raise _error(f"role is {_truncate(value)}; expected one of admin, vendor, customer")
 
 
 def _serialize_role(value: Any) -> str:
@@ -189,30 +188,27 @@ _REVIEWS = codes.CodeTable("status", {"A": ("active", "approved"), "D": ("disabl
 
 SCALARS: dict[object, ScalarDefinition] = {
     BigInt: _scalar(
-        "BigInt", "An integer of up to 64 bits, written as a JSON integer.", _serialize_int, _parse_int64
+        "BigInt", "A signed 64-bit integer, serialized as a JSON integer.", _serialize_int, _parse_int64
     ),
-    Time: _scalar(
+    DateTime: _scalar(
         "DateTime",
-        "A moment in RFC 3339, UTC, whole seconds: `2026-11-20T18:00:00Z`.",
+        "A date and time in RFC 3339 format, UTC, in whole seconds: `2026-11-20T18:00:00Z`.",
         _serialize_time,
         _parse_time,
     ),
     Bytes: _scalar(
-        "Bytes",
-        "A body as it was sent, handed on within the program.",
-        lambda value: value.hex(),
-        _parse_bytes,
+        "Bytes", "A raw request body, passed only in process.", lambda value: value.hex(), _parse_bytes
     ),
     ProcessorParams: _scalar(
         "ProcessorParams",
-        "The settings of a payment processor, an object; secrets are shown as `****`.",
-        lambda sealed: masked(opened(bytes(sealed))),
+        "The settings of a payment processor, an object; secrets are masked as `****`.",
+        lambda sealed: mask_params(decrypt_params(bytes(sealed))),
         _parse_json,
     ),
-    Json: _scalar("JSON", "Any JSON value.", _serialize_json, _parse_json),
+    JSON: _scalar("JSON", "Any JSON value.", _serialize_json, _parse_json),
     ProductStatus: _code_scalar("ProductStatus", codes.PRODUCT_STATUSES, "The status of a product"),
     CategoryStatus: _code_scalar("CategoryStatus", codes.CATEGORY_STATUSES, "The status of a category"),
-    OrderStatus: _open_letters("OrderStatus", codes.ORDER_STATUSES, "The status of an order"),
+    OrderStatus: _extensible_code_scalar("OrderStatus", codes.ORDER_STATUSES, "The status of an order"),
     UserStatus: _code_scalar("UserStatus", codes.USER_STATUSES, "The status of an account"),
     UserType: _code_scalar("UserType", codes.USER_TYPES, "The type of an account"),
     Role: _scalar(
@@ -224,27 +220,33 @@ SCALARS: dict[object, ScalarDefinition] = {
         "MembershipStatus", codes.MEMBERSHIP_STATUSES, "The status of a membership"
     ),
     VendorStatus: _code_scalar("VendorStatus", codes.VENDOR_STATUSES, "The status of a vendor"),
-    SwitchStatus: _code_scalar("SwitchStatus", codes.SWITCH_STATUSES, "Whether something is on or off"),
-    ShipmentStatus: _open_letters("ShipmentStatus", codes.SHIPMENT_STATUSES, "The status of a shipment"),
+    SwitchStatus: _code_scalar(
+        "SwitchStatus", codes.SWITCH_STATUSES, "The status of a record that can be enabled or disabled"
+    ),
+    ShipmentStatus: _extensible_code_scalar(
+        "ShipmentStatus", codes.SHIPMENT_STATUSES, "The status of a shipment"
+    ),
     ReviewStatus: _code_scalar("ReviewStatus", _REVIEWS, "The status of a review"),
-    AllocationType: _code_scalar("AllocationType", codes.ALLOCATION_TYPES, "How a warehouse serves a group"),
+    AllocationType: _code_scalar(
+        "AllocationType", codes.ALLOCATION_TYPES, "How a warehouse serves a usergroup"
+    ),
     CallRequestStatus: _code_scalar(
-        "CallRequestStatus", codes.CALL_REQUEST_STATUSES, "The status of a request to be called"
+        "CallRequestStatus", codes.CALL_REQUEST_STATUSES, "The status of a callback request"
     ),
     FeatureType: _code_scalar("FeatureType", codes.FEATURE_TYPES, "The type of a feature"),
     OptionType: _code_scalar("OptionType", codes.OPTION_TYPES, "The type of an option"),
-    ModifierType: _code_scalar("ModifierType", codes.MODIFIER_TYPES, "How a variant changes the price"),
-    ExceptionType: _code_scalar("ExceptionType", codes.EXCEPTION_TYPES, "The type of an exception"),
+    ModifierType: _code_scalar("ModifierType", codes.MODIFIER_TYPES, "The type of a price modifier"),
+    ExceptionType: _code_scalar("ExceptionType", codes.EXCEPTION_TYPES, "The type of an option exception"),
 }
 
-# Names of values in filters (`models.reading.EntityFilter.kind`) and the scalar each takes.
-FILTER_KINDS: dict[str, Any] = {
-    "id": Ident,
+# The scalar of each filter value type (`models.queries.EntityFilter.value_type`).
+FILTER_SCALARS: dict[str, Any] = {
+    "id": ID,
     "text": Text,
     "big_int": BigInt,
     "cents": BigInt,
     "boolean": bool,
-    "time": Time,
+    "time": DateTime,
     "product_status": ProductStatus,
     "category_status": CategoryStatus,
     "order_status": OrderStatus,
@@ -260,6 +262,6 @@ FILTER_KINDS: dict[str, Any] = {
 }
 
 
-def reference(value: Any) -> Reference | None:
-    """Read an id; a malformed one names nothing, so it gives None. 0 is the legacy layer's word for "none" and passes."""
+def parse_id(value: Any) -> Reference | None:
+    """Parse an id: a UUID or a numeric id; None if malformed. 0 is valid: in the legacy API it means "none"."""
     return 0 if value in ("0", 0) else parse_reference(value)

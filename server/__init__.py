@@ -1,1 +1,1 @@
-"""Join everything: the application, its middleware, the command line, the worker."""
+"""Compose the server: application, middleware, command line and workers."""

@@ -1,4 +1,4 @@
-"""Compose the application: families, middleware, routes. Nothing happens at import."""
+"""Compose the application from families, middleware and routes; importing has no side effects."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ import rest_facade.current
 import rest_facade.legacy
 from kernel.settings import Settings
 from rest_facade.bodies import MAX_BYTES
-from rest_facade.responses import PUT_HEADERS
+from rest_facade.responses import ADD_HEADERS
 from rest_facade.routing import Route
-from server import credit_bureau, graphql_view, mail_page, mounting
+from server import credit_bureau, graphql_view, mail_page
 from server.connections import PIPELINE
 from server.cross_origin import allow_cross_origin
 from server.health import Checks, Readiness
 from server.limits import Counters, ProcessCounters
-from server.middleware import rates, request_id
-from server.middleware.authentication import Authenticate, Directory
+from server.middleware import rate_limits, request_id
+from server.middleware.authentication import Authenticate, StoreResolver
 from server.middleware.pipeline import pipeline
-from server.openapi import reader
+from server.openapi import page
+from server.routes import add_routes, route_policies
 
 SETTINGS = web.AppKey("settings", Settings)
 COUNTERS = web.AppKey("counters", Counters)
 HEALTH = web.AppKey("health", Readiness)
-# Instead of the versions of Python and aiohttp, which only help who looks for known holes.
+# Replaces aiohttp's default, which reveals the versions of Python and aiohttp.
 SERVER_NAME = "vitrine"
 
 
@@ -38,16 +39,16 @@ def facade_routes() -> list[Route]:
 def create_app(
     settings: Settings,
     *,
-    directory: Directory,
+    store_resolver: StoreResolver,
     authenticate: Authenticate,
     counters: Counters | None = None,
     checks: Checks | None = None,
-    rate_of: rates.RateOf = rates.default_rate_of,
+    limit_of: rate_limits.LimitOf = rate_limits.default_limit_of,
     routes: Iterable[Route] | None = None,
 ) -> web.Application:
-    """Make the application from what it needs; `routes` replaces those of the facades in tests of the middleware.
+    """Create the application; `routes` replaces the facades' routes in tests of the middleware.
 
-    `checks` is what readiness rests on. `rate_of` gives the requests a minute of an app or storefront key.
+    `checks` are the readiness checks; `limit_of` returns the rate limit of an app or storefront key.
     """
     app = web.Application(client_max_size=MAX_BYTES)
     app[SETTINGS] = settings
@@ -55,31 +56,31 @@ def create_app(
     app[HEALTH] = Readiness(checks)
 
     app[HEALTH].add_routes(app)
-    mounting.mount(app, facade_routes() if routes is None else routes)
+    add_routes(app, facade_routes() if routes is None else routes)
     graphql_view.add_routes(app)
-    reader.add_routes(app)
+    page.add_routes(app)
     if settings.is_private_development:
         mail_page.add_routes(app)
         credit_bureau.add_routes(app)
     allow_cross_origin(app, settings.cors_origins)
 
-    terms_of = mounting.settle(app)
-    limits = rates.Rates(settings, app[COUNTERS], rate_of)
-    app[PIPELINE] = pipeline(settings, terms_of, limits, directory, authenticate)
+    policies = route_policies(app)
+    limiter = rate_limits.RateLimiter(settings, app[COUNTERS], limit_of)
+    app[PIPELINE] = pipeline(settings, policies, limiter, store_resolver, authenticate)
     app.middlewares.append(app[PIPELINE])
 
-    def put_headers(request: web.Request, response: web.StreamResponse) -> None:
+    def add_headers(request: web.Request, response: web.StreamResponse) -> None:
         response.headers[hdrs.SERVER] = SERVER_NAME
-        request_id.put(request, response)
-        rates.put(request, response)
-        terms = terms_of.get(request.match_info.route)
-        if terms is not None and terms.family.is_cross_origin:
-            # aiohttp-cors repeats the origin in its answer, and doesn't tell caches that it does.
+        request_id.add_header(request, response)
+        rate_limits.add_headers(request, response)
+        policy = policies.get(request.match_info.route)
+        if policy is not None and policy.family.is_cross_origin:
+            # aiohttp-cors echoes the origin but omits Vary, which caches need.
             response.headers.add(hdrs.VARY, hdrs.ORIGIN)
 
-    async def put_on_others(request: web.Request, response: web.StreamResponse) -> None:
-        put_headers(request, response)
+    async def add_headers_on_prepare(request: web.Request, response: web.StreamResponse) -> None:
+        add_headers(request, response)
 
-    app[PUT_HEADERS] = put_headers
-    app.on_response_prepare.append(put_on_others)
+    app[ADD_HEADERS] = add_headers
+    app.on_response_prepare.append(add_headers_on_prepare)
     return app

@@ -1,4 +1,4 @@
-"""The command `vitrine`: exit code 0, 1 (refused, with one clear line on stderr) or 2 (wrong usage)."""
+"""The command `vitrine`: exit code 0, 1 (failed, with one line on stderr) or 2 (wrong usage)."""
 
 from __future__ import annotations
 
@@ -13,58 +13,58 @@ from server.commands import (
     database,
     demo,
     doctor,
-    importing,
+    import_data,
     keys,
     openapi,
     schema,
-    serving,
+    serve,
     tenants,
     users,
 )
-from server.commands.output import complain, say
+from server.commands.output import print_error, print_line
 
-DONE, REFUSED = 0, 1
+SUCCESS, FAILURE = 0, 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command that the arguments name and give the exit code."""
-    asked = parser().parse_args(arguments)
+    """Run the command that the arguments select and return the exit code."""
+    args = parser().parse_args(arguments)
     try:
-        code: int | None = asked.run(asked)
-        return code or DONE
+        code: int | None = args.run(args)
+        return code or SUCCESS
     except KeyboardInterrupt:
-        complain("interrupted")
-        return REFUSED
+        print_error("interrupted")
+        return FAILURE
     except BrokenPipeError:
-        # Whoever read our output has gone (`vitrine tenant list | head`); nothing may be written at exit either.
+        # The reader closed the pipe (`vitrine tenant list | head`); nothing may be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+        return SUCCESS
     except Exception as error:
-        from server.commands.refusals import explained
+        from server.commands.errors import describe_error
 
-        line = explained(error)
-        if line is None:
+        message = describe_error(error)
+        if message is None:
             raise
-        complain(line)
-        return REFUSED
+        print_error(message)
+        return FAILURE
 
 
 def parser() -> argparse.ArgumentParser:
-    """Declare every command."""
-    made = argparse.ArgumentParser(
+    """Declare all commands."""
+    result = argparse.ArgumentParser(
         prog="vitrine",
-        description="A multi-store shop server: GraphQL inside, REST interfaces old and new outside.",
+        description="A multi-tenant store platform: GraphQL core with REST APIs.",
         epilog="Settings come from the environment (docs/settings.md); `vitrine doctor` checks them.",
     )
-    made.add_argument("--version", action=_Version, help="say which version this is and stop")
-    commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (serving, database, demo, importing, tenants, users, apps, keys, schema, openapi, doctor):
+    result.add_argument("--version", action=_Version, help="print the version and exit")
+    commands = result.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for module in (serve, database, demo, import_data, tenants, users, apps, keys, schema, openapi, doctor):
         module.add(commands)
-    return made
+    return result
 
 
 class _Version(argparse.Action):
-    """Say the version, which is only looked up when somebody asks."""
+    """Print the version, which is looked up only when requested."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, **rest: Any) -> None:
         super().__init__(option_strings, dest, nargs=0, **rest)
@@ -72,8 +72,8 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib.metadata import version
 
-        say(f"vitrine {version('vitrine')}")
-        parser.exit(DONE)
+        print_line(f"vitrine {version('vitrine')}")
+        parser.exit(SUCCESS)
 
 
 if __name__ == "__main__":

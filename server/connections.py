@@ -1,4 +1,4 @@
-"""Speak HTTP on each connection as aiohttp does, save where it answers itself, before there is a request for the application."""
+"""Run aiohttp's HTTP protocol with error responses of our own for requests that never reach the application."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from aiohttp.web_protocol import RequestHandler
 
 from kernel import ids, logging
 from kernel.errors import MalformedRequest
-from rest_facade.responses import UNEXPECTED
+from rest_facade.responses import UNEXPECTED_ERROR
 from server import graphql_errors
 from server.middleware.request_id import HEADER
 
-# A connection that sends nothing, or half a request's head, is closed after this; proxies keep theirs for 60.
+# Idle timeout, also for a half-sent request head; longer than the usual 60 s of proxies.
 IDLE_SECONDS = 75.0
-# How long the rest of a refused body is read and thrown away, so that a client still sending it gets to read the answer.
+# How long the rest of a rejected body is read and discarded, so that a client still sending it can read the response.
 LINGER_SECONDS = 3.0
 OPTIONS: dict[str, Any] = {
     "keepalive_timeout": IDLE_SECONDS,
@@ -26,13 +26,13 @@ OPTIONS: dict[str, Any] = {
 }
 
 PIPELINE: web.AppKey[Middleware] = web.AppKey("pipeline")
-"""Holds the application's only middleware."""
+"""The application's only middleware."""
 
 
 class Connection(RequestHandler):
-    """Answer what is no HTTP, or what failed outside the middleware, with a request id and in JSON.
+    """Answer malformed HTTP and errors outside the middleware in JSON, with a request id.
 
-    Whose address it would have been is unknown, so the form is the one that holds `error`, `message` and `status` at once.
+    The route is unknown here, so the body carries `error`, `message` and `status` like `graphql_errors`.
     """
 
     __slots__ = ()
@@ -44,20 +44,20 @@ class Connection(RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer a request that could not be read (400), or an accident in aiohttp itself (500)."""
+        """Answer a request that could not be parsed (400), or an error in aiohttp itself (500)."""
         request_id = ids.request_id_from(request.headers.get(HEADER))
         if status < 500:
             logging.event("bad request", status=status, request_id=request_id, error=type(exc).__name__)
-            refusal = MalformedRequest("bad request", detail="this is not HTTP as this server reads it")
-            answer = graphql_errors.render(refusal)
+            error = MalformedRequest("bad request", detail="this is not HTTP as this server reads it")
+            response = graphql_errors.render(error)
         else:
-            logging.failure(UNEXPECTED, exc or RuntimeError(message or ""), request_id=request_id)
-            answer = graphql_errors.accident(False)
+            logging.failure(UNEXPECTED_ERROR, exc or RuntimeError(message or ""), request_id=request_id)
+            response = graphql_errors.internal_error(False)
         if request.writer.output_size > 0:
-            raise ConnectionError("a part of another answer was sent already")
-        answer.headers[HEADER] = request_id
-        answer.force_close()
-        return answer
+            raise ConnectionError("part of another response was already sent")
+        response.headers[HEADER] = request_id
+        response.force_close()
+        return response
 
 
 class _Server(web.Server):
@@ -66,28 +66,28 @@ class _Server(web.Server):
 
 
 class Runner(web.AppRunner):
-    """Run the application on our own connections."""
+    """Run the application with `Connection` as the protocol."""
 
     __slots__ = ()
 
     async def _make_server(self) -> web.Server:
-        made = await super()._make_server()
-        handler = _straight(self._app, made.request_handler)
-        return _Server(handler, request_factory=made.request_factory)
+        server = await super()._make_server()
+        handler = _direct_handler(self._app, server.request_handler)
+        return _Server(handler, request_factory=server.request_factory)
 
 
-def _straight(app: web.Application, usual: Any) -> Any:
-    """Lead a request through the pipeline to its route as `usual` does, without what several middlewares and sub-applications take."""
+def _direct_handler(app: web.Application, default: Any) -> Any:
+    """Route a request through the pipeline to its handler, skipping aiohttp's middleware and sub-application steps."""
     resolve, serve = app.router.resolve, app[PIPELINE]
 
     async def handle(request: web.Request) -> web.StreamResponse:
         if hdrs.EXPECT in request.headers:
-            answer: web.StreamResponse = await usual(request)
-            return answer
-        found = await resolve(request)
-        found.add_app(app)
-        found.freeze()
-        request._match_info = found
-        return await serve(request, found.handler)
+            response: web.StreamResponse = await default(request)
+            return response
+        match = await resolve(request)
+        match.add_app(app)
+        match.freeze()
+        request._match_info = match
+        return await serve(request, match.handler)
 
     return handle

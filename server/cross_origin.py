@@ -1,4 +1,4 @@
-"""Let pages of other origins call the families that browsers are meant for (CORS)."""
+"""Configure CORS (cross-origin resource sharing) for the families that browsers call."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ EXPOSED = (
 
 
 def allow_cross_origin(app: web.Application, origins: tuple[str, ...]) -> None:
-    """Answer preflights of the cross-origin families and mark their answers; call it once all their routes are there.
+    """Answer CORS preflights and add CORS headers for the cross-origin families; call it after all routes were added.
 
-    Credentials mode is off: callers send their credential in a header they set, never a cookie, so any origin may be let in.
+    Credentials mode is off: clients send their credential in a header, never a cookie, so any origin may be allowed.
     """
     options = aiohttp_cors.ResourceOptions(  # type: ignore[no-untyped-call]
         expose_headers=EXPOSED, allow_headers="*", allow_methods="*", max_age=PREFLIGHT_SECONDS
@@ -30,15 +30,15 @@ def allow_cross_origin(app: web.Application, origins: tuple[str, ...]) -> None:
     for resource in list(app.router.resources()):
         if isinstance(resource, web.Resource) and family_of(resource.canonical).is_cross_origin:
             cors.add(resource)
-    _only_across_origins(app)
+    _skip_same_origin(app)
 
 
-def _only_across_origins(app: web.Application) -> None:
-    """Let the library look at answers to pages alone; it looks each route up before it finds that there is no origin."""
-    mark = app.on_response_prepare.pop()
+def _skip_same_origin(app: web.Application) -> None:
+    """Skip aiohttp-cors for requests without Origin; it would look up the route before checking."""
+    handler = app.on_response_prepare.pop()
 
-    async def mark_across_origins(request: web.Request, response: web.StreamResponse) -> None:
+    async def add_cors_headers(request: web.Request, response: web.StreamResponse) -> None:
         if hdrs.ORIGIN in request.headers:
-            await mark(request, response)
+            await handler(request, response)
 
-    app.on_response_prepare.append(mark_across_origins)
+    app.on_response_prepare.append(add_cors_headers)

@@ -1,7 +1,7 @@
-"""Join the database the settings name, or the embedded one, to the models.
+"""Connect the models to the configured database, or to the embedded one.
 
-async with reached(settings) as place:         DATABASE_URL, or a PostgreSQL started here and stopped at the end
-    async with connected(settings, place):     the pools of this process, acting as a role that row-level security binds
+async with database_location(settings) as location:    DATABASE_URL, or an embedded PostgreSQL, stopped at the end
+    async with connection_pools(settings, location):   this process's pools, with a role bound by row-level security
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from server.health import Checks
 
 FOLDER = "postgres"
 _LOCK_SECONDS = 10.0
-# A process has at most so many connections beside its pool: the second ones of transactions, the work across stores, the listener.
-_BESIDE_POOL = 5
-_LEAST_POOL = 2
+# Connections of a process besides its pool: nested transactions, work across stores, the listener.
+_EXTRA_CONNECTIONS = 5
+_MIN_POOL = 2
 _ACQUIRE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseLocation:
-    """Say where the database is: for its owner, who migrates, and for the log-in that serves."""
+    """The database URLs: for the owner, who migrates, and for the role that serves requests."""
 
     owner_url: str
     serving_url: str
@@ -38,8 +38,8 @@ class DatabaseLocation:
 
 
 @asynccontextmanager
-async def reached(settings: Settings) -> AsyncIterator[DatabaseLocation]:
-    """Give the place of the database, starting the embedded one when no other is named; raises EmbeddedPostgresError."""
+async def database_location(settings: Settings) -> AsyncIterator[DatabaseLocation]:
+    """Yield the URLs of the database, starting the embedded one when none is configured; raises EmbeddedPostgresError."""
     if settings.database_url is not None:
         serving = settings.app_database_url or settings.database_url
         yield DatabaseLocation(settings.database_url, serving, is_embedded=False)
@@ -50,20 +50,20 @@ async def reached(settings: Settings) -> AsyncIterator[DatabaseLocation]:
         server = await asyncio.shield(starting)
         yield DatabaseLocation(server.url(), server.url(), is_embedded=True)
     finally:
-        # Shielded, here and above: a signal, early or twice, must not leave a server behind that nobody stops.
+        # Shielded, here and above: an early or repeated signal must not leave an orphaned server behind.
         await asyncio.shield(_stop(embedded, starting))
 
 
 async def _stop(embedded: EmbeddedPostgres, starting: asyncio.Future[EmbeddedServer]) -> None:
-    """Stop the server once it is known whether it started: its thread can't be interrupted."""
+    """Stop the server after its start has finished: the start thread can't be interrupted."""
     await asyncio.wait([starting])
     await asyncio.to_thread(embedded.stop)
 
 
 @asynccontextmanager
-async def connected(settings: Settings, place: DatabaseLocation) -> AsyncIterator[None]:
-    """Open this process's pools; raises Unavailable when the database can't be reached, UnsafeRole for a role that sees all."""
-    await database.connect(database_settings(settings, place.serving_url))
+async def connection_pools(settings: Settings, location: DatabaseLocation) -> AsyncIterator[None]:
+    """Open this process's pools; raises Unavailable, or UnsafeRole for a role that bypasses row-level security."""
+    await database.connect(database_settings(settings, location.serving_url))
     try:
         await database.check_role()
         yield
@@ -72,7 +72,7 @@ async def connected(settings: Settings, place: DatabaseLocation) -> AsyncIterato
 
 
 def database_settings(settings: Settings, url: str) -> database.DatabaseSettings:
-    """Give the pool's settings; every wait is shorter than the request that waits."""
+    """Return the pool's settings; every wait is shorter than the request timeout."""
     statement_ms = settings.statement_timeout_ms
     return database.DatabaseSettings(
         url=url,
@@ -85,62 +85,64 @@ def database_settings(settings: Settings, url: str) -> database.DatabaseSettings
     )
 
 
-async def shared_out(settings: Settings, place: DatabaseLocation, processes: int) -> Settings:
-    """Make the pools of so many processes small enough for all to be served at once, and say so.
+async def divide_pool(settings: Settings, location: DatabaseLocation, processes: int) -> Settings:
+    """Limit the pool size so that all processes fit into the database's connection limit; log a reduction.
 
-    Raises SettingError where not even the smallest pools fit, Unavailable when the database can't be asked.
+    Raises SettingError when not even the smallest pools fit, Unavailable when the database can't be reached.
     """
-    allowed = await connections_allowed(place.serving_url)
-    size = fitting_pool(settings.pool_size, processes, allowed)
+    max_connections = await connections_allowed(location.serving_url)
+    size = fit_pool_size(settings.pool_size, processes, max_connections)
     if size is None:
-        most = _left_for_us(allowed) // (_LEAST_POOL + _BESIDE_POOL)
+        max_processes = _usable_connections(max_connections) // (_MIN_POOL + _EXTRA_CONNECTIONS)
         raise SettingError(
-            f"WEB_CONCURRENCY is {settings.processes}; the database allows {allowed} connections,"
-            f" which is enough for {most} of {processes} processes"
+            f"WEB_CONCURRENCY is {settings.processes}; the database allows {max_connections} connections,"
+            f" which is enough for {max_processes} of {processes} processes"
         )
     if size == settings.pool_size:
         return settings
     logging.event(
-        "the pools are smaller than VITRINE_POOL_SIZE: the database allows no more connections",
+        "pools are smaller than VITRINE_POOL_SIZE: connection limit of the database",
         level="warning",
         asked=settings.pool_size,
         pool=size,
         processes=processes,
-        allowed=allowed,
+        max_connections=max_connections,
     )
     return dataclasses.replace(settings, pool_size=size)
 
 
-def fitting_pool(wanted: int, processes: int, allowed: int) -> int | None:
-    """Give the size of pool that each process may have, at most the one wanted; None where none fits."""
-    fits = _left_for_us(allowed) // processes - _BESIDE_POOL
-    return min(wanted, fits) if fits >= _LEAST_POOL else None
+def fit_pool_size(wanted: int, processes: int, allowed: int) -> int | None:
+    """Return the pool size for each process, at most `wanted`; None when none fits."""
+    fits = _usable_connections(allowed) // processes - _EXTRA_CONNECTIONS
+    return min(wanted, fits) if fits >= _MIN_POOL else None
 
 
-def _left_for_us(allowed: int) -> int:
-    """Leave a tenth to others: commands, backups, whoever looks after the database."""
+def _usable_connections(allowed: int) -> int:
+    """Reserve a tenth for other clients: commands, backups, administration."""
     return allowed - max(3, allowed // 10)
 
 
-def readiness(place: DatabaseLocation) -> Checks:
-    """Make the checks of `/health/ready`: the database answers, and no migration is pending."""
+def readiness_checks(location: DatabaseLocation) -> Checks:
+    """Create the checks of `/health/ready`: the database answers and no migration is pending."""
     is_migrated = False
 
     async def check() -> dict[str, bool]:
         nonlocal is_migrated
         try:
-            answers = await database.value("select 1") == 1
-            # Once all are applied nothing of this program's can be pending any more.
-            is_migrated = is_migrated or (answers and not await migrate.pending(place.serving_url))
+            is_reachable = await database.fetchval("select 1") == 1
+            # Once all are applied none can become pending for this version.
+            is_migrated = is_migrated or (
+                is_reachable and not await migrate.pending_migrations(location.serving_url)
+            )
         except (DomainError, OSError):
             return {"database": False, "migrations": is_migrated}
-        return {"database": answers, "migrations": is_migrated}
+        return {"database": is_reachable, "migrations": is_migrated}
 
     return check
 
 
-async def warn_of_pending(place: DatabaseLocation) -> None:
-    """Say at start that `vitrine migrate` is due; the server runs, and is not ready."""
-    pending = await migrate.pending(place.serving_url)
+async def warn_of_pending_migrations(location: DatabaseLocation) -> None:
+    """Log a warning when migrations are pending; the server runs but is not ready."""
+    pending = await migrate.pending_migrations(location.serving_url)
     if pending:
         logging.event("migrations are pending: run vitrine migrate", level="warning", pending=len(pending))

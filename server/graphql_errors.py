@@ -1,7 +1,6 @@
-"""Write what is refused before GraphQL runs: the current family's error and the app family's `message` and `status` at once.
+"""Render errors raised before GraphQL executes, combining the current family's `error` with `message` and `status` of the apps family.
 
-`/graphql` is called by clients of both families (decisions section 6). What GraphQL itself refuses stands in `errors[]`, and is
-not written here.
+`/graphql` has clients of both families (docs/reference/graphql.md#errors). Errors of the execution go into `errors[]` instead.
 """
 
 from __future__ import annotations
@@ -13,36 +12,41 @@ from aiohttp import web
 from kernel.errors import DomainError, NotFound
 from rest_facade.current import errors as current
 from rest_facade.responses import (
-    DATABASE_FAILED,
-    UNEXPECTED,
-    beside,
+    DATABASE_ERROR,
+    UNEXPECTED_ERROR,
     json_response,
+    merge_details,
     method_not_allowed,
 )
-from rest_facade.routing import ErrorForm
+from rest_facade.routing import ErrorFormat
 
 
-def render(refusal: DomainError) -> web.Response:
-    """Answer a refusal as `{error: <the contract's text>, message, status, …details}`."""
-    body = current.body_of(refusal)
-    own = {"error": body["error"], "message": body.get("message", refusal.message), "status": refusal.status}
-    return json_response(beside(own, body), status=refusal.status, headers=current.headers_of(refusal))
+def render(error: DomainError) -> web.Response:
+    """Render an error as `{error, message, status, …details}`."""
+    body = current.body_of(error)
+    own = {"error": body["error"], "message": body.get("message", error.message), "status": error.status}
+    return json_response(merge_details(own, body), status=error.status, headers=current.headers_of(error))
 
 
-def unknown_route() -> web.Response:
-    """Answer an address below `/graphql` that no route has."""
-    return json_response(_plain(current.UNKNOWN_ROUTE, NotFound.status), status=NotFound.status)
+def route_not_found() -> web.Response:
+    """Return 404 for an unknown path below `/graphql`."""
+    return json_response(_error_body(current.UNKNOWN_ROUTE, NotFound.status), status=NotFound.status)
 
 
-def accident(caused_by_database: bool) -> web.Response:
-    """Answer what nobody foresaw outside of GraphQL, without a word of it."""
-    return json_response(_plain(DATABASE_FAILED if caused_by_database else UNEXPECTED, 500), status=500)
+def internal_error(caused_by_database: bool) -> web.Response:
+    """Return 500 without details for an unexpected error outside GraphQL."""
+    return json_response(
+        _error_body(DATABASE_ERROR if caused_by_database else UNEXPECTED_ERROR, 500), status=500
+    )
 
 
-def _plain(message: str, status: int) -> dict[str, Any]:
+def _error_body(message: str, status: int) -> dict[str, Any]:
     return {"error": message, "message": message, "status": status}
 
 
-FORM = ErrorForm(
-    render=render, unknown_route=unknown_route, not_allowed=method_not_allowed, accident=accident
+ERROR_FORMAT = ErrorFormat(
+    render=render,
+    route_not_found=route_not_found,
+    method_not_allowed=method_not_allowed,
+    internal_error=internal_error,
 )

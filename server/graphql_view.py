@@ -1,4 +1,4 @@
-"""Serve `/graphql`: bytes in, a prepared document executed, bytes out."""
+"""Serve `/graphql` over HTTP: parse the request, execute a prepared document, serialize the response."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ import orjson
 from aiohttp import hdrs, web
 from graphql import OperationDefinitionNode
 
-from domain.idempotency import current_claim, finish, release
+from domain.idempotency import complete, current_claim, release
 from kernel.errors import DomainError, MalformedRequest, Unauthenticated
-from kernel.json_bodies import MalformedBody, load_value
+from kernel.request_bodies import MalformedBody, parse_json
 from kernel.scope import Actor, ActorKind, Scope, Store
 from models.database import transaction
-from models.shapes import NotCompiled
+from models.response_shapes import NotCompiled
 from resolvers import root
-from resolvers.compiled import Compiler, Ready
-from resolvers.persisted import find_document, keep_document
+from resolvers.persisted_documents import find_document, save_document
+from resolvers.query_compiler import QueryCompiler, ReusablePlan
 from rest_facade.bodies import read_raw
-from rest_facade.responses import WholeResponse
-from rest_facade.routing import Needs, scope_of
-from schema.documents import Documents, Prepared, check_cost, cost_of
-from schema.execution import ExecutionContext, formatted, graphql_code, run
-from schema.secrecy import answers_secret
-from server.graphql_errors import FORM
+from rest_facade.responses import BytesResponse
+from rest_facade.routing import Credential, scope_of
+from schema.documents import DocumentCache, PreparedDocument, calculate_cost, check_cost
+from schema.execution import ExecutionContext, execute_document, format_error, graphql_error_code
+from schema.secret_fields import returns_secret
+from server.graphql_errors import ERROR_FORMAT
 from server.middleware.authentication import Authenticate
-from server.middleware.idempotency import HEADER, once
+from server.middleware.idempotency import HEADER, handle_once
 from server.playground import add_asset_routes, playground
 
-DOCUMENTS = web.AppKey("documents", Documents)
-COMPILER = web.AppKey("compiler", Compiler)
-# As `kernel.clock.rfc3339` writes moments.
-_AS_SHOWN = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
+DOCUMENTS = web.AppKey("documents", DocumentCache)
+COMPILER = web.AppKey("compiler", QueryCompiler)
+# The same format as `kernel.clock.format_rfc3339`.
+_DATETIME_OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
 _JSON = "application/json"
 _RESPONSE_JSON = "application/graphql-response+json"
 
 
 def add_routes(app: web.Application, *, compiled: bool = True) -> None:
-    """Mount `/graphql`, its schema and the playground; documents are prepared against the public schema.
+    """Add `/graphql`, its schema and the playground; documents are prepared against the public schema.
 
-    `compiled` lets operations that only read go without an executor.
+    `compiled` lets read-only operations bypass the GraphQL executor.
     """
     schema = root.public_schema()
-    app[DOCUMENTS] = Documents(schema)
+    app[DOCUMENTS] = DocumentCache(schema)
     if compiled:
-        app[COMPILER] = Compiler(schema, native=True)
+        app[COMPILER] = QueryCompiler(schema, native=True)
     app.router.add_post("/graphql", post)
     app.router.add_get("/graphql", get, allow_head=False)
     app.router.add_get("/graphql/schema", schema_text)
@@ -56,57 +56,58 @@ def add_routes(app: web.Application, *, compiled: bool = True) -> None:
 
 
 async def post(request: web.Request) -> web.StreamResponse:
-    """Answer a document sent by POST."""
+    """Execute a document sent by POST."""
     if request.content_type not in (
         _JSON,
         "application/graphql-response+json",
         "application/octet-stream",
         "",
     ):
-        return _refused(
+        return _error_response(
             request,
             415 if _wants_response_json(request) else 400,
             "the content type must be application/json",
         )
     try:
-        body = load_value(await read_raw(request))
-    except MalformedBody as problem:
-        return _refused(request, 400, f"invalid request body: {problem}")
+        body = parse_json(await read_raw(request))
+    except MalformedBody as error:
+        return _error_response(request, 400, f"invalid request body: {error}")
     if isinstance(body, list):
-        return _refused(request, 400, "batches are not supported; send one operation")
+        return _error_response(request, 400, "batches are not supported; send one operation")
     if not isinstance(body, dict):
-        return _refused(request, 400, "the body must be a JSON object")
-    return await _answer(request, body, mutations=True)
+        return _error_response(request, 400, "the body must be a JSON object")
+    return await _execute(request, body, allow_mutations=True)
 
 
 async def get(request: web.Request) -> web.StreamResponse:
-    """Answer a query sent by GET; a mutation is 405."""
-    given: dict[str, Any] = dict(parse_qsl(request.rel_url.raw_query_string, keep_blank_values=True))
+    """Execute a query sent by GET; a mutation is 405."""
+    params: dict[str, Any] = dict(parse_qsl(request.rel_url.raw_query_string, keep_blank_values=True))
     for name in ("variables", "extensions"):
-        if name in given:
+        if name in params:
             try:
-                given[name] = (
-                    load_value(given[name].encode("utf-8", "surrogatepass")) if given[name] else None
+                params[name] = (
+                    parse_json(params[name].encode("utf-8", "surrogatepass")) if params[name] else None
                 )
-            except MalformedBody as problem:
-                return _refused(request, 400, f"{name}: {problem}")
-    return await _answer(request, given, mutations=False)
+            except MalformedBody as error:
+                return _error_response(request, 400, f"{name}: {error}")
+    return await _execute(request, params, allow_mutations=False)
 
 
 async def schema_text(_request: web.Request) -> web.Response:
-    """Show the public schema in SDL."""
+    """Return the public schema in SDL."""
     return web.Response(text=root.public().as_str(), content_type="text/plain")
 
 
-async def _answer(request: web.Request, body: dict[str, Any], *, mutations: bool) -> web.StreamResponse:
+async def _execute(
+    request: web.Request, body: dict[str, Any], *, allow_mutations: bool
+) -> web.StreamResponse:
     scope = scope_of(request)
-    problem = _malformed(body)
-    if problem:
-        return _refused(request, 400, problem)
+    if problem := _validate_body(body):
+        return _error_response(request, 400, problem)
     try:
-        text = await _text_of(scope, body)
-    except DomainError as refusal:
-        return _shown_refusal(request, refusal)
+        text = await _document_text(scope, body)
+    except DomainError as error:
+        return _domain_error_response(request, error)
     if text is None:
         return _respond(
             request,
@@ -126,137 +127,146 @@ async def _answer(request: web.Request, body: dict[str, Any], *, mutations: bool
     try:
         name = body.get("operationName") or None
         prepared = documents.get(text, variables, name)
-        if prepared.ready and name is None:
-            answer = await _answer_ready(request, scope, prepared.ready[None], variables)
-            if answer is not None:
-                return answer
+        if prepared.reusable_plan and name is None:
+            response = await _execute_cached_plan(request, scope, prepared.reusable_plan[None], variables)
+            if response is not None:
+                return response
         if prepared.errors:
             return _respond(
-                request, 200, {"errors": [formatted(error, scope) for error in prepared.errors]}, 400
+                request, 200, {"errors": [format_error(error, scope) for error in prepared.errors]}, 400
             )
         operation = prepared.operation(name)
         if scope.actor.kind is ActorKind.ANONYMOUS and not _only_introspects(operation):
             raise Unauthenticated("missing authorization header")
         if operation is None:
-            return _refused(request, 400, _no_operation(prepared, name))
-        if operation.operation.value == "mutation" and not mutations:
+            return _error_response(request, 400, _operation_error(prepared, name))
+        if operation.operation.value == "mutation" and not allow_mutations:
             return web.Response(status=405, headers={"Allow": "POST"})
-        cost = cost_of(documents.schema, prepared, operation, variables)
+        cost = calculate_cost(documents.schema, prepared, operation, variables)
         check_cost(cost)
     except Unauthenticated:
         raise
-    except DomainError as refusal:
-        return _shown_refusal(request, refusal)
+    except DomainError as error:
+        return _domain_error_response(request, error)
     compiled = request.app[COMPILER].get(prepared, operation, variables) if COMPILER in request.app else None
     if compiled is not None:
         try:
             data = await compiled.run(scope)
         except NotCompiled:
-            pass  # the executor answers, errors and all
+            pass  # fall back to the executor
         else:
-            request.app[COMPILER].make_ready(prepared, operation, compiled, cost)
+            request.app[COMPILER].cache_plan(prepared, operation, compiled, cost)
             return _respond(request, 200, {"data": data, "extensions": {"cost": cost}}, 200)
     if (
         operation.operation.value == "mutation"
         and HEADER in request.headers
-        and not answers_secret(documents.schema, prepared, operation)
+        and not returns_secret(documents.schema, prepared, operation)
     ):
-        return await once(
-            request, scope, FORM, lambda: _mutate_once(request, prepared, operation, variables, name, cost)
+        return await handle_once(
+            request,
+            scope,
+            ERROR_FORMAT,
+            lambda: _mutate_once(request, prepared, operation, variables, name, cost),
         )
-    result = await run(documents.schema, prepared, ExecutionContext(scope), variables, name)
-    shown: dict[str, Any] = {}
+    result = await execute_document(documents.schema, prepared, ExecutionContext(scope), variables, name)
+    response_body: dict[str, Any] = {}
     if result.errors:
-        shown["errors"] = [formatted(error, scope) for error in result.errors]
+        response_body["errors"] = [format_error(error, scope) for error in result.errors]
     started = result.data is not None or not result.errors or any(error.path for error in result.errors)
     if started:
-        shown["data"] = result.data
-    shown["extensions"] = {"cost": cost}
-    return _respond(request, 200, shown, 200 if started else 400)
+        response_body["data"] = result.data
+    response_body["extensions"] = {"cost": cost}
+    return _respond(request, 200, response_body, 200 if started else 400)
 
 
-async def _answer_ready(
-    request: web.Request, scope: Scope, ready: Ready, variables: dict[str, Any]
+async def _execute_cached_plan(
+    request: web.Request, scope: Scope, plan: ReusablePlan, variables: dict[str, Any]
 ) -> web.Response | None:
-    """Answer an operation that was answered before; None where that takes another look at it."""
-    values = ready.values(variables)
+    """Execute an operation from its cached plan; None when the plan doesn't fit the variables."""
+    values = plan.values(variables)
     if values is None:
         return None
     try:
-        data = await ready.structure.run(scope, values)
+        data = await plan.plan.run(scope, values)
     except NotCompiled:
         return None
-    return _respond(request, 200, {"data": data, "extensions": {"cost": ready.cost}}, 200)
+    return _respond(request, 200, {"data": data, "extensions": {"cost": plan.cost}}, 200)
 
 
-def open_introspection(authenticate: Authenticate) -> Authenticate:
-    """Let callers without any credential into `/graphql` as nobody: they may ask about the schema and nothing else.
+def allow_anonymous_introspection(authenticate: Authenticate) -> Authenticate:
+    """Let callers without a credential introspect the schema, and nothing else.
 
-    For development servers that only this machine can reach (decisions, section 2).
+    Only for private development servers (docs/reference/graphql.md#introspection).
     """
 
-    async def admit(store: Store, needs: str, headers: Mapping[str, str], /, **asked: Any) -> Actor:
-        if needs == Needs.GRAPHQL and hdrs.AUTHORIZATION not in headers and "X-API-Key" not in headers:
-            return Actor(ActorKind.ANONYMOUS, credential=f"ip:{asked['client_ip']}")
-        return await authenticate(store, needs, headers, **asked)
+    async def authenticate_or_introspect(
+        store: Store, credential: str, headers: Mapping[str, str], /, **context: Any
+    ) -> Actor:
+        if (
+            credential == Credential.GRAPHQL
+            and hdrs.AUTHORIZATION not in headers
+            and "X-API-Key" not in headers
+        ):
+            return Actor(ActorKind.ANONYMOUS, credential=f"ip:{context['client_ip']}")
+        return await authenticate(store, credential, headers, **context)
 
-    return admit
+    return authenticate_or_introspect
 
 
-class _Undone(Exception):
-    """Roll back a mutation that was refused."""
+class _RolledBack(Exception):
+    """Roll back a failed mutation."""
 
 
-# Refusals that the next try may not meet, and which are therefore not kept for the key.
-_PASSING = {"UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED", "UNAVAILABLE", "INTERNAL"}
+# Errors that a retry may not meet, so the idempotency key is released.
+_TRANSIENT_CODES = {"UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED", "UNAVAILABLE", "INTERNAL"}
 
 
 async def _mutate_once(
     request: web.Request,
-    prepared: Prepared,
+    prepared: PreparedDocument,
     operation: OperationDefinitionNode,
     variables: dict[str, Any],
     name: str | None,
     cost: int,
 ) -> web.Response:
-    """Execute one mutation that bears an Idempotency-Key, effect and key in one transaction."""
+    """Execute one mutation with an Idempotency-Key; its changes and the key are committed in one transaction."""
     scope, claim = scope_of(request), current_claim()
     assert claim is not None
     if len(operation.selection_set.selections) != 1:
-        return _refused(request, 400, "with an Idempotency-Key a document holds one mutation")
+        return _error_response(request, 400, "with an Idempotency-Key a document holds one mutation")
     if claim.result is not None:
         return _respond(request, 200, {"data": dict(claim.result), "extensions": {"cost": cost}}, 200)
     result = None
     try:
         async with transaction(scope):
-            result = await run(
+            result = await execute_document(
                 request.app[DOCUMENTS].schema, prepared, ExecutionContext(scope), variables, name
             )
             if result.errors or result.data is None:
-                raise _Undone
-            await finish(scope, claim, result.data)
-    except _Undone:
+                raise _RolledBack
+            await complete(scope, claim, result.data)
+    except _RolledBack:
         assert result is not None
-        shown = [formatted(error, scope) for error in result.errors or ()]
-        answer = _respond(
-            request, 200, {"errors": shown, "data": result.data, "extensions": {"cost": cost}}, 200
+        errors = [format_error(error, scope) for error in result.errors or ()]
+        response = _respond(
+            request, 200, {"errors": errors, "data": result.data, "extensions": {"cost": cost}}, 200
         )
-        if any(error["extensions"]["code"] in _PASSING for error in shown):
+        if any(error["extensions"]["code"] in _TRANSIENT_CODES for error in errors):
             await release(scope, claim)
             claim.is_released = True
-        return answer
+        return response
     return _respond(request, 200, {"data": result.data, "extensions": {"cost": cost}}, 200)
 
 
 def _only_introspects(operation: OperationDefinitionNode | None) -> bool:
-    """Tell whether an operation asks about the schema alone; a development server answers that to anybody."""
+    """Return whether an operation selects nothing but introspection fields."""
     if operation is None:
         return False
     names = [getattr(node, "name", None) for node in operation.selection_set.selections]
     return all(name is not None and name.value in ("__schema", "__type") for name in names)
 
 
-_MEMBERS: Mapping[str, tuple[type, str]] = {
+_BODY_FIELDS: Mapping[str, tuple[type, str]] = {
     "query": (str, "a string"),
     "documentId": (str, "a string"),
     "variables": (dict, "an object"),
@@ -265,9 +275,9 @@ _MEMBERS: Mapping[str, tuple[type, str]] = {
 }
 
 
-def _malformed(body: dict[str, Any]) -> str | None:
+def _validate_body(body: dict[str, Any]) -> str | None:
     for name, value in body.items():
-        expected = _MEMBERS.get(name)
+        expected = _BODY_FIELDS.get(name)
         if expected is not None and value is not None and not isinstance(value, expected[0]):
             return f"{name} must be {expected[1]}"
     if not body.get("query") and not body.get("documentId"):
@@ -275,8 +285,8 @@ def _malformed(body: dict[str, Any]) -> str | None:
     return None
 
 
-async def _text_of(scope: Scope, body: dict[str, Any]) -> str | None:
-    """Give the document's text: sent, or registered before. A text sent with its true id is registered."""
+async def _document_text(scope: Scope, body: dict[str, Any]) -> str | None:
+    """Return the document's text, sent or persisted. A text sent with its SHA-256 id is persisted."""
     query, document_id = body.get("query"), body.get("documentId")
     if document_id is None:
         return str(query)
@@ -284,11 +294,11 @@ async def _text_of(scope: Scope, body: dict[str, Any]) -> str | None:
         return await find_document(scope, document_id)
     if document_id != "sha256:" + hashlib.sha256(query.encode()).hexdigest():
         raise MalformedRequest("documentId is not the SHA-256 of the query")
-    await keep_document(scope, document_id, query)
+    await save_document(scope, document_id, query)
     return str(query)
 
 
-def _no_operation(prepared: Prepared, name: str | None) -> str:
+def _operation_error(prepared: PreparedDocument, name: str | None) -> str:
     if name:
         return f"the document has no operation named {name}"
     if not prepared.operations:
@@ -301,16 +311,16 @@ def _wants_response_json(request: web.Request) -> bool:
 
 
 def _respond(
-    request: web.Request, status: int, shown: dict[str, Any], response_json_status: int
+    request: web.Request, status: int, body: dict[str, Any], response_json_status: int
 ) -> web.Response:
-    body = orjson.dumps(shown, option=_AS_SHOWN)
+    content = orjson.dumps(body, option=_DATETIME_OPTIONS)
     if _wants_response_json(request):
-        return WholeResponse(body, status=response_json_status, content_type=_RESPONSE_JSON)
-    return WholeResponse(body, status=status)
+        return BytesResponse(content, status=response_json_status, content_type=_RESPONSE_JSON)
+    return BytesResponse(content, status=status)
 
 
-def _refused(request: web.Request, status: int, message: str) -> web.Response:
-    """Say that the request is no well-formed GraphQL request."""
+def _error_response(request: web.Request, status: int, message: str) -> web.Response:
+    """Return an error for a malformed GraphQL request."""
     return _respond(
         request,
         status,
@@ -319,10 +329,10 @@ def _refused(request: web.Request, status: int, message: str) -> web.Response:
     )
 
 
-def _shown_refusal(request: web.Request, refusal: DomainError) -> web.Response:
-    extensions: dict[str, Any] = {"code": graphql_code(refusal)}
-    if refusal.details:
-        extensions["details"] = refusal.details
+def _domain_error_response(request: web.Request, error: DomainError) -> web.Response:
+    extensions: dict[str, Any] = {"code": graphql_error_code(error)}
+    if error.details:
+        extensions["details"] = error.details
     return _respond(
-        request, 200, {"errors": [{"message": refusal.message, "extensions": extensions}]}, refusal.status
+        request, 200, {"errors": [{"message": error.message, "extensions": extensions}]}, error.status
     )

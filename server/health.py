@@ -1,4 +1,4 @@
-"""Answer those who watch over the server: `/health/live` while it runs, `/health/ready` while it can serve."""
+"""Health checks: `/health/live` while the process runs, `/health/ready` while it can serve."""
 
 from __future__ import annotations
 
@@ -10,48 +10,48 @@ from aiohttp import web
 
 from rest_facade.responses import json_response
 
-# Each check by its name, and whether it is as it should be.
+# Check name → whether it passed.
 Checks = Callable[[], Awaitable[dict[str, bool]]]
 
 CHECK_SECONDS = 3.0
-REMEMBER_SECONDS = 1.0
+CACHE_SECONDS = 1.0
 
 
 class Readiness:
-    """Know whether requests should come here; `stopping` says no before the server stops taking them."""
+    """Report whether the server should receive requests; `stopping` fails readiness before the sockets close."""
 
     def __init__(self, checks: Checks | None = None) -> None:
         self._checks = checks
         self._last: dict[str, bool] = {}
-        self._last_at = -REMEMBER_SECONDS
+        self._last_at = -CACHE_SECONDS
         self._lock = asyncio.Lock()
         self.stopping = False
 
     def add_routes(self, app: web.Application) -> None:
-        """Add the two addresses."""
+        """Add the two routes."""
         app.router.add_get("/health/live", self.live)
         app.router.add_get("/health/ready", self.ready)
 
     async def live(self, request: web.Request) -> web.Response:
-        """Answer 200 as long as anything is answered."""
+        """Return 200."""
         return json_response({"status": "ok"})
 
     async def ready(self, request: web.Request) -> web.Response:
-        """Answer 200 when every check passes, else 503; `checks` says which one failed and nothing of why."""
-        checks = {"serving": not self.stopping, **await self._checked()}
+        """Return 200 when every check passes, else 503; `checks` names the failed ones without a reason."""
+        checks = {"serving": not self.stopping, **await self._run_checks()}
         passed = all(checks.values())
         body = {
             "status": "ok" if passed else "unavailable",
-            "checks": {name: "ok" if fine else "failed" for name, fine in checks.items()},
+            "checks": {name: "ok" if is_ok else "failed" for name, is_ok in checks.items()},
         }
         return json_response(body, status=200 if passed else 503, headers={"Cache-Control": "no-store"})
 
-    async def _checked(self) -> dict[str, bool]:
-        """Run the checks, at most once a second however many ask: the address is open to everybody."""
+    async def _run_checks(self) -> dict[str, bool]:
+        """Run the checks, cached for a second because the route is public."""
         if self._checks is None:
             return {}
         async with self._lock:
-            if monotonic() - self._last_at >= REMEMBER_SECONDS:
+            if monotonic() - self._last_at >= CACHE_SECONDS:
                 try:
                     async with asyncio.timeout(CHECK_SECONDS):
                         self._last = await self._checks()

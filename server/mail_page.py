@@ -1,7 +1,7 @@
-"""Show the mails that were not sent, on a development server that only this machine can reach (decisions section 9, VITRINE_BIND).
+"""Show unsent emails on a private development server (docs/reference/shared.md#configuration, VITRINE_BIND).
 
-Mails hold tokens that open accounts: the page is not mounted anywhere else, answers only to the names of this machine (a page of
-another origin can make its own name lead here, DNS rebinding), and is nobody's frame, script or cache.
+Emails contain tokens that open accounts: the page is mounted nowhere else, answers only to local host names (against DNS rebinding),
+and can't be framed, executed as a script or cached.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from html import escape
 
 from aiohttp import hdrs, web
 
-from auth.tenancy import host_name, store_from
+from auth.store_resolution import build_store, parse_host
 from domain.mails import outbox
-from domain.mails.outbox import KeptMail
-from kernel.clock import rfc3339
+from domain.mails.outbox import StoredMail
+from kernel.clock import format_rfc3339
 from kernel.errors import NotFound
-from kernel.scope import Store, entered
+from kernel.scope import Store, active_scope
 from models import database
-from server.operating import system_scope
+from server.store_admin import system_scope
 
 PATH = "/dev/mails"
-MOST_STORES = 20
-MOST_MAILS = 50
+MAX_STORES = 20
+MAX_MAILS = 50
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
-_STATES = {"Q": "not sent", "S": "sent", "F": "given up"}
+_STATUS_NAMES = {"Q": "not sent", "S": "sent", "F": "failed"}
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff; }
@@ -63,7 +63,7 @@ _PAGE = """<!doctype html>
 </head>
 <body>
 <h1>Mails</h1>
-<p>What this development server would have sent, the newest first.</p>
+<p>Emails this development server would have sent, newest first.</p>
 {stores}
 </body>
 </html>
@@ -83,43 +83,43 @@ _STORES = """
 
 
 async def mail_page(request: web.Request) -> web.Response:
-    """Answer `GET /dev/mails`; `?store=<UUID>` shows one store's alone."""
-    name = host_name(request.headers.get(hdrs.HOST))
+    """Render `GET /dev/mails`; `?store=<UUID>` selects one store."""
+    name = parse_host(request.headers.get(hdrs.HOST))
     if name is None or not (name in _LOCAL or name.endswith(".localhost")):
         raise NotFound("page")
-    wanted = request.query.get("store", "")
-    shown = [
+    store_id = request.query.get("store", "")
+    sections = [
         _STORE.format(
             name=escape(store.name), mails="\n".join(_article(mail) for mail in await _mails_of(store))
         )
         for store in await _stores_with_mails()
-        if wanted in ("", str(store.public_id))
+        if store_id in ("", str(store.public_id))
     ]
-    page = _PAGE.format(style=_STYLE, stores="\n".join(shown) or "<p>None yet.</p>")
+    page = _PAGE.format(style=_STYLE, stores="\n".join(sections) or "<p>None yet.</p>")
     return web.Response(text=page, content_type="text/html", charset="utf-8", headers=HEADERS)
 
 
 def add_routes(app: web.Application) -> None:
-    """Serve the page; only for a private development server."""
+    """Add the route; only for a private development server."""
     app.router.add_get(PATH, mail_page)
 
 
 async def _stores_with_mails() -> list[Store]:
-    async with database.across_stores() as everywhere:
-        return [store_from(record) for record in await everywhere.rows(_STORES, MOST_STORES)]
+    async with database.cross_store_connection() as everywhere:
+        return [build_store(record) for record in await everywhere.fetch(_STORES, MAX_STORES)]
 
 
-async def _mails_of(store: Store) -> list[KeptMail]:
+async def _mails_of(store: Store) -> list[StoredMail]:
     scope = system_scope(store)
-    with entered(scope):
-        return await outbox.latest(scope, limit=MOST_MAILS)
+    with active_scope(scope):
+        return await outbox.list_latest(scope, limit=MAX_MAILS)
 
 
-def _article(mail: KeptMail) -> str:
+def _article(mail: StoredMail) -> str:
     return _MAIL.format(
         subject=escape(mail.subject),
         recipient=escape(mail.recipient),
-        created_at=rfc3339(mail.created_at),
-        state=_STATES[mail.status],
+        created_at=format_rfc3339(mail.created_at),
+        state=_STATUS_NAMES[mail.status],
         body=escape(mail.body),
     )

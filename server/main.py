@@ -1,7 +1,7 @@
-"""Run the server: start what it rests on in order, serve until told to stop, and stop it all in the reverse order.
+"""Run the server: start its resources in order, serve until stopped, and release them in reverse order.
 
     secret → database (embedded: started and migrated) → pools → credentials → application → sockets → ready
-    SIGTERM: not ready → no new connections → requests under way finish → pools → embedded PostgreSQL
+    SIGTERM: not ready → no new connections → current requests finish → pools → embedded PostgreSQL
 
 One process does all of it (`server/process.py`), or several share the sockets (`server/processes.py`).
 """
@@ -20,15 +20,24 @@ import uvloop
 from kernel import logging
 from kernel.settings import Settings
 from models import migrate
-from server import running
-from server.database import DatabaseLocation, reached, shared_out, warn_of_pending
-from server.process import Beside, OnReady, announce, application, joined, nothing_beside, serve_on, signals
-from server.processes import Processes
+from server import address_file
+from server.database import DatabaseLocation, database_location, divide_pool, warn_of_pending_migrations
+from server.process import (
+    Background,
+    OnReady,
+    build_application,
+    log_startup,
+    no_background,
+    process_resources,
+    serve_application,
+    stop_on_signals,
+)
+from server.processes import ProcessPool
 from server.secret_key import with_secret_key
 from server.sockets import addresses_of, open_sockets
 
-# The pool of a process that only does what is done once beside several that serve.
-_BESIDE_POOL = 4
+# Pool size of a parent process that only runs background work.
+_PARENT_POOL = 4
 
 
 async def serve(
@@ -36,85 +45,86 @@ async def serve(
     *,
     stop: asyncio.Event | None = None,
     on_ready: OnReady | None = None,
-    beside: Beside = nothing_beside,
+    background: Background = no_background,
 ) -> None:
-    """Serve until SIGTERM, SIGINT or `stop`; `on_ready` is told the addresses.
+    """Serve until SIGTERM, SIGINT or `stop`; `on_ready` receives the addresses.
 
-    Raises SettingError, EmbeddedPostgresError, UnsafeRole, CannotMigrate, Unavailable or NotStarted, one clear line each, when it can't
-    begin.
+    Raises SettingError, EmbeddedPostgresError, UnsafeRole, MigrationError, Unavailable or StartupError when it can't start.
     """
     stop = stop or asyncio.Event()
     sockets = open_sockets(settings)
-    run_all = _in_one if settings.processes == 1 else _in_several
+    run_server = _run_in_process if settings.processes == 1 else _run_child_processes
     try:
-        with signals(stop):
+        with stop_on_signals(stop):
             settings = with_secret_key(settings)
-            async with reached(settings) as place:
-                if place.is_embedded:
-                    await migrate.migrate(place.owner_url)
+            async with database_location(settings) as location:
+                if location.is_embedded:
+                    await migrate.migrate(location.owner_url)
                 else:
-                    await warn_of_pending(place)
-                await run_all(settings, place, sockets, stop, on_ready, beside)
+                    await warn_of_pending_migrations(location)
+                await run_server(settings, location, sockets, stop, on_ready, background)
     finally:
-        for each in sockets:
-            each.close()
+        for listener in sockets:
+            listener.close()
 
 
-def run(settings: Settings, *, on_ready: OnReady | None = None, beside: Beside = nothing_beside) -> None:
-    """Serve on a new event loop, uvloop's."""
-    uvloop.run(serve(settings, on_ready=on_ready, beside=beside))
+def run(
+    settings: Settings, *, on_ready: OnReady | None = None, background: Background = no_background
+) -> None:
+    """Serve on a new uvloop event loop."""
+    uvloop.run(serve(settings, on_ready=on_ready, background=background))
 
 
-async def _in_one(
+async def _run_in_process(
     settings: Settings,
-    place: DatabaseLocation,
+    location: DatabaseLocation,
     sockets: list[socket.socket],
     stop: asyncio.Event,
     on_ready: OnReady | None,
-    beside: Beside,
+    background: Background,
 ) -> None:
-    settings = await shared_out(settings, place, 1)
+    settings = await divide_pool(settings, location, 1)
 
     @asynccontextmanager
     async def ready() -> AsyncIterator[None]:
-        with _announced(settings, sockets, on_ready):
+        with _published(settings, sockets, on_ready):
             yield
         logging.event("stopping")
 
-    async with joined(settings, place), beside(settings, place):
-        await serve_on(await application(settings, place), sockets, stop, ready)
+    async with process_resources(settings, location), background(settings, location):
+        await serve_application(await build_application(settings, location), sockets, stop, ready)
 
 
-async def _in_several(
+async def _run_child_processes(
     settings: Settings,
-    place: DatabaseLocation,
+    location: DatabaseLocation,
     sockets: list[socket.socket],
     stop: asyncio.Event,
     on_ready: OnReady | None,
-    beside: Beside,
+    background: Background,
 ) -> None:
-    # What runs once beside them needs connections of its own, where it runs here: with the embedded database.
-    settings = await shared_out(settings, place, settings.processes + place.is_embedded)
-    processes = Processes(settings, place, sockets)
-    with ExitStack() as announced:
+    # With the embedded database the background work runs here and needs connections too.
+    settings = await divide_pool(settings, location, settings.processes + location.is_embedded)
+    processes = ProcessPool(settings, location, sockets)
+    with ExitStack() as published:
 
         def ready() -> None:
-            announced.enter_context(_announced(settings, sockets, on_ready))
+            published.enter_context(_published(settings, sockets, on_ready))
 
-        if not place.is_embedded:
+        if not location.is_embedded:
             await processes.run(stop, ready)
             return
-        own = dataclasses.replace(settings, pool_size=min(settings.pool_size, _BESIDE_POOL))
-        async with joined(own, place), beside(own, place):
+        parent_settings = dataclasses.replace(settings, pool_size=min(settings.pool_size, _PARENT_POOL))
+        async with process_resources(parent_settings, location), background(parent_settings, location):
             await processes.run(stop, ready)
 
 
 @contextmanager
-def _announced(settings: Settings, sockets: list[socket.socket], on_ready: OnReady | None) -> Iterator[None]:
-    """Say that it is served, for as long as it is."""
+def _published(settings: Settings, sockets: list[socket.socket], on_ready: OnReady | None) -> Iterator[None]:
+    """Log and publish the addresses while the server runs."""
     addresses = addresses_of(sockets)
-    announce(settings, addresses)
-    with running.announced(settings, f"http://localhost:{urlsplit(addresses[0]).port}"):
+    log_startup(settings, addresses)
+    with address_file.published_address(settings, f"http://localhost:{urlsplit(addresses[0]).port}"):
         if on_ready is not None:
             on_ready(addresses)
         yield

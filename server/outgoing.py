@@ -1,8 +1,8 @@
-"""Call addresses that stores and apps chose, over aiohttp: each name is looked up here, checked, and connected to as it was checked.
+"""Send HTTP requests to addresses that stores and apps chose, protected against SSRF.
 
-A name is looked up once a try and the connection goes to what was found, so that a name which leads elsewhere a moment later gains
-nothing (DNS rebinding). Connections are not kept: every try begins with the lookup. No proxy, no cookies, no redirects; bodies are
-read as sent, for what is packed may be a thousand times larger.
+Each host name is resolved once per attempt, its addresses are checked, and the connection goes to the checked address: DNS rebinding
+gains nothing. Connections are not reused, so every attempt resolves anew. No proxy, cookies or redirects; response bodies are not
+decompressed, because a small one may expand a thousandfold.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from domain.outgoing import calls
-from domain.outgoing.calls import NotAllowed, NotReached, OutgoingResponse
-from domain.outgoing.targets import is_outside, read_target
-from kernel.text import Malformed
+from domain.outgoing.calls import AddressNotAllowed, OutgoingResponse, RequestFailed
+from domain.outgoing.targets import is_public_address, parse_target
+from kernel.text import InvalidValue
 
-# Looking a name up takes a thread for as long as a slow name server likes; so many slow ones don't keep the others waiting.
-_LOOKUPS = 32
-_MOST_HEADER_BYTES = 16_384
+# A lookup blocks a thread while a name server is slow; this many keep others from waiting.
+_LOOKUP_THREADS = 32
+_MAX_HEADER_BYTES = 16_384
 
 Lookup: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
-"""Give the IP addresses of a name; raises OSError when it has none."""
+"""Return the IP addresses of a host name; raises OSError when there are none."""
 
 
 @asynccontextmanager
-async def calling(
+async def outgoing_client(
     *, allows_private: bool, lookup: Lookup | None = None, trust: ssl.SSLContext | None = None
 ) -> AsyncIterator[None]:
-    """Let the domain call out meanwhile; `lookup` and `trust` are the system's own unless given."""
-    executor = ThreadPoolExecutor(_LOOKUPS, thread_name_prefix="vitrine-lookup")
-    checked = _CheckedNames(lookup or _looked_up_in(executor), allows_private)
+    """Provide the domain with an HTTP client; `lookup` and `trust` default to the system's."""
+    executor = ThreadPoolExecutor(_LOOKUP_THREADS, thread_name_prefix="vitrine-lookup")
+    resolver = _CheckedResolver(lookup or _threaded_lookup(executor), allows_private)
     connector = TCPConnector(
-        resolver=checked,
+        resolver=resolver,
         use_dns_cache=False,
         force_close=True,
         limit=0,
-        # Made once: making it reads every certificate authority.
+        # Created once, since it reads every certificate authority.
         ssl=trust or ssl.create_default_context(),
     )
     try:
@@ -61,30 +61,30 @@ async def calling(
             cookie_jar=DummyCookieJar(),
             auto_decompress=False,
             trust_env=False,
-            max_line_size=_MOST_HEADER_BYTES,
-            max_field_size=_MOST_HEADER_BYTES,
+            max_line_size=_MAX_HEADER_BYTES,
+            max_field_size=_MAX_HEADER_BYTES,
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding"),
         ) as session:
-            calls.use(_Client(session, allows_private), allows_private=allows_private)
+            calls.configure(_Client(session, allows_private), allows_private=allows_private)
             yield
     finally:
-        calls.use(None)
+        calls.configure(None)
         executor.shutdown(wait=False, cancel_futures=True)
 
 
-def _looked_up_in(executor: ThreadPoolExecutor) -> Lookup:
+def _threaded_lookup(executor: ThreadPoolExecutor) -> Lookup:
     async def lookup(host: str, port: int) -> list[str]:
-        # Not the loop's own: uvloop looks names up in four threads that files are read in too.
-        found = await asyncio.get_running_loop().run_in_executor(
+        # Not the loop's own: uvloop resolves names in four threads shared with file access.
+        infos = await asyncio.get_running_loop().run_in_executor(
             executor, lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         )
-        return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+        return list(dict.fromkeys(str(info[4][0]) for info in infos))
 
     return lookup
 
 
-class _CheckedNames(AbstractResolver):
-    """Give aiohttp the addresses of a name when all of them may be called, and the numbers themselves."""
+class _CheckedResolver(AbstractResolver):
+    """Resolve a host name only when all its addresses are allowed."""
 
     def __init__(self, lookup: Lookup, allows_private: bool) -> None:
         self._lookup = lookup
@@ -93,13 +93,15 @@ class _CheckedNames(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Look the name up and refuse it when any address lies inside: whoever mixes them means harm."""
+        """Return the addresses; reject the name when any address is private: mixing them indicates an attack."""
         addresses = await self._lookup(host, port)
         if not addresses:
             raise OSError(f"{host} has no address")
         for address in addresses:
-            if not self._allows_private and not is_outside(address):
-                raise NotAllowed(f"{host} leads to {address}, which is not an address of the public internet")
+            if not self._allows_private and not is_public_address(address):
+                raise AddressNotAllowed(
+                    f"{host} leads to {address}, which is not an address of the public internet"
+                )
         return [
             ResolveResult(
                 hostname=host,
@@ -113,11 +115,11 @@ class _CheckedNames(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Release nothing."""
+        """Do nothing; required by aiohttp."""
 
 
 class _Client:
-    """Call one address, once; a `calls.Caller`."""
+    """Send one request without retrying; a `calls.Caller`."""
 
     def __init__(self, session: ClientSession, allows_private: bool) -> None:
         self._session = session
@@ -132,10 +134,10 @@ class _Client:
         *,
         timeout: float,
         connect_timeout: float,
-        most: int,
+        max_bytes: int,
     ) -> OutgoingResponse:
-        address = self._checked(url)
-        # To connect: looking the name up, the connection and TLS. aiohttp rounds longer times up unless told otherwise.
+        address = self._check_address(url)
+        # `connect` covers lookup, connection and TLS. aiohttp rounds longer timeouts up by default.
         times = ClientTimeout(total=timeout, connect=connect_timeout, ceil_threshold=float("inf"))
         try:
             async with self._session.request(
@@ -146,41 +148,43 @@ class _Client:
                 allow_redirects=False,
                 timeout=times,
             ) as response:
-                kept, is_cut = await _body(response.content, most) if most else (b"", True)
-                answered = {name.lower(): value for name, value in response.headers.items()}
-                return OutgoingResponse(response.status, answered, kept, is_cut)
-        except NotAllowed:
+                received, is_truncated = (
+                    await _read_body(response.content, max_bytes) if max_bytes else (b"", True)
+                )
+                response_headers = {name.lower(): value for name, value in response.headers.items()}
+                return OutgoingResponse(response.status, response_headers, received, is_truncated)
+        except AddressNotAllowed:
             raise
         except (ServerTimeoutError, TimeoutError) as error:
-            raise NotReached("timed out", timed_out=True) from error
+            raise RequestFailed("timed out", timed_out=True) from error
         except InvalidURL as error:
-            raise NotAllowed("the address can't be called") from error
+            raise AddressNotAllowed("the address can't be called") from error
         except (ClientError, OSError, ValueError) as error:
-            raise NotReached(_reason(error)) from error
+            raise RequestFailed(_reason(error)) from error
 
-    def _checked(self, url: str) -> URL:
+    def _check_address(self, url: str) -> URL:
         try:
-            target = read_target(url, allows_private=self._allows_private)
+            target = parse_target(url, allows_private=self._allows_private)
             address = URL(url, encoded=True)
-        except (Malformed, ValueError) as error:
-            raise NotAllowed(f"the address {error}") from error
-        # Two readers of addresses that disagree are how such checks are passed by.
+        except (InvalidValue, ValueError) as error:
+            raise AddressNotAllowed(f"the address {error}") from error
+        # URL parsers that disagree are a known way around SSRF checks.
         if (address.scheme, address.host, address.port) != (target.scheme, target.host, target.port):
-            raise NotAllowed("the address can be read in two ways")
+            raise AddressNotAllowed("the address can be read in two ways")
         return address
 
 
-async def _body(content: object, most: int) -> tuple[bytes, bool]:
-    kept = bytearray()
+async def _read_body(content: object, max_bytes: int) -> tuple[bytes, bool]:
+    received = bytearray()
     async for part in content.iter_any():  # type: ignore[attr-defined]  # aiohttp's StreamReader
-        kept += part
-        if len(kept) > most:
-            return bytes(kept[:most]), True
-    return bytes(kept), False
+        received += part
+        if len(received) > max_bytes:
+            return bytes(received[:max_bytes]), True
+    return bytes(received), False
 
 
 def _reason(error: BaseException) -> str:
-    """Say what went wrong in words that tell nothing of our own machine."""
+    """Describe the error without revealing anything about our network."""
     cause = getattr(error, "os_error", None) or error
     if isinstance(cause, socket.gaierror):
         return "the name was not found"

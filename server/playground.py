@@ -1,4 +1,4 @@
-"""Serve the GraphQL playground: its public page, and the files its browser side was built into."""
+"""Serve the GraphQL playground: its public page and its built browser assets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ASSETS_PATH = "/assets/playground"
 
 BUILT_KEY = web.AppKey("playground_built", Path)
 STORE_KEY = web.AppKey("playground_store", str)
-"""Holds the store's UUID that a visitor's empty field is filled with; leave it unset for none."""
+"""The default store UUID of the page's store field; optional."""
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -37,7 +37,7 @@ PAGE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-cache",
 }
-# Stated here because what the machine believes about file endings differs from one to the next.
+# Fixed here because the system's MIME type table varies between machines.
 CONTENT_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -66,7 +66,7 @@ PAGE = """<!doctype html>
 
 
 def built_version(built: Path = BUILT) -> str | None:
-    """Read which version of the assets lies ready to be served, if one does."""
+    """Return the version of the built assets, or None."""
     try:
         version = (built / "version").read_text(encoding="ascii").strip()
     except FileNotFoundError:
@@ -75,15 +75,15 @@ def built_version(built: Path = BUILT) -> str | None:
 
 
 def render_page(version: str, store: str) -> str:
-    """Write the page for one version of the assets, with the store's UUID to begin with (or "")."""
+    """Render the page for one version of the assets, with a default store UUID (or "")."""
     assets = f"{ASSETS_PATH}/{version}/"
     config = {"endpoint": "/graphql", "sdl": "/graphql/schema", "assets": assets, "store": store}
-    # "<" would otherwise let a value end the script element it stands in.
+    # An unescaped "<" could end the script element.
     return PAGE.format(assets=escape(assets), config=json.dumps(config).replace("<", "\\u003c"))
 
 
 async def playground(request: web.Request) -> web.Response:
-    """Answer `GET /graphql/playground`; 503 in plain text while the assets are not built."""
+    """Serve `GET /graphql/playground`; 503 in plain text while the assets are not built."""
     version = built_version(request.config_dict.get(BUILT_KEY, BUILT))
     if version is None:
         return web.Response(status=503, text=NOT_BUILT)
@@ -92,7 +92,7 @@ async def playground(request: web.Request) -> web.Response:
 
 
 async def asset(request: web.Request) -> web.StreamResponse:
-    """Send one built file, compressed where the client takes it; a changed file has another address."""
+    """Serve one built file, compressed where the client accepts it; a changed file gets a new URL."""
     name = request.match_info["name"]
     file = request.config_dict[BUILT_KEY] / request.match_info["version"] / name
     if file.suffix not in CONTENT_TYPES or not file.is_file():
@@ -108,7 +108,7 @@ async def asset(request: web.Request) -> web.StreamResponse:
 
 
 def add_asset_routes(app: web.Application, built: Path = BUILT) -> None:
-    """Serve the files that lie in `built` below `/assets/playground/`."""
+    """Serve the files in `built` below `/assets/playground/`."""
     app[BUILT_KEY] = built
-    # The patterns allow no slash and no leading dot: nothing outside the version's folder can be named.
+    # The patterns allow no slash and no leading dot, which prevents path traversal.
     app.router.add_get(ASSETS_PATH + r"/{version:[0-9a-f]{16}}/{name:\w[\w.-]*}", asset)

@@ -1,4 +1,4 @@
-"""Serve in one process: the application with the pools it rests on, on sockets that somebody opened."""
+"""Serve in one process: the application with its resources, on sockets opened by the caller."""
 
 from __future__ import annotations
 
@@ -14,58 +14,60 @@ from aiohttp import web
 import auth
 from auth import credential_cache
 from auth.schemes import authenticate
-from auth.tenancy import StoreDirectory
+from auth.store_resolution import CachedStoreResolver
 from domain.b2b import bureau
 from kernel import logging
 from kernel.settings import Settings
 from server import mail_page, shared_limits
 from server.app import HEALTH, SETTINGS, create_app
 from server.connections import Runner
-from server.database import DatabaseLocation, connected, readiness
-from server.graphql_view import open_introspection
-from server.outgoing import calling
+from server.database import DatabaseLocation, connection_pools, readiness_checks
+from server.graphql_view import allow_anonymous_introspection
+from server.outgoing import outgoing_client
 from server.shared_limits import counters_for
 from server.sockets import addresses_of
 
-# New objects less ended ones until the collector looks at the young, and how often it does until it looks at the old.
-_COLLECTED_AFTER = (10_000, 20, 50)
-# Platforms kill after 30 s; what is still under way then has had its chance.
+# Garbage collector thresholds; rare full collections, since most request objects are freed by reference counting.
+_GC_THRESHOLDS = (10_000, 20, 50)
+# Platforms kill after 30 s; requests still running then are aborted.
 FINISH_SECONDS = 20.0
 
 OnReady = Callable[[list[str]], None]
-# What runs for as long as it is served, in one process only, begun before the first request is taken.
-Beside = Callable[[Settings, DatabaseLocation], AbstractAsyncContextManager[object]]
+# Background work of exactly one process, started before the first request.
+Background = Callable[[Settings, DatabaseLocation], AbstractAsyncContextManager[object]]
 
 
-def nothing_beside(settings: Settings, place: DatabaseLocation) -> AbstractAsyncContextManager[object]:
-    """Run nothing beside the server."""
+def no_background(settings: Settings, location: DatabaseLocation) -> AbstractAsyncContextManager[object]:
+    """Run no background work."""
     return nullcontext()
 
 
 @asynccontextmanager
-async def joined(settings: Settings, place: DatabaseLocation) -> AsyncIterator[None]:
-    """Open what any process needs that works on stores: pools, the key of credentials, the way out."""
+async def process_resources(settings: Settings, location: DatabaseLocation) -> AsyncIterator[None]:
+    """Open the resources of any process that works on stores: pools, credential key, outgoing HTTP."""
     assert settings.secret_key is not None
     async with (
-        connected(settings, place),
-        calling(allows_private=settings.allows_private_endpoints),
+        connection_pools(settings, location),
+        outgoing_client(allows_private=settings.allows_private_endpoints),
     ):
         auth.configure(settings.secret_key.encode())
         yield
 
 
-async def application(settings: Settings, place: DatabaseLocation) -> web.Application:
-    """Make the application of a process that is joined to the database."""
-    directory = StoreDirectory(settings.shared_hosts, settings.default_store)
-    await directory.listen()
+async def build_application(settings: Settings, location: DatabaseLocation) -> web.Application:
+    """Create the application of a process with open resources."""
+    store_resolver = CachedStoreResolver(settings.shared_hosts, settings.default_store)
+    await store_resolver.listen()
     await credential_cache.listen()
     counters = counters_for(settings)
     app = create_app(
         settings,
-        directory=directory,
-        authenticate=open_introspection(authenticate) if settings.is_private_development else authenticate,
+        store_resolver=store_resolver,
+        authenticate=allow_anonymous_introspection(authenticate)
+        if settings.is_private_development
+        else authenticate,
         counters=counters,
-        checks=readiness(place),
+        checks=readiness_checks(location),
     )
     if counters is not None:
         await counters.open()
@@ -73,41 +75,41 @@ async def application(settings: Settings, place: DatabaseLocation) -> web.Applic
     return app
 
 
-def _settle_memory() -> None:
-    """Spare the garbage collector what will stay: schema, routes and operations are most of the memory, and hold no garbage.
+def _tune_garbage_collector() -> None:
+    """Exclude permanent objects from garbage collection: schema, routes and operations are most of the memory.
 
-    A request makes more objects than the collector's first threshold waits for, and nearly all of them end with it by themselves.
+    A request creates more objects than the collector's default threshold, and nearly all are freed without it.
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*_COLLECTED_AFTER)
+    gc.set_threshold(*_GC_THRESHOLDS)
 
 
-async def serve_on(
+async def serve_application(
     app: web.Application,
     sockets: list[socket.socket],
     stop: asyncio.Event,
     ready: Callable[[], AbstractAsyncContextManager[object]],
 ) -> None:
-    """Take requests until told to stop, and finish those under way; `ready` is entered once they are taken."""
+    """Serve requests until `stop`, then let current ones finish; `ready` is entered once the sockets are open."""
     runner = Runner(app, handle_signals=False, shutdown_timeout=FINISH_SECONDS)
     await runner.setup()
-    _settle_memory()
+    _tune_garbage_collector()
     try:
-        for each in sockets:
-            await web.SockSite(runner, each).start()
+        for listener in sockets:
+            await web.SockSite(runner, listener).start()
         if app[SETTINGS].is_private_development:
-            bureau.serve_at(addresses_of(sockets)[0])
+            bureau.set_own_address(addresses_of(sockets)[0])
         async with ready():
             await stop.wait()
         app[HEALTH].stopping = True
     finally:
-        bureau.serve_at(None)
+        bureau.set_own_address(None)
         await runner.cleanup()
 
 
-class signals:  # noqa: N801  # it reads as the function it is used as
-    """Set the event on SIGTERM and SIGINT; a second signal ends the program as it would without us."""
+class stop_on_signals:  # noqa: N801  # used like a function
+    """Set the event on SIGTERM and SIGINT; a second signal has its default effect."""
 
     def __init__(self, stop: asyncio.Event) -> None:
         self._stop = stop
@@ -126,18 +128,18 @@ class signals:  # noqa: N801  # it reads as the function it is used as
         self._stop.set()
 
 
-def announce(settings: Settings, addresses: list[str]) -> None:
-    """Say what is served where, and what a default leaves out (decisions sections 2, 9 and 10)."""
+def log_startup(settings: Settings, addresses: list[str]) -> None:
+    """Log the addresses and what the settings disable (docs/reference/shared.md#configuration)."""
     logging.event("serving", env=settings.env, addresses=addresses, processes=settings.processes)
     if settings.is_private_development:
-        logging.event("development: only this machine can call; set VITRINE_BIND to be reached from others")
+        logging.event("development: reachable from this machine only; set VITRINE_BIND to change that")
     elif not settings.is_production:
         logging.event(
-            "development, reachable by others: private event targets, open introspection and the mail page are off",
+            "development, reachable from other machines: private webhook addresses, open introspection and the mail page are off",
             level="warning",
         )
-    logging.event(shared_limits.described(settings))
+    logging.event(shared_limits.describe_counting(settings))
     if settings.smtp_url is None and settings.is_private_development:
-        logging.event(f"SMTP_URL is not set: mails are not sent but shown at {mail_page.PATH}")
+        logging.event(f"SMTP_URL is not set: emails are not sent but shown at {mail_page.PATH}")
     elif settings.smtp_url is None:
-        logging.event("SMTP_URL is not set: mails stay queued", level="warning")
+        logging.event("SMTP_URL is not set: emails stay queued", level="warning")

@@ -1,4 +1,4 @@
-"""Give a development server a secret that lasts: made once, kept in the data folder, readable by its owner only."""
+"""Create a persistent secret for a development server: generated once, stored in the data folder, readable by its owner only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import secrets
 from dataclasses import replace
 from pathlib import Path
 
-from kernel.setting_types import LEAST_SECRET_LENGTH
+from kernel.setting_types import MIN_SECRET_LENGTH
 from kernel.settings import SettingError, Settings
 
 FILE = "secret_key"
@@ -15,17 +15,17 @@ _BYTES = 48
 
 
 def with_secret_key(settings: Settings) -> Settings:
-    """Fill in the secret that the environment doesn't give; SettingError in production and where it can't be kept."""
+    """Return the settings with a secret; raises SettingError in production and when it can't be stored."""
     if settings.secret_key is not None:
         return settings
     if settings.is_production:
         raise SettingError("VITRINE_SECRET_KEY is not set; production expects it in the environment")
     path = settings.data_dir / FILE
     try:
-        return replace(settings, secret_key=_read(path) or _make(path))
+        return replace(settings, secret_key=_read(path) or _create(path))
     except OSError as error:
         raise SettingError(
-            f"VITRINE_SECRET_KEY is not set and none can be kept in {path} ({error.strerror}); "
+            f"VITRINE_SECRET_KEY is not set and none can be stored in {path} ({error.strerror}); "
             "expected a secret or a folder that can be written to"
         ) from error
 
@@ -37,16 +37,16 @@ def _read(path: Path) -> str | None:
         return None
     except UnicodeDecodeError:
         secret = ""
-    if len(secret) < LEAST_SECRET_LENGTH:
-        # Not made anew: what was encrypted with the right one would be lost.
+    if len(secret) < MIN_SECRET_LENGTH:
+        # Not replaced: data encrypted with the right one would be lost.
         raise SettingError(
-            f"{path} is damaged; expected the secret that was made there, or VITRINE_SECRET_KEY with it"
+            f"{path} is damaged; restore the original secret there or set it as VITRINE_SECRET_KEY"
         )
     return secret
 
 
-def _make(path: Path) -> str:
-    """Write the file whole or not at all; when two processes start at once, the first one's secret counts."""
+def _create(path: Path) -> str:
+    """Write the file atomically; when two processes start at once, the first one's secret wins."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{FILE}.{os.getpid()}.{secrets.token_hex(4)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -61,6 +61,6 @@ def _make(path: Path) -> str:
             pass
     finally:
         draft.unlink()
-    made = _read(path)
-    assert made is not None
-    return made
+    secret = _read(path)
+    assert secret is not None
+    return secret

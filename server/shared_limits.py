@@ -1,7 +1,7 @@
-"""Count requests in Redis for all processes of a deployment, and in this process's memory while Redis is away.
+"""Count rate limits in Redis for all processes of a deployment, and per process while Redis is unavailable.
 
-A count and its window are one Lua script, so no two clients can both be the last that fits. While Redis doesn't answer nobody is
-refused for it: the process goes on with counts of its own, says so once, and looks every second whether Redis is back.
+A count and its window are updated by one Lua script, so concurrent requests can't exceed the limit. While Redis is unavailable no
+request is rejected for it: the process falls back to its own counters, logs it once, and checks every second whether Redis is back.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from redis.exceptions import RedisError
 
 from kernel import logging
 from kernel.settings import Settings
-from server.limits import MINUTE, Counters, ProcessCounters, RateLimitState, told
+from server.limits import MINUTE, Counters, ProcessCounters, RateLimitState, resolved
 
 PREFIX = "vitrine:limit"
-# A request waits so long at most, and only the one that finds Redis gone.
+# The longest wait of a request, and only of the first one that finds Redis unavailable.
 ANSWER_SECONDS = 0.5
-LOOK_AGAIN_SECONDS = 1.0
+RECHECK_SECONDS = 1.0
 MOST_CONNECTIONS = 32
 
-# A key that lost its end (by hand, or by a restored dump) would count for ever; it is given a new one.
+# A key without expiry (edited by hand, or a restored dump) would count forever; it gets a new one.
 _HIT = """
 local count = redis.call('INCR', KEYS[1])
 local left = redis.call('PTTL', KEYS[1])
@@ -44,14 +44,14 @@ if left < 0 then
 end
 return {tonumber(redis.call('GET', KEYS[1]) or '0') + 1, left}
 """
-# What means that Redis can't count at the moment: away, silent, full, loading, or a replica.
-LOST = (RedisError, OSError, TimeoutError)
+# Raised while Redis can't count: unreachable, timed out, out of memory, loading, or a replica.
+UNAVAILABLE = (RedisError, OSError, TimeoutError)
 
 
 class SharedCounters:
-    """Count in Redis, or in this process while Redis is lost."""
+    """Count in Redis, or in this process while Redis is unavailable."""
 
-    def __init__(self, url: str, *, own: Counters | None = None) -> None:
+    def __init__(self, url: str, *, fallback: Counters | None = None) -> None:
         self._redis = Redis(
             connection_pool=BlockingConnectionPool.from_url(
                 url,
@@ -59,93 +59,93 @@ class SharedCounters:
                 timeout=ANSWER_SECONDS,
                 socket_timeout=ANSWER_SECONDS,
                 socket_connect_timeout=ANSWER_SECONDS,
-                # A hit that is sent again may be counted twice.
+                # A retried hit may be counted twice.
                 retry=Retry(NoBackoff(), 0),
             )
         )
         self._hit = self._redis.register_script(_HIT)
         self._peek = self._redis.register_script(_PEEK)
-        self._own = own or ProcessCounters()
-        self._looking: asyncio.Task[None] | None = None
+        self._fallback = fallback or ProcessCounters()
+        self._recheck_task: asyncio.Task[None] | None = None
 
     @property
     def is_shared(self) -> bool:
-        """Say whether Redis counts, as far as is known."""
-        return self._looking is None
+        """Return whether Redis is believed to be available."""
+        return self._recheck_task is None
 
     async def open(self) -> None:
-        """Look whether Redis counts, so that the first request needn't find out."""
+        """Check Redis at start, so that the first request doesn't have to."""
         try:
             await self.check()
-        except LOST as error:
-            self._lost(error)
+        except UNAVAILABLE as error:
+            self._fall_back(error)
 
     async def check(self) -> None:
-        """Raise one of `LOST` unless Redis counts: a ping would be answered by one that is full or read-only too."""
-        await self._counted(self._hit, "check", 1, 1.0)
+        """Raise one of `UNAVAILABLE` unless Redis counts: a ping also succeeds on a full or read-only server."""
+        await self._count(self._hit, "check", 1, 1.0)
 
     async def close(self) -> None:
-        """Stop looking for Redis, and leave it."""
-        if self._looking is not None:
-            self._looking.cancel()
+        """Stop rechecking and close the connections."""
+        if self._recheck_task is not None:
+            self._recheck_task.cancel()
             with suppress(asyncio.CancelledError):
-                await self._looking
+                await self._recheck_task
         await self._redis.aclose()
 
     async def hit(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
-        """Count one more; not allowed when the limit was reached before."""
-        if self._looking is None:
+        """Count one request; not allowed when the limit was reached before."""
+        if self._recheck_task is None:
             try:
-                return await self._counted(self._hit, key, limit, window)
-            except LOST as error:
-                self._lost(error)
-        return await told(self._own.hit(key, limit, window))
+                return await self._count(self._hit, key, limit, window)
+            except UNAVAILABLE as error:
+                self._fall_back(error)
+        return await resolved(self._fallback.hit(key, limit, window))
 
     async def peek(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
-        """Say what one more hit would be told, without counting it."""
-        if self._looking is None:
+        """Return what `hit` would return, without counting."""
+        if self._recheck_task is None:
             try:
-                return await self._counted(self._peek, key, limit, window)
-            except LOST as error:
-                self._lost(error)
-        return await told(self._own.peek(key, limit, window))
+                return await self._count(self._peek, key, limit, window)
+            except UNAVAILABLE as error:
+                self._fall_back(error)
+        return await resolved(self._fallback.peek(key, limit, window))
 
-    async def _counted(self, script: AsyncScript, key: str, limit: int, window: float) -> RateLimitState:
+    async def _count(self, script: AsyncScript, key: str, limit: int, window: float) -> RateLimitState:
         length = int(window * 1_000)
         count, left = await script(keys=[f"{PREFIX}:{length}:{key}"], args=[length])
         return RateLimitState(limit, max(0, limit - count), time.time() + left / 1_000, count <= limit)
 
-    def _lost(self, error: BaseException) -> None:
-        """Count here from now on; the requests that were waiting for the same answer say nothing more."""
-        if self._looking is None:
+    def _fall_back(self, error: BaseException) -> None:
+        """Count in this process from now on; log it once."""
+        if self._recheck_task is None:
             logging.event(
-                "Redis is lost: request limits are counted per process until it is back",
+                "Redis is unavailable: rate limits are counted per process until it is back",
                 level="warning",
                 cause=type(error).__name__,
             )
-            # Of no request: what it writes and does later is not the doing of the one that found out.
-            self._looking = asyncio.create_task(self._look(), context=Context())
+            # An empty context, so that later log lines don't carry this request's id.
+            self._recheck_task = asyncio.create_task(self._recheck(), context=Context())
 
-    async def _look(self) -> None:
+    async def _recheck(self) -> None:
         """Wait until Redis counts again."""
         while True:
-            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            await asyncio.sleep(RECHECK_SECONDS)
             try:
                 await self.check()
-            except LOST:
+            except UNAVAILABLE:
                 continue
-            self._looking = None
-            logging.event("Redis is back: request limits are shared again")
+            self._recheck_task = None
+            logging.event("Redis is available again: rate limits are shared")
             return
 
 
 def counters_for(settings: Settings) -> SharedCounters | None:
-    """Give what counts in the Redis of the settings; None when each process counts alone."""
+    """Return counters in the configured Redis; None when each process counts alone."""
     return None if settings.redis_url is None else SharedCounters(settings.redis_url)
 
 
-def described(settings: Settings) -> str:
-    """Say how requests are counted, for the start line."""
+def describe_counting(settings: Settings) -> str:
+    """Describe how rate limits are counted, for the startup log."""
     if settings.redis_url is None:
-        return "request limits are counted per process"
-    return "request limits are shared through Redis"
+        return "rate limits are counted per process"
+    return "rate limits are shared through Redis"

@@ -1,7 +1,7 @@
-"""Hand mails to the mail server that SMTP_URL names, in a thread: `smtplib` waits for its answers.
+"""Send emails through the SMTP server of SMTP_URL, in a thread because `smtplib` blocks.
 
-`smtps://` speaks TLS from the start, `smtp://` begins it where the server offers it, and must before a password is sent.
-`?from=loja@example.com` says whom mails are from; else it is the user of the address, or `no-reply` at its host.
+`smtps://` uses TLS from the start; `smtp://` uses STARTTLS where offered, which is required before sending a password.
+`?from=loja@example.com` sets the sender; the default is the user of the URL, or `no-reply` at its host.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from email.policy import SMTP
 from email.utils import formataddr, formatdate
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from domain.mails.sending import Message, NotTaken
+from domain.mails.sending import MailMessage, MailNotAccepted
 
 TIMEOUT_SECONDS = 20.0
 _TLS_PORT, _PLAIN_PORT = 465, 587
@@ -24,7 +24,7 @@ _TLS_PORT, _PLAIN_PORT = 465, 587
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """Say where the mail server is, who we are there, and whom mails are from."""
+    """The SMTP server, our credentials there, and the sender address."""
 
     host: str
     port: int
@@ -34,46 +34,48 @@ class MailServer:
     sender: str
 
     @classmethod
-    def at(cls, url: str) -> MailServer:
-        """Read SMTP_URL, whose scheme was checked before."""
+    def from_url(cls, url: str) -> MailServer:
+        """Parse SMTP_URL, whose scheme was validated before."""
         parts = urlsplit(url)
         is_tls = parts.scheme == "smtps"
         host, user = parts.hostname or "localhost", unquote(parts.username or "")
-        named = parse_qs(parts.query).get("from", [""])[0]
-        sender = named or (user if "@" in user else f"no-reply@{host}")
+        from_address = parse_qs(parts.query).get("from", [""])[0]
+        sender = from_address or (user if "@" in user else f"no-reply@{host}")
         port = parts.port or (_TLS_PORT if is_tls else _PLAIN_PORT)
         return cls(host, port, is_tls, user, unquote(parts.password or ""), sender)
 
-    async def send(self, message: Message) -> None:
-        """Hand one mail over; raises `NotTaken`."""
+    async def send(self, message: MailMessage) -> None:
+        """Hand one mail over; raises `MailNotAccepted`."""
         await asyncio.to_thread(self._send, message)
 
-    def _send(self, message: Message) -> None:
+    def _send(self, message: MailMessage) -> None:
         try:
-            mail = self._written(message)
-        # An address or a name that no header can hold; Python's parser of addresses fails in several ways.
+            mail = self._build_email(message)
+        # A malformed address or name; Python's address parser raises several types.
         except (ValueError, LookupError, AttributeError, MessageError) as error:
-            raise NotTaken("it can't be written as a mail", is_final=True) from error
+            raise MailNotAccepted("it can't be written as a mail", is_final=True) from error
         try:
-            with self._connection() as connection:
+            with self._connect() as connection:
                 if self.user:
                     connection.login(self.user, self.password)
                 connection.send_message(mail, self.sender, [message.to])
         except smtplib.SMTPRecipientsRefused as error:
             codes = [code for code, _ in error.recipients.values()]
             is_final = bool(codes) and all(code >= 500 for code in codes)
-            raise NotTaken(f"the recipient was refused ({_shown(codes)})", is_final=is_final) from error
+            raise MailNotAccepted(
+                f"the recipient was refused ({_format_codes(codes)})", is_final=is_final
+            ) from error
         except smtplib.SMTPDataError as error:
-            raise NotTaken(
+            raise MailNotAccepted(
                 f"the mail was refused ({error.smtp_code})", is_final=error.smtp_code >= 500
             ) from error
         except smtplib.SMTPResponseException as error:
-            # Of the log-in or the sender: that can be put right, and the mail sent then.
-            raise NotTaken(f"{type(error).__name__} ({error.smtp_code})") from error
+            # A log-in or sender error is fixable by configuration: retry.
+            raise MailNotAccepted(f"{type(error).__name__} ({error.smtp_code})") from error
         except (smtplib.SMTPException, OSError, ValueError) as error:
-            raise NotTaken(type(error).__name__) from error
+            raise MailNotAccepted(type(error).__name__) from error
 
-    def _connection(self) -> smtplib.SMTP:
+    def _connect(self) -> smtplib.SMTP:
         context = ssl.create_default_context()
         if self.is_tls:
             return smtplib.SMTP_SSL(self.host, self.port, timeout=TIMEOUT_SECONDS, context=context)
@@ -90,7 +92,7 @@ class MailServer:
             raise
         return connection
 
-    def _written(self, message: Message) -> EmailMessage:
+    def _build_email(self, message: MailMessage) -> EmailMessage:
         mail = EmailMessage(policy=SMTP)
         mail["From"] = formataddr((" ".join(message.from_name.split()), self.sender))
         mail["To"] = message.to
@@ -102,5 +104,5 @@ class MailServer:
         return mail
 
 
-def _shown(codes: list[int]) -> str:
+def _format_codes(codes: list[int]) -> str:
     return ", ".join(str(code) for code in codes)

@@ -1,4 +1,4 @@
-"""Open the sockets to listen on, before any process serves: several processes will share them."""
+"""Open the listening sockets before any process serves, since several processes may share them."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ import socket
 
 from kernel.settings import SettingError, Settings
 
-# A machine without IPv6 has no ::1; that is no fault of a default, only of somebody who asked for it.
+# A machine without IPv6 has no ::1: ignored for default addresses, an error for configured ones.
 _ABSENT = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 
 
 def open_sockets(settings: Settings) -> list[socket.socket]:
-    """Bind every address (decisions section 9); SettingError naming what is wrong when one can't be had."""
-    opened: list[socket.socket] = []
+    """Bind every configured address; raises SettingError when one is unavailable."""
+    listeners: list[socket.socket] = []
     port = settings.port
     try:
         for address in settings.bind_addresses:
             try:
-                opened.append(_open(address, port))
+                listeners.append(_open(address, port))
             except OSError as error:
                 if not settings.bind and error.errno in _ABSENT:
                     continue
-                raise _explained(error, address, port) from error
-            port = opened[0].getsockname()[1]  # what 0 became holds for the other addresses too
+                raise _setting_error(error, address, port) from error
+            port = listeners[0].getsockname()[1]  # a port chosen for 0 applies to all addresses
     except BaseException:
-        for each in opened:
-            each.close()
+        for listener in listeners:
+            listener.close()
         raise
-    if not opened:
+    if not listeners:
         raise SettingError(
-            "VITRINE_BIND is not set and this machine has none of the usual addresses; expected one"
+            "VITRINE_BIND is not set and this machine has none of the default addresses; set it"
         )
-    return opened
+    return listeners
 
 
 def addresses_of(sockets: list[socket.socket]) -> list[str]:
-    """Give the addresses as a browser takes them."""
+    """Return the addresses as URLs."""
     names = [each.getsockname() for each in sockets]
     return [
         f"http://[{name[0]}]:{name[1]}" if ":" in name[0] else f"http://{name[0]}:{name[1]}" for name in names
@@ -44,23 +44,23 @@ def addresses_of(sockets: list[socket.socket]) -> list[str]:
 
 
 def _open(address: str, port: int) -> socket.socket:
-    family, kind, protocol, _, place = socket.getaddrinfo(
+    family, socket_type, protocol, _, address_info = socket.getaddrinfo(
         address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
-    opened = socket.socket(family, kind, protocol)
+    listener = socket.socket(family, socket_type, protocol)
     try:
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)  # IPv4 has a socket of its own
-        opened.bind(place)
-        opened.setblocking(False)
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)  # IPv4 has a socket of its own
+        listener.bind(address_info)
+        listener.setblocking(False)
     except BaseException:
-        opened.close()
+        listener.close()
         raise
-    return opened
+    return listener
 
 
-def _explained(error: OSError, address: str, port: int) -> SettingError:
+def _setting_error(error: OSError, address: str, port: int) -> SettingError:
     if isinstance(error, socket.gaierror):
         return SettingError(f"VITRINE_BIND is {address!r}; expected an address of this machine")
     if error.errno in (errno.EADDRINUSE, errno.EACCES):

@@ -1,4 +1,4 @@
-"""Put what selling to companies needs into the shop of a test."""
+"""Create B2B records in the store of a test."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -7,13 +7,13 @@ from typing import Any
 from domain.store_settings import SANDBOX_BUREAU
 from models.b2b import BusinessPartner, CreditCheck, Manager, ManagerTransaction, MixProduct, PaymentCode
 
-__all__ = ["CNPJ", "SANDBOX_BUREAU", "furnish_b2b"]
+__all__ = ["CNPJ", "SANDBOX_BUREAU", "create_b2b_records"]
 
 CNPJ = "11222333000181"
 
 
-async def furnish_b2b(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Write a manager, terms of payment, a partner with a product in its mix, and what the bureau said of a company."""
+async def create_b2b_records(records: Mapping[str, Any]) -> dict[str, Any]:
+    """Create a manager, payment terms, a partner with a mix product, and a credit check."""
     manager = await Manager.create(name="Márcia Lopes", email="marcia@example.com", phone="1130000000")
     terms = await PaymentCode.create(
         code="30/60", description="Em 30 e 60 dias", installments=2, days=[30, 60]
@@ -23,7 +23,7 @@ async def furnish_b2b(found: Mapping[str, Any]) -> dict[str, Any]:
         payment_code_id=terms.id, manager_id=manager.id,
     )  # fmt: skip
     mix = await MixProduct.create(
-        product_id=found["mug"].number,
+        product_id=records["mug"].number,
         partner_id=partner.id,
         manager_id=manager.id,
         min_quantity=10,

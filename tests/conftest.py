@@ -22,13 +22,13 @@ from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, Store
 from models import database as models_database
 from models.migrate import migrate
-from resolvers import compiled
+from resolvers import query_compiler
 from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
 from server.embedded_postgres.data_folder import OWNER
-from server.embedded_postgres.locks import FileLock, held
+from server.embedded_postgres.locks import FileLock, exclusive_lock
 
 # `VITRINE_COMPILED_READS=0 make test` runs everything through the executor: both ways must pass.
-compiled.switch(os.environ.get("VITRINE_COMPILED_READS") != "0")
+query_compiler.set_enabled(os.environ.get("VITRINE_COMPILED_READS") != "0")
 
 TEMPLATE = "vitrine_template"
 WAIT_SECONDS = 120
@@ -63,12 +63,12 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServe
         base = base.parent  # each worker has a folder of its own below the run's
     folder, lock = base / "postgres", base / "postgres.lock"
     postgres = EmbeddedPostgres(folder, options=OPTIONS)
-    with held(lock, WAIT_SECONDS):
+    with exclusive_lock(lock, WAIT_SECONDS):
         server = postgres.start()
     try:
         yield server
     finally:
-        with held(lock, WAIT_SECONDS):
+        with exclusive_lock(lock, WAIT_SECONDS):
             postgres.stop()
             _remove_unused(folder)
 
@@ -85,16 +85,22 @@ def _remove_unused(folder: Path) -> None:
 
 
 @pytest.fixture(scope="session")
+def database_name() -> str:
+    """Return the name of the database that only this process uses."""
+    return f"vitrine_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
+
+
+@pytest.fixture(scope="session")
 async def database_url(
-    postgres: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory
+    postgres: EmbeddedServer, database_name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[str]:
-    """Give the owner's address of a migrated database that only this process uses."""
-    name = f"vitrine_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
+    """Return the owner's URL of a migrated database that only this process uses."""
+    name = database_name
     base = tmp_path_factory.getbasetemp()
     lock = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "template.lock"
     connection = await asyncpg.connect(postgres.superuser_url())
     try:
-        with held(lock, WAIT_SECONDS):
+        with exclusive_lock(lock, WAIT_SECONDS):
             if not await connection.fetchval("select 1 from pg_database where datname = $1", TEMPLATE):
                 await connection.execute(f"create database {TEMPLATE}_new owner {OWNER}")
                 await migrate(postgres.url(f"{TEMPLATE}_new"))
@@ -138,8 +144,8 @@ async def new_store(database: models_database.DatabaseSettings) -> NewStore:
     async def make(**columns: Any) -> Store:
         values = {"name": "Test store", "currency": "BRL", "status": "A"} | columns
         public_id = uuid7()
-        async with models_database.across_stores() as everywhere:
-            made = await everywhere.row(
+        async with models_database.cross_store_connection() as everywhere:
+            made = await everywhere.fetchrow(
                 "insert into tenants (public_id, name, currency, status) values ($1, $2, $3, $4) returning id",
                 public_id,
                 values["name"],

@@ -1,4 +1,4 @@
-"""Write notifications as the payment gateway does (Pagar.me v5), and sign them."""
+"""Build and sign notifications of the payment gateway (Pagar.me v5)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _numbers = itertools.count(1)
 
 
 def charge(order: object, amount: object = 1_000, **more: Any) -> dict[str, Any]:
-    """A charge for an order; `more` are its other members."""
+    """Return a charge for an order; `more` are its other members."""
     return {
         "id": f"ch_{next(_numbers)}",
         "code": "a code of the gateway's",
@@ -29,7 +29,7 @@ def charge(order: object, amount: object = 1_000, **more: Any) -> dict[str, Any]
 
 
 def event(type: str, data: Any, **more: Any) -> dict[str, Any]:
-    """An event about a charge or an order, with an id of its own."""
+    """Return an event about a charge or an order with a unique id."""
     return {
         "id": f"hook_{next(_numbers)}",
         "type": type,
@@ -41,7 +41,7 @@ def event(type: str, data: Any, **more: Any) -> dict[str, Any]:
 
 
 def order_event(type: str, order: object, *charges: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """An event about an order and its charges."""
+    """Return an event about an order and its charges."""
     return event(type, {"id": "or_1", "code": str(order), "charges": list(charges), **more})
 
 

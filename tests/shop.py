@@ -15,8 +15,9 @@ from __future__ import annotations
 import base64
 import json as json_module
 import random
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from ipaddress import ip_network
 from typing import Any, TypeAlias
@@ -29,16 +30,15 @@ from aiohttp.test_utils import TestClient, TestServer
 from auth.configuration import configure
 from auth.passwords import hash_password
 from auth.schemes import authenticate
-from auth.sessions import SignedIn, login
-from auth.tenancy import StoreDirectory
-from domain.orders.place import place_order
+from auth.sessions import SessionTokens, login
+from auth.store_resolution import CachedStoreResolver
+from domain.orders.placement import place_order
 from domain.settings import find_setting
 from kernel.ids import uuid7
-from kernel.scope import ANONYMOUS, SYSTEM, Scope, Store, entered
+from kernel.scope import ANONYMOUS, SYSTEM, Scope, Store, active_scope
 from kernel.settings import Settings
 from kernel.signatures import token_hash
 from models import database as models_database
-from models.access import ApiKey
 from models.catalog import (
     Category,
     Feature,
@@ -48,19 +48,22 @@ from models.catalog import (
     ProductCategory,
     ProductImage,
 )
+from models.credentials import ApiKey
 from models.marketplace import DiscussionPost, DiscussionThread, Vendor
 from models.orders import OrderLine, Status
 from models.payments import PaymentMethod
-from models.people import User, Usergroup, UsergroupMembership
 from models.promotions import Promotion
 from models.shipping import Destination, DestinationZipcode, Shipment, ShipmentLine, ShippingMethod
 from models.taxes import Tax, TaxRate
+from models.users import User, Usergroup, UsergroupMembership
 from models.warehouses import Warehouse, WarehouseArea, WarehouseUsergroup, WarehouseZipcodes
 from server.app import create_app
-from tests import documented
-from tests.b2b_records import SANDBOX_BUREAU, furnish_b2b
-from tests.choices import furnish_choices
-from tests.content import furnish_content
+from server.embedded_postgres import EmbeddedServer
+from tests import openapi_responses
+from tests.b2b_records import SANDBOX_BUREAU, create_b2b_records
+from tests.cloning import Cloner
+from tests.content_records import create_content_records, language_code
+from tests.option_records import create_option_records
 
 SECRET = b"the secret of the tests, 32 bytes"
 PASSWORD = "correct horse battery"
@@ -181,7 +184,7 @@ class Shop:
         answer = Answer(response.status, response.headers, await response.read())
         assert answer.status != 500, (method, str(path)[:200], str(json or data)[:500], answer.raw)
         assert answer.headers.get("X-Request-Id"), (method, path)
-        documented.check(method, str(path), answer.status, answer.raw)
+        openapi_responses.check_response(method, str(path), answer.status, answer.raw)
         return answer
 
     async def get(self, path: str, **how: Any) -> Answer:
@@ -203,10 +206,10 @@ class Shop:
         """Give the person's access token of the current API; made at first use, for it takes a password check."""
         if person.number not in self.tokens:
             scope = self.scope(anonymous=True, family="current")
-            with entered(scope):
+            with active_scope(scope):
                 signed_in = await login(scope, person.email, person.password)
-            assert isinstance(signed_in, SignedIn)  # nobody here has a second factor
-            assert isinstance(signed_in, SignedIn)
+            assert isinstance(signed_in, SessionTokens)  # nobody here has a second factor
+            assert isinstance(signed_in, SessionTokens)
             self.tokens[person.number] = signed_in.access_token
         return self.tokens[person.number]
 
@@ -224,29 +227,29 @@ class Shop:
         )
 
     async def rows(self, sql: str, *args: Any) -> list[Any]:
-        with entered(self.scope()):
-            return await models_database.rows(sql, *args)
+        with active_scope(self.scope()):
+            return await models_database.fetch(sql, *args)
 
     async def value(self, sql: str, *args: Any) -> Any:
-        with entered(self.scope()):
-            return await models_database.value(sql, *args)
+        with active_scope(self.scope()):
+            return await models_database.fetchval(sql, *args)
 
     async def execute(self, sql: str, *args: Any) -> int:
-        with entered(self.scope()):
+        with active_scope(self.scope()):
             return await models_database.execute(sql, *args)
 
     # --- adding --------------------------------------------------------------------------------------------------------------
 
     async def add(self, model: Any, **columns: Any) -> Made:
         """Write a row of a model."""
-        with entered(self.scope()):
+        with active_scope(self.scope()):
             return made(await model.create(**columns))
 
     async def new_person(
         self, *privileges: str, user_type: str | None = None, key: bool = True, **columns: Any
     ) -> Person:
         """Make somebody: an administrator where privileges are named, else a customer."""
-        with entered(self.scope()):
+        with active_scope(self.scope()):
             return await add_person(*privileges, user_type=user_type, key=key, **columns)
 
     async def new_product(self, **columns: Any) -> Made:
@@ -264,7 +267,7 @@ class Shop:
     async def new_order(self, *lines: tuple[Made, int], **draft: Any) -> Made:
         """Place an order of these units of products through the domain, as the system."""
         scope = self.scope()
-        with entered(scope):
+        with active_scope(scope):
             return await place(scope, self.made, *lines, **draft)
 
 
@@ -282,7 +285,7 @@ def made(row: Any) -> Made:
 
 @web.middleware
 async def _count_statements(request: web.Request, handler: Any) -> web.StreamResponse:
-    with models_database.counting() as counted:
+    with models_database.count_statements() as counted:
         response = await handler(request)
     response.headers[STATEMENTS] = str(counted.count)
     return response
@@ -293,39 +296,73 @@ async def shop_client(database: object) -> AsyncIterator[TestClient]:
     """Serve the whole application on a socket; X-Forwarded-For is believed, and no rate is limited by address."""
     configure(SECRET)
     settings = Settings(trusted_proxies=(ip_network("127.0.0.0/8"),), ip_rate=0, failed_auth_rate=0)
-    app = create_app(settings, directory=StoreDirectory(settings.shared_hosts), authenticate=authenticate)
+    app = create_app(settings, store_resolver=CachedStoreResolver(settings.shared_hosts), authenticate=authenticate)
     app.middlewares.append(_count_statements)
     async with TestClient(TestServer(app)) as client:
         yield client
 
 
 @pytest.fixture(scope="session")
-def new_shop(shop_client: TestClient) -> NewShop:
-    """Give a function that makes a shop; keywords are settings of the store."""
+async def new_shop(shop_client: TestClient, postgres: EmbeddedServer, database_name: str) -> AsyncIterator[NewShop]:
+    """Return a function that makes a store with sample data; keywords are settings of the store."""
+    cloner: Cloner | None = None
+    original: Shop
 
     async def make(**settings: Any) -> Shop:
-        settings = {"credit_bureau_url": SANDBOX_BUREAU} | settings
-        public_id = uuid7()
-        host = f"shop-{public_id.hex}.test"
-        async with models_database.across_stores() as everywhere:
-            row = await everywhere.row(
-                "insert into tenants (public_id, name, settings) values ($1, 'Loja', $2::text::jsonb) returning id",
-                public_id,
-                json_module.dumps(settings),
+        nonlocal cloner, original
+        if cloner is None:
+            original = await _empty_shop(shop_client, {})
+            original.made.update(await furnish(original.scope()))
+            unique_texts = [*_secrets(original.made).values(), original.language.name]
+            cloner = Cloner(postgres.superuser_url(database_name), original.store, unique_texts)
+        shop = await _empty_shop(shop_client, {"credit_bureau_url": SANDBOX_BUREAU} | settings)
+        people = {name: record for name, record in original.made.items() if isinstance(record, Person)}
+        secrets = {name: uuid7().hex for name, person in people.items() if person.api_key}
+        language = language_code()
+        texts = {
+            **{token_hash(people[name].api_key).hex(): token_hash(secret).hex() for name, secret in secrets.items()},
+            original.language.name: language,
+        }
+        offset, public_ids = await cloner.clone(shop.store.id, texts)
+        for name, record in original.made.items():
+            changed = {"api_key": secrets.get(name, "")} if isinstance(record, Person) else {}
+            if isinstance(record, Named):
+                changed = {"name": language}
+            if isinstance(record, Called):
+                changed = {"name": re.sub(r"\d+", lambda match: str(int(match.group()) + offset), record.name)}
+            shop.made[name] = replace(
+                record, number=record.number + offset, id=public_ids.get(record.id, record.id), **changed
             )
-            assert row is not None
+        shop.made |= await _settings(shop.scope())  # their ids are not rows' ids
+        async with models_database.cross_store_connection() as everywhere:
             await everywhere.execute(
-                "insert into store_hosts (host, store_id) values ($1, $2)", host, row["id"]
-            )
-        shop = Shop(shop_client, Store(row["id"], public_id, "Loja", settings=settings), host)
-        shop.made.update(await furnish(shop.scope()))
-        async with models_database.across_stores() as everywhere:
-            await everywhere.execute(
-                "update tenants set owner_id = $2 where id = $1", row["id"], shop.owner.number
+                "update tenants set owner_id = $2 where id = $1", shop.store.id, shop.owner.number
             )
         return shop
 
-    return make
+    yield make
+    if cloner is not None:
+        await cloner.close()
+
+
+async def _empty_shop(client: TestClient, settings: Mapping[str, Any]) -> Shop:
+    public_id = uuid7()
+    host = f"shop-{public_id.hex}.test"
+    async with models_database.cross_store_connection() as everywhere:
+        row = await everywhere.fetchrow(
+            "insert into tenants (public_id, name, settings) values ($1, 'Loja', $2::text::jsonb) returning id",
+            public_id,
+            json_module.dumps(settings),
+        )
+        assert row is not None
+        await everywhere.execute("insert into store_hosts (host, store_id) values ($1, $2)", host, row["id"])
+    return Shop(client, Store(row["id"], public_id, "Loja", settings=settings), host)
+
+
+def _secrets(records: Mapping[str, Any]) -> dict[str, str]:
+    """Map each API key of the records to its hash as PostgreSQL writes it."""
+    keys = [record.api_key for record in records.values() if isinstance(record, Person) and record.api_key]
+    return {key: token_hash(key).hex() for key in keys}
 
 
 @pytest.fixture
@@ -369,14 +406,14 @@ async def add_person(
 
 async def furnish(scope: Scope) -> dict[str, Any]:
     """Fill a store: people, a marketplace of two vendors, a small catalogue, ways to pay and ship, three orders."""
-    with entered(scope):
+    with active_scope(scope):
         async with models_database.transaction(scope):
             found = await _people()
             found |= await _catalogue(found)
-            found |= await furnish_choices(scope, found)
+            found |= await create_option_records(scope, found)
             found |= await _methods()
             found |= await _statuses()
-            found |= {name: made(row) for name, row in (await furnish_b2b(found)).items()}
+            found |= {name: made(row) for name, row in (await create_b2b_records(found)).items()}
             found |= await _content(found)
         found |= await _settings(scope)
         found |= await _orders(scope, found)
@@ -521,10 +558,10 @@ async def _terms() -> dict[str, Any]:
 
 
 async def _content(found: Mapping[str, Any]) -> dict[str, Any]:
-    rows = await furnish_content(found)
-    tongue = rows.pop("tongue")
-    named = Named(tongue.id, str(tongue.public_id), tongue.code)
-    return {"tongue": named, **{name: made(row) for name, row in rows.items()}}
+    rows = await create_content_records(found)
+    language = rows.pop("language")
+    named = Named(language.id, str(language.public_id), language.code)
+    return {"language": named, **{name: made(row) for name, row in rows.items()}}
 
 
 async def _settings(scope: Scope) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What must hold of the files themselves: where they lie, how large they are, what they may not mention, that locks lock."""
+"""Check the files themselves: the layout, sizes, words that must not occur, lock files, and the commands of the README."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-node.lock")
 
-FLOORS = {"kernel", "models", "auth", "domain", "schema", "resolvers", "rest_facade", "server"}
-TOP_LEVEL_FOLDERS = FLOORS | {"tests", "bench", "docs", ".ci"}
-NAMES_THAT_SAY_NOTHING = {"utils", "util", "helpers", "common", "misc"}
+LAYERS = {"kernel", "models", "auth", "domain", "schema", "resolvers", "rest_facade", "server"}
+TOP_LEVEL_FOLDERS = LAYERS | {"tests", "bench", "docs", ".ci"}
+VAGUE_NAMES = {"utils", "util", "helpers", "common", "misc"}
 
 LARGEST_FILE_BYTES = 1_000_000
-# A file past about 400 lines probably answers two questions. This is the line past which somebody must say why.
+# A module past about 400 lines probably has two responsibilities. Past this length it needs a reason below.
 LONGEST_MODULE_LINES = 500
-LONGER_FOR_A_REASON: dict[str, str] = {}
+LONGER_MODULES: dict[str, str] = {}
 
-# Put together here, for this file may not name them either.
+# Joined at run time, since this file must not contain them either.
 REGISTRY_HOSTS = tuple(
     ".".join(parts)
     for parts in (
@@ -45,7 +45,7 @@ REGISTRY_HOSTS = tuple(
 
 @functools.cache
 def files() -> tuple[Path, ...]:
-    """Give what is committed or would be, or, outside a git checkout, what lies here and no program made."""
+    """Return the files that git tracks or would add; outside a git checkout, all files that were not generated."""
     listed = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         names = subprocess.run(listed, capture_output=True, check=True).stdout.decode().split("\0")
@@ -56,12 +56,12 @@ def files() -> tuple[Path, ...]:
 
 
 def files_without_git() -> list[Path]:
-    made = {".git", ".venv", ".vitrine", "__pycache__", "node_modules", "built", ".hypothesis"}
-    found: list[Path] = []
+    generated = {".git", ".venv", ".vitrine", "__pycache__", "node_modules", "built", ".hypothesis"}
+    paths: list[Path] = []
     for folder, folders, names in os.walk(ROOT):
-        folders[:] = [name for name in folders if name not in made and not name.endswith("_cache")]
-        found.extend(Path(folder, name) for name in names if not name.endswith(".pyc"))
-    return sorted(found)
+        folders[:] = [name for name in folders if name not in generated and not name.endswith("_cache")]
+        paths.extend(Path(folder, name) for name in names if not name.endswith(".pyc"))
+    return sorted(paths)
 
 
 def relative(path: Path) -> str:
@@ -69,32 +69,32 @@ def relative(path: Path) -> str:
 
 
 def modules() -> list[Path]:
-    return [path for path in files() if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in FLOORS]
+    return [path for path in files() if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in LAYERS]
 
 
 def pins(lock: str) -> dict[str, str]:
-    """Read a lock file as package name → the whole requirement it pins."""
+    """Return the pinned requirement of each package of a lock file."""
     text = (ROOT / lock).read_text(encoding="utf-8")
-    found = re.findall(r"^([A-Za-z0-9][^\s;]*==[^\s;]+(?: ;[^\\\n]*)?)", text, flags=re.MULTILINE)
-    return {canonicalize_name(Requirement(line).name): line.strip() for line in found}
+    requirements = re.findall(r"^([A-Za-z0-9][^\s;]*==[^\s;]+(?: ;[^\\\n]*)?)", text, flags=re.MULTILINE)
+    return {canonicalize_name(Requirement(line).name): line.strip() for line in requirements}
 
 
 def locked_version(pin: str) -> str:
     return next(iter(Requirement(pin).specifier)).version
 
 
-# --- Where things lie ------------------------------------------------------------------------------------------------
+# --- Layout ------------------------------------------------------------------------------------------------
 
 
-def test_the_house_has_the_rooms_of_its_plan_and_no_others():
+def test_the_repository_has_the_planned_top_level_folders_and_no_others():
     folders = {path.relative_to(ROOT).parts[0] for path in files() if path.parent != ROOT}
     assert folders <= TOP_LEVEL_FOLDERS
 
 
-def test_every_floor_is_packaged_checked_and_linted():
-    assert set(PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]) == FLOORS
-    assert set(PYPROJECT["tool"]["importlinter"]["root_packages"]) == FLOORS
-    assert set(PYPROJECT["tool"]["mypy"]["files"]) >= FLOORS
+def test_every_layer_is_packaged_type_checked_and_linted():
+    assert set(PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]) == LAYERS
+    assert set(PYPROJECT["tool"]["importlinter"]["root_packages"]) == LAYERS
+    assert set(PYPROJECT["tool"]["mypy"]["files"]) >= LAYERS
 
 
 def test_every_folder_with_modules_is_a_package():
@@ -102,12 +102,12 @@ def test_every_folder_with_modules_is_a_package():
     assert [relative(folder) for folder in sorted(folders) if not (folder / "__init__.py").is_file()] == []
 
 
-def test_no_module_has_a_name_that_says_nothing():
-    vague = [relative(path) for path in modules() if {path.stem, path.parent.name} & NAMES_THAT_SAY_NOTHING]
+def test_no_module_has_a_vague_name():
+    vague = [relative(path) for path in modules() if {path.stem, path.parent.name} & VAGUE_NAMES]
     assert vague == []
 
 
-# --- How large they are ----------------------------------------------------------------------------------------------
+# --- Sizes ----------------------------------------------------------------------------------------------
 
 
 def test_no_file_is_too_large_to_review():
@@ -115,38 +115,38 @@ def test_no_file_is_too_large_to_review():
     assert {name: size for name, size in sizes.items() if size > LARGEST_FILE_BYTES} == {}
 
 
-def test_no_module_is_too_long_to_answer_one_question():
+def test_no_module_is_too_long():
     lengths = {relative(path): len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
     longer = {name: length for name, length in lengths.items() if length > LONGEST_MODULE_LINES}
-    assert {name: length for name, length in longer.items() if name not in LONGER_FOR_A_REASON} == {}
+    assert {name: length for name, length in longer.items() if name not in LONGER_MODULES} == {}
 
 
-# --- What they may not mention ---------------------------------------------------------------------------------------
+# --- Forbidden content ---------------------------------------------------------------------------------------
 
 
 def test_no_file_names_the_host_of_a_package_registry():
-    said = re.compile("|".join(rf"(?<![\w-]){re.escape(host)}(?![\w-])" for host in REGISTRY_HOSTS).encode())
-    found = [
+    hosts = re.compile("|".join(rf"(?<![\w-]){re.escape(host)}(?![\w-])" for host in REGISTRY_HOSTS).encode())
+    mentions = [
         f"{relative(path)}: {match.group().decode()}"
         for path in files()
-        if (match := said.search(path.read_bytes()))
+        if (match := hosts.search(path.read_bytes()))
     ]
-    assert found == []
+    assert mentions == []
 
 
-def test_no_file_carries_the_marks_of_an_unfinished_merge():
-    marks = re.compile(rb"^(<{7} |>{7} )", flags=re.MULTILINE)
-    assert [relative(path) for path in files() if marks.search(path.read_bytes())] == []
+def test_no_file_contains_the_markers_of_an_unfinished_merge():
+    markers = re.compile(rb"^(<{7} |>{7} )", flags=re.MULTILINE)
+    assert [relative(path) for path in files() if markers.search(path.read_bytes())] == []
 
 
-# --- That locks lock -------------------------------------------------------------------------------------------------
+# --- Lock files -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_a_lock_file_pins_and_hashes_everything_and_says_nothing_else(lock):
+def test_a_lock_file_pins_and_hashes_everything_and_holds_nothing_else(lock):
     lines = (ROOT / lock).read_text(encoding="utf-8").splitlines()
-    spoken = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    for line, following in zip(spoken, [*spoken[1:], ""], strict=True):
+    requirements = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    for line, following in zip(requirements, [*requirements[1:], ""], strict=True):
         if line.startswith("    --hash="):
             assert re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}( \\)?", line)
         else:
@@ -154,14 +154,14 @@ def test_a_lock_file_pins_and_hashes_everything_and_says_nothing_else(lock):
             assert following.startswith("    --hash=sha256:"), f"no hash: {line}"
 
 
-def test_the_lock_file_holds_a_version_of_everything_the_project_asks_for():
+def test_the_lock_files_pin_every_requirement_of_the_project():
     groups = PYPROJECT["dependency-groups"]
-    for lock, asked in (
+    for lock, required in (
         ("requirements.lock", [*PYPROJECT["project"]["dependencies"], *groups["build"]]),
         ("requirements-dev.lock", [*PYPROJECT["project"]["dependencies"], *groups["build"], *groups["dev"]]),
     ):
         locked = pins(lock)
-        for requirement in map(Requirement, asked):
+        for requirement in map(Requirement, required):
             pin = locked.get(canonicalize_name(requirement.name))
             assert pin is not None, f"{requirement} is not in {lock}: make lock"
             assert locked_version(pin) in requirement.specifier, (
@@ -169,24 +169,24 @@ def test_the_lock_file_holds_a_version_of_everything_the_project_asks_for():
             )
 
 
-def test_the_development_lock_holds_all_of_the_other_at_the_same_versions():
+def test_the_development_lock_pins_the_same_versions_as_the_other():
     assert pins("requirements.lock").items() <= pins("requirements-dev.lock").items()
 
 
-# --- That the two commands and CI agree ------------------------------------------------------------------------------
+# --- Commands ------------------------------------------------------------------------------
 
 
 def test_ci_runs_the_commands_of_the_readme():
     ci = ROOT / ".ci" / "run"
     assert os.access(ci, os.X_OK)
-    said = ci.read_text(encoding="utf-8")
-    assert "make --no-print-directory test" in said
-    assert "make --no-print-directory check" in said
+    script = ci.read_text(encoding="utf-8")
+    assert "make --no-print-directory test" in script
+    assert "make --no-print-directory check" in script
 
 
 def test_make_alone_lists_every_target():
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     phony = re.search(r"^\.PHONY: (.*)$", text, flags=re.MULTILINE)
     assert phony is not None
-    explained = set(re.findall(r"^([a-z]+):.* ## \S", text, flags=re.MULTILINE))
-    assert explained == set(phony.group(1).split()) - {"FORCE"}
+    documented = set(re.findall(r"^([a-z]+):.* ## \S", text, flags=re.MULTILINE))
+    assert documented == set(phony.group(1).split()) - {"FORCE"}

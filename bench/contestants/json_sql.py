@@ -1,6 +1,6 @@
-"""Write SQL expressions that build JSON, in either of two styles: PostgreSQL's JSON functions, or texts put together.
+"""SQL expressions that build JSON, in two styles: PostgreSQL's JSON functions, or string concatenation.
 
-Which is faster depends on the shape; the limit tries both (`bench.contestants.limit`).
+Which is faster depends on the response; the limit measures both (`bench.contestants.limit`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Style(StrEnum):
 
 @dataclass(frozen=True)
 class Value:
-    """An expression for each style, as it stands for the value of a member."""
+    """The SQL expression of a value in each style."""
 
     functions: str
     texts: str
@@ -32,7 +32,7 @@ class Value:
 
 
 def text(sql: str) -> Value:
-    """Write a text of any characters, not null."""
+    """Return a non-null text with any characters."""
     return Value(sql, f"to_json({sql})")
 
 
@@ -41,7 +41,7 @@ def optional_text(sql: str) -> Value:
 
 
 def plain(sql: str) -> Value:
-    """Write as a text what needs no escapes: a UUID, a letter, digits, a time."""
+    """Return a text that needs no escapes: a UUID, a code, digits, a time."""
     return Value(f"({sql})::text", f"'\"', {sql}, '\"'")
 
 
@@ -58,9 +58,9 @@ def constant(json: str) -> Value:
 
 
 def money(sql: str) -> Value:
-    """Write cents as `12.34`."""
-    written = f"({sql} / 100)::text || '.' || lpad(({sql} % 100)::text, 2, '0')"
-    return plain(f"({written})")
+    """Return cents as `12.34`."""
+    decimal = f"({sql} / 100)::text || '.' || lpad(({sql} % 100)::text, 2, '0')"
+    return plain(f"({decimal})")
 
 
 def unix(sql: str) -> Value:
@@ -68,7 +68,7 @@ def unix(sql: str) -> Value:
 
 
 def moment(sql: str) -> Value:
-    """Write RFC 3339 in UTC and whole seconds."""
+    """Return a time in RFC 3339, in UTC and whole seconds."""
     return plain(f"to_char({sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')")
 
 
@@ -77,24 +77,24 @@ def yes_or_no(sql: str) -> Value:
 
 
 def record(members: Mapping[str, Value]) -> Value:
-    """Write an object."""
+    """Return an object."""
     functions = ", ".join(f"'{key}', {value.functions}" for key, value in members.items())
     texts = [
-        f"'{'{' if not place else ','}\"{key}\":', {value.texts}"
-        for place, (key, value) in enumerate(members.items())
+        f"'{'{' if not index else ','}\"{key}\":', {value.texts}"
+        for index, (key, value) in enumerate(members.items())
     ]
     parts = [", ".join(texts[at : at + _MEMBERS]) for at in range(0, len(texts), _MEMBERS)]
-    whole = parts[0] if len(parts) == 1 else ", ".join(f"concat({part})" for part in parts)
-    return Value(f"json_build_object({functions})", f"concat({whole}, '}}')")
+    members_sql = parts[0] if len(parts) == 1 else ", ".join(f"concat({part})" for part in parts)
+    return Value(f"json_build_object({functions})", f"concat({members_sql}, '}}')")
 
 
 def optional(value: Value, source: str) -> Value:
-    """Write the object that a query gives, null where it gives none."""
+    """Return the object of a query's row, or null."""
     return Value(f"(SELECT {value.functions} {source})", f"coalesce((SELECT {value.texts} {source}), 'null')")
 
 
 def array(value: Value, source: str, order: str = "") -> Value:
-    """Write what a query gives as an array."""
+    """Return a query's rows as an array."""
     by = f" ORDER BY {order}" if order else ""
     return Value(
         f"(SELECT coalesce(json_agg({value.functions}{by}), '[]') {source})",
@@ -103,7 +103,7 @@ def array(value: Value, source: str, order: str = "") -> Value:
 
 
 def keyed(key: str, value: Value, source: str, order: str) -> Value:
-    """Write what a query gives as an object with a member for each row."""
+    """Return a query's rows as an object with a member per row."""
     return Value(
         f"(SELECT coalesce(json_object_agg({key}, {value.functions} ORDER BY {order}), '{{}}') {source})",
         f"'{{', (SELECT string_agg(concat('\"', {key}, '\":', {value.texts}), ',' ORDER BY {order}) {source}), '}}'",
@@ -111,7 +111,7 @@ def keyed(key: str, value: Value, source: str, order: str) -> Value:
 
 
 def rows(value: Value, source: str) -> Value:
-    """Write the rows of a query that orders and limits them itself as an array: made below the order, put together above it."""
+    """Return the rows of a query with ORDER BY and LIMIT as an array."""
     return Value(
         f"(SELECT coalesce(json_agg(x.j), '[]') FROM (SELECT {value.functions} AS j {source}) x)",
         f"'[', (SELECT string_agg(x.j, ',') FROM (SELECT {value.texts} AS j {source}) x), ']'",

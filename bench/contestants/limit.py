@@ -1,9 +1,9 @@
 """The hand-written limit: aiohttp and asyncpg, one SQL statement that builds the JSON, its bytes passed through.
 
-Its work is equal to ours where production asks for it: every request shows an access token, which is verified once and then remembered
-by its hash, and is counted against its address's rate. Nothing is logged. Every statement is prepared on every connection, connections
-are lent without any reset, plans are generic, and JSON comes from PostgreSQL as bytes that nothing decodes. Each item's statement is
-written in two styles; the one that is faster on this machine is kept (`GET /` tells which). L1 alone is made in Python (`limit_rows`).
+Like Vitrine it verifies the access token of every request (once, then cached by its hash) and applies a rate limit per address. Nothing is
+logged. Every statement is prepared on every connection, connections are not reset, plans are generic, and the JSON bytes from
+PostgreSQL are not decoded. Each statement exists in two styles, of which the faster on this machine is used (`GET /` shows which). Only L1
+is built in Python (`limit_rows`).
 """
 
 from __future__ import annotations
@@ -33,54 +33,54 @@ from bench.contestants.limit_sql import PLACE_ORDER, READS, SIGN_IN, SIGN_IN_USE
 
 CONNECTIONS = 8
 STORE = int(os.environ["BENCH_STORE"])
-_TRIES = 60
+_TIMING_RUNS = 60
 
-_RATE = 1_000_000_000  # a minute; high, for all of the load comes from one address
+_RATE = 1_000_000_000  # per minute; high, because the load comes from one address
 
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
-class Door:
-    """Know whose token a request shows, and how often an address has asked this minute."""
+class Authenticator:
+    """Verifies access tokens and applies the rate limit."""
 
     def __init__(self) -> None:
         self.key = Ed25519PrivateKey.generate()
-        self._known: dict[bytes, float] = {}
-        self._asked: dict[str | None, tuple[int, int]] = {}
+        self._expiry_by_hash: dict[bytes, float] = {}
+        self._request_counts: dict[str | None, tuple[int, int]] = {}
 
-    def refuses(self, request: web.Request) -> web.Response | None:
-        minute, asked = int(time.time()) // 60, 0
-        begun = self._asked.get(request.remote)
-        if begun is not None and begun[0] == minute:
-            asked = begun[1]
-        self._asked[request.remote] = (minute, asked + 1)
-        if asked >= _RATE:
+    def check(self, request: web.Request) -> web.Response | None:
+        minute, count = int(time.time()) // 60, 0
+        previous = self._request_counts.get(request.remote)
+        if previous is not None and previous[0] == minute:
+            count = previous[1]
+        self._request_counts[request.remote] = (minute, count + 1)
+        if count >= _RATE:
             return web.json_response({"error": "rate limit exceeded"}, status=429)
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         fingerprint = sha256(token.encode()).digest()
-        ends_at = self._known.get(fingerprint)
-        if ends_at is None:
+        expires_at = self._expiry_by_hash.get(fingerprint)
+        if expires_at is None:
             try:
-                ends_at = jwt.decode(token, self.key.public_key(), algorithms=["EdDSA"])["exp"]
+                expires_at = jwt.decode(token, self.key.public_key(), algorithms=["EdDSA"])["exp"]
             except jwt.InvalidTokenError:
                 return web.json_response({"error": "invalid or expired token"}, status=401)
-            self._known[fingerprint] = ends_at
-        if scheme != "Bearer" or ends_at <= time.time():
+            self._expiry_by_hash[fingerprint] = expires_at
+        if scheme != "Bearer" or expires_at <= time.time():
             return web.json_response({"error": "invalid or expired token"}, status=401)
         return None
 
-    def admitted(self, handler: Handler) -> Handler:
-        async def admit(request: web.Request) -> web.Response:
-            return self.refuses(request) or await handler(request)
+    def required(self, handler: Handler) -> Handler:
+        async def authenticated(request: web.Request) -> web.Response:
+            return self.check(request) or await handler(request)
 
-        return admit
+        return authenticated
 
 
-class Lent:
-    """Connections with everything prepared on them, the one used last first."""
+class PreparedConnections:
+    """A LIFO pool of connections with prepared statements."""
 
     def __init__(self) -> None:
-        self._free: asyncio.LifoQueue[dict[str, Any]] = asyncio.LifoQueue()
+        self._idle: asyncio.LifoQueue[dict[str, Any]] = asyncio.LifoQueue()
         self.styles: dict[str, Style] = {}
 
     async def open(self) -> None:
@@ -93,28 +93,28 @@ class Lent:
             connection = await _connect()
             texts = {item: statement(item, style) for item, style in self.styles.items()}
             texts |= {"L1": limit_rows.STATEMENT, "W1": PLACE_ORDER, "user": SIGN_IN_USER, "A1": SIGN_IN}
-            self._free.put_nowait({item: await connection.prepare(text) for item, text in texts.items()})
+            self._idle.put_nowait({item: await connection.prepare(text) for item, text in texts.items()})
 
-    async def value(self, item: str, *arguments: Any) -> Any:
-        prepared = await self._free.get()
+    async def fetchval(self, item: str, *arguments: Any) -> Any:
+        prepared = await self._idle.get()
         try:
             return await prepared[item].fetchval(*arguments)
         finally:
-            self._free.put_nowait(prepared)
+            self._idle.put_nowait(prepared)
 
-    async def rows(self, item: str, *arguments: Any) -> Any:
-        prepared = await self._free.get()
+    async def fetch(self, item: str, *arguments: Any) -> Any:
+        prepared = await self._idle.get()
         try:
             return await prepared[item].fetch(*arguments)
         finally:
-            self._free.put_nowait(prepared)
+            self._idle.put_nowait(prepared)
 
-    async def row(self, item: str, *arguments: Any) -> Any:
-        prepared = await self._free.get()
+    async def fetchrow(self, item: str, *arguments: Any) -> Any:
+        prepared = await self._idle.get()
         try:
             return await prepared[item].fetchrow(*arguments)
         finally:
-            self._free.put_nowait(prepared)
+            self._idle.put_nowait(prepared)
 
 
 async def _connect() -> asyncpg.Connection:
@@ -138,7 +138,7 @@ async def _connect() -> asyncpg.Connection:
 
 
 async def _seconds(connection: asyncpg.Connection, item: str, style: Style) -> float:
-    """Time a statement in a style."""
+    """Return the median time of a statement in a style."""
     prepared = await connection.prepare(statement(item, style))
     arguments: list[Any] = [STORE]
     if item == "L2":
@@ -148,84 +148,86 @@ async def _seconds(connection: asyncpg.Connection, item: str, style: Style) -> f
         arguments.append(
             await connection.fetchval(f"SELECT public_id FROM {table} WHERE tenant_id = $1 LIMIT 1", STORE)
         )
-    taken = []
-    for _ in range(_TRIES):
-        begun = time.perf_counter()
+    durations = []
+    for _ in range(_TIMING_RUNS):
+        started_at = time.perf_counter()
         await prepared.fetchval(*arguments)
-        taken.append(time.perf_counter() - begun)
-    return sorted(taken)[_TRIES // 2]
+        durations.append(time.perf_counter() - started_at)
+    return sorted(durations)[_TIMING_RUNS // 2]
 
 
-def _read(lent: Lent, item: str, convert: Callable[[str], Any] = str) -> Handler:
+def _read(pool: PreparedConnections, item: str, convert: Callable[[str], Any] = str) -> Handler:
     async def single(request: web.Request) -> web.Response:
-        found = await lent.value(item, STORE, convert(request.match_info["id"]))
-        return web.Response(body=found, content_type="application/json")
+        body = await pool.fetchval(item, STORE, convert(request.match_info["id"]))
+        return web.Response(body=body, content_type="application/json")
 
-    async def listed(_request: web.Request) -> web.Response:
-        return web.Response(body=await lent.value(item, STORE), content_type="application/json")
+    async def list_(_request: web.Request) -> web.Response:
+        return web.Response(body=await pool.fetchval(item, STORE), content_type="application/json")
 
-    return single if item in ("Q3", "Q4", "R3", "R4", "L2") else listed
-
-
-def _legacy_products(lent: Lent) -> Handler:
-    async def listed(_request: web.Request) -> web.Response:
-        found = await lent.rows("L1", STORE)
-        return web.Response(body=limit_rows.legacy_products(found), content_type="application/json")
-
-    return listed
+    return single if item in ("Q3", "Q4", "R3", "R4", "L2") else list_
 
 
-def _place_order(lent: Lent) -> Handler:
-    async def place(request: web.Request) -> web.Response:
-        given = orjson.loads(await request.read())
-        items = orjson.dumps(given["items"]).decode()
-        made = await lent.value(
-            "W1", given["customer_id"], given["payment_method_id"], given["shipping_method_id"], items
+def _legacy_products(pool: PreparedConnections) -> Handler:
+    async def list_(_request: web.Request) -> web.Response:
+        records = await pool.fetch("L1", STORE)
+        return web.Response(body=limit_rows.legacy_products(records), content_type="application/json")
+
+    return list_
+
+
+def _create_order(pool: PreparedConnections) -> Handler:
+    async def create(request: web.Request) -> web.Response:
+        input = orjson.loads(await request.read())
+        items = orjson.dumps(input["items"]).decode()
+        body = await pool.fetchval(
+            "W1", input["customer_id"], input["payment_method_id"], input["shipping_method_id"], items
         )
-        return web.Response(body=made, content_type="application/json")
+        return web.Response(body=body, content_type="application/json")
 
-    return place
+    return create
 
 
-def _sign_in(lent: Lent, door: Door) -> Handler:
+def _sign_in(pool: PreparedConnections, authenticator: Authenticator) -> Handler:
     hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type=Type.ID)
     threads = ThreadPoolExecutor(2)
 
     async def sign_in(request: web.Request) -> web.Response:
-        given = orjson.loads(await request.read())
-        user = await lent.row("user", STORE, given["email"])
+        input = orjson.loads(await request.read())
+        user = await pool.fetchrow("user", STORE, input["email"])
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(threads, hasher.verify, user["password_hash"].decode(), given["password"])
+        await loop.run_in_executor(threads, hasher.verify, user["password_hash"].decode(), input["password"])
         session, refresh_token, now = uuid4(), secrets.token_urlsafe(32), datetime.now(UTC)
-        await lent.value("A1", STORE, user["id"], session, uuid4(), sha256(refresh_token.encode()).digest())
+        await pool.fetchval(
+            "A1", STORE, user["id"], session, uuid4(), sha256(refresh_token.encode()).digest()
+        )
         expires_at = now.replace(microsecond=0) + timedelta(minutes=15)
         claims = {"sub": str(user["public_id"]), "sid": str(session), "iat": now, "exp": expires_at}
-        token = jwt.encode(claims, door.key, algorithm="EdDSA")
-        answer = {"access_token": token, "refresh_token": refresh_token, "expires_at": expires_at}
-        return web.Response(body=orjson.dumps(answer), content_type="application/json")
+        token = jwt.encode(claims, authenticator.key, algorithm="EdDSA")
+        response = {"access_token": token, "refresh_token": refresh_token, "expires_at": expires_at}
+        return web.Response(body=orjson.dumps(response), content_type="application/json")
 
     return sign_in
 
 
 async def application() -> web.Application:
-    lent = Lent()
-    await lent.open()
-    door = Door()
+    pool = PreparedConnections()
+    await pool.open()
+    authenticator = Authenticator()
     app = web.Application()
 
     async def ready(_request: web.Request) -> web.Response:
-        return web.json_response(lent.styles)
+        return web.json_response(pool.styles)
 
     app.router.add_get("/", ready)
     for item in READS:
         single = item in ("Q3", "Q4", "R3", "R4", "L2")
         app.router.add_get(
             f"/{item.lower()}" + ("/{id}" if single else ""),
-            door.admitted(_read(lent, item, int if item == "L2" else str)),
+            authenticator.required(_read(pool, item, int if item == "L2" else str)),
         )
-    app.router.add_get("/l1", door.admitted(_legacy_products(lent)))
-    app.router.add_post("/w1", door.admitted(_place_order(lent)))
-    app.router.add_post("/a1", _sign_in(lent, door))
+    app.router.add_get("/l1", authenticator.required(_legacy_products(pool)))
+    app.router.add_post("/w1", authenticator.required(_create_order(pool)))
+    app.router.add_post("/a1", _sign_in(pool, authenticator))
     return app
 
 

@@ -1,7 +1,7 @@
 """The hand-written handler of L1: one statement for the rows, JSON from Python.
 
-250 products with 25 members each are where one statement that builds the JSON stops being the limit: PostgreSQL takes 4 ms over
-the 230 kB, rows and orjson take less, and most of it on the server's core. So the limit is this.
+For 250 products with 25 members building the JSON in PostgreSQL is not the fastest: it takes 4 ms for 230 kB; rows and orjson take
+less, and most of it on the server's core.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-# As varchar, for the limit's connections give text as bytes.
+# As varchar, because the limit's connections return text as bytes.
 STATEMENT = """
 SELECT (SELECT count(*) FROM products x WHERE x.tenant_id = $1 AND x.deleted_at IS NULL),
     t.id, t.name::varchar, t.sku::varchar, t.price_cents, coalesce(t.compare_at_cents, 0), t.stock, t.status::varchar,
@@ -33,7 +33,7 @@ ORDER BY t.created_at DESC, t.id DESC LIMIT 250
 
 
 def legacy_products(records: Sequence[Any]) -> bytes:
-    """Write the answer of `/api/products?items_per_page=250`."""
+    """Return the response of `/api/products?items_per_page=250`."""
     products = [_product(*record) for record in records]
     params = {
         "page": 1,
@@ -66,8 +66,8 @@ def _product(
     is_edp: bool,
     free_shipping: bool,
     tracking: str,
-    least: int,
-    most: int,
+    min_quantity: int,
+    max_quantity: int,
     slug: str,
     *image: Any,
 ) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _product(
         "status": status,
         "company_id": str(vendor),
         "company_name": vendor_name,
-        "category_ids": [str(each) for each in categories],
+        "category_ids": [str(category_id) for category_id in categories],
         "main_category": str(category),
         "main_pair": _pair(text, *image) if image[0] is not None else {},
         "timestamp": str(created),
@@ -93,8 +93,8 @@ def _product(
         "is_edp": "Y" if is_edp else "N",
         "free_shipping": "Y" if free_shipping else "N",
         "tracking": tracking,
-        "min_qty": str(least),
-        "max_qty": str(most),
+        "min_qty": str(min_quantity),
+        "max_qty": str(max_quantity),
         "tax_ids": [],
         "usergroup_ids": "0",
         "seo_name": slug,

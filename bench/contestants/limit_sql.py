@@ -1,4 +1,4 @@
-"""The statements of the hand-written limit: each builds the whole answer. `$1` is the store, `$2` which record."""
+"""The statements of the hand-written limit: each builds the complete response. `$1` is the store, `$2` the record."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from bench.contestants.json_sql import (
     yes_or_no,
 )
 
-_ALIVE = "t.tenant_id = $1 AND t.deleted_at IS NULL"
+_NOT_DELETED = "t.tenant_id = $1 AND t.deleted_at IS NULL"
 _NEWEST = "ORDER BY t.created_at DESC, t.id DESC LIMIT"
 
-# --- GraphQL's work ----------------------------------------------------------------------------------------------------------
+# --- GraphQL ----------------------------------------------------------------------------------------------------------
 
 _CATEGORY = optional(
     record({"id": plain("c.public_id"), "name": text("c.name")}),
@@ -58,7 +58,7 @@ _LINES = array(
     "FROM order_lines l WHERE l.tenant_id = $1 AND l.order_id = t.id",
     "l.position",
 )
-_BUYER = record(
+_CUSTOMER = record(
     {
         "id": optional_plain("(SELECT u.public_id FROM users u WHERE u.tenant_id = $1 AND u.id = t.user_id)"),
         "name": text("btrim(t.firstname || ' ' || t.lastname)"),
@@ -78,10 +78,10 @@ def _data(key: str, value: Value) -> Value:
 
 
 def _one(key: str, value: Value, table: str) -> Value:
-    return _data(key, optional(value, f"FROM {table} t WHERE {_ALIVE} AND t.public_id = $2::uuid"))
+    return _data(key, optional(value, f"FROM {table} t WHERE {_NOT_DELETED} AND t.public_id = $2::uuid"))
 
 
-# --- The administration's records --------------------------------------------------------------------------------------------
+# --- Admin API records --------------------------------------------------------------------------------------------
 
 _CURRENCY = plain("(SELECT s.currency FROM tenants s WHERE s.id = $1)")
 _ADMIN_PRODUCT = record(
@@ -115,7 +115,7 @@ _ADMIN_ORDER = record(
         "currency": plain("t.currency"),
         "payment_status": plain("t.payment_status"),
         "tracking_code": optional_text("t.tracking_code"),
-        "customer": _BUYER,
+        "customer": _CUSTOMER,
         "items": array(
             record(
                 {
@@ -139,8 +139,8 @@ _ADMIN_ORDER = record(
 def _page(key: str, value: Value, table: str, size: int) -> Value:
     return record(
         {
-            key: rows(value, f"FROM {table} t WHERE {_ALIVE} {_NEWEST} {size}"),
-            "total": number(f"(SELECT count(*) FROM {table} t WHERE {_ALIVE})"),
+            key: rows(value, f"FROM {table} t WHERE {_NOT_DELETED} {_NEWEST} {size}"),
+            "total": number(f"(SELECT count(*) FROM {table} t WHERE {_NOT_DELETED})"),
             "page": constant("1"),
             "per_page": constant(str(size)),
         }
@@ -148,10 +148,10 @@ def _page(key: str, value: Value, table: str, size: int) -> Value:
 
 
 def _bare(value: Value, table: str, key: str = "t.public_id = $2::uuid") -> Value:
-    return optional(value, f"FROM {table} t WHERE {_ALIVE} AND {key}")
+    return optional(value, f"FROM {table} t WHERE {_NOT_DELETED} AND {key}")
 
 
-# --- The legacy layer's records ----------------------------------------------------------------------------------------------
+# --- Legacy API records ----------------------------------------------------------------------------------------------
 
 _LEGACY_LINE = record(
     {
@@ -212,14 +212,14 @@ _HISTORY = array(
 )
 
 
-def _address(letter: str) -> dict[str, Value]:
+def _address(prefix: str) -> dict[str, Value]:
     members = ("firstname", "lastname", "city", "state", "country", "zipcode", "phone")
-    found = {f"{letter}_{name}": text(f"coalesce({letter}.{name}, '')") for name in members}
+    values = {f"{prefix}_{name}": text(f"coalesce({prefix}.{name}, '')") for name in members}
     for key, first, second in (("address", "street", "number"), ("address_2", "complement", "district")):
-        found[f"{letter}_{key}"] = text(
-            f"concat_ws(', ', nullif({letter}.{first}, ''), nullif({letter}.{second}, ''))"
+        values[f"{prefix}_{key}"] = text(
+            f"concat_ws(', ', nullif({prefix}.{first}, ''), nullif({prefix}.{second}, ''))"
         )
-    return found
+    return values
 
 
 def _groups() -> Value:
@@ -232,10 +232,10 @@ def _groups() -> Value:
         }
     )
     grouped = (
-        "FROM (SELECT vendor_id, min(position) AS place FROM order_lines"
+        "FROM (SELECT vendor_id, min(position) AS first_position FROM order_lines"
         " WHERE tenant_id = $1 AND order_id = t.id GROUP BY vendor_id) g"
     )
-    return array(group, grouped, "g.place")
+    return array(group, grouped, "g.first_position")
 
 
 _LEGACY_ORDER = record(
@@ -283,18 +283,19 @@ _LEGACY_ORDER_SOURCE = (
     "FROM orders t"
     " LEFT JOIN order_addresses b ON b.tenant_id = $1 AND b.order_id = t.id AND b.kind = 'B'"
     " LEFT JOIN order_addresses s ON s.tenant_id = $1 AND s.order_id = t.id AND s.kind = 'S'"
-    f" WHERE {_ALIVE} AND t.id = $2::bigint"
+    f" WHERE {_NOT_DELETED} AND t.id = $2::bigint"
 )
 
-# --- All of it ---------------------------------------------------------------------------------------------------------------
+# --- All statements ---------------------------------------------------------------------------------------------------------------
 
 READS: Mapping[str, Value] = {
-    "Q1": _data("products", rows(_PRODUCT, f"FROM products t WHERE {_ALIVE} {_NEWEST} 50")),
-    "Q2": _data("products", rows(_PRODUCT, f"FROM products t WHERE {_ALIVE} {_NEWEST} 10")),
+    "Q1": _data("products", rows(_PRODUCT, f"FROM products t WHERE {_NOT_DELETED} {_NEWEST} 50")),
+    "Q2": _data("products", rows(_PRODUCT, f"FROM products t WHERE {_NOT_DELETED} {_NEWEST} 10")),
     "Q3": _one("product", _PRODUCT, "products"),
-    "Q4": _one("order", record({**_ORDER, "customer": _BUYER, "items": _LINES}), "orders"),
+    "Q4": _one("order", record({**_ORDER, "customer": _CUSTOMER, "items": _LINES}), "orders"),
     "Q5": _data(
-        "orders", rows(record({**_ORDER, "items": _LINES}), f"FROM orders t WHERE {_ALIVE} {_NEWEST} 50")
+        "orders",
+        rows(record({**_ORDER, "items": _LINES}), f"FROM orders t WHERE {_NOT_DELETED} {_NEWEST} 50"),
     ),
     "R1": _page("products", _ADMIN_PRODUCT, "products", 50),
     "R3": _bare(_ADMIN_PRODUCT, "products"),
@@ -338,5 +339,5 @@ SELECT $1, $4, id, $5, now() + interval '30 days' FROM session
 
 
 def statement(item: str, style: Style) -> str:
-    """Write the statement of a reading item."""
+    """Return the statement of a read workload."""
     return f"SELECT {READS[item].of(style)}"

@@ -1,7 +1,7 @@
-"""The obvious server: Strawberry, Tortoise and aiodataloader put together as their tutorials show it.
+"""The obvious server: Strawberry, Tortoise and aiodataloader as in their tutorials.
 
-Small models of its own on the same tables (only columns that are used), Strawberry's view for aiohttp, a data loader for each
-relation, made anew for each request. Nobody is asked who they are and nothing is counted.
+Its own models on the same tables (only the columns used), Strawberry's view for aiohttp, and a dataloader per relation and request. Without
+authentication and rate limits.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class ChangeRow(Model):
         table = "order_status_changes"
 
 
-class WayRow(Model):
+class MethodRow(Model):
     id = fields.BigIntField(primary_key=True)
     tenant_id = fields.BigIntField()
     public_id = fields.UUIDField()
@@ -155,14 +155,14 @@ class WayRow(Model):
         abstract = True
 
 
-class PaymentRow(WayRow):
+class PaymentRow(MethodRow):
     surcharge_cents = fields.BigIntField()
 
     class Meta:
         table = "payment_methods"
 
 
-class ShippingRow(WayRow):
+class ShippingRow(MethodRow):
     base_cents = fields.BigIntField()
 
     class Meta:
@@ -175,7 +175,7 @@ class SequenceRow(Model):
     public_id = fields.UUIDField()
     subject_type = fields.TextField()
     subject_id = fields.UUIDField()
-    newest = fields.BigIntField(source_field="latest")
+    latest_number = fields.BigIntField(source_field="latest")
 
     class Meta:
         table = "event_sequences"
@@ -218,35 +218,35 @@ class RefreshRow(Model):
         table = "refresh_tokens"
 
 
-# --- Loaders -----------------------------------------------------------------------------------------------------------------
+# --- Dataloaders -----------------------------------------------------------------------------------------------------------------
 
 
 class Categories(DataLoader[int, Any]):
     async def batch_load_fn(self, keys: list[int]) -> list[Any]:
-        found = {row.id: row for row in await CategoryRow.filter(tenant_id=STORE, id__in=keys)}
-        return [found.get(key) for key in keys]
+        rows = {row.id: row for row in await CategoryRow.filter(tenant_id=STORE, id__in=keys)}
+        return [rows.get(key) for key in keys]
 
 
 class Users(DataLoader[int, Any]):
     async def batch_load_fn(self, keys: list[int]) -> list[Any]:
-        found = {row.id: row for row in await UserRow.filter(tenant_id=STORE, id__in=keys)}
-        return [found.get(key) for key in keys]
+        rows = {row.id: row for row in await UserRow.filter(tenant_id=STORE, id__in=keys)}
+        return [rows.get(key) for key in keys]
 
 
 class Images(DataLoader[int, Any]):
     async def batch_load_fn(self, keys: list[int]) -> list[Any]:
-        found = defaultdict(list)
+        rows = defaultdict(list)
         for row in await ImageRow.filter(tenant_id=STORE, product_id__in=keys).order_by("position", "id"):
-            found[row.product_id].append(row)
-        return [found[key] for key in keys]
+            rows[row.product_id].append(row)
+        return [rows[key] for key in keys]
 
 
 class Lines(DataLoader[int, Any]):
     async def batch_load_fn(self, keys: list[int]) -> list[Any]:
-        found = defaultdict(list)
+        rows = defaultdict(list)
         for row in await LineRow.filter(tenant_id=STORE, order_id__in=keys).order_by("position"):
-            found[row.order_id].append(row)
-        return [found[key] for key in keys]
+            rows[row.order_id].append(row)
+        return [rows[key] for key in keys]
 
 
 # --- Types -------------------------------------------------------------------------------------------------------------------
@@ -359,22 +359,22 @@ class Query:
 class Mutation:
     @strawberry.mutation
     async def order_create(self, input: JSON) -> Order:
-        given: Any = input
+        values: Any = input
         async with in_transaction():
-            buyer = await UserRow.get(tenant_id=STORE, public_id=UUID(given["customer_id"]))
-            payment = await PaymentRow.get(tenant_id=STORE, public_id=UUID(given["payment_method_id"]))
-            shipping = await ShippingRow.get(tenant_id=STORE, public_id=UUID(given["shipping_method_id"]))
-            bought = []
-            for item in given["items"]:
+            customer = await UserRow.get(tenant_id=STORE, public_id=UUID(values["customer_id"]))
+            payment = await PaymentRow.get(tenant_id=STORE, public_id=UUID(values["payment_method_id"]))
+            shipping = await ShippingRow.get(tenant_id=STORE, public_id=UUID(values["shipping_method_id"]))
+            lines = []
+            for item in values["items"]:
                 product = await ProductRow.get(
                     tenant_id=STORE, public_id=UUID(item["product_id"]), deleted_at=None
                 )
-                bought.append((product, item["quantity"]))
-            subtotal = sum(product.price_cents * quantity for product, quantity in bought)
+                lines.append((product, item["quantity"]))
+            subtotal = sum(product.price_cents * quantity for product, quantity in lines)
             order = await OrderRow.create(
                 tenant_id=STORE,
                 public_id=uuid4(),
-                user_id=buyer.id,
+                user_id=customer.id,
                 payment_method_id=payment.id,
                 shipping_method_id=shipping.id,
                 status="O",
@@ -382,11 +382,11 @@ class Mutation:
                 subtotal_cents=subtotal,
                 shipping_cents=shipping.base_cents,
                 total_cents=subtotal + shipping.base_cents + payment.surcharge_cents,
-                email=buyer.email,
-                firstname=buyer.firstname,
-                lastname=buyer.lastname,
+                email=customer.email,
+                firstname=customer.firstname,
+                lastname=customer.lastname,
             )
-            for position, (product, quantity) in enumerate(bought, start=1):
+            for position, (product, quantity) in enumerate(lines, start=1):
                 _ = await LineRow.create(
                     tenant_id=STORE,
                     public_id=uuid4(),
@@ -404,19 +404,19 @@ class Mutation:
             _ = await ChangeRow.create(
                 tenant_id=STORE, public_id=uuid4(), order_id=order.id, to_status="O", actor_kind="admin"
             )
-            for product, quantity in sorted(bought, key=lambda pair: pair[0].id):
+            for product, quantity in sorted(lines, key=lambda pair: pair[0].id):
                 changed = await ProductRow.filter(
                     tenant_id=STORE, id=product.id, on_hand__gte=F("reserved") + quantity
                 ).update(reserved=F("reserved") + quantity)
                 if not changed:
                     raise ValueError("out of stock")
-            await _tell(order, buyer, bought)
+            await _emit(order, customer, lines)
         return _order(order)
 
 
-async def _tell(order: OrderRow, buyer: UserRow, bought: list[tuple[ProductRow, int]]) -> None:
+async def _emit(order: OrderRow, customer: UserRow, lines: list[tuple[ProductRow, int]]) -> None:
     _ = await SequenceRow.create(
-        tenant_id=STORE, public_id=uuid4(), subject_type="order", subject_id=order.public_id, newest=1
+        tenant_id=STORE, public_id=uuid4(), subject_type="order", subject_id=order.public_id, latest_number=1
     )
     _ = await EventRow.create(
         tenant_id=STORE,
@@ -429,8 +429,8 @@ async def _tell(order: OrderRow, buyer: UserRow, bought: list[tuple[ProductRow, 
             "id": str(order.public_id),
             "status": order.status,
             "total_cents": order.total_cents,
-            "customer": {"id": str(buyer.public_id), "email": buyer.email},
-            "items": [{"name": product.name, "quantity": quantity} for product, quantity in bought],
+            "customer": {"id": str(customer.public_id), "email": customer.email},
+            "items": [{"name": product.name, "quantity": quantity} for product, quantity in lines],
         },
     )
 
@@ -454,10 +454,10 @@ class SignIn:
         self._key = Ed25519PrivateKey.generate()
 
     async def __call__(self, request: web.Request) -> web.Response:
-        given = await request.json()
-        user = await UserRow.get(tenant_id=STORE, email=given["email"], deleted_at=None)
+        values = await request.json()
+        user = await UserRow.get(tenant_id=STORE, email=values["email"], deleted_at=None)
         assert user.password_hash is not None
-        self._hasher.verify(user.password_hash, given["password"])
+        self._hasher.verify(user.password_hash, values["password"])
         refresh_token, now = secrets.token_urlsafe(32), datetime.now(UTC)
         async with in_transaction():
             user.last_login_at = now

@@ -1,5 +1,5 @@
-// PostGraphile 5 as its documentation sets it up for production, on the same tables and with the same row-level security: the store
-// is part of the log-in, so no statement is spent on it (`pgSettings` for each request would cost BEGIN, set_config and COMMIT).
+// PostGraphile 5 configured for production as in its documentation, on the same tables with the same row-level security: the store is
+// part of the connection settings (`pgSettings` per request would cost BEGIN, set_config and COMMIT).
 import { createServer } from "node:http";
 
 import { grafserv } from "postgraphile/grafserv/node";

@@ -1,5 +1,5 @@
--- Stores $1 to $2 (numbers) with $3 products, $4 users and $5 orders each. Nothing is random: the same numbers give the same rows.
--- Each statement is run alone, with these five parameters; ids are (store - 1) * count + n.
+-- Stores $1 to $2 (numbers) with $3 products, $4 users and $5 orders each. Deterministic: the same numbers produce the same rows.
+-- Each statement is run separately with these five parameters; ids are (store - 1) * count + n.
 
 -- name: stores
 INSERT INTO tenants (id, public_id, name)
@@ -48,9 +48,9 @@ FROM generate_series($1::bigint, $2::bigint) s, generate_series(1, $3::bigint) n
 
 -- name: product_images
 INSERT INTO product_images (tenant_id, public_id, product_id, url, alt, position, width, height)
-SELECT s, md5('image ' || s || ' ' || n || ' ' || place)::uuid, (s - 1) * $3 + n,
-    'https://img.example.com/' || n || '-' || place || '.jpg', 'Foto ' || place || ' da peça ' || n, place, 800, 600
-FROM generate_series($1::bigint, $2::bigint) s, generate_series(1, $3::bigint) n, generate_series(0, 1) place;
+SELECT s, md5('image ' || s || ' ' || n || ' ' || i)::uuid, (s - 1) * $3 + n,
+    'https://img.example.com/' || n || '-' || i || '.jpg', 'Foto ' || i || ' da peça ' || n, i, 800, 600
+FROM generate_series($1::bigint, $2::bigint) s, generate_series(1, $3::bigint) n, generate_series(0, 1) i;
 
 -- name: payment_methods
 INSERT INTO payment_methods (tenant_id, id, public_id, name, processor)
@@ -75,10 +75,10 @@ JOIN LATERAL (SELECT * FROM users u WHERE u.tenant_id = s AND u.id = (s - 1) * $
 -- name: order_lines
 INSERT INTO order_lines (tenant_id, public_id, order_id, position, product_id, vendor_id, product_name, product_code,
     quantity, price_cents, base_price_cents)
-SELECT s, md5('line ' || s || ' ' || n || ' ' || place)::uuid, (s - 1) * $5 + n, place, p.id, p.vendor_id, p.name, p.sku,
+SELECT s, md5('line ' || s || ' ' || n || ' ' || i)::uuid, (s - 1) * $5 + n, i, p.id, p.vendor_id, p.name, p.sku,
     1, 1000 + n % 500, 1000 + n % 500
-FROM generate_series($1::bigint, $2::bigint) s, generate_series(1, $5::bigint) n, generate_series(1, 2) place
-JOIN LATERAL (SELECT * FROM products p WHERE p.tenant_id = s AND p.id = (s - 1) * $3 + (n + place * 7) % $3 + 1) p ON true;
+FROM generate_series($1::bigint, $2::bigint) s, generate_series(1, $5::bigint) n, generate_series(1, 2) i
+JOIN LATERAL (SELECT * FROM products p WHERE p.tenant_id = s AND p.id = (s - 1) * $3 + (n + i * 7) % $3 + 1) p ON true;
 
 -- name: order_addresses
 INSERT INTO order_addresses (tenant_id, public_id, order_id, kind, firstname, lastname, street, number, district, city, state, zipcode)

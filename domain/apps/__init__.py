@@ -1,1 +1,1 @@
-"""Show which apps a store has installed and which keys its storefronts have; `auth` gives and takes them."""
+"""Queryable entities of installed apps and storefront keys; `auth` creates and revokes them."""

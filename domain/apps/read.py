@@ -1,32 +1,33 @@
-"""Declare what of installed apps and storefront keys can be read."""
+"""Queryable fields of installed apps and storefront keys: visibility, filters and sort orders."""
 
 from __future__ import annotations
 
-from domain.visibility import Rows
-from models.reading import Entity, EntityFilter, Sort, any_of, named
+from domain.filters import BY_CREATED, BY_ID, BY_NAME, exact_text, ids
+from domain.visibility import VisibleRows
+from models.queries import Entity, EntityFilter, Sort, any_of
 
-# The administration of apps takes user tokens only (decisions section 8, Access).
-_ADMINISTRATORS = Rows(admin=("view_apps",), user_only=True)
+# App administration accepts user tokens only (docs/reference/current.md#app-installation).
+_ADMINISTRATORS = VisibleRows(admin=("view_apps",), user_only=True)
 
 
 def of_app(column: str) -> str:
-    """Write the expression for a column of the installed app."""
+    """Return the SQL expression of a column of the installed app."""
     return f"(SELECT a.{column} FROM apps a WHERE a.id = t.app_id)"
 
 
 INSTALLED_APPS = Entity(
     name="installed app",
     table="app_installations",
-    alive="t.removed_at IS NULL",
+    base_condition="t.removed_at IS NULL",
     visible=_ADMINISTRATORS,
     filters={
-        "id": EntityFilter("id", named, "any of these installations", many=True),
+        "id": ids("installations"),
         "client_id": EntityFilter("text", any_of(of_app("client_id")), "any of these apps", many=True),
     },
     sorts={
         "installed_at": Sort("t.installed_at", "timestamptz", "time of installation"),
         "name": Sort(of_app("name"), "text", "name"),
-        "id": Sort("t.id", "bigint", "order of entry"),
+        "id": BY_ID,
     },
     default_sort="-installed_at",
 )
@@ -34,16 +35,9 @@ INSTALLED_APPS = Entity(
 STOREFRONT_KEYS = Entity(
     name="storefront key",
     table="storefront_keys",
-    alive="t.revoked_at IS NULL",
+    base_condition="t.revoked_at IS NULL",
     visible=_ADMINISTRATORS,
-    filters={
-        "id": EntityFilter("id", named, "any of these keys", many=True),
-        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
-    },
-    sorts={
-        "created_at": Sort("t.created_at", "timestamptz", "time of creation"),
-        "name": Sort("t.name", "text", "name"),
-        "id": Sort("t.id", "bigint", "order of entry"),
-    },
+    filters={"id": ids("keys"), "name": exact_text("t.name", "name")},
+    sorts={"created_at": BY_CREATED, "name": BY_NAME, "id": BY_ID},
     default_sort="-created_at",
 )

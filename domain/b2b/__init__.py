@@ -1,1 +1,1 @@
-"""Sell to companies: managers, payment codes, partners and their mix of products, order limits, credit scores."""
+"""B2B sales: managers, payment codes, business partners, their product mix, order limits and credit scores."""

@@ -1,1 +1,1 @@
-"""Put carts together, add them up, and make orders of them."""
+"""Carts: items, totals, checkout."""

@@ -1,7 +1,7 @@
-"""Change a cart: what is in it, where it goes, how it travels, which coupon it bears.
+"""Change a cart: its items, address, shipping option, coupon, customer e-mail.
 
-Every change locks the cart, does its work, adds everything up, keeps the amounts, moves the cart's end away, and tells the apps
-(`domain.carts.events`). Each function gives the cart's record as it is afterwards.
+Every change locks the cart, recalculates and stores its totals, extends its expiry, and emits `cart.updated` (`domain.carts.events`). Each
+function returns the cart's record after the change.
 """
 
 from __future__ import annotations
@@ -16,29 +16,35 @@ import orjson
 from domain.carts import events
 from domain.carts.items import (
     MAX_ITEMS,
-    Wanted,
+    RequestedItem,
     checked_quantity,
+    parse_items,
     read_quantity,
-    too_many,
-    wanted,
+    too_many_items_error,
 )
 from domain.carts.locked import LockedCart, lock_cart, lock_open_cart
-from domain.carts.record import record
-from domain.carts.totals import Reckoned, coupon_refusal, may_take_coupon, reckon, ways_for
-from domain.fields import Given, InputField, read_fields, short_text
+from domain.carts.record import cart_record
+from domain.carts.totals import (
+    CartTotals,
+    calculate_cart_totals,
+    coupon_error,
+    is_coupon_usable,
+    shipping_options_for,
+)
 from domain.orders.draft import cep_text, email_text
 from domain.store_settings import setting
-from kernel.documents import normalise_cep
+from kernel.documents import normalize_cep
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
+from kernel.fields import InputField, InputValues, read_fields, short_text
 from kernel.ids import parse_uuid, uuid7
 from kernel.scope import ActorKind, Scope
-from kernel.text import Malformed, shown
-from models.database import execute, rows, transaction, value
+from kernel.text import InvalidValue, repr_value
+from models.database import execute, fetch, fetchval, transaction
 
 MAX_COUPON = 64
 _BRAZIL = "BR"
-# Whoever shops; staff may look into carts and change them for a shopper who calls.
-_CHANGES_CARTS = (ActorKind.STOREFRONT, ActorKind.CUSTOMER, ActorKind.ADMIN, ActorKind.SYSTEM)
+# Customers; staff may change a cart for a customer who calls.
+_MAY_CHANGE = (ActorKind.STOREFRONT, ActorKind.CUSTOMER, ActorKind.ADMIN, ActorKind.SYSTEM)
 
 _EMAIL: Mapping[str, InputField] = {
     "customer_email": InputField("customer_email", email_text, code="email_invalid")
@@ -46,11 +52,10 @@ _EMAIL: Mapping[str, InputField] = {
 
 
 def _country(value: object) -> object:
-    """Read a country: two letters (ISO 3166), Brazil unless said."""
-    given = str(short_text(value)).strip().upper()
-    if given and not (len(given) == 2 and given.isascii() and given.isalpha()):
-        raise Malformed(f"is {shown(value)}; expected a country's code of two letters")
-    return given or _BRAZIL
+    country = str(short_text(value)).strip().upper()
+    if country and not (len(country) == 2 and country.isascii() and country.isalpha()):
+        raise InvalidValue(f"is {repr_value(value)}; expected a country's code of two letters")
+    return country or _BRAZIL
 
 
 ADDRESS: Mapping[str, InputField] = {
@@ -66,171 +71,172 @@ _INSERT = """
 INSERT INTO carts (tenant_id, public_id, user_id, currency, customer_email, expires_at, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $6, $6) RETURNING id
 """
-_PUT_IN = """
+_INSERT_ITEMS = """
 INSERT INTO cart_items (tenant_id, public_id, cart_id, product_id, quantity, options, options_key)
 SELECT $1, w.public_id, $2, w.product_id, w.quantity, w.options::jsonb, w.options_key
 FROM unnest($3::uuid[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])
-    WITH ORDINALITY AS w (public_id, product_id, quantity, options, options_key, place)
-ORDER BY w.place
+    WITH ORDINALITY AS w (public_id, product_id, quantity, options, options_key, position)
+ORDER BY w.position
 ON CONFLICT (tenant_id, cart_id, product_id, options_key)
     DO UPDATE SET quantity = cart_items.quantity + excluded.quantity
 """
-_HOW_MANY = "SELECT product_id, options_key, quantity FROM cart_items WHERE tenant_id = $1 AND cart_id = $2"
+_QUANTITIES = "SELECT product_id, options_key, quantity FROM cart_items WHERE tenant_id = $1 AND cart_id = $2"
 _SET_QUANTITY = "UPDATE cart_items SET quantity = $4 WHERE tenant_id = $1 AND cart_id = $2 AND public_id = $3"
-_TAKE_OUT = "DELETE FROM cart_items WHERE tenant_id = $1 AND cart_id = $2 AND public_id = $3"
+_DELETE_ITEM = "DELETE FROM cart_items WHERE tenant_id = $1 AND cart_id = $2 AND public_id = $3"
 _SET_ADDRESS = "UPDATE carts SET address = $3::text::jsonb WHERE tenant_id = $1 AND id = $2"
-_SET_WAY = "UPDATE carts SET shipping_method_id = $3 WHERE tenant_id = $1 AND id = $2"
+_SET_SHIPPING_METHOD = "UPDATE carts SET shipping_method_id = $3 WHERE tenant_id = $1 AND id = $2"
 _SET_COUPON = "UPDATE carts SET coupon_code = $3 WHERE tenant_id = $1 AND id = $2"
 _SET_EMAIL = "UPDATE carts SET customer_email = $3 WHERE tenant_id = $1 AND id = $2"
-# A shopper who signs in takes the cart along, and its money is the store's of today. Requests wait for each other, so a later one may
-# bring an earlier moment.
+# A customer who signs in becomes the cart's owner; the currency is the store's current one. Requests are serialized by the row lock, so a
+# later one may carry an earlier time.
 _EXTEND = """
 UPDATE carts SET expires_at = greatest(expires_at, $3), updated_at = greatest(updated_at, $4), user_id = coalesce(user_id, $5),
     currency = $6
 WHERE tenant_id = $1 AND public_id = $2
 """
-_KEEP = """
+_SAVE_TOTALS = """
 UPDATE carts SET subtotal_cents = $3, discount_cents = $4, shipping_cents = $5, total_cents = $6
 WHERE tenant_id = $1 AND id = $2
 """
-_KEEP_ITEMS = """
-UPDATE cart_items i SET product_name = k.name, price_cents = k.price
-FROM unnest($3::bigint[], $4::text[], $5::bigint[]) AS k (id, name, price)
-WHERE i.tenant_id = $1 AND i.cart_id = $2 AND i.id = k.id
-    AND (i.product_name, i.price_cents) IS DISTINCT FROM (k.name, k.price)
+_SAVE_ITEM_PRICES = """
+UPDATE cart_items i SET product_name = p.name, price_cents = p.price
+FROM unnest($3::bigint[], $4::text[], $5::bigint[]) AS p (id, name, price)
+WHERE i.tenant_id = $1 AND i.cart_id = $2 AND i.id = p.id
+    AND (i.product_name, i.price_cents) IS DISTINCT FROM (p.name, p.price)
 """
 
 
-async def create_cart(scope: Scope, given: Given) -> dict[str, Any]:
-    """Make a cart: `items [{product, quantity, options?}]`, `customer_email`; both may be left out."""
-    _refuse_outsiders(scope)
-    email = read_fields(_EMAIL, given).get("customer_email", "")
-    items = await wanted(scope, given.get("items") or (), field="items")
+async def create_cart(scope: Scope, values: InputValues) -> dict[str, Any]:
+    """Create a cart with optional `items [{product, quantity, options?}]` and `customer_email`."""
+    _check_caller(scope)
+    email = read_fields(_EMAIL, values).get("customer_email", "")
+    items = await parse_items(scope, values.get("items") or (), field="items")
     async with transaction(scope):
-        # Version 4: the id alone opens the cart, so nothing about it may be guessed from its time.
+        # Version 4: the id alone authorizes access, so it must not be guessable from its time.
         public_id = uuid4()
-        cart_id = await value(
-            _INSERT, scope.store.id, public_id, _owner(scope), scope.store.currency, email, scope.now
+        cart_id = await fetchval(
+            _INSERT, scope.store.id, public_id, _customer_id(scope), scope.store.currency, email, scope.now
         )
-        await _put_in(scope, cart_id, items)
-        return await _changed(scope, public_id, is_news=bool(items))
+        await _insert_items(scope, cart_id, items)
+        return await _finish_change(scope, public_id, emit_event=bool(items))
 
 
-async def add_item(scope: Scope, cart: object, given: Given) -> dict[str, Any]:
-    """Put units of a product into a cart; more of what is in it already becomes one item with the sum."""
-    _refuse_outsiders(scope)
-    items = await wanted(scope, [given])
+async def add_item(scope: Scope, cart: object, values: InputValues) -> dict[str, Any]:
+    """Add units of a product to a cart; the quantity of an identical item increases."""
+    _check_caller(scope)
+    items = await parse_items(scope, [values])
     async with transaction(scope):
-        held = await lock_open_cart(scope, cart)
-        await _put_in(scope, held.id, items)
-        return await _changed(scope, held.public_id)
+        locked = await lock_open_cart(scope, cart)
+        await _insert_items(scope, locked.id, items)
+        return await _finish_change(scope, locked.public_id)
 
 
-async def update_item(scope: Scope, cart: object, item: object, given: Given) -> dict[str, Any]:
-    """Set how many units an item holds, 1 or more."""
-    _refuse_outsiders(scope)
-    quantity = read_quantity(given)
+async def update_item(scope: Scope, cart: object, item: object, values: InputValues) -> dict[str, Any]:
+    """Set the quantity of an item, 1 or more."""
+    _check_caller(scope)
+    quantity = read_quantity(values)
     async with transaction(scope):
-        held = await lock_open_cart(scope, cart)
-        await _touch_item(scope, held, item, _SET_QUANTITY, quantity)
-        return await _changed(scope, held.public_id)
+        locked = await lock_open_cart(scope, cart)
+        await _update_item_row(scope, locked, item, _SET_QUANTITY, quantity)
+        return await _finish_change(scope, locked.public_id)
 
 
 async def remove_item(scope: Scope, cart: object, item: object) -> dict[str, Any]:
-    """Take an item out of a cart."""
-    _refuse_outsiders(scope)
+    """Remove an item from a cart."""
+    _check_caller(scope)
     async with transaction(scope):
-        held = await lock_open_cart(scope, cart)
-        await _touch_item(scope, held, item, _TAKE_OUT)
-        return await _changed(scope, held.public_id)
+        locked = await lock_open_cart(scope, cart)
+        await _update_item_row(scope, locked, item, _DELETE_ITEM)
+        return await _finish_change(scope, locked.public_id)
 
 
-async def set_address(scope: Scope, cart: object, given: Given) -> dict[str, Any]:
-    """Say where a cart goes; the whole address, of which only `zipcode` must be there."""
-    _refuse_outsiders(scope)
-    address = {"country": _BRAZIL, **read_fields(ADDRESS, given, creating=True)}
-    if address["country"] == _BRAZIL and normalise_cep(address["zipcode"]) is None:
+async def set_address(scope: Scope, cart: object, values: InputValues) -> dict[str, Any]:
+    """Set the shipping address as a whole; only `zipcode` is required."""
+    _check_caller(scope)
+    address = {"country": _BRAZIL, **read_fields(ADDRESS, values, creating=True)}
+    if address["country"] == _BRAZIL and normalize_cep(address["zipcode"]) is None:
         raise ValidationFailed(
-            f"zipcode is {shown(given['zipcode'])}; expected a CEP of eight digits",
+            f"zipcode is {repr_value(values['zipcode'])}; expected a CEP of eight digits",
             field="zipcode",
             code="zipcode_invalid",
         )
     async with transaction(scope):
-        held = await lock_open_cart(scope, cart)
-        await execute(_SET_ADDRESS, scope.store.id, held.id, orjson.dumps(address).decode())
-        return await _changed(scope, held.public_id)
+        locked = await lock_open_cart(scope, cart)
+        await execute(_SET_ADDRESS, scope.store.id, locked.id, orjson.dumps(address).decode())
+        return await _finish_change(scope, locked.public_id)
 
 
 async def set_shipping_option(scope: Scope, cart: object, shipping: object) -> dict[str, Any]:
-    """Choose one of the ways that are offered for the cart; raises RuleViolation `shipping_unavailable` for any other."""
-    _refuse_outsiders(scope)
+    """Select one of the cart's shipping options; raises RuleViolation `shipping_unavailable` for any other."""
+    _check_caller(scope)
     async with transaction(scope):
-        held = await lock_open_cart(scope, cart)
-        chosen = parse_uuid(shipping)
-        way = next((way for way in await ways_for(scope, held) if way.public_id == chosen), None)
-        if way is None:
+        locked = await lock_open_cart(scope, cart)
+        public_id = parse_uuid(shipping)
+        options = await shipping_options_for(scope, locked)
+        option = next((option for option in options if option.public_id == public_id), None)
+        if option is None:
             raise RuleViolation(
                 "A forma de entrega escolhida não está disponível para este carrinho.",
                 reason="shipping_unavailable",
             )
-        await execute(_SET_WAY, scope.store.id, held.id, way.shipping_method_id)
-        return await _changed(scope, held.public_id)
+        await execute(_SET_SHIPPING_METHOD, scope.store.id, locked.id, option.shipping_method_id)
+        return await _finish_change(scope, locked.public_id)
 
 
 async def apply_coupon(scope: Scope, cart: object, code: object) -> dict[str, Any]:
-    """Let a cart bear a coupon; an empty code takes it off. Raises RuleViolation `coupon_unavailable`."""
-    _refuse_outsiders(scope)
+    """Set the coupon of a cart; an empty code removes it. Raises RuleViolation `coupon_unavailable`."""
+    _check_caller(scope)
     text = str(read_fields(_COUPON, {"code": code})["code"]).strip()
     async with transaction(scope):
-        held = await lock_open_cart(scope, cart)
-        await execute(_SET_COUPON, scope.store.id, held.id, text)
-        return await _changed(scope, held.public_id, needs_coupon=bool(text))
+        locked = await lock_open_cart(scope, cart)
+        await execute(_SET_COUPON, scope.store.id, locked.id, text)
+        return await _finish_change(scope, locked.public_id, needs_coupon=bool(text))
 
 
 async def set_customer_email(scope: Scope, cart: object, email: object) -> dict[str, Any]:
-    """Say whose cart it is, by e-mail; an empty one takes it off."""
-    _refuse_outsiders(scope)
-    given = read_fields(_EMAIL, {"customer_email": email})["customer_email"]
+    """Set the customer's e-mail of a cart; an empty one removes it."""
+    _check_caller(scope)
+    customer_email = read_fields(_EMAIL, {"customer_email": email})["customer_email"]
     async with transaction(scope):
-        held = await lock_open_cart(scope, cart)
-        await execute(_SET_EMAIL, scope.store.id, held.id, given)
-        return await _changed(scope, held.public_id)
+        locked = await lock_open_cart(scope, cart)
+        await execute(_SET_EMAIL, scope.store.id, locked.id, customer_email)
+        return await _finish_change(scope, locked.public_id)
 
 
 def _coupon_text(value: object) -> object:
     text = str(short_text(value)).strip()
     if len(text) > MAX_COUPON:
-        raise Malformed(f"has {len(text)} characters; expected at most {MAX_COUPON}")
+        raise InvalidValue(f"has {len(text)} characters; expected at most {MAX_COUPON}")
     return text
 
 
 _COUPON: Mapping[str, InputField] = {"code": InputField("code", _coupon_text, code="code_invalid")}
 
 
-def _refuse_outsiders(scope: Scope) -> None:
-    if scope.actor.kind not in _CHANGES_CARTS:
+def _check_caller(scope: Scope) -> None:
+    if scope.actor.kind not in _MAY_CHANGE:
         raise Forbidden("insufficient permissions")
 
 
-def _owner(scope: Scope) -> int | None:
-    """Give the account of the shopper, where a customer's own token came with the request."""
-    is_shopper = scope.actor.kind in (ActorKind.STOREFRONT, ActorKind.CUSTOMER)
-    return scope.actor.user_id if is_shopper else None
+def _customer_id(scope: Scope) -> int | None:
+    """Return the customer's account, when the request carries a customer's own token."""
+    is_customer = scope.actor.kind in (ActorKind.STOREFRONT, ActorKind.CUSTOMER)
+    return scope.actor.user_id if is_customer else None
 
 
-async def _put_in(scope: Scope, cart_id: int, items: Sequence[Wanted]) -> None:
+async def _insert_items(scope: Scope, cart_id: int, items: Sequence[RequestedItem]) -> None:
     if not items:
         return
-    there = {
-        (found["product_id"], found["options_key"]): found["quantity"]
-        for found in await rows(_HOW_MANY, scope.store.id, cart_id)
+    quantities = {
+        (item["product_id"], item["options_key"]): item["quantity"]
+        for item in await fetch(_QUANTITIES, scope.store.id, cart_id)
     }
     for item in items:
-        checked_quantity(there.get((item.offer.id, item.options_key), 0) + item.quantity)
-    if len(there | {(item.offer.id, item.options_key): 0 for item in items}) > MAX_ITEMS:
-        raise too_many()
+        checked_quantity(quantities.get((item.offer.id, item.options_key), 0) + item.quantity)
+    if len(quantities | {(item.offer.id, item.options_key): 0 for item in items}) > MAX_ITEMS:
+        raise too_many_items_error()
     await execute(
-        _PUT_IN,
+        _INSERT_ITEMS,
         scope.store.id,
         cart_id,
         [uuid7() for _ in items],
@@ -241,46 +247,46 @@ async def _put_in(scope: Scope, cart_id: int, items: Sequence[Wanted]) -> None:
     )
 
 
-async def _touch_item(scope: Scope, cart: LockedCart, item: object, sql: str, *more: object) -> None:
+async def _update_item_row(scope: Scope, cart: LockedCart, item: object, sql: str, *values: object) -> None:
     public_id = parse_uuid(item)
-    if public_id is None or not await execute(sql, scope.store.id, cart.id, public_id, *more):
+    if public_id is None or not await execute(sql, scope.store.id, cart.id, public_id, *values):
         raise NotFound("item")
 
 
-async def _changed(
-    scope: Scope, public_id: UUID, *, is_news: bool = True, needs_coupon: bool = False
+async def _finish_change(
+    scope: Scope, public_id: UUID, *, emit_event: bool = True, needs_coupon: bool = False
 ) -> dict[str, Any]:
-    """Move the end of a cart that was just changed away, add it up, keep what came out, tell of it, and give its record."""
+    """Extend the expiry of a changed cart, calculate and store its totals, emit the event, and return its record."""
     expires_at = scope.now + timedelta(days=setting(scope, "cart_days"))
     await execute(
-        _EXTEND, scope.store.id, public_id, expires_at, scope.now, _owner(scope), scope.store.currency
+        _EXTEND, scope.store.id, public_id, expires_at, scope.now, _customer_id(scope), scope.store.currency
     )
     cart = await lock_cart(scope, public_id)
-    reckoned = await reckon(scope, cart)
-    if needs_coupon and not reckoned.coupon_is_good and not await may_take_coupon(scope, cart):
-        raise coupon_refusal()
-    await keep(scope, cart, reckoned)
-    if is_news:
-        await events.tell(scope, cart, reckoned)
-    return record(scope, cart, reckoned)
+    totals = await calculate_cart_totals(scope, cart)
+    if needs_coupon and not totals.is_coupon_valid and not await is_coupon_usable(scope, cart):
+        raise coupon_error()
+    await save_totals(scope, cart, totals)
+    if emit_event:
+        await events.emit_updated(scope, cart, totals)
+    return cart_record(scope, cart, totals)
 
 
-async def keep(scope: Scope, cart: LockedCart, reckoned: Reckoned) -> None:
-    """Keep what a cart came to, and at which names and prices."""
+async def save_totals(scope: Scope, cart: LockedCart, totals: CartTotals) -> None:
+    """Store a cart's amounts and its items' names and prices."""
     await execute(
-        _KEEP,
+        _SAVE_TOTALS,
         scope.store.id,
         cart.id,
-        reckoned.subtotal_cents,
-        reckoned.discount_cents,
-        reckoned.shipping_cents,
-        reckoned.total_cents,
+        totals.subtotal_cents,
+        totals.discount_cents,
+        totals.shipping_cents,
+        totals.total_cents,
     )
     await execute(
-        _KEEP_ITEMS,
+        _SAVE_ITEM_PRICES,
         scope.store.id,
         cart.id,
-        [item.id for item in reckoned.items],
-        [item.name for item in reckoned.items],
-        [item.price_cents for item in reckoned.items],
+        [item.id for item in totals.items],
+        [item.name for item in totals.items],
+        [item.price_cents for item in totals.items],
     )

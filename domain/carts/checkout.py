@@ -1,6 +1,7 @@
-"""Make an order of a cart, once: one transaction locks the cart, adds it up anew, places the order and marks the cart.
+"""Check out a cart: one transaction locks it, recalculates its totals, places the order and marks the cart, exactly once.
 
-What a rule of the shop refuses is told to the shopper in Portuguese; its reason is the code for programs.
+Business rule errors carry a Portuguese text for the customer and the reason as code. A double submit under another idempotency key is
+rejected (docs/reference/current.md#checkout).
 """
 
 from __future__ import annotations
@@ -15,28 +16,30 @@ from uuid import UUID
 import orjson
 
 from domain import events
-from domain.carts.change import keep
+from domain.carts.change import save_totals
 from domain.carts.items import PricedCartItem
 from domain.carts.locked import LockedCart, lock_open_cart
-from domain.carts.placed import order_token
-from domain.carts.texts import TEXTS, in_portuguese
-from domain.carts.totals import Reckoned, reckon
-from domain.fields import Given, InputField, read_fields, short_text, text
+from domain.carts.messages import ERROR_TEXTS, portuguese_errors
+from domain.carts.placed_orders import order_token
+from domain.carts.totals import CartTotals, calculate_cart_totals
 from domain.idempotency import current_claim
-from domain.orders.choosing import as_asked
-from domain.orders.draft import SHIPPING, Draft, DraftLine, email_text
-from domain.orders.place import place_order
-from domain.references import NOT_FOUND, USER, missing_text
+from domain.orders.draft import SHIPPING, DraftLine, OrderDraft, email_text
+from domain.orders.option_selection import selection_input
+from domain.orders.placement import place_order
 from kernel.errors import Conflict, Forbidden, RuleViolation, ValidationFailed
+from kernel.fields import InputField, InputValues, read_fields, short_text, text
 from kernel.ids import parse_uuid
 from kernel.scope import ActorKind, Scope
-from models.database import execute, row, transaction, value
+from models.database import execute, fetchrow, fetchval, transaction
+from models.references import NOT_FOUND, USER, missing_message
 
-WHO = "customer_id or customer_email is required"
-NOT_YOURS = "customer_id needs the customer's own token beside the key, or a key that is kept on a server"
+CUSTOMER_REQUIRED = "customer_id or customer_email is required"
+FOREIGN_CUSTOMER = (
+    "customer_id needs the customer's own token beside the key, or a key that is kept on a server"
+)
 DUPLICATE = "duplicate_order"
-SAME_WITHIN = timedelta(seconds=30)
-_DESCRIBES_ITSELF = (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
+DUPLICATE_WINDOW = timedelta(seconds=30)
+_STOREFRONT_ACTORS = (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
 
 CHECKOUT: Mapping[str, InputField] = {
     "customer_email": InputField("email", email_text, code="email_invalid"),
@@ -47,17 +50,17 @@ CHECKOUT: Mapping[str, InputField] = {
 _CUSTOMER = """
 SELECT id FROM users WHERE tenant_id = $1 AND public_id = $2 AND status = 'A' AND deleted_at IS NULL
 """
-_HOLD_CONTENT = (
+_LOCK_CONTENT = (
     "SELECT pg_advisory_xact_lock(hashtextextended('checkout:' || $1::bigint || encode($2, 'hex'), 0))"
 )
-_ORDERED_JUST_NOW = """
+_IS_DUPLICATE = """
 SELECT EXISTS (
     SELECT 1 FROM carts c JOIN orders o ON o.tenant_id = c.tenant_id AND o.id = c.order_id
     WHERE c.tenant_id = $1 AND c.content_hash = $2 AND c.ordered_at > $3
         AND o.status NOT IN ('D', 'F', 'I') AND o.deleted_at IS NULL
 )
 """
-# Its amounts are the order's, save what the way to pay adds.
+# The amounts are the order's, without the payment surcharge.
 _MARK = """
 UPDATE carts c SET status = 'ordered', ordered_at = $3, updated_at = greatest(c.updated_at, $3), order_id = o.id, content_hash = $5,
     is_untold = false, customer_email = $6, subtotal_cents = o.subtotal_cents, discount_cents = o.discount_cents,
@@ -68,8 +71,8 @@ WHERE c.tenant_id = $1 AND c.id = $2 AND c.status = 'open' AND o.tenant_id = $1 
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
-    """Tell which order a cart became, and the token that shows it to whoever placed it."""
+class CheckoutResult:
+    """The order placed from a cart, and the token that authorizes its customer to see it."""
 
     id: int
     public_id: UUID
@@ -77,7 +80,7 @@ class Ordered:
 
 
 @dataclass(frozen=True, slots=True)
-class _Buyer:
+class _CheckoutCustomer:
     user_id: int | None
     email: str
 
@@ -86,106 +89,102 @@ class _Buyer:
         return f"user:{self.user_id}" if self.user_id is not None else f"email:{self.email}"
 
 
-async def check_out(scope: Scope, cart: object, given: Given) -> Ordered:
-    """Make an order of a cart: `customer` (an id) or `customer_email`, `customer_name`, `payment`, `notes`.
+async def check_out(scope: Scope, cart: object, values: InputValues) -> CheckoutResult:
+    """Place an order from a cart: `customer` (an id) or `customer_email`, `customer_name`, `payment`, `notes`.
 
-    The e-mail may have been given to the cart before. Raises ValidationFailed for what is wrong in the request, Forbidden for another's
-    `customer`, Conflict `cart_already_ordered` and `duplicate_order`, and RuleViolation for what a rule of the shop refuses.
+    The e-mail may already be in the cart. Raises ValidationFailed for invalid input, Forbidden for another's `customer`, Conflict
+    `cart_already_ordered` and `duplicate_order`, and RuleViolation for violated business rules.
     """
-    asked = read_fields(CHECKOUT, given)
+    fields = read_fields(CHECKOUT, values)
     async with transaction(scope):
-        held = await lock_open_cart(scope, cart)
-        buyer = await _buyer(scope, held, given.get("customer"), asked.get("email", ""))
-        reckoned = await reckon(scope, held)
-        content = _content(reckoned.items, buyer)
-        await _refuse_duplicate(scope, content)
-        _refuse_unready(held, reckoned)
-        payment = _payment(given.get("payment"), reckoned)
-        draft = _draft(held, reckoned, buyer, payment, asked)
+        locked = await lock_open_cart(scope, cart)
+        customer = await _resolve_customer(scope, locked, values.get("customer"), fields.get("email", ""))
+        totals = await calculate_cart_totals(scope, locked)
+        content_hash = _content_hash(totals.items, customer)
+        await _reject_duplicate(scope, content_hash)
+        _reject_incomplete(locked, totals)
+        payment = _payment_method_id(values.get("payment"), totals)
+        draft = _draft(locked, totals, customer, payment, fields)
         try:
-            with in_portuguese():
+            with portuguese_errors():
                 placed = await place_order(scope, draft)
-        except ValidationFailed as refusal:
-            # One there is not looks like one that shoppers may not use.
-            if "payment_method" in refusal.fields:
-                raise _refusal("payment_unavailable") from refusal
+        except ValidationFailed as error:
+            # A missing method looks like an unavailable one.
+            if "payment_method" in error.fields:
+                raise _rule_error("payment_unavailable") from error
             raise
-        await keep(scope, held, reckoned)
-        await _mark(scope, held, placed.id, content, buyer.email or held.customer_email)
-        await events.checkout_completed(scope, held.public_id, placed.id)
-    return Ordered(placed.id, placed.public_id, order_token(scope, placed.public_id))
+        await save_totals(scope, locked, totals)
+        await _mark(scope, locked, placed.id, content_hash, customer.email or locked.customer_email)
+        await events.emit_checkout_completed(scope, locked.public_id, placed.id)
+    return CheckoutResult(placed.id, placed.public_id, order_token(scope, placed.public_id))
 
 
-# --- Who buys --------------------------------------------------------------------------------------------------------------
-
-
-async def _buyer(scope: Scope, cart: LockedCart, customer: object, email: str) -> _Buyer:
-    """Say who buys: the customer named, the one whose own token came along, or a guest by e-mail."""
-    given = email or cart.customer_email
+async def _resolve_customer(
+    scope: Scope, cart: LockedCart, customer: object, email: str
+) -> _CheckoutCustomer:
+    """Return the customer: the one named, the one whose token was sent, or a guest by e-mail."""
+    guest_email = email or cart.customer_email
     if customer is not None:
-        return _Buyer(await _customer(scope, customer), email)
-    if scope.actor.kind in _DESCRIBES_ITSELF and scope.actor.user_id is not None:
-        return _Buyer(scope.actor.user_id, email)
-    if not given:
-        raise ValidationFailed(WHO)
-    return _Buyer(None, given)
+        return _CheckoutCustomer(await _account_id(scope, customer), email)
+    if scope.actor.kind in _STOREFRONT_ACTORS and scope.actor.user_id is not None:
+        return _CheckoutCustomer(scope.actor.user_id, email)
+    if not guest_email:
+        raise ValidationFailed(CUSTOMER_REQUIRED)
+    return _CheckoutCustomer(None, guest_email)
 
 
-async def _customer(scope: Scope, customer: object) -> int:
-    """Give the account named, for its holder, for keys that are kept on a server, and for staff."""
+async def _account_id(scope: Scope, customer: object) -> int:
+    """Return the named account, for its own customer, server-side keys, and staff."""
     actor = scope.actor
     public_id = parse_uuid(customer)
-    if actor.kind in _DESCRIBES_ITSELF and not actor.server_side:
+    if actor.kind in _STOREFRONT_ACTORS and not actor.server_side:
         if actor.user_id is None or public_id != actor.user_public_id:
-            raise Forbidden("insufficient permissions", details={"detail": NOT_YOURS})
+            raise Forbidden("insufficient permissions", details={"detail": FOREIGN_CUSTOMER})
         return actor.user_id
-    user_id = await value(_CUSTOMER, scope.store.id, public_id) if public_id is not None else None
+    user_id = await fetchval(_CUSTOMER, scope.store.id, public_id) if public_id is not None else None
     if user_id is None:
-        raise ValidationFailed(missing_text(USER, [customer]), field="customer", code=NOT_FOUND)
+        raise ValidationFailed(missing_message(USER, [customer]), field="customer", code=NOT_FOUND)
     return int(user_id)
 
 
-# --- Whether it may be -----------------------------------------------------------------------------------------------------
-
-
-def _content(items: Sequence[PricedCartItem], buyer: _Buyer) -> bytes:
-    """Name what is bought and by whom, whichever cart it lies in."""
-    bought = sorted(
+def _content_hash(items: Sequence[PricedCartItem], customer: _CheckoutCustomer) -> bytes:
+    """Hash the customer and the ordered items, independent of the cart."""
+    contents = sorted(
         [str(item.product_public_id), item.quantity, orjson.dumps(item.options).decode()] for item in items
     )
-    return hashlib.sha256(orjson.dumps([buyer.key, bought])).digest()
+    return hashlib.sha256(orjson.dumps([customer.key, contents])).digest()
 
 
-async def _refuse_duplicate(scope: Scope, content: bytes) -> None:
-    """Refuse what the same customer ordered a moment ago under another Idempotency-Key: somebody pressed the button twice.
+async def _reject_duplicate(scope: Scope, content_hash: bytes) -> None:
+    """Reject what the same customer ordered seconds ago under another Idempotency-Key: a double submit.
 
-    Requests without a key are left alone: who sends none may well mean two orders.
+    Requests without a key are not checked: two orders may be intended.
     """
     if current_claim() is None:
         return
-    await row(_HOLD_CONTENT, scope.store.id, content)
-    if await value(_ORDERED_JUST_NOW, scope.store.id, content, scope.now - SAME_WITHIN):
+    await fetchrow(_LOCK_CONTENT, scope.store.id, content_hash)
+    if await fetchval(_IS_DUPLICATE, scope.store.id, content_hash, scope.now - DUPLICATE_WINDOW):
         raise Conflict(DUPLICATE, reason=DUPLICATE)
 
 
-def _refuse_unready(cart: LockedCart, reckoned: Reckoned) -> None:
-    if not reckoned.items:
+def _reject_incomplete(cart: LockedCart, totals: CartTotals) -> None:
+    if not totals.items:
         raise RuleViolation("O carrinho está vazio.", reason="cart_empty")
-    gone = [item for item in reckoned.items if item.line is None]
-    if gone:
-        raise _refusal(
+    unavailable = [item for item in totals.items if item.line is None]
+    if unavailable:
+        raise _rule_error(
             "product_unavailable",
-            [{"product_id": str(item.product_public_id), "name": item.name} for item in gone],
+            [{"product_id": str(item.product_public_id), "name": item.name} for item in unavailable],
         )
-    if reckoned.needs_shipping and reckoned.way is None:
-        chosen = cart.shipping_method_id is not None
-        raise _refusal("shipping_unavailable" if chosen else "shipping_required")
+    if totals.needs_shipping and totals.shipping_option is None:
+        has_method = cart.shipping_method_id is not None
+        raise _rule_error("shipping_unavailable" if has_method else "shipping_required")
 
 
-def _payment(payment: object, reckoned: Reckoned) -> UUID | None:
-    """Read how it is paid; what costs nothing needs no way to pay. One there is not, is not available."""
+def _payment_method_id(payment: object, totals: CartTotals) -> UUID | None:
+    """Parse the payment method; a total of zero needs none."""
     if payment is None:
-        if reckoned.total_cents:
+        if totals.total_cents:
             raise ValidationFailed("payment_id is required", field="payment", code="required")
         return None
     public_id = parse_uuid(payment)
@@ -194,38 +193,41 @@ def _payment(payment: object, reckoned: Reckoned) -> UUID | None:
     return public_id
 
 
-def _refusal(reason: str, products: Sequence[Mapping[str, Any]] = ()) -> RuleViolation:
+def _rule_error(reason: str, products: Sequence[Mapping[str, Any]] = ()) -> RuleViolation:
     names = ", ".join(str(product["name"]) for product in products)
     details = {"products": list(products)} if products else {}
-    return RuleViolation(TEXTS[reason].format(names=names), reason=reason, details=details)
-
-
-# --- The order -------------------------------------------------------------------------------------------------------------
+    return RuleViolation(ERROR_TEXTS[reason].format(names=names), reason=reason, details=details)
 
 
 def _draft(
-    cart: LockedCart, reckoned: Reckoned, buyer: _Buyer, payment: UUID | None, asked: Mapping[str, Any]
-) -> Draft:
+    cart: LockedCart,
+    totals: CartTotals,
+    customer: _CheckoutCustomer,
+    payment: UUID | None,
+    fields: Mapping[str, Any],
+) -> OrderDraft:
     address = cart.address or {}
-    # An account has a name and a telephone of its own.
-    guest = address if buyer.user_id is None else {}
-    firstname, lastname = _names(asked.get("name") or guest.get("name", ""))
-    return Draft(
+    # An account has its own name and phone.
+    guest = address if customer.user_id is None else {}
+    firstname, lastname = _names(fields.get("name") or guest.get("name", ""))
+    return OrderDraft(
         lines=[
-            DraftLine(item.line.offer.id, item.quantity, options=as_asked(item.options))
-            for item in reckoned.items
+            DraftLine(item.line.offer.id, item.quantity, options=selection_input(item.options))
+            for item in totals.items
             if item.line is not None
         ],
-        user=buyer.user_id,
-        email=buyer.email,
+        user=customer.user_id,
+        email=customer.email,
         firstname=firstname,
         lastname=lastname,
         phone=guest.get("phone", ""),
         addresses=_addresses(cart.address),
         payment_method=payment,
-        shipping_method=reckoned.way.shipping_method_id if reckoned.way is not None else None,
+        shipping_method=totals.shipping_option.shipping_method_id
+        if totals.shipping_option is not None
+        else None,
         coupon_code=cart.coupon_code,
-        notes=asked.get("notes", ""),
+        notes=fields.get("notes", ""),
         origin="storefront",
     )
 
@@ -243,7 +245,7 @@ def _names(name: str) -> tuple[str, str]:
     return first, last.strip()
 
 
-async def _mark(scope: Scope, cart: LockedCart, order_id: int, content: bytes, email: str) -> None:
-    marked = await execute(_MARK, scope.store.id, cart.id, scope.now, order_id, content, email)
-    if not marked:  # impossible under the lock; were it ever not, no cart becomes two orders
+async def _mark(scope: Scope, cart: LockedCart, order_id: int, content_hash: bytes, email: str) -> None:
+    marked = await execute(_MARK, scope.store.id, cart.id, scope.now, order_id, content_hash, email)
+    if not marked:  # impossible under the lock; guards against ordering a cart twice
         raise Conflict("cart_already_ordered", reason="cart_already_ordered")

@@ -1,6 +1,6 @@
-"""Tell apps of carts that change: `cart.updated`, at most once in five seconds for each cart (decisions section 7).
+"""Emit `cart.updated`, at most once in five seconds per cart (docs/reference/shared.md#events).
 
-A change that comes too soon after the last event is told later, by a job, as the cart is then: the last state is always told.
+A change within that interval is emitted later by a job with the state at that time, so the last state is always emitted.
 """
 
 from __future__ import annotations
@@ -9,58 +9,58 @@ from datetime import timedelta
 
 from domain import events
 from domain.carts.locked import OPEN, LockedCart, lock_cart
-from domain.carts.totals import Reckoned, reckon
+from domain.carts.totals import CartTotals, calculate_cart_totals
 from kernel.errors import NotFound
-from kernel.scope import Scope, entered
-from models.database import execute, rows, transaction
+from kernel.scope import Scope, active_scope
+from models.database import execute, fetch, transaction
 
-QUIET = timedelta(seconds=5)
-_AT_ONCE = 200
+MIN_INTERVAL = timedelta(seconds=5)
+_BATCH_SIZE = 200
 
-_TOLD = "UPDATE carts SET told_at = $3, is_untold = false WHERE tenant_id = $1 AND id = $2"
-_TO_BE_TOLD = "UPDATE carts SET is_untold = true WHERE tenant_id = $1 AND id = $2"
-_NOTHING_TO_TELL = "UPDATE carts SET is_untold = false WHERE tenant_id = $1 AND id = $2"
+_MARK_EMITTED = "UPDATE carts SET told_at = $3, is_untold = false WHERE tenant_id = $1 AND id = $2"
+_MARK_PENDING = "UPDATE carts SET is_untold = true WHERE tenant_id = $1 AND id = $2"
+_CLEAR_PENDING = "UPDATE carts SET is_untold = false WHERE tenant_id = $1 AND id = $2"
 _DUE = """
 SELECT public_id FROM carts WHERE tenant_id = $1 AND is_untold AND told_at <= $2 ORDER BY told_at, id LIMIT $3
 """
 
 
-async def tell(scope: Scope, cart: LockedCart, reckoned: Reckoned) -> None:
-    """Write `cart.updated` for a locked cart that was changed, or leave it to the job when the last one was just now."""
-    if _is_too_soon(scope, cart):
-        await execute(_TO_BE_TOLD, scope.store.id, cart.id)
+async def emit_updated(scope: Scope, cart: LockedCart, totals: CartTotals) -> None:
+    """Emit `cart.updated` for a locked cart, or leave it to the job when the last event is too recent."""
+    if _is_throttled(scope, cart):
+        await execute(_MARK_PENDING, scope.store.id, cart.id)
         return
-    await execute(_TOLD, scope.store.id, cart.id, scope.now)
+    await execute(_MARK_EMITTED, scope.store.id, cart.id, scope.now)
     items = [
         events.EventItem(item.product_public_id, item.name, item.quantity, item.price_cents)
-        for item in reckoned.items
+        for item in totals.items
     ]
-    data = events.cart(
-        cart.public_id, cart.customer, items, reckoned.total_cents, cart.currency, cart.updated_at
+    data = events.cart_data(
+        cart.public_id, cart.customer, items, totals.total_cents, cart.currency, cart.updated_at
     )
-    await events.record(scope, events.CART_UPDATED, events.CART, cart.public_id, data)
+    await events.emit(scope, events.CART_UPDATED, events.CART, cart.public_id, data)
 
 
-async def tell_due(scope: Scope, *, limit: int = _AT_ONCE) -> int:
-    """Tell of the store's carts that changed too soon after their last event; say how many were looked at."""
-    with entered(scope):
-        due = await rows(_DUE, scope.store.id, scope.now - QUIET, limit)
-    for found in due:
-        await _tell_again(scope, found["public_id"])
+async def emit_due(scope: Scope, *, limit: int = _BATCH_SIZE) -> int:
+    """Emit the store's delayed cart events; return the number of carts examined."""
+    with active_scope(scope):
+        due = await fetch(_DUE, scope.store.id, scope.now - MIN_INTERVAL, limit)
+    for cart in due:
+        await _emit_delayed(scope, cart["public_id"])
     return len(due)
 
 
-async def _tell_again(scope: Scope, public_id: object) -> None:
+async def _emit_delayed(scope: Scope, public_id: object) -> None:
     async with transaction(scope):
         try:
             cart = await lock_cart(scope, public_id)
         except NotFound:
             return
-        if cart.status_at(scope.now) != OPEN:  # what became of it is told by other events, or by none
-            await execute(_NOTHING_TO_TELL, scope.store.id, cart.id)
-        elif not _is_too_soon(scope, cart):
-            await tell(scope, cart, await reckon(scope, cart))
+        if cart.status_at(scope.now) != OPEN:  # other events cover a closed cart
+            await execute(_CLEAR_PENDING, scope.store.id, cart.id)
+        elif not _is_throttled(scope, cart):
+            await emit_updated(scope, cart, await calculate_cart_totals(scope, cart))
 
 
-def _is_too_soon(scope: Scope, cart: LockedCart) -> bool:
-    return cart.told_at is not None and cart.told_at > scope.now - QUIET
+def _is_throttled(scope: Scope, cart: LockedCart) -> bool:
+    return cart.told_at is not None and cart.told_at > scope.now - MIN_INTERVAL

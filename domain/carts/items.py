@@ -1,4 +1,4 @@
-"""Read what a cart holds, at today's names and prices."""
+"""Load the items of a cart at current names and prices, and parse requested items."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from uuid import UUID
 
 import orjson
 
-from domain.carts.texts import in_portuguese
-from domain.fields import Given, InputField, read_fields, whole
-from domain.orders.choosing import as_asked, choose, key_of
-from domain.orders.draft import MAX_UNITS, DraftLine, chosen_options
-from domain.orders.lines import Offer, PricedLine, offers_for, price_lines
-from domain.orders.totals import Goods
-from domain.references import NOT_FOUND, PRODUCT, missing_text
+from domain.carts.messages import portuguese_errors
+from domain.orders.draft import MAX_UNITS, DraftLine, options_object
+from domain.orders.lines import Offer, PricedLine, load_offers, price_lines
+from domain.orders.option_selection import select_options, selection_input, selection_key
+from domain.orders.totals import TotalsLine
 from kernel.errors import RuleViolation, ValidationFailed
+from kernel.fields import InputField, InputValues, integer, read_fields
 from kernel.ids import parse_uuid
-from kernel.scope import Scope, entered
-from models.database import rows
+from kernel.scope import Scope, active_scope
+from models.database import fetch
+from models.references import NOT_FOUND, PRODUCT, missing_message
 
 MAX_ITEMS = 200
 
 _ITEMS = """
-SELECT i.id, i.public_id, i.product_id, p.public_id AS product_public_id, p.deleted_at IS NULL AS is_there, i.quantity,
+SELECT i.id, i.public_id, i.product_id, p.public_id AS product_public_id, p.deleted_at IS NULL AS is_available, i.quantity,
     i.options::text AS options, i.product_name, i.price_cents
 FROM cart_items i JOIN products p ON p.tenant_id = i.tenant_id AND p.id = i.product_id
 WHERE i.tenant_id = $1 AND i.cart_id = $2
@@ -33,16 +33,18 @@ ORDER BY i.id
 """
 
 QUANTITY: Mapping[str, InputField] = {
-    "quantity": InputField("quantity", whole(1, MAX_UNITS), code="quantity_invalid", required="required"),
+    "quantity": InputField("quantity", integer(1, MAX_UNITS), code="quantity_invalid", required="required")
 }
 
-OPTIONS: Mapping[str, InputField] = {"options": InputField("options", chosen_options, code="options_invalid")}
+OPTIONS: Mapping[str, InputField] = {"options": InputField("options", options_object, code="options_invalid")}
 
 
 @dataclass(frozen=True, slots=True)
 class PricedCartItem:
-    """Hold an item of a cart, prices in cents; without a `line` its product or what was chosen of it is gone, and name and price are what
-    they were last."""
+    """A cart item, prices in cents; `line` is None when its product or options are gone.
+
+    Name and price are then those last stored.
+    """
 
     id: int
     public_id: UUID
@@ -55,18 +57,18 @@ class PricedCartItem:
 
     @property
     def total_cents(self) -> int:
-        """Give what all units cost."""
+        """Return the price of all units."""
         return self.quantity * self.price_cents
 
     @property
-    def goods(self) -> Goods:
-        """Give what the totals need to know."""
-        return self.line.goods if self.line is not None else Goods(self.quantity, self.price_cents)
+    def totals_line(self) -> TotalsLine:
+        """Return the item as the totals need it."""
+        return self.line.totals_line if self.line is not None else TotalsLine(self.quantity, self.price_cents)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Ask for some units of a product; `options_key` tells one choice of options from another."""
+class RequestedItem:
+    """Requested units of a product; `options_key` identifies the selected options."""
 
     offer: Offer
     quantity: int
@@ -74,124 +76,126 @@ class Wanted:
     options_key: str = ""
 
 
-async def items_of(scope: Scope, cart_id: int, *, closed: bool = False) -> list[PricedCartItem]:
-    """Read a cart's items in the order in which they were put in; of a `closed` cart as they were at its end."""
-    with entered(scope):
-        found = await rows(_ITEMS, scope.store.id, cart_id)
-    lines = {} if closed else await _lines(scope, found)
-    return [_item(item, lines.get(item["id"])) for item in found]
+async def load_items(scope: Scope, cart_id: int, *, closed: bool = False) -> list[PricedCartItem]:
+    """Load a cart's items in the order they were added; those of a `closed` cart as they were when it closed."""
+    with active_scope(scope):
+        records = await fetch(_ITEMS, scope.store.id, cart_id)
+    lines = {} if closed else await _price_items(scope, records)
+    return [_item(item, lines.get(item["id"])) for item in records]
 
 
-async def wanted(scope: Scope, given: Sequence[Given], *, field: str = "") -> list[Wanted]:
-    """Read `[{product, quantity, options?}]`; units of one choice given twice are added up.
+async def parse_items(scope: Scope, values: Sequence[InputValues], *, field: str = "") -> list[RequestedItem]:
+    """Parse `[{product, quantity, options?}]`; quantities of the same product and options are summed.
 
-    `field` names the list that they stand in. Raises ValidationFailed for wrong quantities, for products that are not there or not for
-    shoppers to see, and for options; RuleViolation for options that can't be chosen together.
+    `field` names the list in error messages. Raises ValidationFailed for invalid quantities and options and for products missing or not
+    on sale, RuleViolation for options that can't be combined.
     """
-    if len(given) > MAX_ITEMS:
-        raise too_many()
-    read = [_read(item, field) for item in given]
-    offers = await _offers(scope, [item.product for item in read], field)
-    summed: dict[tuple[int, str], Wanted] = {}
-    for item in read:
-        offer = offers[item.product]
-        with _named_within(field), in_portuguese():
-            choice = choose(offer, item.options)
-        key = key_of(choice)
-        before = summed.get((offer.id, key))
-        quantity = item.quantity + (before.quantity if before else 0)
-        options = tuple(choice.options) if choice is not None else ()
-        summed[offer.id, key] = Wanted(offer, checked_quantity(quantity, field), options, key)
+    if len(values) > MAX_ITEMS:
+        raise too_many_items_error()
+    drafts = [_parse_item(item, field) for item in values]
+    offers = await _load_offers(scope, [draft.product for draft in drafts], field)
+    summed: dict[tuple[int, str], RequestedItem] = {}
+    for draft in drafts:
+        offer = offers[draft.product]
+        with _prefixed_errors(field), portuguese_errors():
+            selection = select_options(offer, draft.options)
+        key = selection_key(selection)
+        previous = summed.get((offer.id, key))
+        quantity = draft.quantity + (previous.quantity if previous else 0)
+        options = tuple(selection.options) if selection is not None else ()
+        summed[offer.id, key] = RequestedItem(offer, checked_quantity(quantity, field), options, key)
     return list(summed.values())
 
 
-def read_quantity(given: Given) -> int:
-    """Read the quantity of an item: 1 or more."""
-    quantity: int = read_fields(QUANTITY, given, creating=True)["quantity"]
+def read_quantity(values: InputValues) -> int:
+    """Parse the quantity of an item: 1 or more."""
+    quantity: int = read_fields(QUANTITY, values, creating=True)["quantity"]
     return quantity
 
 
 def checked_quantity(quantity: int, field: str = "") -> int:
-    """Refuse more units of one product than any order may hold."""
+    """Reject more units of one product than an order may have."""
     if quantity > MAX_UNITS:
         raise ValidationFailed(
             f"quantity is {quantity}; expected at most {MAX_UNITS}",
-            field=_named(field, "quantity"),
+            field=_field_path(field, "quantity"),
             code="quantity_invalid",
         )
     return quantity
 
 
-def too_many() -> ValidationFailed:
-    """Refuse more items than a cart holds."""
+def too_many_items_error() -> ValidationFailed:
+    """Return the error for more items than a cart may have."""
     return ValidationFailed(f"a cart holds at most {MAX_ITEMS} items", field="items", code="too_many")
 
 
-async def _lines(scope: Scope, found: Sequence[Mapping[str, Any]]) -> dict[int, PricedLine]:
-    """Give the lines an order of these items would have, by item; without those whose product is gone."""
-    there = [item for item in found if item["is_there"]]
-    if not there:
+async def _price_items(scope: Scope, records: Sequence[Mapping[str, Any]]) -> dict[int, PricedLine]:
+    """Return the order lines of these items by item id, without items whose product is gone."""
+    available = [item for item in records if item["is_available"]]
+    if not available:
         return {}
-    with entered(scope):
-        offers = await offers_for(scope, [item["product_id"] for item in there])
+    with active_scope(scope):
+        offers = await load_offers(scope, [item["product_id"] for item in available])
     lines: dict[int, PricedLine] = {}
-    for item in there:
-        options = as_asked(orjson.loads(item["options"]))
+    for item in available:
+        options = selection_input(orjson.loads(item["options"]))
         draft = DraftLine(item["product_id"], item["quantity"], options=options)
-        # What was chosen may be gone by now, or ruled out: such an item stays to be seen and can't be bought.
+        # The selected options may no longer be valid: such an item stays visible and can't be ordered.
         with suppress(ValidationFailed, RuleViolation):
             [lines[item["id"]]] = price_lines([draft], offers, trusted=False)
     return lines
 
 
-def _item(found: Mapping[str, Any], line: PricedLine | None) -> PricedCartItem:
+def _item(record: Mapping[str, Any], line: PricedLine | None) -> PricedCartItem:
     return PricedCartItem(
-        id=found["id"],
-        public_id=found["public_id"],
-        product_public_id=found["product_public_id"],
-        name=line.offer.name if line is not None else found["product_name"],
-        quantity=found["quantity"],
-        price_cents=line.price_cents if line is not None else found["price_cents"],
-        options=orjson.loads(found["options"]),
+        id=record["id"],
+        public_id=record["public_id"],
+        product_public_id=record["product_public_id"],
+        name=line.offer.name if line is not None else record["product_name"],
+        quantity=record["quantity"],
+        price_cents=line.price_cents if line is not None else record["price_cents"],
+        options=orjson.loads(record["options"]),
         line=line,
     )
 
 
-def _read(given: Given, field: str) -> DraftLine:
-    product = given.get("product")
+def _parse_item(values: InputValues, field: str) -> DraftLine:
+    product = values.get("product")
     if product is None:
-        raise ValidationFailed("product_id is required", field=_named(field, "product_id"), code="required")
-    with _named_within(field):
-        options = read_fields(OPTIONS, given).get("options", {})
-        return DraftLine(product, read_quantity(given), options=options)
+        raise ValidationFailed(
+            "product_id is required", field=_field_path(field, "product_id"), code="required"
+        )
+    with _prefixed_errors(field):
+        options = read_fields(OPTIONS, values).get("options", {})
+        return DraftLine(product, read_quantity(values), options=options)
 
 
 @contextmanager
-def _named_within(field: str) -> Iterator[None]:
-    """Let refusals name fields within the list that an item stands in."""
+def _prefixed_errors(field: str) -> Iterator[None]:
+    """Prefix field names in errors with the list of the item."""
     try:
         yield
-    except ValidationFailed as refusal:
-        fields = {_named(field, name): code for name, code in refusal.fields.items()}
-        raise ValidationFailed(refusal.message, fields=fields) from refusal
+    except ValidationFailed as error:
+        fields = {_field_path(field, name): code for name, code in error.fields.items()}
+        raise ValidationFailed(error.message, fields=fields) from error
 
 
-async def _offers(scope: Scope, products: Sequence[object], field: str) -> dict[object, Offer]:
-    """Find products by their UUIDs alone, as shoppers know them; what is not on sale is not there for them."""
-    known = [product for product in products if parse_uuid(product) is not None]
+async def _load_offers(scope: Scope, products: Sequence[object], field: str) -> dict[object, Offer]:
+    """Load products by public id only, as storefronts know them; products not on sale count as missing."""
+    valid = [product for product in products if parse_uuid(product) is not None]
     try:
-        with entered(scope):
-            offers = await offers_for(scope, known)
-    except ValidationFailed as refusal:
-        fields = {_named(field, "product_id"): NOT_FOUND}
-        raise ValidationFailed(refusal.message, fields=fields) from refusal
+        with active_scope(scope):
+            offers = await load_offers(scope, valid)
+    except ValidationFailed as error:
+        fields = {_field_path(field, "product_id"): NOT_FOUND}
+        raise ValidationFailed(error.message, fields=fields) from error
     missing = [product for product in products if product not in offers or not offers[product].is_on_sale]
     if missing:
         raise ValidationFailed(
-            missing_text(PRODUCT, missing), field=_named(field, "product_id"), code=NOT_FOUND
+            missing_message(PRODUCT, missing), field=_field_path(field, "product_id"), code=NOT_FOUND
         )
     return offers
 
 
-def _named(field: str, name: str) -> str:
+def _field_path(field: str, name: str) -> str:
     return f"{field}.{name}" if field else name

@@ -1,7 +1,7 @@
-"""Find a cart and take hold of it: whoever changes a cart locks its row first, so that changes follow each other.
+"""Find and lock a cart: every change locks its row first, which serializes concurrent changes.
 
-A cart is reached by its id alone, an unguessable UUIDv4 (decisions section 6, storefront). A customer's own token opens that customer's
-carts and those of nobody yet; a storefront key opens any whose id it was told, for behind it stands a shopper without an account.
+A cart is reached by its id alone, an unguessable UUIDv4 (docs/reference/current.md#storefront). A customer's own token opens that
+customer's carts and unowned ones; a storefront key opens any cart whose id is known.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import orjson
 from domain import events
 from kernel.errors import Conflict, NotFound, RuleViolation
 from kernel.ids import parse_uuid
-from kernel.scope import ActorKind, Scope, entered
-from models.database import row
+from kernel.scope import ActorKind, Scope, active_scope
+from models.database import fetchrow
 
 OPEN, ORDERED, EXPIRED = "open", "ordered", "expired"
-_SEES_EVERY_CART = (ActorKind.ADMIN, ActorKind.APP, ActorKind.SYSTEM)
-_SHOPS = (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
+_STAFF = (ActorKind.ADMIN, ActorKind.APP, ActorKind.SYSTEM)
+_STOREFRONT_ACTORS = (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
 
 _FIND = """
 SELECT c.id, c.public_id, c.user_id, c.status, c.currency, c.customer_email, c.address::text AS address, c.shipping_method_id,
@@ -36,7 +36,7 @@ _LOCK = f"{_FIND} FOR NO KEY UPDATE OF c"
 
 @dataclass(frozen=True, slots=True)
 class LockedCart:
-    """Hold a cart's row; amounts in cents as of its last change, the customer as events tell of it."""
+    """A cart's row; amounts in cents as of its last change, the customer as in events."""
 
     id: int
     public_id: UUID
@@ -57,30 +57,30 @@ class LockedCart:
     customer: events.EventCustomer | None
 
     def status_at(self, now: datetime) -> str:
-        """Give the status; a cart whose time has passed is expired before the job has said so."""
+        """Return the status; an open cart past its expiry is expired even before the job marks it."""
         return EXPIRED if self.status == OPEN and self.expires_at <= now else self.status
 
 
 async def find_cart(scope: Scope, cart: object) -> LockedCart:
-    """Give a cart that the caller may open; raises NotFound."""
-    with entered(scope):
-        return await _found(scope, _FIND, cart)
+    """Return a cart the caller may access; raises NotFound."""
+    with active_scope(scope):
+        return await _load(scope, _FIND, cart)
 
 
 async def lock_cart(scope: Scope, cart: object) -> LockedCart:
-    """Give a cart that the caller may open and nobody else changes until the transaction ends; raises NotFound."""
-    return await _found(scope, _LOCK, cart)
+    """Lock a cart the caller may access until the transaction ends; raises NotFound."""
+    return await _load(scope, _LOCK, cart)
 
 
 async def lock_open_cart(scope: Scope, cart: object) -> LockedCart:
-    """Lock a cart that can still be changed; raises NotFound, and what `refuse_closed` does."""
-    held = await lock_cart(scope, cart)
-    refuse_closed(scope, held)
-    return held
+    """Lock a cart that can still be changed; raises NotFound, and what `reject_closed` does."""
+    locked = await lock_cart(scope, cart)
+    reject_closed(scope, locked)
+    return locked
 
 
-def refuse_closed(scope: Scope, cart: LockedCart) -> None:
-    """Refuse what would change a cart that became an order (`cart_already_ordered`, 409) or has expired (`cart_expired`, 422)."""
+def reject_closed(scope: Scope, cart: LockedCart) -> None:
+    """Reject changes of an ordered cart (`cart_already_ordered`, 409) and of an expired one (`cart_expired`, 422)."""
     status = cart.status_at(scope.now)
     if status == ORDERED:
         raise Conflict("cart_already_ordered", reason="cart_already_ordered")
@@ -88,27 +88,27 @@ def refuse_closed(scope: Scope, cart: LockedCart) -> None:
         raise RuleViolation("O carrinho expirou.", reason="cart_expired")
 
 
-async def _found(scope: Scope, sql: str, cart: object) -> LockedCart:
+async def _load(scope: Scope, sql: str, cart: object) -> LockedCart:
     public_id = parse_uuid(cart)
-    found = await row(sql, scope.store.id, public_id) if public_id is not None else None
-    if found is None or not _may_open(scope, found["user_id"]):
+    record = await fetchrow(sql, scope.store.id, public_id) if public_id is not None else None
+    if record is None or not _may_open(scope, record["user_id"]):
         raise NotFound("cart")
-    return _cart(dict(found))
+    return _locked_cart(dict(record))
 
 
 def _may_open(scope: Scope, owner: int | None) -> bool:
     actor = scope.actor
-    if actor.kind in _SEES_EVERY_CART:
+    if actor.kind in _STAFF:
         return True
     if actor.kind is ActorKind.STOREFRONT and actor.user_id is None:
         return True
-    return actor.kind in _SHOPS and owner in (None, actor.user_id)
+    return actor.kind in _STOREFRONT_ACTORS and owner in (None, actor.user_id)
 
 
-def _cart(found: dict[str, Any]) -> LockedCart:
-    customer_id, account_email = found.pop("user_public_id"), found.pop("user_email")
-    name = found.pop("user_name")
-    email = found["customer_email"] or account_email
+def _locked_cart(record: dict[str, Any]) -> LockedCart:
+    customer_id, account_email = record.pop("user_public_id"), record.pop("user_email")
+    name = record.pop("user_name")
+    email = record["customer_email"] or account_email
     customer = events.EventCustomer(customer_id, name, email) if customer_id or email else None
-    address = found.pop("address")
-    return LockedCart(**found, address=orjson.loads(address) if address else None, customer=customer)
+    address = record.pop("address")
+    return LockedCart(**record, address=orjson.loads(address) if address else None, customer=customer)

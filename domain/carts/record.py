@@ -1,4 +1,4 @@
-"""Show a cart as decisions section 6 describes it, no more of its customer than requests have put into it."""
+"""Build the cart record of docs/reference/current.md#carts; customer data is limited to what requests put into the cart."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from domain.carts.items import PricedCartItem
 from domain.carts.locked import OPEN, LockedCart, find_cart
-from domain.carts.shipping import Way
-from domain.carts.totals import Reckoned, reckon
-from domain.orders.choosing import as_asked
+from domain.carts.shipping import ShippingOption
+from domain.carts.totals import CartTotals, calculate_cart_totals
+from domain.orders.option_selection import selection_input
 from kernel.errors import NotFound
 from kernel.scope import Scope
 
@@ -27,49 +27,51 @@ ADDRESS_FIELDS = (
 )
 
 
-async def show_cart(scope: Scope, cart: object) -> dict[str, Any] | None:
-    """Give a cart's record, added up now; null where the caller finds none."""
+async def load_cart_record(scope: Scope, cart: object) -> dict[str, Any] | None:
+    """Return a cart's record with current totals; None when the caller has no such cart."""
     try:
-        found = await find_cart(scope, cart)
+        locked = await find_cart(scope, cart)
     except NotFound:
         return None
-    return record(scope, found, await reckon(scope, found))
+    return cart_record(scope, locked, await calculate_cart_totals(scope, locked))
 
 
-def record(scope: Scope, cart: LockedCart, reckoned: Reckoned) -> dict[str, Any]:
-    """Give the record of a cart that was added up; an open one is in the store's currency of today."""
+def cart_record(scope: Scope, cart: LockedCart, totals: CartTotals) -> dict[str, Any]:
+    """Return the record of a cart with its totals; an open cart uses the store's current currency."""
     status = cart.status_at(scope.now)
     return {
         "id": cart.public_id,
         "status": status,
         "currency": scope.store.currency if status == OPEN else cart.currency,
-        "items": [_item(item) for item in reckoned.items],
+        "items": [_item(item) for item in totals.items],
         "gifts": [
             {"product_id": gift.offer.public_id, "name": gift.offer.name, "quantity": gift.quantity}
-            for gift in reckoned.gifts
+            for gift in totals.gifts
         ],
-        # What requests gave, never what an account holds.
+        # Only values from requests, never the account's.
         "customer_email": cart.customer_email or None,
         "address": _address(cart.address),
-        "shipping_option": way_record(reckoned.way) if reckoned.way is not None else None,
+        "shipping_option": shipping_option_record(totals.shipping_option)
+        if totals.shipping_option is not None
+        else None,
         "coupon_code": cart.coupon_code or None,
-        "subtotal_cents": reckoned.subtotal_cents,
-        "discount_cents": reckoned.discount_cents,
-        "shipping_cents": reckoned.shipping_cents,
-        "tax_cents": reckoned.tax_cents,
-        "total_cents": reckoned.total_cents,
+        "subtotal_cents": totals.subtotal_cents,
+        "discount_cents": totals.discount_cents,
+        "shipping_cents": totals.shipping_cents,
+        "tax_cents": totals.tax_cents,
+        "total_cents": totals.total_cents,
         "updated_at": cart.updated_at,
         "expires_at": cart.expires_at,
     }
 
 
-def way_record(way: Way) -> dict[str, Any]:
-    """Give the record of a way to deliver."""
+def shipping_option_record(option: ShippingOption) -> dict[str, Any]:
+    """Return the record of a shipping option."""
     return {
-        "shipping_id": way.public_id,
-        "name": way.name,
-        "price_cents": way.price_cents,
-        "delivery_time": way.delivery_time,
+        "shipping_id": option.public_id,
+        "name": option.name,
+        "price_cents": option.price_cents,
+        "delivery_time": option.delivery_time,
     }
 
 
@@ -81,7 +83,7 @@ def _item(item: PricedCartItem) -> dict[str, Any]:
         "quantity": item.quantity,
         "price_cents": item.price_cents,
         "total_cents": item.total_cents,
-        "options": as_asked(item.options),
+        "options": selection_input(item.options),
         "chosen": item.options,
         "is_available": item.line is not None and item.line.offer.is_on_sale,
     }

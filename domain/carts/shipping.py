@@ -1,4 +1,4 @@
-"""Say how a cart can travel and at which price."""
+"""Find the shipping options of a cart and their prices."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from domain.orders.lines import PricedLine, need_shipping
-from domain.promotions.deciding import Reward
-from domain.shipping.quotes import quote
-from kernel.places import BRAZIL
-from kernel.scope import Scope, entered
-from models.database import row
+from domain.orders.lines import PricedLine, needs_shipping
+from domain.promotions.calculation import Reward
+from domain.shipping.quotes import quote_shipping
+from kernel.geography import BRAZIL
+from kernel.scope import Scope, active_scope
+from models.database import fetchrow
 
-_CHOSEN = "SELECT id, public_id, name, delivery_time FROM shipping_methods WHERE tenant_id = $1 AND id = $2"
+_LOAD = "SELECT id, public_id, name, delivery_time FROM shipping_methods WHERE tenant_id = $1 AND id = $2"
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """Offer a way to deliver, at a price in cents."""
+class ShippingOption:
+    """A shipping method offered to a cart, at a price in cents."""
 
     shipping_method_id: int
     public_id: UUID
@@ -27,58 +27,56 @@ class Way:
     delivery_time: str
 
 
-async def ways(
+async def find_shipping_options(
     scope: Scope,
     lines: Sequence[PricedLine],
     address: Mapping[str, str] | None,
     subtotal_cents: int,
-    buyer: int | None = None,
-) -> list[Way]:
-    """List the ways in which the goods can travel to the address; none where nothing is shipped, or no warehouse sends it there.
+    customer_id: int | None = None,
+) -> list[ShippingOption]:
+    """List the shipping options for the lines; none when nothing is shipped or no warehouse serves the address.
 
-    Without an address it is those that charge the same everywhere. A vendor's own way carries that vendor's goods only.
+    Without an address, only methods with one price everywhere. A vendor's own method ships only that vendor's lines.
     """
-    if not need_shipping(lines):
+    if not needs_shipping(lines):
         return []
-    senders = {line.offer.vendor_id for line in lines if line.goods.is_shipped}
-    to = address or {}
-    quotes = await quote(
+    vendors = {line.offer.vendor_id for line in lines if line.totals_line.is_shipped}
+    destination = address or {}
+    quotes = await quote_shipping(
         scope,
-        [line.goods for line in lines],
-        zipcode=to.get("zipcode", ""),
-        state=to.get("state", ""),
-        country=to.get("country") or BRAZIL,
-        city=to.get("city", ""),
+        [line.totals_line for line in lines],
+        zipcode=destination.get("zipcode", ""),
+        state=destination.get("state", ""),
+        country=destination.get("country") or BRAZIL,
+        city=destination.get("city", ""),
         subtotal_cents=subtotal_cents,
-        vendors=senders,
-        buyer=buyer,
+        vendors=vendors,
+        customer_id=customer_id,
     )
     return [
-        Way(
-            offered.shipping_method_id,
-            offered.public_id,
-            offered.name,
-            offered.price_cents,
-            offered.delivery_time,
+        ShippingOption(
+            quote.shipping_method_id, quote.public_id, quote.name, quote.price_cents, quote.delivery_time
         )
-        for offered in quotes
-        if offered.vendor_id is None or senders == {offered.vendor_id}
+        for quote in quotes
+        if quote.vendor_id is None or vendors == {quote.vendor_id}
     ]
 
 
-def promoted(offered: Sequence[Way], reward: Reward) -> list[Way]:
-    """Give the ways at what they cost after promotions: some may be free."""
+def apply_promotions(options: Sequence[ShippingOption], reward: Reward) -> list[ShippingOption]:
+    """Return the options at their prices after promotions: some may be free."""
     free = reward.free_shipping_methods
     return [
-        replace(way, price_cents=0) if free is None or way.shipping_method_id in free else way
-        for way in offered
+        replace(option, price_cents=0) if free is None or option.shipping_method_id in free else option
+        for option in options
     ]
 
 
-async def way_chosen(scope: Scope, method_id: int, price_cents: int) -> Way | None:
-    """Give the way that a cart took in the end, at the price it had then."""
-    with entered(scope):
-        found = await row(_CHOSEN, scope.store.id, method_id)
-    if found is None:
+async def load_shipping_option(scope: Scope, method_id: int, price_cents: int) -> ShippingOption | None:
+    """Load the option of an ordered or expired cart, at the price it had then."""
+    with active_scope(scope):
+        record = await fetchrow(_LOAD, scope.store.id, method_id)
+    if record is None:
         return None
-    return Way(found["id"], found["public_id"], found["name"], price_cents, found["delivery_time"])
+    return ShippingOption(
+        record["id"], record["public_id"], record["name"], price_cents, record["delivery_time"]
+    )

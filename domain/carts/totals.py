@@ -1,7 +1,6 @@
-"""Add up a cart: today's prices, what promotions and its coupon take off, what its way to deliver costs, taxes.
+"""Calculate the totals of a cart: current prices, promotions and coupon discount, shipping, taxes.
 
-It is priced as the order that it may become (`domain.orders.pricing`), only that nobody has said yet how it is paid. No client is
-ever asked for an amount.
+It is priced like the order it may become (`domain.orders.pricing`), but without a payment method. No amount ever comes from a client.
 """
 
 from __future__ import annotations
@@ -9,85 +8,90 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from domain.carts.items import PricedCartItem, items_of
+from domain.carts.items import PricedCartItem, load_items
 from domain.carts.locked import OPEN, LockedCart
-from domain.carts.shipping import Way, promoted, way_chosen, ways
+from domain.carts.shipping import (
+    ShippingOption,
+    apply_promotions,
+    find_shipping_options,
+    load_shipping_option,
+)
 from domain.orders.draft import SHIPPING
 from domain.orders.lines import PricedLine
-from domain.orders.parties import Parties, find_parties
-from domain.orders.pricing import Price, Purchase, price
-from domain.orders.totals import Totals, add_up
+from domain.orders.order_references import OrderReferences, load_references
+from domain.orders.pricing import PricingResult, Purchase, price_purchase
+from domain.orders.totals import OrderTotals, calculate_totals
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.money import MAX_CENTS
-from kernel.scope import Scope, entered
-from models.database import rows
+from kernel.scope import Scope, active_scope
+from models.database import fetch
 
 COUPON_UNAVAILABLE = "coupon_unavailable"
 
-# Some coupons are for some ways to pay only; so many are tried before a coupon is refused.
-_WAYS_TO_PAY = """
+# Some coupons need certain payment methods; this many are tried before a coupon is rejected.
+_PAYMENT_METHODS = """
 SELECT id FROM payment_methods WHERE tenant_id = $1 AND status = 'A' AND deleted_at IS NULL ORDER BY position, id LIMIT 20
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Reckoned:
-    """Hold a cart's items and amounts in cents; `way` is the one chosen, null when it isn't offered (any more).
+class CartTotals:
+    """A cart's items and amounts in cents; `shipping_option` is the selected one, None when it isn't available (any more).
 
-    `gifts` are what promotions would add to the order for nothing; they are no items, for nobody can change them.
+    `gifts` are free products that promotions would add to the order; they are not items and can't be changed.
     """
 
     items: Sequence[PricedCartItem]
-    way: Way | None
+    shipping_option: ShippingOption | None
     subtotal_cents: int
     discount_cents: int
     shipping_cents: int
     tax_cents: int
     total_cents: int
-    coupon_is_good: bool = True
+    is_coupon_valid: bool = True
     gifts: Sequence[PricedLine] = ()
 
     @property
     def needs_shipping(self) -> bool:
-        """Say whether anything in it has to travel."""
-        return any(item.goods.is_shipped for item in self.items)
+        """Return whether any item is shipped."""
+        return any(item.totals_line.is_shipped for item in self.items)
 
 
-async def reckon(scope: Scope, cart: LockedCart) -> Reckoned:
-    """Add up a cart as it is now; one that became an order or expired keeps the amounts of its end."""
+async def calculate_cart_totals(scope: Scope, cart: LockedCart) -> CartTotals:
+    """Calculate the totals of a cart; an ordered or expired one keeps its last stored amounts."""
     if cart.status_at(scope.now) != OPEN:
-        return await _at_its_end(scope, cart)
-    items = await items_of(scope, cart.id)
+        return await _closed_totals(scope, cart)
+    items = await load_items(scope, cart.id)
     lines = _lines(items)
-    way = await _chosen(scope, cart, lines)
-    priced, coupon_is_good = await _priced(scope, cart, lines, way)
-    return _reckoned(items, priced, way, coupon_is_good)
+    option = await _selected_option(scope, cart, lines)
+    priced, is_coupon_valid = await _price_lines(scope, cart, lines, option)
+    return _cart_totals(items, priced, option, is_coupon_valid)
 
 
-async def ways_for(scope: Scope, cart: LockedCart) -> list[Way]:
-    """List the ways in which what the cart holds can travel to its address, at what they cost after promotions."""
-    lines = _lines(await items_of(scope, cart.id))
-    offered = await _ways(scope, cart, lines)
-    if not offered:
+async def shipping_options_for(scope: Scope, cart: LockedCart) -> list[ShippingOption]:
+    """List the shipping options of a cart at their prices after promotions."""
+    lines = _lines(await load_items(scope, cart.id))
+    options = await _shipping_options(scope, cart, lines)
+    if not options:
         return []
-    priced, _ = await _priced(scope, cart, lines, None)
-    return promoted(offered, priced.reward)
+    priced, _ = await _price_lines(scope, cart, lines, None)
+    return apply_promotions(options, priced.reward)
 
 
-async def may_take_coupon(scope: Scope, cart: LockedCart) -> bool:
-    """Say whether the coupon gives something to whoever pays in one of the ways there are: a cart doesn't know yet how it is paid."""
-    lines = _lines(await items_of(scope, cart.id))
-    with entered(scope):
-        methods = await rows(_WAYS_TO_PAY, scope.store.id)
+async def is_coupon_usable(scope: Scope, cart: LockedCart) -> bool:
+    """Return whether the coupon applies with any available payment method: a cart has none yet."""
+    lines = _lines(await load_items(scope, cart.id))
+    with active_scope(scope):
+        methods = await fetch(_PAYMENT_METHODS, scope.store.id)
     for method in methods:
-        _, is_good = await _priced(scope, cart, lines, None, payment=method["id"])
-        if is_good:
+        _, is_valid = await _price_lines(scope, cart, lines, None, payment_method=method["id"])
+        if is_valid:
             return True
     return False
 
 
-def coupon_refusal() -> RuleViolation:
-    """Refuse a coupon that is unknown, over, used up, or not for this cart: which of these it is, nobody is told."""
+def coupon_error() -> RuleViolation:
+    """Return the error for a coupon that is unknown, expired, used up or not applicable; it doesn't reveal which."""
     return RuleViolation("O cupom não está disponível para este carrinho.", reason=COUPON_UNAVAILABLE)
 
 
@@ -95,89 +99,98 @@ def _lines(items: Sequence[PricedCartItem]) -> list[PricedLine]:
     return [item.line for item in items if item.line is not None]
 
 
-async def _ways(scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]) -> list[Way]:
-    subtotal = add_up([line.goods for line in lines]).subtotal_cents
-    return await ways(scope, lines, cart.address, subtotal, cart.user_id)
+async def _shipping_options(
+    scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]
+) -> list[ShippingOption]:
+    subtotal = calculate_totals([line.totals_line for line in lines]).subtotal_cents
+    return await find_shipping_options(scope, lines, cart.address, subtotal, cart.user_id)
 
 
-async def _chosen(scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]) -> Way | None:
+async def _selected_option(
+    scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]
+) -> ShippingOption | None:
     if cart.shipping_method_id is None:
         return None
-    offered = await _ways(scope, cart, lines)
-    return next((way for way in offered if way.shipping_method_id == cart.shipping_method_id), None)
+    options = await _shipping_options(scope, cart, lines)
+    return next((option for option in options if option.shipping_method_id == cart.shipping_method_id), None)
 
 
-async def _priced(
+async def _price_lines(
     scope: Scope,
     cart: LockedCart,
     lines: Sequence[PricedLine],
-    way: Way | None,
+    option: ShippingOption | None,
     *,
-    payment: int | None = None,
-) -> tuple[Price, bool]:
-    """Price the lines as an order of them; without the coupon where it gives nothing."""
-    with entered(scope):
-        parties: Parties = await find_parties(
+    payment_method: int | None = None,
+) -> tuple[PricingResult, bool]:
+    """Price the lines like an order; without the coupon when it gives no discount. Returns the result and whether the coupon applied."""
+    with active_scope(scope):
+        references: OrderReferences = await load_references(
             scope,
-            payment_method=payment,
-            shipping_method=way.shipping_method_id if way is not None else None,
+            payment_method=payment_method,
+            shipping_method=option.shipping_method_id if option is not None else None,
         )
         purchase = Purchase(
             lines=lines,
-            parties=parties,
+            references=references,
             addresses={SHIPPING: cart.address} if cart.address is not None else {},
             user_id=cart.user_id,
             email=cart.customer.email if cart.customer is not None else "",
             coupon_code=cart.coupon_code,
         )
         try:
-            return await price(scope, purchase), True
-        except RuleViolation as refusal:
-            if refusal.reason != COUPON_UNAVAILABLE:
+            return await price_purchase(scope, purchase), True
+        except RuleViolation as error:
+            if error.reason != COUPON_UNAVAILABLE:
                 raise
-        return await price(scope, replace(purchase, coupon_code="")), False
+        return await price_purchase(scope, replace(purchase, coupon_code="")), False
 
 
-def _reckoned(
-    items: Sequence[PricedCartItem], priced: Price, way: Way | None, coupon_is_good: bool
-) -> Reckoned:
-    """Put promoted prices on the items, and count in what was put in and is not sold any more, at its last price."""
-    own = len(_lines(items))
-    prices = iter(priced.lines[:own])
-    shown = [
+def _cart_totals(
+    items: Sequence[PricedCartItem],
+    priced: PricingResult,
+    option: ShippingOption | None,
+    is_coupon_valid: bool,
+) -> CartTotals:
+    """Apply promotional prices to the items, and add items no longer sold at their last price."""
+    line_count = len(_lines(items))
+    prices = iter(priced.lines[:line_count])
+    priced_items = [
         item if item.line is None else replace(item, price_cents=next(prices).price_cents) for item in items
     ]
-    gone = sum(item.total_cents for item in items if item.line is None)
-    totals: Totals = priced.totals
-    if totals.total_cents + gone > MAX_CENTS:
+    unavailable_cents = sum(item.total_cents for item in items if item.line is None)
+    totals: OrderTotals = priced.totals
+    if totals.total_cents + unavailable_cents > MAX_CENTS:
         raise ValidationFailed(
-            f"the total is {totals.total_cents + gone} cents; expected at most {MAX_CENTS}",
+            f"the total is {totals.total_cents + unavailable_cents} cents; expected at most {MAX_CENTS}",
             field="total_cents",
             code="total_too_large",
         )
-    return Reckoned(
-        items=shown,
-        way=replace(way, price_cents=totals.shipping_cents) if way is not None else None,
-        subtotal_cents=totals.subtotal_cents + gone,
+    return CartTotals(
+        items=priced_items,
+        shipping_option=replace(option, price_cents=totals.shipping_cents) if option is not None else None,
+        subtotal_cents=totals.subtotal_cents + unavailable_cents,
         discount_cents=totals.discount_cents,
         shipping_cents=totals.shipping_cents,
         tax_cents=totals.tax_cents,
-        total_cents=totals.total_cents + gone,
-        coupon_is_good=coupon_is_good,
-        gifts=priced.lines[own:],
+        total_cents=totals.total_cents + unavailable_cents,
+        is_coupon_valid=is_coupon_valid,
+        gifts=priced.lines[line_count:],
     )
 
 
-async def _at_its_end(scope: Scope, cart: LockedCart) -> Reckoned:
-    items = await items_of(scope, cart.id, closed=True)
-    known = cart.subtotal_cents - cart.discount_cents + cart.shipping_cents
+async def _closed_totals(scope: Scope, cart: LockedCart) -> CartTotals:
+    items = await load_items(scope, cart.id, closed=True)
+    untaxed_cents = cart.subtotal_cents - cart.discount_cents + cart.shipping_cents
     method = cart.shipping_method_id
-    return Reckoned(
+    return CartTotals(
         items=items,
-        way=await way_chosen(scope, method, cart.shipping_cents) if method is not None else None,
+        shipping_option=await load_shipping_option(scope, method, cart.shipping_cents)
+        if method is not None
+        else None,
         subtotal_cents=cart.subtotal_cents,
         discount_cents=cart.discount_cents,
         shipping_cents=cart.shipping_cents,
-        tax_cents=cart.total_cents - known,
+        tax_cents=cart.total_cents - untaxed_cents,
         total_cents=cart.total_cents,
     )

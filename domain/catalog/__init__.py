@@ -1,1 +1,1 @@
-"""Change the catalogue: products, categories, features, and the stock they are sold from."""
+"""Change the catalog: products, categories, features, options and stock."""

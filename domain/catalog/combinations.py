@@ -1,4 +1,4 @@
-"""Make, change and delete combinations, one at a time or up to 500 of a product at once, all or nothing."""
+"""Create, update and delete option combinations, one at a time or up to 500 of a product at once, all or nothing."""
 
 from __future__ import annotations
 
@@ -8,65 +8,76 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from domain import audit, events
-from domain.catalog.offered import (
-    MAX_CHOICES,
-    Offered,
-    Options,
-    Pairs,
-    ProductRef,
-    find_owner,
-    hash_of,
-    offered_by,
-    owner_named,
-    shared_options,
-)
-from domain.catalog.options import offer
+from domain import events
+from domain.catalog.options import link_options
 from domain.catalog.product_draft import IMAGE_FIELDS, trimmed
-from domain.fields import MAX_QUANTITY, Given, InputField, check_fields, read_fields, whole
-from domain.references import COMBINATION, find
+from domain.catalog.product_options import (
+    MAX_CHOICES,
+    EditableProduct,
+    LoadedOption,
+    OptionsByReference,
+    VariantPairs,
+    combination_hash,
+    find_editable_product,
+    load_product_options,
+    load_shared_options,
+    resolve_editable_product,
+)
 from kernel.errors import Conflict, NotFound, ValidationFailed
+from kernel.fields import (
+    MAX_QUANTITY,
+    FieldErrors,
+    InputField,
+    InputValues,
+    check_count,
+    check_fields,
+    integer,
+    raise_field_errors,
+    read_fields,
+)
 from kernel.ids import Reference, parse_reference, uuid7
 from kernel.money import MAX_CENTS
 from kernel.scope import ActorKind, Scope
-from kernel.text import shown
-from models.database import UniqueViolation, execute, row, rows, transaction, value
+from kernel.text import repr_value
+from models import audit
+from models.database import UniqueViolation, execute, fetch, fetchrow, fetchval, transaction
+from models.references import COMBINATION, find
 
 COMBINATION_FIELDS: Mapping[str, InputField] = {
     "sku": InputField("sku", trimmed, code="sku_invalid"),
-    # What can be sold; stored as that plus what open orders have reserved, as of products.
-    "stock": InputField("stock", whole(0, MAX_QUANTITY), code="stock_invalid"),
-    "price_cents": InputField("price_cents", whole(-MAX_CENTS, MAX_CENTS), code="price_invalid"),
-    "position": InputField("position", whole(), code="position_invalid"),
+    # Available stock; stored as this plus the units reserved by open orders, as for products.
+    "stock": InputField("stock", integer(0, MAX_QUANTITY), code="stock_invalid"),
+    "price_cents": InputField("price_cents", integer(-MAX_CENTS, MAX_CENTS), code="price_invalid"),
+    "position": InputField("position", integer(), code="position_invalid"),
 }
 MAX_BATCH = 500
 _HASH = re.compile(r"[0-9_]{3,1000}")
-_PICTURE = ("image_url", "image_alt", "image_width", "image_height")
-_NO_PICTURE: Mapping[str, Any] = dict(zip(_PICTURE, ("", "", 0, 0), strict=True))
-_NEW: Mapping[str, Any] = {"sku": "", "stock": 0, "price_cents": 0, "position": 0, **_NO_PICTURE}
+_IMAGE_COLUMNS = ("image_url", "image_alt", "image_width", "image_height")
+_NO_IMAGE: Mapping[str, Any] = dict(zip(_IMAGE_COLUMNS, ("", "", 0, 0), strict=True))
+_NEW: Mapping[str, Any] = {"sku": "", "stock": 0, "price_cents": 0, "position": 0, **_NO_IMAGE}
 
-_HOLD = "SELECT id FROM products WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
-_TAKEN = (
+_LOCK_PRODUCT = "SELECT id FROM products WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
+_EXISTING = (
     "SELECT id, hash, sku FROM combinations WHERE tenant_id = $1 AND product_id = $2 AND deleted_at IS NULL"
 )
 _INSERT = """
-WITH made AS (
+WITH inserted AS (
     INSERT INTO combinations (tenant_id, public_id, product_id, hash, sku, on_hand, price_cents, position,
         image_url, image_alt, image_width, image_height, created_at, updated_at)
     SELECT $1, g.public_id, $2, g.hash, g.sku, g.stock, g.price_cents, g.position,
         g.image_url, g.image_alt, g.image_width, g.image_height, $3, $3
     FROM unnest($4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::int[], $10::text[], $11::text[], $12::int[],
         $13::int[]) WITH ORDINALITY AS g (public_id, hash, sku, stock, price_cents, position, image_url, image_alt, image_width,
-        image_height, place)
-    ORDER BY g.place
+        image_height, ordinal)
+    ORDER BY g.ordinal
     RETURNING id, hash
-), chosen AS (
+), choices AS (
     INSERT INTO combination_choices (tenant_id, public_id, combination_id, option_id, variant_id)
-    SELECT $1, g.public_id, made.id, g.option_id, g.variant_id
+    SELECT $1, g.public_id, inserted.id, g.option_id, g.variant_id
     FROM unnest($14::uuid[], $15::text[], $16::bigint[], $17::bigint[]) AS g (public_id, hash, option_id, variant_id)
-    JOIN made ON made.hash = g.hash
+    JOIN inserted ON inserted.hash = g.hash
 )
-SELECT id, hash FROM made
+SELECT id, hash FROM inserted
 """
 _PRODUCT_OF = "SELECT product_id FROM combinations WHERE tenant_id = $1 AND id = $2"
 _LOCK = """
@@ -74,7 +85,7 @@ SELECT c.id, c.public_id, c.product_id, c.hash, c.reserved, p.public_id AS produ
 FROM combinations c JOIN products p ON p.tenant_id = c.tenant_id AND p.id = c.product_id
 WHERE c.tenant_id = $1 AND c.id = $2 AND c.deleted_at IS NULL AND p.deleted_at IS NULL FOR NO KEY UPDATE OF c
 """
-_CALLED = """
+_FIND_BY_HASH = """
 SELECT c.id FROM combinations c JOIN products p ON p.tenant_id = c.tenant_id AND p.id = c.product_id AND p.deleted_at IS NULL
 WHERE c.tenant_id = $1 AND (c.hash = $2 OR c.id = $6 OR c.public_id = $7) AND c.deleted_at IS NULL
     AND ($3::bigint IS NULL OR c.product_id = $3) AND ($4::uuid IS NULL OR p.public_id = $4)
@@ -87,173 +98,182 @@ UPDATE combinations SET {columns}, updated_at = $3 WHERE tenant_id = $1 AND id =
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """Tell which combination was made."""
+class CreatedCombination:
+    """A combination that was created."""
 
     id: int
     hash: str
 
 
-Wrong = dict[str, tuple[str, str]]
+async def create_combination(scope: Scope, values: InputValues) -> int:
+    """Create a combination and return its internal id.
 
-
-async def create_combination(scope: Scope, given: Given) -> int:
-    """Make a combination and give its internal id.
-
-    Keys: `product`*, `choices`* (`{option: variant}`), `sku`, `stock`, `price_cents` (added to the product's price; may be below
-    zero), `position`, `image {url, alt, width, height}`. Raises ValidationFailed: for a combination that exists, an option without
-    inventory flag, one that is not of the product, a variant not of its option.
+    Keys: `product`*, `choices`* (`{option: variant}`), `sku`, `stock`, `price_cents` (added to the product's price; may be negative),
+    `position`, `image {url, alt, width, height}`. Raises ValidationFailed for a combination that exists, an option without inventory flag
+    or of another product, or a variant of another option (docs/reference/legacy.md#combinations).
     """
     async with transaction(scope):
-        owner = await owner_named(scope, given.get("product"))
-        [made] = await _make(scope, owner, [given], alone=True)
-        await _tell(scope, owner.id)
-    return made.id
+        product = await resolve_editable_product(scope, values.get("product"))
+        [created] = await _create(scope, product, [values], alone=True)
+        await _emit_product_updated(scope, product.id)
+    return created.id
 
 
-async def create_combinations(scope: Scope, product: object, given: Sequence[Given]) -> list[Made]:
-    """Make up to 500 combinations of a product, all or none, and tell them in the order given.
+async def create_combinations(
+    scope: Scope, product: object, inputs: Sequence[InputValues]
+) -> list[CreatedCombination]:
+    """Create up to 500 combinations of a product, all or none, and return them in input order.
 
-    Raises NotFound for the product, and ValidationFailed whose details hold `errors [{index, field, message}]`.
+    Raises NotFound for the product, and ValidationFailed whose details contain `errors [{index, field, message}]`.
     """
-    if not given:
+    if not inputs:
         raise ValidationFailed("combinations is required", field="combinations", code="required")
-    if len(given) > MAX_BATCH:
-        raise ValidationFailed(
-            f"there are {len(given)} combinations; expected at most {MAX_BATCH}",
-            field="combinations",
-            code="too_many",
-        )
+    check_count(inputs, MAX_BATCH, "combinations", field="combinations")
     async with transaction(scope):
-        owner = await find_owner(scope, product)
-        if owner is None:
+        editable = await find_editable_product(scope, product)
+        if editable is None:
             raise NotFound("product")
-        made = await _make(scope, owner, given)
-        await _tell(scope, owner.id)
-    return made
+        created = await _create(scope, editable, inputs)
+        await _emit_product_updated(scope, editable.id)
+    return created
 
 
 async def update_combination(
-    scope: Scope, combination: object, given: Given, *, product: object | None = None
+    scope: Scope, combination: object, values: InputValues, *, product: object | None = None
 ) -> int:
-    """Change a combination partially (keys as in `create_combination`, without `product`) and give its internal id.
+    """Update a combination partially (keys as in `create_combination`, without `product`) and return its internal id.
 
-    One that is not of `product`, where that is said, isn't there.
+    With `product`, a combination of another product raises NotFound.
     """
-    columns = read_fields(COMBINATION_FIELDS, given)
-    picture, wrong = _picture(given)
-    _refuse(wrong)
+    columns = read_fields(COMBINATION_FIELDS, values)
+    image, errors = _read_image(values)
+    raise_field_errors(errors)
     async with transaction(scope):
-        held = await _reach(scope, combination, product)
-        owner = ProductRef(held["product_id"], held["product_public_id"], held["vendor_id"])
-        taken = [each for each in await rows(_TAKEN, scope.store.id, owner.id) if each["id"] != held["id"]]
-        pairs = await _new_pairs(scope, owner, given)
-        if pairs is not None and hash_of(pairs) != held["hash"]:
-            if hash_of(pairs) in {each["hash"] for each in taken}:
+        current = await _lock_editable(scope, combination, product)
+        editable = EditableProduct(current["product_id"], current["product_public_id"], current["vendor_id"])
+        others = [
+            other
+            for other in await fetch(_EXISTING, scope.store.id, editable.id)
+            if other["id"] != current["id"]
+        ]
+        pairs = await _new_pairs(scope, editable, values)
+        if pairs is not None and combination_hash(pairs) != current["hash"]:
+            if combination_hash(pairs) in {other["hash"] for other in others}:
                 raise _exists()
-            columns["hash"] = hash_of(pairs)
-        if columns.get("sku") and columns["sku"] in {each["sku"] for each in taken}:
+            columns["hash"] = combination_hash(pairs)
+        if columns.get("sku") and columns["sku"] in {other["sku"] for other in others}:
             raise ValidationFailed(_sku_taken(columns["sku"]), field="sku", code="sku_taken")
         if "stock" in columns:
-            columns["on_hand"] = columns.pop("stock") + held["reserved"]
-        await _change(scope, held["id"], {**columns, **picture})
+            columns["on_hand"] = columns.pop("stock") + current["reserved"]
+        await _update(scope, current["id"], {**columns, **image})
         if "hash" in columns and pairs is not None:
-            await _rewrite(scope, held["id"], pairs)
-        await audit.record(
-            scope,
-            "combination.updated",
-            "combination",
-            held["public_id"],
-            {"fields": sorted(map(str, given))},
-        )
-        await _tell(scope, owner.id)
-    combination_id: int = held["id"]
-    return combination_id
+            await _replace_choices(scope, current["id"], pairs)
+        await audit.record_update(scope, "combination", current["public_id"], values)
+        await _emit_product_updated(scope, editable.id)
+    return int(current["id"])
 
 
 async def delete_combination(scope: Scope, combination: object, *, product: object | None = None) -> None:
-    """Hide a combination; orders that hold it give their units back to it all the same."""
+    """Soft-delete a combination; orders that contain it still return their units to it."""
     async with transaction(scope):
-        held = await _reach(scope, combination, product)
-        await _change(scope, held["id"], {"deleted_at": scope.now})
-        await audit.record(scope, "combination.deleted", "combination", held["public_id"])
-        await _tell(scope, held["product_id"])
+        current = await _lock_editable(scope, combination, product)
+        await _update(scope, current["id"], {"deleted_at": scope.now})
+        await audit.record(scope, "combination.deleted", "combination", current["public_id"])
+        await _emit_product_updated(scope, current["product_id"])
 
 
-async def combination_called(scope: Scope, hash_: str, product: object | None = None) -> int:
-    """Give the internal id of the combination that a hash names (or a number or UUID), of `product` where that is said.
+async def find_combination_by_hash(scope: Scope, hash_: str, product: object | None = None) -> int:
+    """Return the internal id of the combination with this hash (or id or UUID), optionally of a given `product`.
 
-    Raises NotFound, and ValidationFailed when products share the hash and none was said.
+    Raises NotFound, and ValidationFailed if several products share the hash and none was named.
     """
-    only = scope.actor.company_id if scope.actor.kind is ActorKind.VENDOR else None
-    reference, itself = parse_reference(product), parse_reference(hash_)
-    if itself is None and not _HASH.fullmatch(hash_):
+    own_vendor = scope.actor.vendor_id if scope.actor.kind is ActorKind.VENDOR else None
+    reference, own_reference = parse_reference(product), parse_reference(hash_)
+    if own_reference is None and not _HASH.fullmatch(hash_):
         raise NotFound("combination")
-    found = []
+    matches = []
     if product is None or reference is not None:
-        found = await rows(_CALLED, scope.store.id, hash_, *_apart(reference), only, *_apart(itself))
-    if not found and product is not None:
-        whosever = await rows(_CALLED, scope.store.id, hash_, None, None, only, *_apart(itself))
-        if whosever:
-            raise NotFound("combination") from _of_another(product)
-    if not found:
+        matches = await fetch(
+            _FIND_BY_HASH,
+            scope.store.id,
+            hash_,
+            *_split_reference(reference),
+            own_vendor,
+            *_split_reference(own_reference),
+        )
+    if not matches and product is not None:
+        elsewhere = await fetch(
+            _FIND_BY_HASH, scope.store.id, hash_, None, None, own_vendor, *_split_reference(own_reference)
+        )
+        if elsewhere:
+            raise NotFound("combination") from _other_product(product)
+    if not matches:
         raise NotFound("combination")
-    if len(found) > 1:
+    if len(matches) > 1:
         raise ValidationFailed(
             "product_id is required: several products have that combination", field="product", code="required"
         )
-    combination_id: int = found[0]["id"]
-    return combination_id
+    return int(matches[0]["id"])
 
 
-def _of_another(product: object) -> ValidationFailed:
-    """Say, as the cause of its absence, that there is such a combination, and not of the product named."""
+def _other_product(product: object) -> ValidationFailed:
+    """Return the error that is the cause of NotFound for a combination of another product."""
     return ValidationFailed(
-        f"product is {shown(product)}; expected that of the combination", field="product", code="not_found"
+        f"product is {repr_value(product)}; expected that of the combination",
+        field="product",
+        code="not_found",
     )
 
 
-def _apart(reference: Reference | None) -> tuple[int | None, UUID | None]:
-    """Give a reference as number or UUID, the other one null."""
+def _split_reference(reference: Reference | None) -> tuple[int | None, UUID | None]:
+    """Return a reference as (id, UUID), one of them null."""
     return (
         reference if isinstance(reference, int) else None,
         reference if isinstance(reference, UUID) else None,
     )
 
 
-async def _tell(scope: Scope, product: int) -> None:
-    """Tell that a product has changed: its combinations are a part of it."""
-    await events.products_changed(scope, {product: events.PRODUCT_UPDATED})
+async def _emit_product_updated(scope: Scope, product_id: int) -> None:
+    """Emit `product.updated`: combinations are part of their product."""
+    await events.emit_products_changed(scope, {product_id: events.PRODUCT_UPDATED})
 
 
-async def _reach(scope: Scope, combination: object, product: object | None = None) -> Mapping[str, Any]:
-    """Lock a combination that the caller may change; its product before it, as orders lock them."""
+async def _lock_editable(
+    scope: Scope, combination: object, product: object | None = None
+) -> Mapping[str, Any]:
+    """Lock a combination that the caller may edit; its product first, in the lock order of orders."""
     combination_id = await find(scope, COMBINATION, combination)
-    await row(_HOLD, scope.store.id, await value(_PRODUCT_OF, scope.store.id, combination_id))
-    held = await row(_LOCK, scope.store.id, combination_id)
-    if held is None or (scope.actor.kind is ActorKind.VENDOR and held["vendor_id"] != scope.actor.company_id):
+    await fetchrow(_LOCK_PRODUCT, scope.store.id, await fetchval(_PRODUCT_OF, scope.store.id, combination_id))
+    current = await fetchrow(_LOCK, scope.store.id, combination_id)
+    if current is None or (
+        scope.actor.kind is ActorKind.VENDOR and current["vendor_id"] != scope.actor.vendor_id
+    ):
         raise NotFound("combination")
     if product is not None and parse_reference(product) not in (
-        held["product_id"],
-        held["product_public_id"],
+        current["product_id"],
+        current["product_public_id"],
     ):
-        raise NotFound("combination") from _of_another(product)
-    return dict(held)
+        raise NotFound("combination") from _other_product(product)
+    return dict(current)
 
 
-async def _change(scope: Scope, combination_id: int, columns: Mapping[str, Any]) -> None:
+async def _update(scope: Scope, combination_id: int, columns: Mapping[str, Any]) -> None:
     if columns:
-        # Names of columns, from the tables of fields above.
-        named = ", ".join(f"{name} = ${place}" for place, name in enumerate(columns, start=4))
+        # The column names come from the field tables above.
+        assignments = ", ".join(f"{name} = ${number}" for number, name in enumerate(columns, start=4))
         try:
             await execute(
-                _UPDATE.format(columns=named), scope.store.id, combination_id, scope.now, *columns.values()
+                _UPDATE.format(columns=assignments),
+                scope.store.id,
+                combination_id,
+                scope.now,
+                *columns.values(),
             )
         except UniqueViolation as error:
             raise _exists() from error
 
 
-async def _rewrite(scope: Scope, combination_id: int, pairs: Pairs) -> None:
+async def _replace_choices(scope: Scope, combination_id: int, pairs: VariantPairs) -> None:
     await execute(
         "DELETE FROM combination_choices WHERE tenant_id = $1 AND combination_id = $2",
         scope.store.id,
@@ -271,67 +291,67 @@ async def _rewrite(scope: Scope, combination_id: int, pairs: Pairs) -> None:
     )
 
 
-# --- Making ------------------------------------------------------------------------------------------------------------------
+# --- Creating ----------------------------------------------------------------------------------------------------------------
 
 
-async def _make(
-    scope: Scope, owner: ProductRef, given: Sequence[Given], *, alone: bool = False
-) -> list[Made]:
-    # Whoever makes combinations of a product holds its row: two that are right each by itself could be the same one.
-    await row(_HOLD, scope.store.id, owner.id)
-    options = await usable_options(scope, owner, given)
-    taken = await rows(_TAKEN, scope.store.id, owner.id)
-    hashes = {each["hash"] for each in taken}
-    skus = {each["sku"] for each in taken if each["sku"]}
-    ready: list[tuple[str, Pairs, dict[str, Any]]] = []
-    errors: list[dict[str, Any]] = []
-    for index, entry in enumerate(given):
-        columns, wrong = check_fields(COMBINATION_FIELDS, entry)
-        picture, of_picture = _picture(entry)
-        wrong |= of_picture
-        pairs, of_choices = chosen_pairs(options, entry.get("choices"), inventory=True)
-        wrong |= of_choices
-        hash_ = hash_of(pairs)
-        if not wrong and hash_ in hashes:
-            wrong["choices"] = ("combination_exists", "choices are those of a combination that exists")
+async def _create(
+    scope: Scope, product: EditableProduct, inputs: Sequence[InputValues], *, alone: bool = False
+) -> list[CreatedCombination]:
+    # Creations lock the product's row, because two concurrent ones could create the same combination.
+    await fetchrow(_LOCK_PRODUCT, scope.store.id, product.id)
+    options = await load_usable_options(scope, product, inputs)
+    existing = await fetch(_EXISTING, scope.store.id, product.id)
+    hashes = {row["hash"] for row in existing}
+    skus = {row["sku"] for row in existing if row["sku"]}
+    ready: list[tuple[str, VariantPairs, dict[str, Any]]] = []
+    all_errors: list[dict[str, Any]] = []
+    for index, values in enumerate(inputs):
+        columns, errors = check_fields(COMBINATION_FIELDS, values)
+        image, image_errors = _read_image(values)
+        errors |= image_errors
+        pairs, choice_errors = parse_choices(options, values.get("choices"), inventory=True)
+        errors |= choice_errors
+        hash_ = combination_hash(pairs)
+        if not errors and hash_ in hashes:
+            errors["choices"] = ("combination_exists", "choices are those of a combination that exists")
         if columns.get("sku") and columns["sku"] in skus:
-            wrong["sku"] = ("sku_taken", _sku_taken(columns["sku"]))
-        if wrong and alone:
-            _refuse(wrong)
-        errors += [
-            {"index": index, "field": name, "message": sentence} for name, (_, sentence) in wrong.items()
-        ]
+            errors["sku"] = ("sku_taken", _sku_taken(columns["sku"]))
+        if errors and alone:
+            raise_field_errors(errors)
+        all_errors += [{"index": index, "field": name, "message": text} for name, (_, text) in errors.items()]
         hashes.add(hash_)
         skus |= {columns["sku"]} if columns.get("sku") else set()
-        ready.append((hash_, pairs, {**_NEW, **columns, **picture}))
-    if errors:
+        ready.append((hash_, pairs, {**_NEW, **columns, **image}))
+    if all_errors:
         raise ValidationFailed(
-            "; ".join(f"combination {error['index']}: {error['message']}" for error in errors[:5]),
+            "; ".join(f"combination {error['index']}: {error['message']}" for error in all_errors[:5]),
             field="combinations",
-            details={"errors": errors},
+            details={"errors": all_errors},
         )
-    await _offer_shared(scope, owner, [pairs for _, pairs, _ in ready])
-    ids = await _insert(scope, owner, ready)
+    await _link_shared_options(scope, product, [pairs for _, pairs, _ in ready])
+    ids = await _insert(scope, product, ready)
     await audit.record(
-        scope, "combination.created", "product", owner.public_id, {"combinations": [h for h, _, _ in ready]}
+        scope, "combination.created", "product", product.public_id, {"combinations": [h for h, _, _ in ready]}
     )
-    return [Made(ids[hash_], hash_) for hash_, _, _ in ready]
+    return [CreatedCombination(ids[hash_], hash_) for hash_, _, _ in ready]
 
 
 async def _insert(
-    scope: Scope, owner: ProductRef, ready: Sequence[tuple[str, Pairs, Mapping[str, Any]]]
+    scope: Scope,
+    product: EditableProduct,
+    combinations: Sequence[tuple[str, VariantPairs, Mapping[str, Any]]],
 ) -> dict[str, int]:
-    names = ("sku", "stock", "price_cents", "position", *_PICTURE)
-    choices = [(hash_, option, variant) for hash_, pairs, _ in ready for option, variant in pairs]
+    names = ("sku", "stock", "price_cents", "position", *_IMAGE_COLUMNS)
+    choices = [(hash_, option, variant) for hash_, pairs, _ in combinations for option, variant in pairs]
     try:
-        found = await rows(
+        rows = await fetch(
             _INSERT,
             scope.store.id,
-            owner.id,
+            product.id,
             scope.now,
-            [uuid7() for _ in ready],
-            [hash_ for hash_, _, _ in ready],
-            *([columns[name] for _, _, columns in ready] for name in names),
+            [uuid7() for _ in combinations],
+            [hash_ for hash_, _, _ in combinations],
+            *([columns[name] for _, _, columns in combinations] for name in names),
             [uuid7() for _ in choices],
             [hash_ for hash_, _, _ in choices],
             [option for _, option, _ in choices],
@@ -339,88 +359,92 @@ async def _insert(
         )
     except UniqueViolation as error:
         raise Conflict("a combination was made meanwhile; try again") from error
-    return {each["hash"]: each["id"] for each in found}
+    return {row["hash"]: row["id"] for row in rows}
 
 
-def _picture(given: Given) -> tuple[dict[str, Any], Wrong]:
-    """Read the picture of a combination; null takes it away."""
-    if "image" not in given:
+def _read_image(values: InputValues) -> tuple[dict[str, Any], FieldErrors]:
+    """Read the image of a combination; null removes it."""
+    if "image" not in values:
         return {}, {}
-    if given["image"] is None:
-        return dict(_NO_PICTURE), {}
-    columns, wrong = check_fields(IMAGE_FIELDS, given["image"], creating=True)
-    picture = {**_NO_PICTURE, **{f"image_{name}": given_value for name, given_value in columns.items()}}
-    return picture, {f"image.{name}": told for name, told in wrong.items()}
+    if values["image"] is None:
+        return dict(_NO_IMAGE), {}
+    columns, errors = check_fields(IMAGE_FIELDS, values["image"], creating=True)
+    image = {**_NO_IMAGE, **{f"image_{name}": column_value for name, column_value in columns.items()}}
+    return image, {f"image.{name}": error for name, error in errors.items()}
 
 
 # --- Choices -----------------------------------------------------------------------------------------------------------------
 
 
-async def usable_options(scope: Scope, owner: ProductRef, given: Sequence[Given]) -> Options:
-    """Read the options that combinations and exceptions of a product may name: those it offers, and shared ones."""
-    options = (await offered_by(scope, [owner.id]))[owner.id]
+async def load_usable_options(
+    scope: Scope, product: EditableProduct, inputs: Sequence[InputValues]
+) -> OptionsByReference:
+    """Load the options that combinations and exceptions of a product may use: its own, and shared ones."""
+    options = (await load_product_options(scope, [product.id]))[product.id]
     named = {
         parse_reference(option)
-        for entry in given
-        if isinstance(entry.get("choices"), Mapping)
-        for option in entry["choices"]
+        for values in inputs
+        if isinstance(values.get("choices"), Mapping)
+        for option in values["choices"]
     }
-    strange = {reference for reference in named if reference is not None and reference not in options}
-    if strange:
-        options = {**await shared_options(scope, strange, owner.vendor_id), **options}
+    foreign = {reference for reference in named if reference is not None and reference not in options}
+    if foreign:
+        options = {**await load_shared_options(scope, foreign, product.vendor_id), **options}
     return options
 
 
-def chosen_pairs(options: Options, choices: object, *, inventory: bool) -> tuple[Pairs, Wrong]:
-    """Read `{option: variant}`; `inventory` takes only options that have that flag. What is wrong comes back under `choices`."""
+def parse_choices(
+    options: OptionsByReference, choices: object, *, inventory: bool
+) -> tuple[VariantPairs, FieldErrors]:
+    """Parse `{option: variant}`; `inventory` accepts only options with that flag. Errors are returned under `choices`."""
 
-    def refused(code: str, sentence: str) -> tuple[Pairs, Wrong]:
+    def error(code: str, sentence: str) -> tuple[VariantPairs, FieldErrors]:
         return (), {"choices": (code, sentence)}
 
     if choices is None or choices == {}:
-        return refused("required", "choices is required")
+        return error("required", "choices is required")
     if not isinstance(choices, Mapping) or len(choices) > MAX_CHOICES:
-        return refused("invalid", f"choices is {shown(choices)}; expected an object of options and variants")
+        return error(
+            "invalid", f"choices is {repr_value(choices)}; expected an object of options and variants"
+        )
     pairs: dict[int, int] = {}
-    for named, picked in choices.items():
-        reference, wanted = parse_reference(named), parse_reference(picked)
-        option: Offered | None = options.get(reference) if reference is not None else None
+    for option_key, variant_key in choices.items():
+        reference, variant_reference = parse_reference(option_key), parse_reference(variant_key)
+        option: LoadedOption | None = options.get(reference) if reference is not None else None
         if option is None:
-            return refused("not_found", f"option {_said(named)} is not of the product")
+            return error("not_found", f"option {_display(option_key)} is not of the product")
         if inventory and not option.inventory:
-            return refused(
+            return error(
                 "no_inventory",
-                f"option {_said(named)} takes no part in combinations: its inventory flag is N",
+                f"option {_display(option_key)} takes no part in combinations: its inventory flag is N",
             )
-        variant = option.variants.get(wanted) if wanted is not None else None
+        variant = option.variants.get(variant_reference) if variant_reference is not None else None
         if variant is None:
-            return refused("not_found", f"variant {_said(picked)} is not of option {_said(named)}")
+            return error(
+                "not_found", f"variant {_display(variant_key)} is not of option {_display(option_key)}"
+            )
         if option.id in pairs:
-            return refused("duplicate", f"option {_said(named)} is named twice")
+            return error("duplicate", f"option {_display(option_key)} is named twice")
         pairs[option.id] = variant.id
     return tuple(sorted(pairs.items())), {}
 
 
-async def _new_pairs(scope: Scope, owner: ProductRef, given: Given) -> Pairs | None:
-    if given.get("choices") is None:
+async def _new_pairs(scope: Scope, product: EditableProduct, values: InputValues) -> VariantPairs | None:
+    if values.get("choices") is None:
         return None
-    options = await usable_options(scope, owner, [given])
-    pairs, wrong = chosen_pairs(options, given["choices"], inventory=True)
-    _refuse(wrong)
-    await _offer_shared(scope, owner, [pairs])
+    options = await load_usable_options(scope, product, [values])
+    pairs, errors = parse_choices(options, values["choices"], inventory=True)
+    raise_field_errors(errors)
+    await _link_shared_options(scope, product, [pairs])
     return pairs
 
 
-async def _offer_shared(scope: Scope, owner: ProductRef, several: Sequence[Pairs]) -> None:
-    """Make the product offer the shared options that are used for it."""
-    options = sorted({option for pairs in several for option, _ in pairs})
-    await offer(scope, [owner.id] * len(options), options)
-
-
-def _refuse(wrong: Wrong) -> None:
-    if wrong:
-        message = "; ".join(sentence for _, sentence in wrong.values())
-        raise ValidationFailed(message, fields={name: code for name, (code, _) in wrong.items()})
+async def _link_shared_options(
+    scope: Scope, product: EditableProduct, choices: Sequence[VariantPairs]
+) -> None:
+    """Link the product to the shared options that are used for it."""
+    options = sorted({option for pairs in choices for option, _ in pairs})
+    await link_options(scope, [product.id] * len(options), options)
 
 
 def _exists() -> ValidationFailed:
@@ -430,8 +454,8 @@ def _exists() -> ValidationFailed:
 
 
 def _sku_taken(sku: str) -> str:
-    return f"sku is {shown(sku)}; another combination of the product has it"
+    return f"sku is {repr_value(sku)}; another combination of the product has it"
 
 
-def _said(reference: object) -> str:
-    return str(reference) if parse_reference(reference) is not None else shown(reference)
+def _display(reference: object) -> str:
+    return str(reference) if parse_reference(reference) is not None else repr_value(reference)

@@ -1,36 +1,37 @@
-"""Make, change and delete features, the variants they offer and the categories they belong to."""
+"""Create, update and delete features, their variants and the categories they belong to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from domain import audit
-from domain.catalog.feature_values import BY_VARIANT, GROUP
-from domain.fields import (
+from domain.catalog.feature_values import GROUP, TYPES_WITH_VARIANTS
+from kernel.codes import FEATURE_TYPES, SWITCH_STATUSES
+from kernel.errors import RuleViolation, ValidationFailed
+from kernel.fields import (
     MAX_INTEGER,
-    Given,
     InputField,
+    InputValues,
+    check_count,
     code_in,
     flag,
+    integer,
     name_text,
     read_fields,
     short_text,
-    whole,
 )
-from domain.references import CATEGORY, FEATURE, NOT_FOUND, find, resolve_all, resolve_optional
-from kernel.codes import FEATURE_TYPES, SWITCH_STATUSES
-from kernel.errors import RuleViolation, ValidationFailed
 from kernel.ids import parse_reference, uuid7
 from kernel.scope import Scope
+from models import audit
 from models.catalog import Feature
-from models.database import execute, row, rows, transaction, value
+from models.database import execute, fetch, fetchrow, fetchval, transaction
+from models.references import CATEGORY, FEATURE, NOT_FOUND, find, resolve_all, resolve_optional
 
 FEATURE_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),
     "type": InputField("type", code_in(FEATURE_TYPES), code="type_invalid"),
     "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
-    "position": InputField("position", whole(), code="position_invalid"),
+    "position": InputField("position", integer(), code="position_invalid"),
     "prefix": InputField("prefix", short_text),
     "suffix": InputField("suffix", short_text),
     "comparison": InputField("comparison", flag),
@@ -39,17 +40,17 @@ FEATURE_FIELDS: Mapping[str, InputField] = {
 }
 VARIANT_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),
-    "position": InputField("position", whole(0, MAX_INTEGER), code="position_invalid"),
+    "position": InputField("position", integer(0, MAX_INTEGER), code="position_invalid"),
 }
 MAX_VARIANTS = 2_000
 
 _LOCK = "SELECT type FROM features WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
 _HAS_VALUES = "SELECT EXISTS (SELECT 1 FROM feature_values WHERE tenant_id = $1 AND feature_id = $2)"
 _VARIANTS = "SELECT id, public_id, name FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 ORDER BY position, id"
-_DROP_VARIANTS = (
+_DELETE_VARIANTS = (
     "DELETE FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 AND id <> ALL($3::bigint[])"
 )
-_CHANGE_VARIANTS = """
+_UPDATE_VARIANTS = """
 UPDATE feature_variants v SET name = g.name, position = g.position
 FROM unnest($2::bigint[], $3::text[], $4::int[]) AS g (id, name, position)
 WHERE v.tenant_id = $1 AND v.id = g.id
@@ -58,8 +59,8 @@ _ADD_VARIANTS = """
 INSERT INTO feature_variants (tenant_id, public_id, feature_id, name, position)
 SELECT $1, g.public_id, $2, g.name, g.position FROM unnest($3::uuid[], $4::text[], $5::int[]) AS g (public_id, name, position)
 """
-_CATEGORIES = """
-WITH dropped AS (
+_REPLACE_CATEGORIES = """
+WITH deleted AS (
     DELETE FROM feature_categories WHERE tenant_id = $1 AND feature_id = $2 AND category_id <> ALL($4::bigint[])
 )
 INSERT INTO feature_categories (tenant_id, public_id, feature_id, category_id)
@@ -68,47 +69,44 @@ ON CONFLICT (tenant_id, feature_id, category_id) DO NOTHING
 """
 
 
-async def create_feature(scope: Scope, given: Given) -> int:
-    """Make a feature and give its internal id.
+async def create_feature(scope: Scope, values: InputValues) -> int:
+    """Create a feature and return its internal id.
 
-    Keys: `name`*, `type`, `group` (a feature of type `G`), `status`, `position`, `prefix`, `suffix`, `comparison`,
-    `display_on_product`, `display_on_catalog`, `categories` (none: every category), `variants` (names, or
-    `{name, position?}`).
+    Keys: `name`*, `type`, `group` (a feature of type `G`), `status`, `position`, `prefix`, `suffix`, `comparison`, `display_on_product`,
+    `display_on_catalog`, `categories` (none: every category), `variants` (names, or `{name, position?}`).
     """
-    columns = read_fields(FEATURE_FIELDS, given, creating=True)
+    columns = read_fields(FEATURE_FIELDS, values, creating=True)
     async with transaction(scope):
-        columns |= await _group(scope, given)
+        columns |= await _group(scope, values)
         feature = Feature(**columns, created_at=scope.now, updated_at=scope.now)
         await feature.save()
         feature_id: int = feature.id
-        await _write_parts(scope, feature_id, columns.get("type", "T"), given)
+        await _write_parts(scope, feature_id, columns.get("type", "T"), values)
         await audit.record(scope, "feature.created", "feature", feature.public_id)
     return feature_id
 
 
-async def update_feature(scope: Scope, feature: object, given: Given) -> int:
-    """Change a feature partially and give its internal id.
+async def update_feature(scope: Scope, feature: object, values: InputValues) -> int:
+    """Update a feature partially and return its internal id.
 
-    `variants` list every variant that is to remain, known by `id`, else by name; products lose the values of those left out, as the
-    contract says of options. `categories` replace those there are. Raises RuleViolation when the type would change under the values
-    products have.
+    `variants` lists every variant to keep, matched by `id`, else by name; omitted variants are deleted with the products' values.
+    `categories` replaces the existing ones. Raises RuleViolation for a type that doesn't fit existing values
+    (docs/reference/legacy.md#features).
     """
-    columns = read_fields(FEATURE_FIELDS, given)
+    columns = read_fields(FEATURE_FIELDS, values)
     async with transaction(scope):
         feature_id = await find(scope, FEATURE, feature)
-        before: str = await value(_LOCK, scope.store.id, feature_id)
-        columns |= await _group(scope, given, own_id=feature_id)
-        await _refuse_other_type(scope, feature_id, before, columns.get("type", before))
+        current_type: str = await fetchval(_LOCK, scope.store.id, feature_id)
+        columns |= await _group(scope, values, own_id=feature_id)
+        await _check_type_change(scope, feature_id, current_type, columns.get("type", current_type))
         await Feature.filter(id=feature_id).update(**columns, updated_at=scope.now)
-        await _write_parts(scope, feature_id, columns.get("type", before), given)
-        await audit.record(
-            scope, "feature.updated", "feature", feature_id, {"fields": sorted(map(str, given))}
-        )
+        await _write_parts(scope, feature_id, columns.get("type", current_type), values)
+        await audit.record_update(scope, "feature", feature_id, values)
     return feature_id
 
 
 async def delete_feature(scope: Scope, feature: object) -> None:
-    """Hide a feature; of a group, the features in it stay and stand alone."""
+    """Soft-delete a feature; the features of a deleted group are kept without a group."""
     async with transaction(scope):
         feature_id = await find(scope, FEATURE, feature)
         await Feature.filter(parent_id=feature_id).update(parent_id=None, updated_at=scope.now)
@@ -116,70 +114,67 @@ async def delete_feature(scope: Scope, feature: object) -> None:
         await audit.record(scope, "feature.deleted", "feature", feature_id)
 
 
-async def _group(scope: Scope, given: Given, *, own_id: int | None = None) -> dict[str, Any]:
-    if "group" not in given:
+async def _group(scope: Scope, values: InputValues, *, own_id: int | None = None) -> dict[str, Any]:
+    if "group" not in values:
         return {}
-    group_id = await resolve_optional(scope, FEATURE, given["group"], field="group")
+    group_id = await resolve_optional(scope, FEATURE, values["group"], field="group")
     if group_id is not None:
-        found = await row(
+        row = await fetchrow(
             "SELECT type FROM features WHERE tenant_id = $1 AND id = $2", scope.store.id, group_id
         )
-        if found is None or found["type"] != GROUP or group_id == own_id:
+        if row is None or row["type"] != GROUP or group_id == own_id:
             raise ValidationFailed(
-                f"feature {given['group']} is not a group", field="group", code="group_invalid"
+                f"feature {values['group']} is not a group", field="group", code="group_invalid"
             )
     return {"parent_id": group_id}
 
 
-async def _refuse_other_type(scope: Scope, feature_id: int, before: str, after: str) -> None:
-    """Refuse a type in which the values products have could not be read; one kind of variants is as good as another."""
-    if before == after or (before in BY_VARIANT and after in BY_VARIANT):
+async def _check_type_change(scope: Scope, feature_id: int, before: str, after: str) -> None:
+    """Refuse a type that existing values don't fit; the types with variants are interchangeable."""
+    if before == after or (before in TYPES_WITH_VARIANTS and after in TYPES_WITH_VARIANTS):
         return
-    if await value(_HAS_VALUES, scope.store.id, feature_id):
+    if await fetchval(_HAS_VALUES, scope.store.id, feature_id):
         raise RuleViolation(
             f"products have values of the feature; its type can't go from {before} to {after}",
             reason="feature_in_use",
         )
 
 
-async def _write_parts(scope: Scope, feature_id: int, type_: str, given: Given) -> None:
-    if given.get("categories") is not None:
-        found = await resolve_all(scope, CATEGORY, given["categories"], field="categories")
-        ids = sorted(set(found.values()))
-        await execute(_CATEGORIES, scope.store.id, feature_id, [uuid7() for _ in ids], ids)
-    if given.get("variants") is not None:
-        await _replace_variants(scope, feature_id, type_, given["variants"])
+async def _write_parts(scope: Scope, feature_id: int, type_: str, values: InputValues) -> None:
+    if values.get("categories") is not None:
+        category_ids = await resolve_all(scope, CATEGORY, values["categories"], field="categories")
+        ids = sorted(set(category_ids.values()))
+        await execute(_REPLACE_CATEGORIES, scope.store.id, feature_id, [uuid7() for _ in ids], ids)
+    if values.get("variants") is not None:
+        await _replace_variants(scope, feature_id, type_, values["variants"])
 
 
-async def _replace_variants(scope: Scope, feature_id: int, type_: str, given: Sequence[Given | str]) -> None:
-    if given and type_ not in BY_VARIANT:
+async def _replace_variants(
+    scope: Scope, feature_id: int, type_: str, values: Sequence[InputValues | str]
+) -> None:
+    if values and type_ not in TYPES_WITH_VARIANTS:
         raise ValidationFailed(
             f"a feature of type {type_} has no variants", field="variants", code="variants_invalid"
         )
-    if len(given) > MAX_VARIANTS:
-        raise ValidationFailed(
-            f"there are {len(given)} variants; expected at most {MAX_VARIANTS}",
-            field="variants",
-            code="too_many",
-        )
-    known = await rows(_VARIANTS, scope.store.id, feature_id)
-    by_name = {variant["name"]: variant["id"] for variant in reversed(known)}
-    by_reference = {variant[key]: variant["id"] for variant in known for key in ("id", "public_id")}
+    check_count(values, MAX_VARIANTS, "variants", field="variants")
+    existing = await fetch(_VARIANTS, scope.store.id, feature_id)
+    by_name = {variant["name"]: variant["id"] for variant in reversed(existing)}
+    by_reference = {variant[key]: variant["id"] for variant in existing for key in ("id", "public_id")}
     kept: dict[int, tuple[str, int]] = {}
     new: list[tuple[str, int]] = []
-    for place, written in enumerate(given):
-        entry = {"name": written} if isinstance(written, str) else written
+    for index, item in enumerate(values):
+        entry = {"name": item} if isinstance(item, str) else item
         columns = read_fields(VARIANT_FIELDS, entry, creating="id" not in entry)
-        variant_id = _known_variant(entry, columns, by_reference, by_name)
-        position = columns.get("position", place)
+        variant_id = _match_variant(entry, columns, by_reference, by_name)
+        position = columns.get("position", index)
         if variant_id is None:
             new.append((columns["name"], position))
         else:
-            name = columns.get("name") or next(v["name"] for v in known if v["id"] == variant_id)
+            name = columns.get("name") or next(v["name"] for v in existing if v["id"] == variant_id)
             kept[variant_id] = (name, position)
-    await execute(_DROP_VARIANTS, scope.store.id, feature_id, list(kept))
+    await execute(_DELETE_VARIANTS, scope.store.id, feature_id, list(kept))
     await execute(
-        _CHANGE_VARIANTS,
+        _UPDATE_VARIANTS,
         scope.store.id,
         list(kept),
         [name for name, _ in kept.values()],
@@ -195,12 +190,15 @@ async def _replace_variants(scope: Scope, feature_id: int, type_: str, given: Se
     )
 
 
-def _known_variant(
-    entry: Given, columns: Mapping[str, Any], by_reference: Mapping[Any, int], by_name: Mapping[str, int]
+def _match_variant(
+    entry: InputValues,
+    columns: Mapping[str, Any],
+    by_reference: Mapping[Any, int],
+    by_name: Mapping[str, int],
 ) -> int | None:
     if entry.get("id") is None:
         return by_name.get(columns["name"])
-    found = by_reference.get(parse_reference(entry["id"]))
-    if found is None:
+    variant_id = by_reference.get(parse_reference(entry["id"]))
+    if variant_id is None:
         raise ValidationFailed(f"variant {entry['id']} not found", field="variants", code=NOT_FOUND)
-    return found
+    return variant_id

@@ -1,4 +1,4 @@
-"""Read what is wanted of a product, without asking the database anything: fields, places in the catalogue, pictures, features."""
+"""Validate product input without database access: fields, categories, images, features."""
 
 from __future__ import annotations
 
@@ -6,28 +6,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from domain.fields import (
+from kernel.codes import PRODUCT_STATUSES
+from kernel.errors import NotFound
+from kernel.fields import (
     MAX_NAME,
     MAX_QUANTITY,
-    Given,
+    FieldErrors,
     InputField,
+    InputValues,
     cents,
     check_fields,
     code_in,
     flag,
-    moment,
+    integer,
     name_text,
     one_of,
-    refuse_wrong,
+    raise_field_errors,
     short_text,
     text,
-    whole,
+    timestamp,
 )
-from kernel.codes import PRODUCT_STATUSES
-from kernel.errors import NotFound
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
-from kernel.text import Malformed, shown, slug
+from kernel.text import InvalidValue, repr_value, slugify
 
 PENDING = "P"
 MAX_IMAGES = 100
@@ -39,20 +40,20 @@ _IMAGE_SCHEMES = ("http://", "https://", "/")
 
 
 def trimmed(value: object) -> object:
-    """Read a short text without the spaces around it."""
+    """Read a short text without surrounding whitespace."""
     return str(short_text(value)).strip()
 
 
 def slug_text(value: object) -> object:
-    """Read the part of an address that names a product; empty when nothing of it can stand in an address."""
-    return slug(str(text()(value)))
+    """Read a slug; empty if nothing of the text can be part of a URL."""
+    return slugify(str(text()(value)))
 
 
 def image_url(value: object) -> object:
-    """Read the link to a picture; it is shown to browsers, so nothing but http, https and the store's own paths."""
+    """Read the URL of an image: only http, https and paths of the store, because browsers load it."""
     url = str(text(_MAX_URL, blank=False)(value))
     if not url.startswith(_IMAGE_SCHEMES):
-        raise Malformed(f"is {shown(url)}; expected an http or https address")
+        raise InvalidValue(f"is {repr_value(url)}; expected an http or https address")
     return url
 
 
@@ -65,84 +66,84 @@ PRODUCT_FIELDS: Mapping[str, InputField] = {
     "status": InputField("status", code_in(PRODUCT_STATUSES), code="status_invalid"),
     "price_cents": InputField("price_cents", cents(), code="price_invalid", required="required"),
     "compare_at_cents": InputField("compare_at_cents", cents(nullable=True), code="price_invalid"),
-    # What can be sold; stored as that plus what open orders have reserved (decisions section 1, Stock).
-    "stock": InputField("stock", whole(0, MAX_QUANTITY), code="stock_invalid"),
+    # Available stock; stored as this plus the units reserved by open orders (docs/reference/shared.md#stock).
+    "stock": InputField("stock", integer(0, MAX_QUANTITY), code="stock_invalid"),
     "tracking": InputField("tracking", one_of("B", "D"), code="tracking_invalid"),
-    "weight_grams": InputField("weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
+    "weight_grams": InputField("weight_grams", integer(0, MAX_QUANTITY), code="weight_invalid"),
     "is_edp": InputField("is_edp", flag),
     "free_shipping": InputField("free_shipping", flag),
-    "min_quantity": InputField("min_quantity", whole(), code="quantity_invalid"),
-    "max_quantity": InputField("max_quantity", whole(), code="quantity_invalid"),
+    "min_quantity": InputField("min_quantity", integer(), code="quantity_invalid"),
+    "max_quantity": InputField("max_quantity", integer(), code="quantity_invalid"),
 }
-# What the demo and the importers know of the past.
-SYSTEM_FIELDS: Mapping[str, InputField] = {**PRODUCT_FIELDS, "created_at": InputField("created_at", moment)}
+# Fields accepted from the demo and the importers.
+SYSTEM_FIELDS: Mapping[str, InputField] = {
+    **PRODUCT_FIELDS,
+    "created_at": InputField("created_at", timestamp),
+}
 
 IMAGE_FIELDS: Mapping[str, InputField] = {
     "url": InputField("url", image_url, code="url_invalid", required="required"),
     "alt": InputField("alt", text(MAX_NAME)),
-    "width": InputField("width", whole()),
-    "height": InputField("height", whole()),
+    "width": InputField("width", integer()),
+    "height": InputField("height", integer()),
 }
-
-Wrong = dict[str, tuple[str, str]]
 
 
 @dataclass(slots=True)
 class ProductDraft:
-    """Hold one product on its way into the catalogue: what was asked for, and what was found out about it since.
+    """A product being created or updated: the input, and what is resolved about it.
 
-    `columns` hold what fills the product's row (`stock` apart from it: see the write). `product_id` is null for one that is to be
-    made. `vendor`, `category`, `categories` and `features` hold what was given; absent parts are None and stay as they are.
-    `wrong` collects what is wrong, by field.
+    `columns` are the columns of the product's row (except `stock`, see product_writing). `product_id` is null for a new product. Parts that
+    are absent from the input are None and stay unchanged. `errors` collects validation errors by field.
     """
 
-    given: Given
+    values: InputValues
     columns: dict[str, Any]
-    wrong: Wrong
+    errors: FieldErrors
     images: list[dict[str, Any]] | None = None
     main_image: list[dict[str, Any]] | None = None
     more_images: list[dict[str, Any]] | None = None
-    features: Sequence[Given] | None = None
+    features: Sequence[InputValues] | None = None
     product_id: int | None = None
-    before: Mapping[str, Any] | None = None
-    places: list[int] | None = None
+    current: Mapping[str, Any] | None = None
+    category_ids: list[int] | None = None
     taxes: list[int] | None = None
     public_id: Any = field(default_factory=uuid7)
 
     @property
     def is_new(self) -> bool:
-        """Say whether the product is to be made."""
+        """Return whether the product is to be created."""
         return self.product_id is None
 
 
-def read_draft(scope: Scope, given: Given) -> ProductDraft:
-    """Read what was given for a product; what is wrong is collected, not raised."""
+def read_draft(scope: Scope, values: InputValues) -> ProductDraft:
+    """Validate the input of a product; errors are collected, not raised."""
     fields = SYSTEM_FIELDS if scope.actor.kind is ActorKind.SYSTEM else PRODUCT_FIELDS
-    columns, wrong = check_fields(fields, given)
+    columns, errors = check_fields(fields, values)
     if not columns.get("slug", "-"):
-        del columns["slug"]  # nothing of it can stand in an address: the name will do
-    draft = ProductDraft(given, columns, wrong)
-    if given.get("images") is not None:
-        draft.images = _images(given["images"], wrong, "images")
-    if "main_image" in given:
-        only = given["main_image"]
-        draft.main_image = _images([only] if only else [], wrong, "main_image")
-    if given.get("more_images") is not None:
-        draft.more_images = _images(given["more_images"], wrong, "more_images")
-    if given.get("features") is not None:
-        draft.features = _listed(given["features"], MAX_FEATURES, wrong, "features")
-    if given.get("categories") is not None:
-        _listed(given["categories"], MAX_CATEGORIES, wrong, "categories")
-    if given.get("taxes") is not None:
-        _listed(given["taxes"], MAX_TAXES, wrong, "taxes")
+        del columns["slug"]  # nothing of it can be part of a URL: derive it from the name
+    draft = ProductDraft(values, columns, errors)
+    if values.get("images") is not None:
+        draft.images = _read_images(values["images"], errors, "images")
+    if "main_image" in values:
+        image = values["main_image"]
+        draft.main_image = _read_images([image] if image else [], errors, "main_image")
+    if values.get("more_images") is not None:
+        draft.more_images = _read_images(values["more_images"], errors, "more_images")
+    if values.get("features") is not None:
+        draft.features = _read_list(values["features"], MAX_FEATURES, errors, "features")
+    if values.get("categories") is not None:
+        _read_list(values["categories"], MAX_CATEGORIES, errors, "categories")
+    if values.get("taxes") is not None:
+        _read_list(values["taxes"], MAX_TAXES, errors, "taxes")
     return draft
 
 
-def start_as_new(scope: Scope, draft: ProductDraft, *, needs_approval: bool) -> None:
-    """Ask for what only a new product needs, and decide its status: a vendor's waits for approval where the store says so."""
-    for name, known in PRODUCT_FIELDS.items():
-        if known.required and name not in draft.given:
-            draft.wrong[name] = (known.required, f"{name} is required")
+def apply_new_product_rules(scope: Scope, draft: ProductDraft, *, needs_approval: bool) -> None:
+    """Check the fields required on creation and set the status: a vendor's product waits for approval if the store requires it."""
+    for name, product_field in PRODUCT_FIELDS.items():
+        if product_field.required and name not in draft.values:
+            draft.errors[name] = (product_field.required, f"{name} is required")
     if scope.actor.kind is ActorKind.VENDOR:
         if needs_approval:
             draft.columns["status"] = PENDING
@@ -150,37 +151,37 @@ def start_as_new(scope: Scope, draft: ProductDraft, *, needs_approval: bool) -> 
             del draft.columns["status"]
 
 
-def keep_approval(scope: Scope, draft: ProductDraft) -> None:
-    """Drop a status by which a vendor would leave the letter that awaits approval, or take it."""
-    if scope.actor.kind is ActorKind.VENDOR and draft.before is not None:
-        letters = (draft.before["status"], draft.columns.get("status"))
-        if PENDING in letters:
+def protect_approval_status(scope: Scope, draft: ProductDraft) -> None:
+    """Drop a status with which a vendor would set or leave the pending status."""
+    if scope.actor.kind is ActorKind.VENDOR and draft.current is not None:
+        statuses = (draft.current["status"], draft.columns.get("status"))
+        if PENDING in statuses:
             draft.columns.pop("status", None)
 
 
-def refuse_drafts(drafts: Sequence[ProductDraft]) -> None:
-    """Raise what is wrong: NotFound where a product that was named isn't there, else ValidationFailed with every field."""
+def raise_draft_errors(drafts: Sequence[ProductDraft]) -> None:
+    """Raise NotFound if a named product doesn't exist, else ValidationFailed with every invalid field."""
     for draft in drafts:
-        if "id" in draft.wrong:
+        if "id" in draft.errors:
             raise NotFound("product")
-        refuse_wrong(draft.wrong)
+        raise_field_errors(draft.errors)
 
 
-def _images(given: object, wrong: Wrong, name: str) -> list[dict[str, Any]]:
+def _read_images(value: object, errors: FieldErrors, name: str) -> list[dict[str, Any]]:
     images = []
-    for image in _listed(given, MAX_IMAGES, wrong, name):
-        columns, mistakes = check_fields(IMAGE_FIELDS, image, creating=True)
-        for mistake, told in mistakes.items():
-            wrong[f"{name}.{mistake}"] = told
+    for image in _read_list(value, MAX_IMAGES, errors, name):
+        columns, image_errors = check_fields(IMAGE_FIELDS, image, creating=True)
+        for image_field, error in image_errors.items():
+            errors[f"{name}.{image_field}"] = error
         images.append(columns)
     return images
 
 
-def _listed(given: object, most: int, wrong: Wrong, name: str) -> list[Any]:
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        wrong[name] = ("invalid", f"{name} is {shown(given)}; expected a list")
+def _read_list(value: object, maximum: int, errors: FieldErrors, name: str) -> list[Any]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        errors[name] = ("invalid", f"{name} is {repr_value(value)}; expected a list")
         return []
-    if len(given) > most:
-        wrong[name] = ("too_many", f"{name} has {len(given)} entries; expected at most {most}")
+    if len(value) > maximum:
+        errors[name] = ("too_many", f"{name} has {len(value)} entries; expected at most {maximum}")
         return []
-    return list(given)
+    return list(value)

@@ -1,6 +1,6 @@
-"""Find out, for any number of product drafts at once, what they mean here: whose product, which row, which categories, whose SKU.
+"""Resolve product drafts in bulk: existing rows, vendors, categories, taxes and duplicate SKUs.
 
-Nothing is raised for a single draft: what is wrong is collected in it, so that a bulk import can tell it row by row.
+Nothing is raised for a single draft: errors are collected in it, so that a bulk import reports them row by row.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any
 from uuid import UUID
 
 from domain.catalog.product_draft import ProductDraft
-from domain.references import CATEGORY, NOT_FOUND, PRODUCT, TAX, VENDOR, look_up, missing_text
 from domain.store_settings import setting
 from kernel.ids import Reference, parse_reference
 from kernel.scope import ActorKind, Scope
-from models.database import execute, rows, value
+from models.database import execute, fetch, fetchval
+from models.references import CATEGORY, NOT_FOUND, PRODUCT, TAX, VENDOR, look_up, missing_message
 
 SKU_TAKEN = ("sku_taken", "sku is used by another product of the vendor")
 
@@ -22,15 +22,15 @@ _FIRST_VENDOR = """
 SELECT id FROM vendors WHERE tenant_id = $1 AND deleted_at IS NULL ORDER BY id LIMIT 1
 """
 
-# Bulk imports exclude each other and every single write; single writes go on side by side, and only those with the same SKU wait.
-# Without it two imports could each hold an address (slug) the other one waits for.
-_ENTER_ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('catalog:' || $1::bigint, 0))"
-_ENTER = """
+# Bulk imports exclude each other and all single writes; single writes run concurrently unless they share a SKU. Without this, two imports
+# could deadlock on slugs.
+_LOCK_EXCLUSIVELY = "SELECT pg_advisory_xact_lock(hashtextextended('catalog:' || $1::bigint, 0))"
+_LOCK_SHARED = """
 SELECT pg_advisory_xact_lock_shared(hashtextextended('catalog:' || $1::bigint, 0)),
     (SELECT count(pg_advisory_xact_lock(hashtextextended('sku:' || $1::bigint || ':' || s.sku, 0))) FROM unnest($2::text[]) AS s (sku))
 """
 
-# In the order of the ids, as orders lock products too.
+# Locked in ascending id order, as orders do.
 _EXISTING = """
 SELECT id, public_id, vendor_id, category_id, status, sku, slug, name, stock, tracking FROM products
 WHERE tenant_id = $1 AND deleted_at IS NULL AND ($5::bigint IS NULL OR vendor_id = $5)
@@ -39,18 +39,18 @@ ORDER BY id FOR NO KEY UPDATE
 """
 
 
-async def enter_catalogue(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Wait for imports that are under way, and for writers of the same SKUs, until the end of the transaction."""
+async def lock_catalog(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
+    """Wait for running imports and for writers of the same SKUs; locks until the transaction ends."""
     skus = {draft.columns["sku"] for draft in drafts if draft.columns.get("sku")}
-    await execute(_ENTER, scope.store.id, sorted(skus))
+    await execute(_LOCK_SHARED, scope.store.id, sorted(skus))
 
 
-async def enter_catalogue_alone(scope: Scope) -> None:
-    """Keep every other writer of the store's catalogue out until the end of the transaction."""
-    await execute(_ENTER_ALONE, scope.store.id)
+async def lock_catalog_exclusively(scope: Scope) -> None:
+    """Exclude every other writer of the store's catalog until the transaction ends."""
+    await execute(_LOCK_EXCLUSIVELY, scope.store.id)
 
 
-async def match(
+async def match_drafts(
     scope: Scope,
     drafts: Sequence[ProductDraft],
     subjects: Sequence[object | None],
@@ -58,39 +58,39 @@ async def match(
     by_sku: bool = False,
     check_sku: bool = True,
 ) -> None:
-    """Tie each draft to the product its subject names (None: a new one, or `by_sku` the vendor's with the same SKU), and lock that.
+    """Match each draft to the product its subject names (None: a new one, or with `by_sku` the vendor's with the same SKU) and lock it.
 
-    Settles vendors, SKUs and categories too. A subject that isn't there leaves the code `not_found` under `id`.
+    Also resolves vendors, SKUs, categories and taxes. A missing subject sets the error `not_found` on `id`.
     """
-    await _settle_vendors(scope, drafts, subjects)
-    existing = await _existing(scope, drafts, subjects, by_sku or check_sku)
+    await _resolve_vendors(scope, drafts, subjects)
+    existing = await _load_existing(scope, drafts, subjects, by_sku or check_sku)
     by_reference: dict[Reference, Mapping[str, Any]] = {}
-    by_code: dict[tuple[int | None, str], Mapping[str, Any]] = {}
-    for found in existing:
-        by_reference[found["id"]] = by_reference[found["public_id"]] = found
-        by_code.setdefault((found["vendor_id"], found["sku"]), found)
-    taken: set[int] = set()
+    by_sku_key: dict[tuple[int | None, str], Mapping[str, Any]] = {}
+    for candidate in existing:
+        by_reference[candidate["id"]] = by_reference[candidate["public_id"]] = candidate
+        by_sku_key.setdefault((candidate["vendor_id"], candidate["sku"]), candidate)
+    matched_ids: set[int] = set()
     for draft, subject in zip(drafts, subjects, strict=True):
         row: Mapping[str, Any] | None = None
         if subject is not None:
             reference = parse_reference(subject)
             row = by_reference.get(reference) if reference is not None else None
             if row is None:
-                draft.wrong["id"] = (NOT_FOUND, missing_text(PRODUCT, [subject]))
+                draft.errors["id"] = (NOT_FOUND, missing_message(PRODUCT, [subject]))
         elif by_sku and draft.columns.get("sku"):
-            row = by_code.get((draft.columns.get("vendor_id"), draft.columns["sku"]))
+            row = by_sku_key.get((draft.columns.get("vendor_id"), draft.columns["sku"]))
         if row is not None:
-            draft.product_id, draft.before, draft.public_id = row["id"], row, row["public_id"]
-            if row["id"] in taken:
-                draft.wrong["id"] = ("duplicate", f"product {row['id']} is named in an earlier row")
-            taken.add(row["id"])
+            draft.product_id, draft.current, draft.public_id = row["id"], row, row["public_id"]
+            if row["id"] in matched_ids:
+                draft.errors["id"] = ("duplicate", f"product {row['id']} is named in an earlier row")
+            matched_ids.add(row["id"])
     if check_sku:
-        _refuse_taken_skus(drafts, by_code)
-    await _settle_categories(scope, drafts)
-    await _settle_taxes(scope, drafts)
+        _check_skus(drafts, by_sku_key)
+    await _resolve_categories(scope, drafts)
+    await _resolve_taxes(scope, drafts)
 
 
-async def _existing(
+async def _load_existing(
     scope: Scope, drafts: Sequence[ProductDraft], subjects: Iterable[object | None], with_skus: bool
 ) -> list[Mapping[str, Any]]:
     references = [parse_reference(subject) for subject in subjects if subject is not None]
@@ -99,97 +99,97 @@ async def _existing(
     skus = [draft.columns["sku"] for draft in drafts if with_skus and draft.columns.get("sku")]
     if not numbers and not public_ids and not skus:
         return []
-    only = scope.actor.company_id if scope.actor.kind is ActorKind.VENDOR else None
-    return list(await rows(_EXISTING, scope.store.id, numbers, public_ids, skus, only))
+    own_vendor = scope.actor.vendor_id if scope.actor.kind is ActorKind.VENDOR else None
+    return list(await fetch(_EXISTING, scope.store.id, numbers, public_ids, skus, own_vendor))
 
 
 # --- Vendors ---------------------------------------------------------------------------------------------------------------
 
 
-async def _settle_vendors(
+async def _resolve_vendors(
     scope: Scope, drafts: Sequence[ProductDraft], subjects: Sequence[object | None]
 ) -> None:
-    """Fill in whose product it is: a vendor's own whatever it says; in the legacy layer, unless said, the store's first vendor."""
+    """Set the vendor: a vendor's own whatever the input; in the legacy API, by default the store's first vendor."""
     if scope.actor.kind is ActorKind.VENDOR:
         for draft, subject in zip(drafts, subjects, strict=True):
             if subject is None:
-                draft.columns["vendor_id"] = scope.actor.company_id
+                draft.columns["vendor_id"] = scope.actor.vendor_id
         return
-    named = [draft.given["vendor"] for draft in drafts if draft.given.get("vendor") is not None]
-    found = await look_up(scope, VENDOR, named) if named else {}
-    first = await value(_FIRST_VENDOR, scope.store.id) if scope.family == "legacy" else None
+    references = [draft.values["vendor"] for draft in drafts if draft.values.get("vendor") is not None]
+    ids = await look_up(scope, VENDOR, references) if references else {}
+    first_vendor = await fetchval(_FIRST_VENDOR, scope.store.id) if scope.family == "legacy" else None
     for draft, subject in zip(drafts, subjects, strict=True):
-        if "vendor" in draft.given:
-            vendor = draft.given["vendor"]
-            if vendor is not None and vendor not in found:
-                draft.wrong["vendor"] = (NOT_FOUND, missing_text(VENDOR, [vendor]))
-            draft.columns["vendor_id"] = found.get(vendor)
-        elif subject is None and first is not None:
-            draft.columns["vendor_id"] = first
+        if "vendor" in draft.values:
+            vendor = draft.values["vendor"]
+            if vendor is not None and vendor not in ids:
+                draft.errors["vendor"] = (NOT_FOUND, missing_message(VENDOR, [vendor]))
+            draft.columns["vendor_id"] = ids.get(vendor)
+        elif subject is None and first_vendor is not None:
+            draft.columns["vendor_id"] = first_vendor
 
 
-def _refuse_taken_skus(
-    drafts: Sequence[ProductDraft], by_code: Mapping[tuple[int | None, str], Mapping[str, Any]]
+def _check_skus(
+    drafts: Sequence[ProductDraft], by_sku_key: Mapping[tuple[int | None, str], Mapping[str, Any]]
 ) -> None:
-    """Note SKUs that another product of the vendor has, stored or earlier in the same import."""
+    """Record an error for SKUs that another product of the vendor has, stored or earlier in the same import."""
     earlier: set[tuple[int | None, str]] = set()
     for draft in drafts:
         sku = draft.columns.get("sku")
         if not sku:
             continue
-        before = draft.before["vendor_id"] if draft.before is not None else None
-        code = (draft.columns.get("vendor_id", before), sku)
-        owner = by_code.get(code)
-        if code in earlier or (owner is not None and owner["id"] != draft.product_id):
-            draft.wrong["sku"] = SKU_TAKEN
-        earlier.add(code)
+        current_vendor = draft.current["vendor_id"] if draft.current is not None else None
+        key = (draft.columns.get("vendor_id", current_vendor), sku)
+        owner = by_sku_key.get(key)
+        if key in earlier or (owner is not None and owner["id"] != draft.product_id):
+            draft.errors["sku"] = SKU_TAKEN
+        earlier.add(key)
 
 
 # --- Categories ------------------------------------------------------------------------------------------------------------
 
 
-async def _settle_categories(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Fill in the main category and the places: `categories` are all of them, `category` (else the first) the main one."""
-    named = [reference for draft in drafts for reference in _categories_of(draft)]
-    found = await look_up(scope, CATEGORY, named) if named else {}
+async def _resolve_categories(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
+    """Set the main category and all categories: `categories` lists all, `category` (else the first) is the main one."""
+    references = [reference for draft in drafts for reference in _categories_of(draft)]
+    ids = await look_up(scope, CATEGORY, references) if references else {}
     required = setting(scope, "products_require_category")
     for draft in drafts:
-        missing = [reference for reference in _categories_of(draft) if reference not in found]
+        missing = [reference for reference in _categories_of(draft) if reference not in ids]
         if missing:
-            draft.wrong["category"] = (NOT_FOUND, missing_text(CATEGORY, missing))
+            draft.errors["category"] = (NOT_FOUND, missing_message(CATEGORY, missing))
             continue
-        _settle_places(draft, found)
-        settled = (draft.is_new and "id" not in draft.wrong) or "category_id" in draft.columns
-        if required and settled and draft.columns.get("category_id") is None:
-            draft.wrong["category"] = ("category_required", "category is required")
+        _set_categories(draft, ids)
+        is_set = (draft.is_new and "id" not in draft.errors) or "category_id" in draft.columns
+        if required and is_set and draft.columns.get("category_id") is None:
+            draft.errors["category"] = ("category_required", "category is required")
 
 
-async def _settle_taxes(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Fill in the taxes that lie on the products, where they were given."""
-    giving = [
-        draft for draft in drafts if draft.given.get("taxes") is not None and "taxes" not in draft.wrong
+async def _resolve_taxes(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
+    """Set the taxes of the products whose input has them."""
+    with_taxes = [
+        draft for draft in drafts if draft.values.get("taxes") is not None and "taxes" not in draft.errors
     ]
-    named = [reference for draft in giving for reference in draft.given["taxes"]]
-    found = await look_up(scope, TAX, named) if named else {}
-    for draft in giving:
-        missing = [reference for reference in draft.given["taxes"] if reference not in found]
+    references = [reference for draft in with_taxes for reference in draft.values["taxes"]]
+    ids = await look_up(scope, TAX, references) if references else {}
+    for draft in with_taxes:
+        missing = [reference for reference in draft.values["taxes"] if reference not in ids]
         if missing:
-            draft.wrong["taxes"] = (NOT_FOUND, missing_text(TAX, missing))
-        draft.taxes = [found[reference] for reference in draft.given["taxes"] if reference in found]
+            draft.errors["taxes"] = (NOT_FOUND, missing_message(TAX, missing))
+        draft.taxes = [ids[reference] for reference in draft.values["taxes"] if reference in ids]
 
 
 def _categories_of(draft: ProductDraft) -> list[object]:
-    several = draft.given.get("categories")
+    several = draft.values.get("categories")
     listed = list(several) if isinstance(several, Sequence) and not isinstance(several, str) else []
-    main = draft.given.get("category")
+    main = draft.values.get("category")
     return listed if main is None else [main, *listed]
 
 
-def _settle_places(draft: ProductDraft, found: Mapping[object, int]) -> None:
-    main = draft.given.get("category")
-    if draft.given.get("categories") is not None:
-        places = list(dict.fromkeys(found[reference] for reference in _categories_of(draft)))
-        draft.places = places
-        draft.columns["category_id"] = next(iter(places), None)
-    elif "category" in draft.given:
-        draft.columns["category_id"] = found[main] if main is not None else None
+def _set_categories(draft: ProductDraft, ids: Mapping[object, int]) -> None:
+    main = draft.values.get("category")
+    if draft.values.get("categories") is not None:
+        category_ids = list(dict.fromkeys(ids[reference] for reference in _categories_of(draft)))
+        draft.category_ids = category_ids
+        draft.columns["category_id"] = next(iter(category_ids), None)
+    elif "category" in draft.values:
+        draft.columns["category_id"] = ids[main] if main is not None else None

@@ -1,4 +1,4 @@
-"""Take away what belongs to products that are deleted."""
+"""Delete what belongs to deleted products."""
 
 from __future__ import annotations
 
@@ -7,33 +7,30 @@ from collections.abc import Iterable
 from kernel.scope import Scope
 from models.database import execute
 
-# Orders go on showing what was chosen, and give their units back to a combination that is hidden.
-_HIDE = """
-WITH gone AS (SELECT unnest($2::bigint[]) AS id), locked AS (
+# Combinations are soft-deleted: orders still show them and return their units to them.
+_DELETE_PARTS = """
+WITH deleted AS (SELECT unnest($2::bigint[]) AS id), locked AS (
     SELECT c.id FROM combinations c
     WHERE c.tenant_id = $1 AND c.product_id = ANY($2::bigint[]) AND c.deleted_at IS NULL ORDER BY c.id FOR NO KEY UPDATE
-), of_combinations AS (
+), deleted_combinations AS (
     UPDATE combinations c SET deleted_at = $3, updated_at = $3 FROM locked WHERE c.tenant_id = $1 AND c.id = locked.id
-), of_options AS (
+), deleted_options AS (
     UPDATE options o SET deleted_at = $3, updated_at = $3
     WHERE o.tenant_id = $1 AND o.product_id = ANY($2::bigint[]) AND o.deleted_at IS NULL
-), of_links AS (
-    DELETE FROM product_options l USING gone WHERE l.tenant_id = $1 AND l.product_id = gone.id
-), of_exceptions AS (
-    DELETE FROM option_exceptions e USING gone WHERE e.tenant_id = $1 AND e.product_id = gone.id
-), of_attachments AS (
-    DELETE FROM attachments a USING gone WHERE a.tenant_id = $1 AND a.product_id = gone.id
+), deleted_links AS (
+    DELETE FROM product_options l USING deleted WHERE l.tenant_id = $1 AND l.product_id = deleted.id
+), deleted_exceptions AS (
+    DELETE FROM option_exceptions e USING deleted WHERE e.tenant_id = $1 AND e.product_id = deleted.id
+), deleted_attachments AS (
+    DELETE FROM attachments a USING deleted WHERE a.tenant_id = $1 AND a.product_id = deleted.id
 )
-DELETE FROM required_products r USING gone
-WHERE r.tenant_id = $1 AND (r.product_id = gone.id OR r.required_id = gone.id)
+DELETE FROM required_products r USING deleted
+WHERE r.tenant_id = $1 AND (r.product_id = deleted.id OR r.required_id = deleted.id)
 """
 
 
-async def hide_parts(scope: Scope, products: Iterable[int]) -> None:
-    """Hide options and combinations of products, and delete exceptions, attachments and requirements, as part of the transaction.
-
-    A product that others required is required no more.
-    """
+async def delete_product_parts(scope: Scope, products: Iterable[int]) -> None:
+    """Delete the options, combinations, exceptions, attachments and requirements of products, within the transaction."""
     ids = list(products)
     if ids:
-        await execute(_HIDE, scope.store.id, ids, scope.now)
+        await execute(_DELETE_PARTS, scope.store.id, ids, scope.now)

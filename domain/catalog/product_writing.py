@@ -1,7 +1,4 @@
-"""Write products and what hangs on them, any number in a fixed number of statements: rows, places, pictures.
-
-Drafts come here checked; see `products`.
-"""
+"""Write products with their categories and images, any number in a fixed number of statements. The drafts are validated; see `products`."""
 
 from __future__ import annotations
 
@@ -13,11 +10,11 @@ import orjson
 from domain.catalog.product_draft import ProductDraft
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from kernel.text import slug
-from models.database import execute, rows
+from kernel.text import slugify
+from models.database import execute, fetch
 
 _SUFFIXES = range(2, 12)
-_NAMELESS = "product"
+_DEFAULT_SLUG = "product"
 
 _DEFAULTS: Mapping[str, Any] = {
     "vendor_id": None,
@@ -37,7 +34,7 @@ _DEFAULTS: Mapping[str, Any] = {
     "max_quantity": 0,
 }
 
-# A slug that somebody took since it was chosen leaves its row out; `_insert` tries again with one nobody has.
+# A row whose slug was taken concurrently is skipped; `_insert` retries it with a random suffix.
 _INSERT = """
 INSERT INTO products (tenant_id, public_id, vendor_id, category_id, name, sku, slug, description, short_description,
     status, price_cents, compare_at_cents, on_hand, reserved, tracking, weight_grams, is_edp, free_shipping,
@@ -50,8 +47,8 @@ ON CONFLICT (tenant_id, slug) WHERE deleted_at IS NULL DO NOTHING
 RETURNING id, public_id
 """
 
-# jsonb_populate_record starts from the row as it is and changes what the object names: a partial update of any columns.
-# Stock is what can be sold; on hand is that plus what open orders have reserved, read from the row under its lock.
+# jsonb_populate_record starts from the current row and changes what the object names: a partial update of any columns.
+# `stock` is the available stock; on hand is that plus what open orders have reserved, read from the locked row.
 _UPDATE = """
 UPDATE products p SET
     (vendor_id, category_id, name, sku, slug, description, short_description, status, price_cents,
@@ -70,19 +67,19 @@ SELECT slug FROM products WHERE tenant_id = $1 AND slug = ANY($2::text[]) AND de
     AND id <> ALL($3::bigint[])
 """
 
-_LEAVE = """
-DELETE FROM product_categories c USING jsonb_to_recordset($2::text::jsonb) AS g (product_id bigint, keep bigint[], leave bigint)
+_DELETE_CATEGORIES = """
+DELETE FROM product_categories c USING jsonb_to_recordset($2::text::jsonb) AS g (product_id bigint, keep bigint[], remove bigint)
 WHERE c.tenant_id = $1 AND c.product_id = g.product_id
-    AND (c.category_id <> ALL(g.keep) OR c.category_id = g.leave)
+    AND (c.category_id <> ALL(g.keep) OR c.category_id = g.remove)
 """
-_STAND = """
+_UPSERT_CATEGORIES = """
 INSERT INTO product_categories (tenant_id, public_id, product_id, category_id, position)
 SELECT $1, g.public_id, g.product_id, g.category_id, g.position
 FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::int[]) AS g (public_id, product_id, category_id, position)
 ON CONFLICT (tenant_id, product_id, category_id) DO UPDATE SET position = excluded.position
 """
 
-_DROP_IMAGES = """
+_DELETE_IMAGES = """
 DELETE FROM product_images i USING unnest($2::bigint[], $3::boolean[], $4::boolean[]) AS g (product_id, main, more)
 WHERE i.tenant_id = $1 AND i.product_id = g.product_id AND CASE i.position WHEN 0 THEN g.main ELSE g.more END
 """
@@ -94,7 +91,7 @@ FROM jsonb_populate_recordset(NULL::product_images, $2::text::jsonb) AS i
 
 
 async def write_rows(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Write the products' own rows and give the new ones their ids."""
+    """Write the products' own rows and set the ids of new ones."""
     await _choose_slugs(scope, drafts)
     new = [draft for draft in drafts if draft.is_new]
     changed = [draft for draft in drafts if not draft.is_new]
@@ -105,36 +102,47 @@ async def write_rows(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
         await _insert(scope, new)
 
 
-async def write_places(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Put products where they stand: `places` are all of them; a new main category alone takes the old one's place."""
-    moved = [draft for draft in drafts if draft.places is not None or "category_id" in draft.columns]
-    leaving = [_leaving(draft) for draft in moved if draft.before is not None]
-    standing = [
-        (draft.product_id, place, position)
-        for draft in moved
-        for position, place in enumerate(_standing(draft))
+async def write_product_categories(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
+    """Write the products' categories: `category_ids` are all of them; a new main category alone replaces the previous one."""
+    changed = [draft for draft in drafts if draft.category_ids is not None or "category_id" in draft.columns]
+    removed = [_removed_categories(draft) for draft in changed if draft.current is not None]
+    assigned = [
+        (draft.product_id, category_id, position)
+        for draft in changed
+        for position, category_id in enumerate(_categories(draft))
     ]
-    if leaving:
-        await execute(_LEAVE, scope.store.id, _json(leaving))
-    if standing:
-        products, places, positions = zip(*standing, strict=True)
-        public_ids = [uuid7() for _ in standing]
-        await execute(_STAND, scope.store.id, public_ids, list(products), list(places), list(positions))
+    if removed:
+        await execute(_DELETE_CATEGORIES, scope.store.id, _json(removed))
+    if assigned:
+        products, category_ids, positions = zip(*assigned, strict=True)
+        public_ids = [uuid7() for _ in assigned]
+        await execute(
+            _UPSERT_CATEGORIES,
+            scope.store.id,
+            public_ids,
+            list(products),
+            list(category_ids),
+            list(positions),
+        )
 
 
 async def write_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Replace the pictures that were given: all of them, the main one, which stands at position 0, or those besides it."""
-    pictured = [draft for draft in drafts if _replaces_main(draft) or _replaces_more(draft)]
-    dropping = [draft for draft in pictured if draft.before is not None]
-    if dropping:
+    """Replace the images in the input: all of them, the main one (position 0), or the additional ones."""
+    changed = [draft for draft in drafts if _replaces_main(draft) or _replaces_more(draft)]
+    existing = [draft for draft in changed if draft.current is not None]
+    if existing:
         await execute(
-            _DROP_IMAGES,
+            _DELETE_IMAGES,
             scope.store.id,
-            [draft.product_id for draft in dropping],
-            [_replaces_main(draft) for draft in dropping],
-            [_replaces_more(draft) for draft in dropping],
+            [draft.product_id for draft in existing],
+            [_replaces_main(draft) for draft in existing],
+            [_replaces_more(draft) for draft in existing],
         )
-    added = [_image_row(draft, position, image) for draft in pictured for position, image in _pictures(draft)]
+    added = [
+        _image_row(draft, position, image)
+        for draft in changed
+        for position, image in _positioned_images(draft)
+    ]
     if added:
         await execute(_ADD_IMAGES, scope.store.id, _json(added))
 
@@ -143,19 +151,19 @@ async def write_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
 
 
 async def _insert(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    waiting = {draft.public_id: draft for draft in drafts}
-    while waiting:
-        written = await rows(
-            _INSERT, scope.store.id, _json([_new_row(scope, draft) for draft in waiting.values()])
+    pending = {draft.public_id: draft for draft in drafts}
+    while pending:
+        inserted = await fetch(
+            _INSERT, scope.store.id, _json([_new_row(scope, draft) for draft in pending.values()])
         )
-        for row in written:
-            waiting.pop(row["public_id"]).product_id = row["id"]
-        for draft in waiting.values():
+        for row in inserted:
+            pending.pop(row["public_id"]).product_id = row["id"]
+        for draft in pending.values():
             draft.columns["slug"] = f"{draft.columns['slug'][:100]}-{uuid7().hex[-8:]}"
 
 
 def _new_row(scope: Scope, draft: ProductDraft) -> dict[str, Any]:
-    columns = {name: given for name, given in draft.columns.items() if name != "stock"}
+    columns = {name: value for name, value in draft.columns.items() if name != "stock"}
     return {
         **_DEFAULTS,
         "created_at": scope.now,
@@ -167,18 +175,20 @@ def _new_row(scope: Scope, draft: ProductDraft) -> dict[str, Any]:
 
 
 async def _choose_slugs(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Give every new or newly named address a form that no other product has: `tenis`, `tenis-2`, …, `tenis-11`, then at random."""
-    wanting = [draft for draft in drafts if draft.is_new or "slug" in draft.columns]
-    if not wanting:
+    """Set unique slugs for new products and changed slugs: `tenis`, `tenis-2`, …, `tenis-11`, then a random suffix."""
+    changed = [draft for draft in drafts if draft.is_new or "slug" in draft.columns]
+    if not changed:
         return
-    wanted = [draft.columns.get("slug") or slug(draft.columns["name"]) or _NAMELESS for draft in wanting]
+    wanted = [
+        draft.columns.get("slug") or slugify(draft.columns["name"]) or _DEFAULT_SLUG for draft in changed
+    ]
     candidates = {candidate for base in wanted for candidate in _candidates(base)}
-    own = [draft.product_id for draft in wanting if draft.product_id is not None]
-    found = await rows(_TAKEN_SLUGS, scope.store.id, list(candidates), own)
-    taken = {row["slug"] for row in found}
-    for draft, base in zip(wanting, wanted, strict=True):
-        free = (candidate for candidate in _candidates(base) if candidate not in taken)
-        draft.columns["slug"] = next(free, f"{base}-{uuid7().hex[-8:]}")
+    own = [draft.product_id for draft in changed if draft.product_id is not None]
+    rows = await fetch(_TAKEN_SLUGS, scope.store.id, list(candidates), own)
+    taken = {row["slug"] for row in rows}
+    for draft, base in zip(changed, wanted, strict=True):
+        available = (candidate for candidate in _candidates(base) if candidate not in taken)
+        draft.columns["slug"] = next(available, f"{base}-{uuid7().hex[-8:]}")
         taken.add(draft.columns["slug"])
 
 
@@ -186,26 +196,26 @@ def _candidates(base: str) -> list[str]:
     return [base, *(f"{base}-{number}" for number in _SUFFIXES)]
 
 
-# --- Places and pictures ---------------------------------------------------------------------------------------------------
+# --- Categories and images ---------------------------------------------------------------------------------------------------
 
 
-def _leaving(draft: ProductDraft) -> dict[str, Any]:
-    """Say which places a product leaves: all but those kept, or only its old main one."""
-    assert draft.before is not None
-    if draft.places is not None:
-        return {"product_id": draft.product_id, "keep": draft.places, "leave": None}
-    return {"product_id": draft.product_id, "keep": None, "leave": draft.before["category_id"]}
+def _removed_categories(draft: ProductDraft) -> dict[str, Any]:
+    """Return which categories to remove: all but those to keep, or only the previous main one."""
+    assert draft.current is not None
+    if draft.category_ids is not None:
+        return {"product_id": draft.product_id, "keep": draft.category_ids, "remove": None}
+    return {"product_id": draft.product_id, "keep": None, "remove": draft.current["category_id"]}
 
 
-def _standing(draft: ProductDraft) -> list[int]:
-    if draft.places is not None:
-        return draft.places
+def _categories(draft: ProductDraft) -> list[int]:
+    if draft.category_ids is not None:
+        return draft.category_ids
     main = draft.columns["category_id"]
     return [] if main is None else [main]
 
 
-def _pictures(draft: ProductDraft) -> list[tuple[int, Mapping[str, Any]]]:
-    """Give the pictures to add with their positions; a main one beside a list goes before it."""
+def _positioned_images(draft: ProductDraft) -> list[tuple[int, Mapping[str, Any]]]:
+    """Return the images to add with their positions; a main image precedes a list."""
     main, more = draft.main_image or [], draft.more_images or []
     if draft.images is None:
         return [*enumerate(main), *enumerate(more, start=1)]
@@ -232,5 +242,5 @@ def _image_row(draft: ProductDraft, position: int, image: Mapping[str, Any]) -> 
     }
 
 
-def _json(given: object) -> str:
-    return orjson.dumps(given).decode()
+def _json(value: object) -> str:
+    return orjson.dumps(value).decode()

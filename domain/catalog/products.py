@@ -1,12 +1,12 @@
-"""Make, change and delete products, one at a time or up to 500 at once. One path serves both: a single product is a list of one.
+"""Create, update and delete products, one at a time or up to 500 at once; a single product is a list of one.
 
-    read      what was given, without the database          (`product_draft`)
-    match     which rows, vendors, categories it means      (`product_matching`, `feature_values`)
-    refuse    what is wrong, all fields at once
-    write     rows, places, pictures, features              (`product_writing`, `feature_values`)
-    tell      product.created or product.updated            (`events`)
+    validate  the input, without the database               (`product_draft`)
+    match     existing rows, vendors, categories            (`product_matching`, `feature_values`)
+    reject    invalid input, all fields at once
+    write     rows, categories, images, features            (`product_writing`, `feature_values`)
+    emit      product.created or product.updated            (`events`)
 
-A vendor reaches only its own products, and what only the shop may decide (vendor, approval) is ignored when a vendor sends it.
+A vendor can edit only its own products; fields that only staff may set (vendor, approval) are ignored for vendors.
 """
 
 from __future__ import annotations
@@ -16,27 +16,34 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from uuid import UUID
 
-from domain import audit, events
-from domain.audit import Entry
+from domain import events
 from domain.catalog import stock
-from domain.catalog.feature_values import Value, read_values, write_values
-from domain.catalog.product_draft import ProductDraft, keep_approval, read_draft, refuse_drafts, start_as_new
-from domain.catalog.product_matching import enter_catalogue, enter_catalogue_alone, match
-from domain.catalog.product_parts import hide_parts
-from domain.catalog.product_writing import write_images, write_places, write_rows
-from domain.fields import Given
+from domain.catalog.feature_values import ParsedFeatureValue, read_feature_values, write_feature_values
+from domain.catalog.product_draft import (
+    ProductDraft,
+    apply_new_product_rules,
+    protect_approval_status,
+    raise_draft_errors,
+    read_draft,
+)
+from domain.catalog.product_matching import lock_catalog, lock_catalog_exclusively, match_drafts
+from domain.catalog.product_parts import delete_product_parts
+from domain.catalog.product_writing import write_images, write_product_categories, write_rows
 from domain.notifications import write as notifications
-from domain.references import PRODUCT, look_up
 from domain.store_settings import setting
-from domain.taxes.taxes import lay
-from kernel.errors import Conflict, NotFound, ValidationFailed
+from domain.taxes.taxes import set_taxes_in_bulk
+from kernel.errors import Conflict, NotFound
+from kernel.fields import InputValues, check_count
 from kernel.scope import ActorKind, Scope
-from models.database import UniqueViolation, rows, transaction
+from models import audit
+from models.audit import AuditLogEntry
+from models.database import UniqueViolation, fetch, transaction
+from models.references import PRODUCT, look_up
 
 MAX_ROWS = 500
 
-# In the order of the ids, as orders lock products too.
-_HIDE = """
+# Locked in ascending id order, as orders do.
+_SOFT_DELETE = """
 WITH locked AS (
     SELECT id FROM products
     WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND deleted_at IS NULL AND ($4::bigint IS NULL OR vendor_id = $4)
@@ -49,7 +56,7 @@ RETURNING p.id, p.public_id
 
 
 class BulkErrorPolicy(StrEnum):
-    """Say what becomes of the good rows of an import when others are wrong."""
+    """What happens to the valid rows of an import when others are invalid."""
 
     REJECT_ALL = "REJECT_ALL"
     REJECT_FAILED = "REJECT_FAILED"
@@ -57,7 +64,7 @@ class BulkErrorPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RowError:
-    """Say what is wrong with a row: field → code, and a sentence."""
+    """The errors of a row: codes by field, and a message."""
 
     message: str
     fields: dict[str, str] = field(default_factory=dict)
@@ -65,7 +72,7 @@ class RowError:
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """Tell what became of one row: the product's internal id, or null when it was not written."""
+    """The result of one row: the product's internal id, or null if it was not written."""
 
     index: int
     id: int | None
@@ -73,31 +80,32 @@ class RowResult:
     error: RowError | None = None
 
 
-async def create_product(scope: Scope, given: Given, *, check_sku: bool = True) -> int:
-    """Make a product and give its internal id.
+async def create_product(scope: Scope, values: InputValues, *, check_sku: bool = True) -> int:
+    """Create a product and return its internal id.
 
-    Keys: `name`*, `price_cents`*, `sku`, `slug`, `description`, `short_description`, `status`, `compare_at_cents`, `stock`,
-    `tracking`, `weight_grams`, `is_edp`, `free_shipping`, `min_quantity`, `max_quantity`, `vendor`, `category` (the main one),
-    `categories`, `images [{url, alt, width, height}]`, `main_image`, `more_images`, `features [{feature, value | variant}]`,
-    `taxes` (references).
+    Keys: `name`*, `price_cents`*, `sku`, `slug`, `description`, `short_description`, `status`, `compare_at_cents`, `stock`, `tracking`,
+    `weight_grams`, `is_edp`, `free_shipping`, `min_quantity`, `max_quantity`, `vendor`, `category` (the main one), `categories`, `images
+    [{url, alt, width, height}]`, `main_image`, `more_images`, `features [{feature, value | variant}]`, `taxes` (references).
 
-    `check_sku=False` lets a vendor repeat a SKU (the legacy layer may). Raises ValidationFailed with a code for every wrong field
+    `check_sku=False` lets a vendor repeat a SKU (legacy API only). Raises ValidationFailed with a code for every invalid field
     (`name_required`, `price_invalid`, `status_invalid`, `category_required`, `sku_taken`, `not_found`, …).
     """
-    draft = read_draft(scope, given)
+    draft = read_draft(scope, values)
     async with transaction(scope):
         await _save(scope, [draft], [None], check_sku=check_sku)
     assert draft.product_id is not None
     return draft.product_id
 
 
-async def update_product(scope: Scope, product: object, given: Given, *, check_sku: bool = True) -> int:
-    """Change a product partially (keys as in `create_product`) and give its internal id.
+async def update_product(
+    scope: Scope, product: object, values: InputValues, *, check_sku: bool = True
+) -> int:
+    """Update a product partially (keys as in `create_product`) and return its internal id.
 
-    `stock` sets what can be sold. `images` and `categories` replace all there are; a `category` alone takes the place of the main
-    one. Raises NotFound (for a vendor also where the product is another's) and ValidationFailed.
+    `stock` sets the available stock. `images` and `categories` replace all existing ones; a `category` alone replaces the main one. Raises
+    NotFound (for a vendor also for another vendor's product) and ValidationFailed.
     """
-    draft = read_draft(scope, given)
+    draft = read_draft(scope, values)
     async with transaction(scope):
         await _save(scope, [draft], [product], check_sku=check_sku)
     assert draft.product_id is not None
@@ -105,57 +113,55 @@ async def update_product(scope: Scope, product: object, given: Given, *, check_s
 
 
 async def delete_product(scope: Scope, product: object) -> None:
-    """Hide a product: it is absent everywhere, its address and SKU are free again, and orders go on showing what they sold."""
+    """Soft-delete a product: its slug and SKU become free, and existing orders keep their lines."""
     _, missing = await delete_products(scope, [product])
     if missing:
         raise NotFound("product")
 
 
 async def delete_products(scope: Scope, products: Iterable[object]) -> tuple[dict[object, int], list[object]]:
-    """Hide several products in one transaction; give the ids of those deleted, by reference, and the references not found."""
-    wanted = list(dict.fromkeys(products))
-    only = scope.actor.company_id if scope.actor.kind is ActorKind.VENDOR else None
+    """Soft-delete several products in one transaction; return the ids of the deleted ones by reference, and the missing references."""
+    references = list(dict.fromkeys(products))
+    own_vendor = scope.actor.vendor_id if scope.actor.kind is ActorKind.VENDOR else None
     async with transaction(scope):
-        ids = await look_up(scope, PRODUCT, wanted)
-        hidden = await rows(_HIDE, scope.store.id, list(ids.values()), scope.now, only)
-        public_ids: dict[int, UUID] = {row["id"]: row["public_id"] for row in hidden}
-        await hide_parts(scope, public_ids)
-        await events.products_deleted(scope, public_ids.values())
+        ids = await look_up(scope, PRODUCT, references)
+        deleted_rows = await fetch(_SOFT_DELETE, scope.store.id, list(ids.values()), scope.now, own_vendor)
+        public_ids: dict[int, UUID] = {row["id"]: row["public_id"] for row in deleted_rows}
+        await delete_product_parts(scope, public_ids)
+        await events.emit_products_deleted(scope, public_ids.values())
         await audit.record_all(
-            scope, [Entry("product.deleted", "product", public_id) for public_id in public_ids.values()]
+            scope,
+            [AuditLogEntry("product.deleted", "product", public_id) for public_id in public_ids.values()],
         )
-    deleted = {reference: ids[reference] for reference in wanted if ids.get(reference) in public_ids}
-    return deleted, [reference for reference in wanted if ids.get(reference) not in public_ids]
+    deleted = {reference: ids[reference] for reference in references if ids.get(reference) in public_ids}
+    return deleted, [reference for reference in references if ids.get(reference) not in public_ids]
 
 
 async def bulk_upsert_products(
     scope: Scope,
-    given_rows: Sequence[Given],
+    rows: Sequence[InputValues],
     error_policy: BulkErrorPolicy | str = BulkErrorPolicy.REJECT_ALL,
     *,
     check_sku: bool = True,
 ) -> list[RowResult]:
-    """Make or change up to 500 products in one transaction and tell what became of each row.
+    """Create or update up to 500 products in one transaction and return the result of each row.
 
-    A row is matched by `id`, else by `sku` within its vendor; one that matches nothing is made. With REJECT_ALL one wrong row stops
-    all, with REJECT_FAILED only itself. Raises ValidationFailed for more than 500 rows.
+    A row is matched by `id`, else by `sku` within its vendor; one without a match is created. With REJECT_ALL one invalid row rejects all,
+    with REJECT_FAILED only itself. Raises ValidationFailed for more than 500 rows (docs/reference/graphql.md#bulk).
     """
-    if len(given_rows) > MAX_ROWS:
-        raise ValidationFailed(
-            f"there are {len(given_rows)} rows; expected at most {MAX_ROWS}", field="rows", code="too_many"
-        )
+    check_count(rows, MAX_ROWS, "rows", field="rows")
     policy = BulkErrorPolicy(error_policy)
-    drafts = [read_draft(scope, given) for given in given_rows]
-    subjects = [given.get("id") for given in given_rows]
+    drafts = [read_draft(scope, row) for row in rows]
+    subjects = [row.get("id") for row in rows]
     async with transaction(scope):
-        await enter_catalogue_alone(scope)
-        values = await _settle(scope, drafts, subjects, by_sku=True, check_sku=check_sku)
+        await lock_catalog_exclusively(scope)
+        values = await _match(scope, drafts, subjects, by_sku=True, check_sku=check_sku)
         created = [draft.is_new for draft in drafts]
-        good = [place for place, draft in enumerate(drafts) if not draft.wrong]
-        if policy is BulkErrorPolicy.REJECT_ALL and len(good) < len(drafts):
-            good = []
-        await _write(scope, [drafts[place] for place in good], [values.get(place, {}) for place in good])
-    written = set(good)
+        valid = [index for index, draft in enumerate(drafts) if not draft.errors]
+        if policy is BulkErrorPolicy.REJECT_ALL and len(valid) < len(drafts):
+            valid = []
+        await _write(scope, [drafts[index] for index in valid], [values.get(index, {}) for index in valid])
+    written = set(valid)
     return [
         RowResult(
             index,
@@ -167,62 +173,67 @@ async def bulk_upsert_products(
     ]
 
 
-# --- The path all of them take -----------------------------------------------------------------------------------------------
+# --- Shared steps --------------------------------------------------------------------------------------------------------------
 
 
 async def _save(
     scope: Scope, drafts: Sequence[ProductDraft], subjects: Sequence[object | None], *, check_sku: bool
 ) -> None:
-    await enter_catalogue(scope, drafts if check_sku else ())
-    values = await _settle(scope, drafts, subjects, by_sku=False, check_sku=check_sku)
-    refuse_drafts(drafts)
-    await _write(scope, drafts, [values.get(place, {}) for place in range(len(drafts))])
+    await lock_catalog(scope, drafts if check_sku else ())
+    values = await _match(scope, drafts, subjects, by_sku=False, check_sku=check_sku)
+    raise_draft_errors(drafts)
+    await _write(scope, drafts, [values.get(index, {}) for index in range(len(drafts))])
 
 
-async def _settle(
+async def _match(
     scope: Scope,
     drafts: Sequence[ProductDraft],
     subjects: Sequence[object | None],
     *,
     by_sku: bool,
     check_sku: bool,
-) -> dict[int, dict[int, Value]]:
-    await match(scope, drafts, subjects, by_sku=by_sku, check_sku=check_sku)
+) -> dict[int, dict[int, ParsedFeatureValue]]:
+    await match_drafts(scope, drafts, subjects, by_sku=by_sku, check_sku=check_sku)
     needs_approval = bool(setting(scope, "vendor_products_need_approval"))
     for draft in drafts:
         if not draft.is_new:
-            keep_approval(scope, draft)
-        elif "id" not in draft.wrong:
-            start_as_new(scope, draft, needs_approval=needs_approval)
-    return await read_values(scope, drafts)
+            protect_approval_status(scope, draft)
+        elif "id" not in draft.errors:
+            apply_new_product_rules(scope, draft, needs_approval=needs_approval)
+    return await read_feature_values(scope, drafts)
 
 
-async def _write(scope: Scope, drafts: Sequence[ProductDraft], values: Sequence[dict[int, Value]]) -> None:
+async def _write(
+    scope: Scope, drafts: Sequence[ProductDraft], values: Sequence[dict[int, ParsedFeatureValue]]
+) -> None:
     if not drafts:
         return
     new = {id(draft) for draft in drafts if draft.is_new}
     try:
         await write_rows(scope, drafts)
     except UniqueViolation as error:
-        # Only an address given to an existing product can be taken in this very moment: `write_rows` avoids those that were.
+        # Only the slug of an updated product can be taken concurrently; `write_rows` avoids this for new ones.
         raise Conflict(
             "the slug was taken by another product meanwhile; try again", reason="slug_taken"
         ) from error
-    await write_places(scope, drafts)
+    await write_product_categories(scope, drafts)
     await write_images(scope, drafts)
     taxed = {draft.product_id: draft.taxes for draft in drafts if draft.taxes is not None}
     if taxed:
-        await lay(
+        await set_taxes_in_bulk(
             scope,
             "product_taxes",
             {product: taxes for product, taxes in taxed.items() if product is not None},
         )
     by_product = {draft.product_id: of_draft for draft, of_draft in zip(drafts, values, strict=True)}
-    await write_values(
-        scope, {product: given for product, given in by_product.items() if product is not None}
+    await write_feature_values(
+        scope,
+        {product: feature_values for product, feature_values in by_product.items() if product is not None},
     )
-    await notifications.stock_changed(scope, [shelf for draft in drafts for shelf in _shelves(draft)])
-    told = await events.products_changed(
+    await notifications.notify_low_stock(
+        scope, [level for draft in drafts for level in _stock_level_changes(draft)]
+    )
+    public_ids = await events.emit_products_changed(
         scope,
         {
             draft.product_id: events.PRODUCT_CREATED if id(draft) in new else events.PRODUCT_UPDATED
@@ -233,13 +244,13 @@ async def _write(scope: Scope, drafts: Sequence[ProductDraft], values: Sequence[
     await audit.record_all(
         scope,
         [
-            Entry("product.created", "product", told[draft.product_id])
+            AuditLogEntry("product.created", "product", public_ids[draft.product_id])
             if id(draft) in new
-            else Entry(
+            else AuditLogEntry(
                 "product.updated",
                 "product",
-                told[draft.product_id],
-                {"fields": sorted(map(str, draft.given))},
+                public_ids[draft.product_id],
+                {"fields": sorted(map(str, draft.values))},
             )
             for draft in drafts
             if draft.product_id is not None
@@ -248,20 +259,24 @@ async def _write(scope: Scope, drafts: Sequence[ProductDraft], values: Sequence[
 
 
 def _row_error(draft: ProductDraft) -> RowError | None:
-    if not draft.wrong:
+    if not draft.errors:
         return None
     return RowError(
-        "; ".join(sentence for _, sentence in draft.wrong.values()),
-        {name: code for name, (code, _) in draft.wrong.items()},
+        "; ".join(sentence for _, sentence in draft.errors.values()),
+        {name: code for name, (code, _) in draft.errors.items()},
     )
 
 
-def _shelves(draft: ProductDraft) -> list[notifications.Shelf]:
-    """Give the product's shelf when the stock of one that was there, and whose stock is kept, was set."""
-    before = draft.before
-    if before is None or "stock" not in draft.columns:
+def _stock_level_changes(draft: ProductDraft) -> list[notifications.StockLevelChange]:
+    """Return the change of stock of an existing, tracked product whose stock was set."""
+    current = draft.current
+    if current is None or "stock" not in draft.columns:
         return []
-    now = {**before, **draft.columns}
-    if now["tracking"] == stock.NOT_KEPT:
+    updated = {**current, **draft.columns}
+    if updated["tracking"] == stock.UNTRACKED:
         return []
-    return [notifications.Shelf(now["name"], now["vendor_id"], before["stock"], now["stock"])]
+    return [
+        notifications.StockLevelChange(
+            updated["name"], updated["vendor_id"], current["stock"], updated["stock"]
+        )
+    ]

@@ -1,10 +1,24 @@
-"""Declare what of options, combinations, exceptions, attachments and boxes can be read, by whom, filtered and sorted how."""
+"""Queryable fields of options, combinations, exceptions, attachments and boxes: visibility, filters and sort orders."""
 
 from __future__ import annotations
 
-from domain.catalog.read import SHOPPER, in_second, refers_to_or_none
-from domain.visibility import Rows
-from models.reading import Entity, EntityFilter, Sort, Where, any_of, compares, flag, named, refers_to
+from domain.catalog.read import STOREFRONT_SCOPE
+from domain.filters import (
+    BY_CREATED,
+    BY_ID,
+    BY_NAME,
+    BY_POSITION,
+    exact_cents,
+    exact_integer,
+    exact_second,
+    exact_text,
+    ids,
+    optional_references,
+    references,
+    statuses,
+)
+from domain.visibility import VisibleRows
+from models.queries import Condition, Entity, EntityFilter, Sort, any_of, compares, flag, refers_to
 
 _OF_PRODUCT = (
     "EXISTS (SELECT 1 FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id"
@@ -12,7 +26,7 @@ _OF_PRODUCT = (
 )
 _OF_OWN = _OF_PRODUCT + "p.vendor_id = {company})"
 _OF_SHOWN = _OF_PRODUCT + "p.status = 'A')"
-# A vendor's own, and the shared ones that its products offer.
+# A vendor's own options, and the shared ones linked to its products.
 _VENDORS_OPTIONS = (
     "t.vendor_id = {company} OR EXISTS (SELECT 1 FROM product_options po JOIN products p ON p.tenant_id = po.tenant_id"
     " AND p.id = po.product_id WHERE po.tenant_id = t.tenant_id AND po.option_id = t.id AND p.vendor_id = {company})"
@@ -24,100 +38,78 @@ _SHOWN_OPTIONS = (
 _STAFF = ("view_catalog", "view_products")
 
 
-def _offered_by(value: object) -> Where:
-    found = refers_to("po.product_id", "products")(value)
-    return Where(
+def _linked_to(value: object) -> Condition:
+    condition = refers_to("po.product_id", "products")(value)
+    return Condition(
         "t.id IN (SELECT po.option_id FROM product_options po WHERE po.tenant_id = {tenant} AND ("
-        f"{found.sql}))",
-        found.params,
+        f"{condition.sql}))",
+        condition.params,
     )
 
 
 OPTIONS = Entity(
     name="option",
     table="options",
-    alive="t.deleted_at IS NULL",
-    visible=Rows(
+    base_condition="t.deleted_at IS NULL",
+    visible=VisibleRows(
         admin=_STAFF,
         app="read_products",
         vendor=_VENDORS_OPTIONS,
         customer=_SHOWN_OPTIONS,
-        storefront=SHOPPER,
+        storefront=STOREFRONT_SCOPE,
         storefront_rows=_SHOWN_OPTIONS,
     ),
     filters={
-        "id": EntityFilter("id", named, "any of these options", many=True),
+        "id": ids("options"),
         "type": EntityFilter("text", any_of("t.type"), "any of these types", many=True),
-        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "product_id": EntityFilter(
-            "id",
-            refers_to_or_none("t.product_id", "products"),
-            "belongs to any of these products; 0 means shared by several",
-            many=True,
+        "status": statuses(),
+        "product_id": optional_references(
+            "t.product_id", "products", "belongs to any of these products; 0 means shared by several"
         ),
-        "offered_by": EntityFilter("id", _offered_by, "is offered by any of these products", many=True),
-        "vendor_id": EntityFilter(
-            "id",
-            refers_to_or_none("t.vendor_id", "vendors"),
-            "of any of these vendors; 0 means of none",
-            many=True,
+        "offered_by": EntityFilter("id", _linked_to, "is offered by any of these products", many=True),
+        "vendor_id": optional_references(
+            "t.vendor_id", "vendors", "of any of these vendors; 0 means of none"
         ),
-        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
+        "name": exact_text("t.name", "name"),
         "required": EntityFilter("boolean", flag("t.required"), "has to be chosen"),
         "inventory": EntityFilter("boolean", flag("t.inventory"), "takes part in combinations"),
-        "position": EntityFilter(
-            "big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True
-        ),
-        "description": EntityFilter(
-            "text", any_of("t.description"), "exact description", many=True, internal=True
-        ),
+        "position": exact_integer("t.position", "position", internal=True),
+        "description": exact_text("t.description", "description", internal=True),
     },
-    sorts={
-        "position": Sort("t.position", "bigint", "position"),
-        "name": Sort("t.name", "text", "name"),
-        "id": Sort("t.id", "bigint", "order of entry"),
-    },
+    sorts={"position": BY_POSITION, "name": BY_NAME, "id": BY_ID},
     default_sort="position",
 )
 
 COMBINATIONS = Entity(
     name="combination",
     table="combinations",
-    alive="t.deleted_at IS NULL",
-    visible=Rows(
+    base_condition="t.deleted_at IS NULL",
+    visible=VisibleRows(
         admin=_STAFF,
         app="read_products",
         vendor=_OF_OWN,
         customer=_OF_SHOWN,
-        storefront=SHOPPER,
+        storefront=STOREFRONT_SCOPE,
         storefront_rows=_OF_SHOWN,
     ),
     filters={
-        "id": EntityFilter("id", named, "any of these combinations", many=True),
-        "product_id": EntityFilter(
-            "id", refers_to("t.product_id", "products"), "of any of these products", many=True
-        ),
-        "hash": EntityFilter("text", any_of("t.hash"), "exact hash", many=True),
-        "sku": EntityFilter("text", any_of("t.sku"), "exact SKU", many=True),
-        "stock": EntityFilter("big_int", any_of("t.stock", "bigint"), "exact stock", many=True),
-        "stock_from": EntityFilter("big_int", compares("t.stock", ">="), "at least so many to sell"),
-        "stock_to": EntityFilter("big_int", compares("t.stock", "<="), "at most so many to sell"),
-        "price_cents": EntityFilter(
-            "cents", any_of("t.price_cents", "bigint"), "exact price in cents", many=True
-        ),
-        "position": EntityFilter(
-            "big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True
-        ),
-        "created_at": EntityFilter(
-            "time", in_second("t.created_at"), "created in that second", many=True, internal=True
-        ),
+        "id": ids("combinations"),
+        "product_id": references("t.product_id", "products", "of any of these products"),
+        "hash": exact_text("t.hash", "hash"),
+        "sku": exact_text("t.sku", "SKU"),
+        "stock": exact_integer("t.stock", "stock"),
+        "stock_from": EntityFilter("big_int", compares("t.stock", ">="), "at least this available stock"),
+        "stock_to": EntityFilter("big_int", compares("t.stock", "<="), "at most this available stock"),
+        "price_cents": exact_cents("t.price_cents", "price in cents"),
+        "position": exact_integer("t.position", "position", internal=True),
+        "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts={
-        "position": Sort("t.position", "bigint", "position"),
+        "position": BY_POSITION,
         "sku": Sort("t.sku", "text", "SKU"),
-        "stock": Sort("t.stock", "bigint", "what can be sold"),
-        "created_at": Sort("t.created_at", "timestamptz", "time of creation"),
-        "id": Sort("t.id", "bigint", "order of entry"),
+        "stock": Sort("t.stock", "bigint", "available stock"),
+        "created_at": BY_CREATED,
+        "id": BY_ID,
     },
     default_sort="position",
 )
@@ -125,33 +117,31 @@ COMBINATIONS = Entity(
 OPTION_EXCEPTIONS = Entity(
     name="option exception",
     table="option_exceptions",
-    visible=Rows(
+    visible=VisibleRows(
         admin=_STAFF,
         app="read_products",
         vendor=_OF_OWN,
         customer=_OF_SHOWN,
-        storefront=SHOPPER,
+        storefront=STOREFRONT_SCOPE,
         storefront_rows=_OF_SHOWN,
     ),
     filters={
-        "id": EntityFilter("id", named, "any of these exceptions", many=True),
-        "product_id": EntityFilter(
-            "id", refers_to("t.product_id", "products"), "of any of these products", many=True
-        ),
+        "id": ids("exceptions"),
+        "product_id": references("t.product_id", "products", "of any of these products"),
         "type": EntityFilter("text", any_of("t.type"), "any of these types", many=True),
-        "hash": EntityFilter("text", any_of("t.hash"), "exact choices", many=True, internal=True),
+        "hash": exact_text("t.hash", "choices", internal=True),
     },
-    sorts={"id": Sort("t.id", "bigint", "order of entry")},
+    sorts={"id": BY_ID},
     default_sort="id",
 )
 
-# Reached only through what they belong to, whose rows were filtered already.
-_WITHIN = Rows(
+# Reached only through their parent, whose rows are already filtered.
+_WITHIN = VisibleRows(
     admin=("view_catalog", "view_products", "view_orders"),
     app="read_products",
     vendor="",
     customer="",
-    storefront=SHOPPER,
+    storefront=STOREFRONT_SCOPE,
 )
 OPTION_VARIANTS = Entity(name="option variant", table="option_variants", visible=_WITHIN)
 COMBINATION_CHOICES = Entity(name="choice", table="combination_choices", visible=_WITHIN)
@@ -160,44 +150,31 @@ EXCEPTION_CHOICES = Entity(name="choice", table="exception_choices", visible=_WI
 ATTACHMENTS = Entity(
     name="attachment",
     table="attachments",
-    visible=Rows(
+    visible=VisibleRows(
         admin=_STAFF,
         app="read_products",
         vendor=_OF_OWN,
         customer="t.status = 'A' AND " + _OF_SHOWN,
-        storefront=SHOPPER,
+        storefront=STOREFRONT_SCOPE,
         storefront_rows="t.status = 'A' AND " + _OF_SHOWN,
     ),
     filters={
-        "id": EntityFilter("id", named, "any of these attachments", many=True),
-        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "product_id": EntityFilter(
-            "id", refers_to("t.product_id", "products"), "of any of these products", many=True
-        ),
+        "id": ids("attachments"),
+        "status": statuses(),
+        "product_id": references("t.product_id", "products", "of any of these products"),
     },
-    sorts={
-        "position": Sort("t.position", "bigint", "position"),
-        "id": Sort("t.id", "bigint", "order of entry"),
-    },
+    sorts={"position": BY_POSITION, "id": BY_ID},
     default_sort="position",
 )
 
-_BOXES = Rows(admin=_STAFF, app="read_products", vendor="t.status = 'A'")
+_BOXES = VisibleRows(admin=_STAFF, app="read_products", vendor="t.status = 'A'")
 BOXES = Entity(
     name="box",
     table="product_boxes",
-    alive="t.deleted_at IS NULL",
+    base_condition="t.deleted_at IS NULL",
     visible=_BOXES,
-    filters={
-        "id": EntityFilter("id", named, "any of these boxes", many=True),
-        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
-    },
-    sorts={
-        "position": Sort("t.position", "bigint", "position"),
-        "name": Sort("t.name", "text", "name"),
-        "id": Sort("t.id", "bigint", "order of entry"),
-    },
+    filters={"id": ids("boxes"), "status": statuses(), "name": exact_text("t.name", "name")},
+    sorts={"position": BY_POSITION, "name": BY_NAME, "id": BY_ID},
     default_sort="position",
 )
 
@@ -208,15 +185,13 @@ _OF_BOX = (
 BOX_DESCRIPTIONS = Entity(
     name="box description",
     table="box_descriptions",
-    alive=_OF_BOX.format(""),
-    visible=Rows(admin=_STAFF, app="read_products", vendor=_OF_BOX.format(" AND b.status = 'A'")),
+    base_condition=_OF_BOX.format(""),
+    visible=VisibleRows(admin=_STAFF, app="read_products", vendor=_OF_BOX.format(" AND b.status = 'A'")),
     filters={
-        "id": EntityFilter("id", named, "any of these descriptions", many=True),
-        "box_id": EntityFilter(
-            "id", refers_to("t.box_id", "product_boxes"), "of any of these boxes", many=True
-        ),
+        "id": ids("descriptions"),
+        "box_id": references("t.box_id", "product_boxes", "of any of these boxes"),
         "lang_code": EntityFilter("text", any_of("t.lang_code"), "in any of these languages", many=True),
     },
-    sorts={"id": Sort("t.id", "bigint", "order of entry")},
+    sorts={"id": BY_ID},
     default_sort="id",
 )

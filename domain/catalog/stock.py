@@ -1,22 +1,20 @@
-"""Keep the stock figures of products true under any interleaving of orders.
+"""Stock of products and combinations, safe against oversell under concurrent orders (docs/reference/shared.md#stock).
 
-A product has so many units on hand, of which so many are reserved by open orders; what can be sold is the difference (`stock`, a
-generated column). What the lines of an order hold is its stock state:
+A product has units on hand, of which open orders reserve some; the difference is the available stock (`stock`, a generated column). The
+stock state of an order's lines is:
 
-    R   reserved: set aside, still on the shelf
-    D   deducted: gone from the shelf
-    N   nothing
+    R   reserved: allocated, still on hand
+    D   deducted: no longer on hand
+    N   neither
 
-Every change of orders goes through `change`, one statement that locks the products in the order of their ids, refuses what is not
-there, and changes the figures relative to what they are. CHECK constraints (`0 <= reserved <= on_hand`) are the second lock.
+Every change of orders goes through `adjust_stock`, one statement that locks the products in ascending id order, rejects what is not
+available, and changes the figures relatively. CHECK constraints (`0 <= reserved <= on_hand`) are the second safeguard.
 
-No two such statements can wait for each other in a circle: each takes its product rows in ascending order, and an order's own row
-is always locked before any product's. The rows are locked FOR NO KEY UPDATE, because the foreign keys of order lines lock them FOR
-KEY SHARE in no particular order, and only FOR UPDATE would collide with that.
+These statements can't deadlock: each locks its product rows in ascending order, after the order's own row. They lock FOR NO KEY UPDATE,
+because foreign keys of order lines take FOR KEY SHARE locks in no particular order, which only FOR UPDATE would conflict with.
 
-Combinations of options have figures of their own, kept in the same way; a line that holds one leaves its product's alone.
-
-Products whose stock is not kept (`tracking` `D`) never come here: their lines are marked as untracked when the order is placed.
+Combinations have their own stock, handled the same way; a line with a combination doesn't change its product's stock. Untracked products
+(`tracking` `D`) never get here: their lines are marked as untracked when the order is placed.
 """
 
 from __future__ import annotations
@@ -27,54 +25,54 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from domain.notifications import write as notifications
-from domain.notifications.write import Shelf
+from domain.notifications.write import StockLevelChange
 from kernel.errors import RuleViolation
 from kernel.scope import Scope
-from models.database import rows
+from models.database import fetch
 
-RESERVED, DEDUCTED, NOTHING = "R", "D", "N"
+RESERVED, DEDUCTED, UNRESERVED = "R", "D", "N"
 
 OUT_OF_STOCK = "out_of_stock"
-# The letter of a product (`tracking`) whose stock is not kept.
-NOT_KEPT = "D"
+# The `tracking` code of products without stock tracking.
+UNTRACKED = "D"
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """Change the two figures of a product by so many units."""
+class StockChange:
+    """A relative change of a product's on-hand and reserved units."""
 
     on_hand: int = 0
     reserved: int = 0
 
-    def times(self, units: int) -> Figures:
-        """Give the change for so many units."""
-        return Figures(self.on_hand * units, self.reserved * units)
+    def times(self, units: int) -> StockChange:
+        """Return the change for a number of units."""
+        return StockChange(self.on_hand * units, self.reserved * units)
 
-    def plus(self, other: Figures) -> Figures:
-        """Give both changes together."""
-        return Figures(self.on_hand + other.on_hand, self.reserved + other.reserved)
+    def plus(self, other: StockChange) -> StockChange:
+        """Return the sum of both changes."""
+        return StockChange(self.on_hand + other.on_hand, self.reserved + other.reserved)
 
 
-# What one unit does to its product's figures when its order goes from one state to another.
-PER_UNIT: Mapping[tuple[str, str], Figures] = {
-    (NOTHING, RESERVED): Figures(reserved=+1),  # placed, or taken again after having been given back
-    (NOTHING, DEDUCTED): Figures(on_hand=-1),  # placed as paid: it never was set aside
-    (RESERVED, DEDUCTED): Figures(on_hand=-1, reserved=-1),  # paid: what was set aside leaves
-    (RESERVED, NOTHING): Figures(reserved=-1),  # the order came to nothing
-    (DEDUCTED, NOTHING): Figures(on_hand=+1),  # paid, then called off: it goes back to the shelf
-    (DEDUCTED, RESERVED): Figures(on_hand=+1, reserved=+1),  # backordered: it waits on the shelf again
+# The change per unit when the stock state of an order changes.
+CHANGE_PER_UNIT: Mapping[tuple[str, str], StockChange] = {
+    (UNRESERVED, RESERVED): StockChange(reserved=+1),  # placed, or reopened after its stock was released
+    (UNRESERVED, DEDUCTED): StockChange(on_hand=-1),  # placed as paid, so never reserved
+    (RESERVED, DEDUCTED): StockChange(on_hand=-1, reserved=-1),  # paid
+    (RESERVED, UNRESERVED): StockChange(reserved=-1),  # cancelled or failed before payment
+    (DEDUCTED, UNRESERVED): StockChange(on_hand=+1),  # cancelled after payment: restocked
+    (DEDUCTED, RESERVED): StockChange(on_hand=+1, reserved=+1),  # backordered: reserved again
 }
 
 
-class Stocked(StrEnum):
-    """Say whose figures are meant: a product's, or those of a combination of its options."""
+class StockOwner(StrEnum):
+    """Whose stock is meant: a product's, or that of a combination of its options."""
 
     PRODUCT = "product"
     COMBINATION = "combination"
 
 
-# The arrays stand in subqueries, where their length can't be seen: else each call would be planned anew for being short.
-_CHANGE = """
+# The arrays are in subqueries to hide their length from the planner, which would otherwise plan short calls anew each time.
+_ADJUST = """
 WITH wanted AS (
     SELECT * FROM unnest((SELECT $2::bigint[]), (SELECT $3::bigint[]), (SELECT $4::bigint[])) AS w (product_id, on_hand, reserved)
 ), locked AS (
@@ -87,7 +85,7 @@ WHERE p.tenant_id = $1 AND p.id = k.id AND p.on_hand + k.on_hand >= p.reserved +
 RETURNING p.id, p.name, p.vendor_id, p.stock AS after, p.stock - k.on_hand + k.reserved AS before
 """
 
-_CHANGE_COMBINATIONS = """
+_ADJUST_COMBINATIONS = """
 WITH wanted AS (
     SELECT * FROM unnest((SELECT $2::bigint[]), (SELECT $3::bigint[]), (SELECT $4::bigint[])) AS w (combination_id, on_hand, reserved)
 ), locked AS (
@@ -101,10 +99,10 @@ WHERE c.tenant_id = $1 AND c.id = k.id AND c.on_hand + k.on_hand >= c.reserved +
 RETURNING c.id, p.name || ' (' || c.sku || ')' AS name, p.vendor_id, c.stock AS after, c.stock - k.on_hand + k.reserved AS before
 """
 
-_SHORT = """
+_UNAVAILABLE = """
 SELECT public_id, name, stock FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id
 """
-_SHORT_COMBINATIONS = """
+_UNAVAILABLE_COMBINATIONS = """
 SELECT p.public_id, c.stock, p.name || coalesce((SELECT ' (' || string_agg(v.name, ', ' ORDER BY k.option_id) || ')'
         FROM combination_choices k JOIN option_variants v ON v.tenant_id = k.tenant_id AND v.id = k.variant_id
         WHERE k.tenant_id = c.tenant_id AND k.combination_id = c.id), '') AS name
@@ -112,8 +110,8 @@ FROM combinations c JOIN products p ON p.tenant_id = c.tenant_id AND p.id = c.pr
 WHERE c.tenant_id = $1 AND c.id = ANY($2::bigint[]) ORDER BY c.id
 """
 
-# Whether a product's stock is kept may have changed since the order let go of its units, so it is asked again.
-_TRACK_AGAIN = """
+# Tracking of the product may have changed since the order released its units.
+_REFRESH_TRACKING = """
 UPDATE order_lines l SET tracked = p.tracking <> 'D' FROM products p
 WHERE l.tenant_id = $1 AND l.order_id = $2 AND p.tenant_id = $1 AND p.id = l.product_id
 """
@@ -123,49 +121,55 @@ SELECT product_id, combination_id, sum(quantity)::bigint AS units FROM order_lin
 WHERE tenant_id = $1 AND order_id = $2 AND tracked AND product_id IS NOT NULL GROUP BY product_id, combination_id
 """
 
-_CHANGES = {Stocked.PRODUCT: _CHANGE, Stocked.COMBINATION: _CHANGE_COMBINATIONS}
-_SHORTS = {Stocked.PRODUCT: _SHORT, Stocked.COMBINATION: _SHORT_COMBINATIONS}
+_ADJUST_STATEMENTS = {StockOwner.PRODUCT: _ADJUST, StockOwner.COMBINATION: _ADJUST_COMBINATIONS}
+_UNAVAILABLE_STATEMENTS = {
+    StockOwner.PRODUCT: _UNAVAILABLE,
+    StockOwner.COMBINATION: _UNAVAILABLE_COMBINATIONS,
+}
 
 
-def summed(quantities: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Add up units per product, for an order may hold a product in several lines."""
+def sum_quantities(quantities: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """Sum the units per product, because an order may contain a product in several lines."""
     units: Counter[int] = Counter()
     for product_id, quantity in quantities:
         units[product_id] += quantity
     return dict(units)
 
 
-async def change(scope: Scope, figures: Mapping[int, Figures], stocked: Stocked = Stocked.PRODUCT) -> None:
-    """Change the figures of products (or of combinations), all or none, as part of the current transaction.
+async def adjust_stock(
+    scope: Scope, changes: Mapping[int, StockChange], owner: StockOwner = StockOwner.PRODUCT
+) -> None:
+    """Change the stock of products (or of combinations), all or none, as part of the current transaction.
 
-    Whoever changes both changes products first, so that no two orders wait for each other in a circle.
-
-    Raises RuleViolation `out_of_stock`, naming the products that can't be sold in that number.
+    Callers that change both change products first, to avoid deadlocks. Raises RuleViolation `out_of_stock`, naming the products without
+    enough stock.
     """
-    wanted = [(product, figure) for product, figure in figures.items() if figure != Figures()]
-    if not wanted:
+    nonzero = [(product, change) for product, change in changes.items() if change != StockChange()]
+    if not nonzero:
         return
-    changed = await rows(
-        _CHANGES[stocked],
+    changed = await fetch(
+        _ADJUST_STATEMENTS[owner],
         scope.store.id,
-        [product for product, _ in wanted],
-        [figure.on_hand for _, figure in wanted],
-        [figure.reserved for _, figure in wanted],
+        [product for product, _ in nonzero],
+        [change.on_hand for _, change in nonzero],
+        [change.reserved for _, change in nonzero],
     )
-    done = {found["id"] for found in changed}
-    short = [product for product, _ in wanted if product not in done]
-    if short:
-        raise await out_of_stock(scope, short, stocked)
-    await notifications.stock_changed(
+    changed_ids = {row["id"] for row in changed}
+    unavailable = [product for product, _ in nonzero if product not in changed_ids]
+    if unavailable:
+        raise await out_of_stock_error(scope, unavailable, owner)
+    await notifications.notify_low_stock(
         scope,
-        [Shelf(found["name"], found["vendor_id"], found["before"], found["after"]) for found in changed],
+        [StockLevelChange(row["name"], row["vendor_id"], row["before"], row["after"]) for row in changed],
     )
 
 
-async def out_of_stock(scope: Scope, ids: Iterable[int], stocked: Stocked = Stocked.PRODUCT) -> RuleViolation:
-    """Make the refusal that names the products (or combinations) and how many units of each can still be sold."""
-    found = await rows(_SHORTS[stocked], scope.store.id, list(ids))
-    names = ", ".join(product["name"] for product in found)
+async def out_of_stock_error(
+    scope: Scope, ids: Iterable[int], owner: StockOwner = StockOwner.PRODUCT
+) -> RuleViolation:
+    """Return the error that names the products (or combinations) and the available units of each."""
+    products = await fetch(_UNAVAILABLE_STATEMENTS[owner], scope.store.id, list(ids))
+    names = ", ".join(product["name"] for product in products)
     return RuleViolation(
         f"out of stock: {names}",
         reason=OUT_OF_STOCK,
@@ -176,26 +180,27 @@ async def out_of_stock(scope: Scope, ids: Iterable[int], stocked: Stocked = Stoc
                     "name": product["name"],
                     "available": product["stock"],
                 }
-                for product in found
+                for product in products
             ]
         },
     )
 
 
-async def shift(scope: Scope, order_id: int, from_state: str, to_state: str) -> None:
-    """Take an order's units from one stock state to another; the caller has locked the order.
+async def change_stock_state(scope: Scope, order_id: int, from_state: str, to_state: str) -> None:
+    """Move an order's units from one stock state to another; the caller has locked the order.
 
-    Raises RuleViolation `out_of_stock` when units that had been given back are wanted again and gone.
+    Raises RuleViolation `out_of_stock` if released units are needed again and no longer available.
     """
-    per_unit = PER_UNIT.get((from_state, to_state))
+    per_unit = CHANGE_PER_UNIT.get((from_state, to_state))
     if per_unit is None:
         return
-    if from_state == NOTHING:
-        await rows(_TRACK_AGAIN, scope.store.id, order_id)
-    held = await rows(_UNITS, scope.store.id, order_id)
-    units = {each["product_id"]: each["units"] for each in held if each["combination_id"] is None}
-    combined = {each["combination_id"]: each["units"] for each in held if each["combination_id"] is not None}
-    await change(scope, {product: per_unit.times(count) for product, count in units.items()})
-    await change(
-        scope, {each: per_unit.times(count) for each, count in combined.items()}, Stocked.COMBINATION
-    )
+    if from_state == UNRESERVED:
+        await fetch(_REFRESH_TRACKING, scope.store.id, order_id)
+    lines = await fetch(_UNITS, scope.store.id, order_id)
+    units = {line["product_id"]: line["units"] for line in lines if line["combination_id"] is None}
+    combination_units = {
+        line["combination_id"]: line["units"] for line in lines if line["combination_id"] is not None
+    }
+    await adjust_stock(scope, {product: per_unit.times(count) for product, count in units.items()})
+    changes = {combination: per_unit.times(count) for combination, count in combination_units.items()}
+    await adjust_stock(scope, changes, StockOwner.COMBINATION)

@@ -1,1 +1,1 @@
-"""Keep what a shop says of itself: languages, pages and blocks."""
+"""Content of a store: languages, pages and blocks."""

@@ -1,18 +1,18 @@
-"""Make, change and delete the blocks of a shop's layout. What they hold is for the storefront to read: the server keeps it."""
+"""Create, update and delete layout blocks; their content is interpreted by the storefront only."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from domain import audit
-from domain.content.languages import first_language, language_of
-from domain.fields import Given, InputField, code_in, name_text, read_fields, text
+from domain.content.languages import default_language, read_language
 from domain.orders.draft import json_object
-from domain.references import BLOCK, find
 from kernel.codes import SWITCH_STATUSES
+from kernel.fields import InputField, InputValues, code_in, name_text, read_fields, text
 from kernel.scope import Scope
+from models import audit
 from models.content import Block
 from models.database import transaction
+from models.references import BLOCK, find
 
 _MAX_TYPE = 64
 
@@ -25,13 +25,13 @@ BLOCK_FIELDS: Mapping[str, InputField] = {
 }
 
 
-async def create_block(scope: Scope, given: Given) -> int:
-    """Make a block and give its internal id: `type`* (any word), `name`*, `properties` and `content` (objects), `status`, `lang_code`."""
-    columns = read_fields(BLOCK_FIELDS, given, creating=True)
+async def create_block(scope: Scope, values: InputValues) -> int:
+    """Create a block and return its internal id: `type`*, `name`*, `properties` and `content` (objects), `status`, `lang_code`."""
+    columns = read_fields(BLOCK_FIELDS, values, creating=True)
     async with transaction(scope):
-        columns |= await language_of(scope, given)
+        columns |= await read_language(scope, values)
         if "lang_code" not in columns:
-            columns["lang_code"] = await first_language(scope)
+            columns["lang_code"] = await default_language(scope)
         block = Block(**columns, created_at=scope.now, updated_at=scope.now)
         await block.save()
         block_id: int = block.id
@@ -39,19 +39,19 @@ async def create_block(scope: Scope, given: Given) -> int:
     return block_id
 
 
-async def update_block(scope: Scope, block: object, given: Given) -> int:
-    """Change a block partially and give its internal id; an object that is given replaces the one there was."""
-    columns = read_fields(BLOCK_FIELDS, given)
+async def update_block(scope: Scope, block: object, values: InputValues) -> int:
+    """Update a block partially and return its internal id; objects are replaced, not merged."""
+    columns = read_fields(BLOCK_FIELDS, values)
     async with transaction(scope):
         block_id = await find(scope, BLOCK, block)
-        columns |= await language_of(scope, given)
+        columns |= await read_language(scope, values)
         await Block.filter(id=block_id).update(**columns, updated_at=scope.now)
-        await audit.record(scope, "block.updated", "block", block_id, {"fields": sorted(columns)})
+        await audit.record_update(scope, "block", block_id, columns)
     return block_id
 
 
 async def delete_block(scope: Scope, block: object) -> None:
-    """Hide a block."""
+    """Soft-delete a block."""
     async with transaction(scope):
         block_id = await find(scope, BLOCK, block)
         await Block.filter(id=block_id).update(deleted_at=scope.now, updated_at=scope.now)

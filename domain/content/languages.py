@@ -1,39 +1,39 @@
-"""Make, change and delete the languages of a shop, which always has one."""
+"""Create, update and delete the languages of a store, which always has at least one."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-from domain import audit
-from domain.fields import Given, InputField, code_in, name_text, one_of, read_fields
-from domain.references import LANGUAGE, find
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
+from kernel.fields import InputField, InputValues, code_in, name_text, one_of, read_fields
 from kernel.scope import Scope
-from kernel.text import Malformed, shown
+from kernel.text import InvalidValue, repr_value
+from models import audit
 from models.content import Language
-from models.database import execute, transaction, value
+from models.database import execute, fetchval, transaction
+from models.references import LANGUAGE, find
 
 _CODE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})?")
 _COUNTRY = re.compile(r"[A-Z]{2}")
 
 
 def code_text(value: object) -> str:
-    """Read the code of a language (`pt`, `pt-br`), in lower case (RFC 5646, its first parts)."""
+    """Read a language code (`pt`, `pt-br`), lower-cased (a subset of RFC 5646)."""
     code = value.strip().lower() if isinstance(value, str) else ""
     if not _CODE.fullmatch(code):
-        raise Malformed(f"is {shown(value)}; expected a code such as pt")
+        raise InvalidValue(f"is {repr_value(value)}; expected a code such as pt")
     return code
 
 
 def country_text(value: object) -> str:
-    """Read the code of a country, two capitals (ISO 3166); blank for none."""
+    """Read a country code of two capital letters (ISO 3166); blank for none."""
     if value is None or value == "":
         return ""
     code = value.upper() if isinstance(value, str) else ""
     if not _COUNTRY.fullmatch(code):
-        raise Malformed(f"is {shown(value)}; expected two letters such as BR")
+        raise InvalidValue(f"is {repr_value(value)}; expected two letters such as BR")
     return code
 
 
@@ -45,24 +45,24 @@ LANGUAGE_FIELDS: Mapping[str, InputField] = {
     "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
 }
 
-# One change of a store's languages at a time, or the last two could be deleted at once.
-_HOLD = "SELECT pg_advisory_xact_lock(hashtextextended('languages:' || $1::bigint, 0))"
+# Changes of a store's languages are serialized, or the last two could be deleted concurrently.
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('languages:' || $1::bigint, 0))"
 _TAKEN = "SELECT EXISTS (SELECT 1 FROM languages WHERE tenant_id = $1 AND code = $2 AND id <> $3 AND deleted_at IS NULL)"
-_OTHERS = """
+_OTHER_ACTIVE = """
 SELECT EXISTS (SELECT 1 FROM languages WHERE tenant_id = $1 AND id <> $2 AND status = 'A' AND deleted_at IS NULL)
 """
-_KNOWN = "SELECT EXISTS (SELECT 1 FROM languages WHERE tenant_id = $1 AND code = $2 AND deleted_at IS NULL)"
-_FIRST = """
+_EXISTS = "SELECT EXISTS (SELECT 1 FROM languages WHERE tenant_id = $1 AND code = $2 AND deleted_at IS NULL)"
+_DEFAULT = """
 SELECT code FROM languages WHERE tenant_id = $1 AND deleted_at IS NULL ORDER BY status, id LIMIT 1
 """
 
 
-async def create_language(scope: Scope, given: Given) -> int:
-    """Make a language and give its internal id: `code`*, `name`*, `country_code`, `direction` (`ltr`, `rtl`), `status`."""
-    columns = read_fields(LANGUAGE_FIELDS, given, creating=True)
+async def create_language(scope: Scope, values: InputValues) -> int:
+    """Create a language and return its internal id: `code`*, `name`*, `country_code`, `direction` (`ltr`, `rtl`), `status`."""
+    columns = read_fields(LANGUAGE_FIELDS, values, creating=True)
     async with transaction(scope):
-        await execute(_HOLD, scope.store.id)
-        await _refuse_taken(scope, columns["code"], 0)
+        await execute(_LOCK, scope.store.id)
+        await _check_code_free(scope, columns["code"], 0)
         language = Language(**columns, created_at=scope.now, updated_at=scope.now)
         await language.save()
         language_id: int = language.id
@@ -70,57 +70,57 @@ async def create_language(scope: Scope, given: Given) -> int:
     return language_id
 
 
-async def update_language(scope: Scope, language: object, given: Given) -> int:
-    """Change a language partially and give its internal id. Raises RuleViolation for switching off the only one that is on."""
-    columns = read_fields(LANGUAGE_FIELDS, given)
+async def update_language(scope: Scope, language: object, values: InputValues) -> int:
+    """Update a language partially and return its internal id. Raises RuleViolation for disabling the only active one."""
+    columns = read_fields(LANGUAGE_FIELDS, values)
     async with transaction(scope):
-        await execute(_HOLD, scope.store.id)
+        await execute(_LOCK, scope.store.id)
         language_id = await find(scope, LANGUAGE, language)
         if "code" in columns:
-            await _refuse_taken(scope, columns["code"], language_id)
+            await _check_code_free(scope, columns["code"], language_id)
         if columns.get("status") == "D":
-            await _refuse_only(scope, language_id, "switched off")
+            await _check_not_only(scope, language_id, "switched off")
         await Language.filter(id=language_id).update(**columns, updated_at=scope.now)
-        await audit.record(scope, "language.updated", "language", language_id, {"fields": sorted(columns)})
+        await audit.record_update(scope, "language", language_id, columns)
     return language_id
 
 
 async def delete_language(scope: Scope, language: object) -> None:
-    """Delete a language. Raises RuleViolation for the only one (decisions section 1, Deleting)."""
+    """Soft-delete a language. Raises RuleViolation for the only one (docs/reference/shared.md#deletion)."""
     async with transaction(scope):
-        await execute(_HOLD, scope.store.id)
+        await execute(_LOCK, scope.store.id)
         language_id = await find(scope, LANGUAGE, language)
-        await _refuse_only(scope, language_id, "deleted")
+        await _check_not_only(scope, language_id, "deleted")
         await Language.filter(id=language_id).update(deleted_at=scope.now, updated_at=scope.now)
         await audit.record(scope, "language.deleted", "language", language_id)
 
 
-async def language_of(scope: Scope, given: Given) -> dict[str, str]:
-    """Give the column `lang_code` of what is written in a language: the one given, which must be the shop's."""
-    code = given.get("lang_code")
+async def read_language(scope: Scope, values: InputValues) -> dict[str, str]:
+    """Return the validated `lang_code` of the input as a column, empty if absent; it must be a language of the store."""
+    code = values.get("lang_code")
     if code is None or code == "":
         return {}
-    found = read_fields({"lang_code": InputField("lang_code", code_text, code="language_invalid")}, given)
-    if not await value(_KNOWN, scope.store.id, found["lang_code"]):
+    columns = read_fields({"lang_code": InputField("lang_code", code_text, code="language_invalid")}, values)
+    if not await fetchval(_EXISTS, scope.store.id, columns["lang_code"]):
         raise ValidationFailed(
-            f"lang_code is {shown(code)}, which is no language of the store",
+            f"lang_code is {repr_value(code)}, which is no language of the store",
             field="lang_code",
             code="not_found",
         )
-    return found
+    return columns
 
 
-async def first_language(scope: Scope) -> str:
-    """Give the code of the shop's first language, an active one if there is any."""
-    code: str = await value(_FIRST, scope.store.id)
+async def default_language(scope: Scope) -> str:
+    """Return the code of the store's first language, preferring active ones."""
+    code: str = await fetchval(_DEFAULT, scope.store.id)
     return code
 
 
-async def _refuse_taken(scope: Scope, code: str, language_id: int) -> None:
-    if await value(_TAKEN, scope.store.id, code, language_id):
+async def _check_code_free(scope: Scope, code: str, language_id: int) -> None:
+    if await fetchval(_TAKEN, scope.store.id, code, language_id):
         raise ValidationFailed(f"code is {code!r}, which is taken", field="code", code="code_taken")
 
 
-async def _refuse_only(scope: Scope, language_id: int, what: str) -> None:
-    if not await value(_OTHERS, scope.store.id, language_id):
-        raise RuleViolation(f"the only language can't be {what}", reason="only_language")
+async def _check_not_only(scope: Scope, language_id: int, action: str) -> None:
+    if not await fetchval(_OTHER_ACTIVE, scope.store.id, language_id):
+        raise RuleViolation(f"the only language can't be {action}", reason="only_language")

@@ -1,13 +1,26 @@
-"""Declare what of languages, pages and blocks can be read; shoppers see what is active."""
+"""Queryable fields of languages, pages and blocks; customers see active ones only."""
 
 from __future__ import annotations
 
-from domain.catalog.read import in_second, refers_to_or_none
-from domain.visibility import Rows
-from models.reading import Entity, EntityFilter, Sort, Where, any_of, named
+from domain.filters import (
+    BY_CREATED,
+    BY_ID,
+    BY_NAME,
+    BY_POSITION,
+    BY_STATUS,
+    exact_integer,
+    exact_second,
+    exact_text,
+    ids,
+    optional_references,
+    statuses,
+    substring,
+)
+from domain.visibility import VisibleRows
+from models.queries import Condition, Entity, EntityFilter, Sort
 
 _SHOWN = "t.status = 'A'"
-_VISIBLE = Rows(
+_VISIBLE = VisibleRows(
     admin=("view_content",),
     app="read_content",
     vendor=_SHOWN,
@@ -17,91 +30,64 @@ _VISIBLE = Rows(
 )
 
 
-def _exact(column: str, what: str, *, internal: bool = True) -> EntityFilter:
-    return EntityFilter("text", any_of(column), f"exact {what}", many=True, internal=internal)
-
-
-def _part(column: str, what: str) -> EntityFilter:
-    return EntityFilter(
-        "text",
-        lambda text: Where(f"strpos(vitrine_fold({column}), vitrine_fold({{}}::text)) > 0", (text,)),
-        f"part of the {what}",
-    )
-
-
-_STATUS = EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True)
-_BY_NAME = Sort("t.name", "text", "name")
-_BY_STATUS = Sort("t.status", "text", "status letter")
-_BY_ID = Sort("t.id", "bigint", "order of entry")
-
 LANGUAGES = Entity(
     name="language",
     table="languages",
-    alive="t.deleted_at IS NULL",
+    base_condition="t.deleted_at IS NULL",
     visible=_VISIBLE,
     filters={
-        "id": EntityFilter("id", named, "any of these languages", many=True),
-        "code": _exact("t.code", "code", internal=False),
-        "status": _STATUS,
-        "search": _part("t.name", "name"),
-        "name": _exact("t.name", "name"),
-        "country_code": _exact("t.country_code", "country"),
-        "direction": _exact("t.direction", "direction of writing"),
+        "id": ids("languages"),
+        "code": exact_text("t.code", "code"),
+        "status": statuses(),
+        "search": substring("name", "t.name"),
+        "name": exact_text("t.name", "name", internal=True),
+        "country_code": exact_text("t.country_code", "country", internal=True),
+        "direction": exact_text("t.direction", "direction of writing", internal=True),
     },
-    sorts={"code": Sort("t.code", "text", "code"), "name": _BY_NAME, "status": _BY_STATUS, "id": _BY_ID},
+    sorts={"code": Sort("t.code", "text", "code"), "name": BY_NAME, "status": BY_STATUS, "id": BY_ID},
     default_sort="id",
 )
 
 PAGES = Entity(
     name="page",
     table="pages",
-    alive="t.deleted_at IS NULL",
+    base_condition="t.deleted_at IS NULL",
     visible=_VISIBLE,
     filters={
-        "id": EntityFilter("id", named, "any of these pages", many=True),
-        "status": _STATUS,
-        "type": _exact("t.type", "type, by letter", internal=False),
-        "lang_code": _exact("t.lang_code", "language", internal=False),
-        "parent_id": EntityFilter(
-            "id",
-            refers_to_or_none("t.parent_id", "pages"),
-            "stands directly below any of these pages; 0 means at the top",
-            many=True,
+        "id": ids("pages"),
+        "status": statuses(),
+        "type": exact_text("t.type", "type code"),
+        "lang_code": exact_text("t.lang_code", "language"),
+        "parent_id": optional_references(
+            "t.parent_id", "pages", "direct child of any of these pages; 0 means at the top level"
         ),
         "search": EntityFilter(
             "text",
-            lambda text: Where(
+            lambda text: Condition(
                 "strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0"
                 " OR strpos(vitrine_fold(t.description), vitrine_fold({}::text)) > 0",
                 (text, text),
             ),
             "part of the title or of the text",
         ),
-        "name": _exact("t.name", "title", internal=False),
-        "link": _exact("t.link", "link"),
-        "description": _exact("t.description", "text"),
-        "meta_keywords": _exact("t.meta_keywords", "key words"),
-        "meta_description": _exact("t.meta_description", "description for search engines"),
-        "seo_title": _exact("t.seo_title", "title for search engines"),
-        "position": EntityFilter(
-            "big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True
+        "name": exact_text("t.name", "title"),
+        "link": exact_text("t.link", "link", internal=True),
+        "description": exact_text("t.description", "text", internal=True),
+        "meta_keywords": exact_text("t.meta_keywords", "key words", internal=True),
+        "meta_description": exact_text("t.meta_description", "description for search engines", internal=True),
+        "seo_title": exact_text("t.seo_title", "title for search engines", internal=True),
+        "position": exact_integer("t.position", "position", internal=True),
+        "vendor_id": optional_references(
+            "t.vendor_id", "vendors", "of any of these vendors; 0 means of the store itself"
         ),
-        "vendor_id": EntityFilter(
-            "id",
-            refers_to_or_none("t.vendor_id", "vendors"),
-            "of any of these vendors; 0 means of the shop itself",
-            many=True,
-        ),
-        "created_at": EntityFilter(
-            "time", in_second("t.created_at"), "made in that second", many=True, internal=True
-        ),
+        "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts={
-        "position": Sort("t.position", "bigint", "position"),
+        "position": BY_POSITION,
         "name": Sort("t.name", "text", "title"),
-        "status": _BY_STATUS,
-        "created_at": Sort("t.created_at", "timestamptz", "time of creation"),
-        "id": _BY_ID,
+        "status": BY_STATUS,
+        "created_at": BY_CREATED,
+        "id": BY_ID,
     },
     default_sort="position",
 )
@@ -109,16 +95,16 @@ PAGES = Entity(
 BLOCKS = Entity(
     name="block",
     table="blocks",
-    alive="t.deleted_at IS NULL",
+    base_condition="t.deleted_at IS NULL",
     visible=_VISIBLE,
     filters={
-        "id": EntityFilter("id", named, "any of these blocks", many=True),
-        "status": _STATUS,
-        "type": _exact("t.type", "type", internal=False),
-        "lang_code": _exact("t.lang_code", "language", internal=False),
-        "search": _part("t.name", "name"),
-        "name": _exact("t.name", "name", internal=False),
+        "id": ids("blocks"),
+        "status": statuses(),
+        "type": exact_text("t.type", "type"),
+        "lang_code": exact_text("t.lang_code", "language"),
+        "search": substring("name", "t.name"),
+        "name": exact_text("t.name", "name"),
     },
-    sorts={"name": _BY_NAME, "type": Sort("t.type", "text", "type"), "status": _BY_STATUS, "id": _BY_ID},
+    sorts={"name": BY_NAME, "type": Sort("t.type", "text", "type"), "status": BY_STATUS, "id": BY_ID},
     default_sort="id",
 )

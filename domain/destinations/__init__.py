@@ -1,1 +1,1 @@
-"""Decide where in the world an address lies."""
+"""Destinations: the regions that shipping and tax rates refer to."""

@@ -1,4 +1,4 @@
-"""Make, change and delete destinations."""
+"""Create, update and delete destinations."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from domain import audit
-from domain.fields import MAX_NAME, Given, InputField, code_in, name_text, read_fields
-from domain.references import DESTINATION, find
 from kernel.codes import SWITCH_STATUSES
-from kernel.documents import normalise_cep
+from kernel.documents import normalize_cep
 from kernel.errors import ValidationFailed
+from kernel.fields import MAX_NAME, InputField, InputValues, code_in, name_text, read_fields
+from kernel.geography import BRAZIL, STATES
 from kernel.ids import uuid7
-from kernel.places import BRAZIL, STATES
 from kernel.scope import Scope
-from kernel.text import Malformed, has_forbidden_characters, nfc, shown
-from models.database import execute, row, transaction
+from kernel.text import InvalidValue, has_forbidden_characters, nfc, repr_value
+from models import audit
+from models.database import execute, fetchrow, transaction
+from models.references import DESTINATION, find
 from models.shipping import Destination
 
 MAX_RANGES = 5_000
@@ -33,30 +33,29 @@ _LOCK = "SELECT countries, states FROM destinations WHERE tenant_id = $1 AND id 
 
 
 def _names(value: object, *, form: str) -> list[str]:
-    """Read a list of names, each once, in the order given."""
+    """Parse a list of names, without duplicates, in input order."""
     if value is None:
         return []
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > MAX_NAMES:
-        raise Malformed(f"is {shown(value)}; expected a list of at most {MAX_NAMES} {form}")
-    found = []
-    for each in value:
+        raise InvalidValue(f"is {repr_value(value)}; expected a list of at most {MAX_NAMES} {form}")
+    names = []
+    for item in value:
         if (
-            not isinstance(each, str)
-            or has_forbidden_characters(each)
-            or not 1 <= len(each.strip()) <= MAX_NAME
+            not isinstance(item, str)
+            or has_forbidden_characters(item)
+            or not 1 <= len(item.strip()) <= MAX_NAME
         ):
-            raise Malformed(f"holds {shown(each)}; expected {form}")
-        found.append(nfc(each.strip()))
-    return list(dict.fromkeys(found))
+            raise InvalidValue(f"holds {repr_value(item)}; expected {form}")
+        names.append(nfc(item.strip()))
+    return list(dict.fromkeys(names))
 
 
 def _codes(value: object) -> list[str]:
-    """Read codes of two letters: countries (ISO 3166) or states."""
-    found = [code.upper() for code in _names(value, form="codes of two letters")]
-    for code in found:
+    codes = [code.upper() for code in _names(value, form="codes of two letters")]
+    for code in codes:
         if len(code) != 2 or not code.isascii() or not code.isalpha():
-            raise Malformed(f"holds {shown(code)}; expected codes of two letters")
-    return list(dict.fromkeys(found))
+            raise InvalidValue(f"holds {repr_value(code)}; expected codes of two letters")
+    return list(dict.fromkeys(codes))
 
 
 def _cities(value: object) -> list[str]:
@@ -64,35 +63,37 @@ def _cities(value: object) -> list[str]:
 
 
 def _cep(value: object) -> str:
-    cep = normalise_cep(value) if isinstance(value, str) else None
+    cep = normalize_cep(value) if isinstance(value, str) else None
     if cep is None:
-        raise Malformed(f"holds {shown(value)}; expected a CEP of eight digits")
+        raise InvalidValue(f"holds {repr_value(value)}; expected a CEP of eight digits")
     return cep
 
 
-def ranges_from(value: object) -> list[tuple[str, str]]:
-    """Read ranges of CEPs, `[{zipcode_from, zipcode_to}]`, in order; one that lacks its end is a single CEP.
+def parse_ranges(value: object) -> list[tuple[str, str]]:
+    """Parse ranges of CEPs, `[{zipcode_from, zipcode_to}]`, sorted; without an end the range is a single CEP.
 
-    Raises Malformed for what is none, for an end before its beginning, and for ranges that overlap.
+    Raises InvalidValue for invalid CEPs, an end before the start, and overlapping ranges.
     """
     if value is None:
         return []
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > MAX_RANGES:
-        raise Malformed(f"is {shown(value)}; expected a list of at most {MAX_RANGES} ranges of CEPs")
-    found = []
-    for each in value:
-        if not isinstance(each, Mapping):
-            raise Malformed(f"holds {shown(each)}; expected objects such as {{zipcode_from, zipcode_to}}")
-        first = _cep(each.get("zipcode_from"))
-        last = first if each.get("zipcode_to") in (None, "") else _cep(each["zipcode_to"])
+        raise InvalidValue(f"is {repr_value(value)}; expected a list of at most {MAX_RANGES} ranges of CEPs")
+    ranges = []
+    for item in value:
+        if not isinstance(item, Mapping):
+            raise InvalidValue(
+                f"holds {repr_value(item)}; expected objects such as {{zipcode_from, zipcode_to}}"
+            )
+        first = _cep(item.get("zipcode_from"))
+        last = first if item.get("zipcode_to") in (None, "") else _cep(item["zipcode_to"])
         if first > last:
-            raise Malformed(f"holds {first}-{last}; expected zipcode_from up to zipcode_to")
-        found.append((first, last))
-    found.sort()
-    for (_, end), (begin, _) in pairwise(found):
-        if begin <= end:
-            raise Malformed(f"overlap at {begin}; expected ranges of CEPs that don't")
-    return found
+            raise InvalidValue(f"holds {first}-{last}; expected zipcode_from up to zipcode_to")
+        ranges.append((first, last))
+    ranges.sort()
+    for (_, end), (start, _) in pairwise(ranges):
+        if start <= end:
+            raise InvalidValue(f"overlap at {start}; expected ranges of CEPs that don't")
+    return ranges
 
 
 DESTINATION_FIELDS: Mapping[str, InputField] = {
@@ -101,17 +102,16 @@ DESTINATION_FIELDS: Mapping[str, InputField] = {
     "countries": InputField("countries", _codes, code="countries_invalid"),
     "states": InputField("states", _codes, code="states_invalid"),
     "cities": InputField("cities", _cities, code="cities_invalid"),
-    "zipcodes": InputField("zipcodes", ranges_from, code="zipcodes_invalid"),
+    "zipcodes": InputField("zipcodes", parse_ranges, code="zipcodes_invalid"),
 }
 
 
-async def create_destination(scope: Scope, given: Given) -> int:
-    """Make a destination and give its internal id.
+async def create_destination(scope: Scope, values: InputValues) -> int:
+    """Create a destination and return its internal id.
 
-    Keys: `name`*, `status`, `countries`, `states`, `cities` (lists), `zipcodes [{zipcode_from, zipcode_to}]`; what is left empty is
-    not asked of an address.
+    Keys: `name`*, `status`, `countries`, `states`, `cities` (lists), `zipcodes [{zipcode_from, zipcode_to}]`; empty lists match all.
     """
-    columns = read_fields(DESTINATION_FIELDS, given, creating=True)
+    columns = read_fields(DESTINATION_FIELDS, values, creating=True)
     _check_states(columns.get("countries", []), columns.get("states", []))
     ranges = columns.pop("zipcodes", [])
     async with transaction(scope):
@@ -123,26 +123,26 @@ async def create_destination(scope: Scope, given: Given) -> int:
     return destination_id
 
 
-async def update_destination(scope: Scope, destination: object, given: Given) -> int:
-    """Change a destination partially and give its internal id; a list that is given replaces the one there is."""
-    columns = read_fields(DESTINATION_FIELDS, given)
+async def update_destination(scope: Scope, destination: object, values: InputValues) -> int:
+    """Update a destination partially and return its internal id; a list in the input replaces the existing one."""
+    columns = read_fields(DESTINATION_FIELDS, values)
     ranges = columns.pop("zipcodes", None)
     async with transaction(scope):
         destination_id = await find(scope, DESTINATION, destination)
-        before: Mapping[str, Any] = await row(_LOCK, scope.store.id, destination_id) or {}
-        known = {**before, **columns}
-        _check_states(known["countries"], known["states"])
+        current: Mapping[str, Any] = await fetchrow(_LOCK, scope.store.id, destination_id) or {}
+        updated = {**current, **columns}
+        _check_states(updated["countries"], updated["states"])
         await Destination.filter(id=destination_id).update(**columns, updated_at=scope.now)
         if ranges is not None:
             await _write_ranges(scope, destination_id, ranges)
         await audit.record(
-            scope, "destination.updated", "destination", destination_id, {"fields": sorted(map(str, given))}
+            scope, "destination.updated", "destination", destination_id, {"fields": sorted(map(str, values))}
         )
     return destination_id
 
 
 async def delete_destination(scope: Scope, destination: object) -> None:
-    """Hide a destination and drop the rates that were for it; orders keep what they were charged."""
+    """Soft-delete a destination and delete its rates; orders keep the amounts charged."""
     async with transaction(scope):
         destination_id = await find(scope, DESTINATION, destination)
         for table in ("shipping_rates", "tax_rates"):
@@ -156,7 +156,7 @@ async def delete_destination(scope: Scope, destination: object) -> None:
 
 
 def _check_states(countries: Sequence[str], states: Sequence[str]) -> None:
-    """Refuse states that no country of the destination has, as far as that is known: of Brazil."""
+    """Reject unknown states, for Brazil only."""
     if list(countries) not in ([], [BRAZIL]):
         return
     unknown = [state for state in states if state not in STATES]

@@ -1,1 +1,1 @@
-"""Take the payment gateway's notifications: prove, keep, apply to charges and orders (decisions section 5)."""
+"""Payment gateway webhooks: verify, store, apply to charges and orders (docs/reference/current.md#gateway-notifications)."""

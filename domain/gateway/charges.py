@@ -1,7 +1,7 @@
-"""Keep the charges that a notification tells of, and say what they add to the order's money.
+"""Save the charges of a notification, and return what they add to the order's payments and refunds.
 
-What a charge has paid and given back never shrinks, for notifications arrive in any order. What the order's sums already hold of it
-(`counted`) is not added again, so the same thing told twice, or told by `order.paid` and `charge.paid`, counts once.
+Paid and refunded amounts of a charge never decrease, because notifications arrive in any order. Amounts already in the order's sums
+(`counted`) are not added again: idempotency for retried notifications and for `order.paid` plus `charge.paid`.
 """
 
 from __future__ import annotations
@@ -10,59 +10,59 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from domain.gateway.mapping import Meaning
-from domain.gateway.notification import ChargePayload, NotificationPayload
+from domain.gateway.mapping import NotificationEffect
+from domain.gateway.payload import ChargePayload, NotificationPayload
 from domain.orders.locked import LockedOrder
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import execute, row, rows
+from models.database import execute, fetch, fetchrow
 
-_PAID_WORDS = ("paid", "overpaid", "underpaid", "")
+_PAID_STATUSES = ("paid", "overpaid", "underpaid", "")
 
-# First, so that there is a row to lock: two notifications that tell of a new charge at once follow each other. In one order, so that
-# nobody waits in a circle.
-_BEGIN = """
+# Inserted first, so that there is a row to lock: concurrent notifications of a new charge are serialized. Lock order: by charge_id, which
+# prevents deadlocks.
+_INSERT_MISSING = """
 INSERT INTO charges (tenant_id, public_id, charge_id, created_at, updated_at)
 SELECT $1, n.public_id, n.charge_id, $4, $4 FROM unnest($2::uuid[], $3::text[]) AS n (public_id, charge_id)
 ORDER BY n.charge_id
 ON CONFLICT (tenant_id, charge_id) DO NOTHING
 """
 
-_KNOWN = """
+_LOCK = """
 SELECT charge_id, order_id, currency, amount_cents, paid_cents, refunded_cents, counted
 FROM charges WHERE tenant_id = $1 AND charge_id = ANY($2::text[])
 ORDER BY charge_id FOR UPDATE
 """
 
-# What charges have brought into the order so far, and what of it was given back beyond what was seen to come in.
-_OF_ALL_CHARGES = """
+# What the counted charges added to the order so far, and refunds in excess of their known payments.
+_COUNTED_SUMS = """
 SELECT coalesce(sum(paid_cents), 0)::bigint AS paid, coalesce(sum(refunded_cents), 0)::bigint AS refunded,
-    coalesce(sum(greatest(refunded_cents - paid_cents, 0)), 0)::bigint AS unseen
+    coalesce(sum(greatest(refunded_cents - paid_cents, 0)), 0)::bigint AS unmatched
 FROM charges WHERE tenant_id = $1 AND order_id = $2 AND counted
 """
 
-_KEEP = """
+_UPDATE = """
 UPDATE charges c SET
-    order_id = k.order_id,
-    status = coalesce(nullif(k.status, ''), c.status),
+    order_id = n.order_id,
+    status = coalesce(nullif(n.status, ''), c.status),
     last_event = $2,
-    payment_method = coalesce(nullif(k.payment_method, ''), c.payment_method),
-    currency = k.currency,
-    amount_cents = k.amount_cents,
-    paid_cents = k.paid_cents,
-    refunded_cents = k.refunded_cents,
-    counted = k.counted,
+    payment_method = coalesce(nullif(n.payment_method, ''), c.payment_method),
+    currency = n.currency,
+    amount_cents = n.amount_cents,
+    paid_cents = n.paid_cents,
+    refunded_cents = n.refunded_cents,
+    counted = n.counted,
     updated_at = $3
 FROM unnest($4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[],
     $12::boolean[])
-    AS k (charge_id, order_id, status, payment_method, currency, amount_cents, paid_cents, refunded_cents, counted)
-WHERE c.tenant_id = $1 AND c.charge_id = k.charge_id
+    AS n (charge_id, order_id, status, payment_method, currency, amount_cents, paid_cents, refunded_cents, counted)
+WHERE c.tenant_id = $1 AND c.charge_id = n.charge_id
 """
 
 
 @dataclass(frozen=True, slots=True)
-class ReceivedMoney:
-    """Tell of money that came in and that the order's sums don't hold yet, in cents."""
+class ReceivedPayment:
+    """A payment received that the order's sums don't include yet, in cents."""
 
     cents: int
     kind: str
@@ -70,25 +70,23 @@ class ReceivedMoney:
 
 
 @dataclass(frozen=True, slots=True)
-class Money:
-    """Tell what the charges of a notification mean for the order's money, in cents.
+class ChargeTotals:
+    """What the charges of a notification add to the order's sums, in cents.
 
-    `received` and `refunded` are to be added; `own_refunded` is what the order's sums then hold as given back by these very charges.
-    `is_whole`: all of them are given back wholly. `problem` says why a charge does not count in the order; `counts` that one does.
+    `received` and `refunded` are to be added; `own_refunded` is the refunded total of these charges within the order's sums afterwards.
+    `is_fully_refunded`: all of them are. `problem` says why a charge doesn't count in the order; `is_counted`: at least one does.
     """
 
-    received: tuple[ReceivedMoney, ...] = ()
+    received: tuple[ReceivedPayment, ...] = ()
     refunded: int = 0
     own_refunded: int = 0
-    is_whole: bool = True
-    counts: bool = False
+    is_fully_refunded: bool = True
+    is_counted: bool = False
     problem: str = ""
 
 
 @dataclass(slots=True)
-class _Kept:
-    """Hold a charge as it will be kept."""
-
+class _ChargeState:
     charge: ChargePayload
     order_id: int | None
     currency: str
@@ -101,139 +99,147 @@ class _Kept:
     new_refunded: int = 0
 
     @property
-    def is_whole(self) -> bool:
-        """Say whether all that was paid, or asked for, was given back."""
+    def is_fully_refunded(self) -> bool:
+        """Return whether the paid amount, or the charge's amount, was refunded."""
         return self.refunded >= min((cents for cents in (self.amount, self.paid) if cents), default=0)
 
 
-async def keep_charges(
-    scope: Scope, told: NotificationPayload, meaning: Meaning, held: LockedOrder | None
-) -> Money:
-    """Write the charges of a notification and give what they add to the order, which is locked, or None when it is not there."""
-    if not told.charges:
-        return Money()
-    ids = [each.charge_id for each in told.charges]
-    await execute(_BEGIN, scope.store.id, [uuid7() for _ in ids], ids, scope.now)
-    known = {found["charge_id"]: found for found in await rows(_KNOWN, scope.store.id, ids)}
-    kept = [_merged(scope, each, known[each.charge_id], meaning, held) for each in told.charges]
-    if held is not None:
-        await _imply_payments(scope, kept, held)
-    await _write(scope, told.event_type, kept)
-    counting = [each for each in kept if each.counted and not each.problem]
-    return Money(
+async def save_charges(
+    scope: Scope, payload: NotificationPayload, effect: NotificationEffect, locked: LockedOrder | None
+) -> ChargeTotals:
+    """Store the charges of a notification and return what they add to the locked order, None when it is missing."""
+    if not payload.charges:
+        return ChargeTotals()
+    ids = [charge.charge_id for charge in payload.charges]
+    await execute(_INSERT_MISSING, scope.store.id, [uuid7() for _ in ids], ids, scope.now)
+    stored = {record["charge_id"]: record for record in await fetch(_LOCK, scope.store.id, ids)}
+    states = [_merge(scope, charge, stored[charge.charge_id], effect, locked) for charge in payload.charges]
+    if locked is not None:
+        await _imply_payments(scope, states, locked)
+    await _write(scope, payload.event_type, states)
+    counting = [state for state in states if state.counted and not state.problem]
+    return ChargeTotals(
         received=tuple(
-            ReceivedMoney(each.new_paid, each.charge.payment_method, each.charge.installments)
-            for each in counting
-            if each.new_paid
+            ReceivedPayment(state.new_paid, state.charge.payment_method, state.charge.installments)
+            for state in counting
+            if state.new_paid
         ),
-        refunded=sum(each.new_refunded for each in counting),
-        own_refunded=sum(each.refunded for each in counting),
-        is_whole=all(each.is_whole for each in kept),
-        counts=bool(counting),
-        problem=next((each.problem for each in kept if each.problem), ""),
+        refunded=sum(state.new_refunded for state in counting),
+        own_refunded=sum(state.refunded for state in counting),
+        is_fully_refunded=all(state.is_fully_refunded for state in states),
+        is_counted=bool(counting),
+        problem=next((state.problem for state in states if state.problem), ""),
     )
 
 
-def _merged(
-    scope: Scope, charge: ChargePayload, known: Mapping[str, Any], meaning: Meaning, held: LockedOrder | None
-) -> _Kept:
-    """Put what is told of a charge together with what was known of it."""
-    amount = known["amount_cents"] if charge.amount is None else charge.amount
-    paid = max(known["paid_cents"], _told_paid(charge, meaning))
-    refunded = max(known["refunded_cents"], _told_refunded(charge, meaning, amount, paid))
-    was_counted: bool = known["counted"]
-    kept = _Kept(
+def _merge(
+    scope: Scope,
+    charge: ChargePayload,
+    stored: Mapping[str, Any],
+    effect: NotificationEffect,
+    locked: LockedOrder | None,
+) -> _ChargeState:
+    amount = stored["amount_cents"] if charge.amount is None else charge.amount
+    paid = max(stored["paid_cents"], _paid_cents(charge, effect))
+    refunded = max(stored["refunded_cents"], _refunded_cents(charge, effect, amount, paid))
+    was_counted: bool = stored["counted"]
+    state = _ChargeState(
         charge,
-        known["order_id"],
-        charge.currency or known["currency"] or scope.store.currency,
+        stored["order_id"],
+        charge.currency or stored["currency"] or scope.store.currency,
         amount,
         paid,
         refunded,
         was_counted,
     )
-    if held is None:
-        if was_counted:  # nothing is added to an order that is not at hand
-            kept.paid, kept.refunded = known["paid_cents"], known["refunded_cents"]
-        return kept
-    kept.problem = _problem(scope, kept, held)
-    if not kept.problem:
-        kept.new_paid = paid - (known["paid_cents"] if was_counted else 0)
-        kept.new_refunded = refunded - (known["refunded_cents"] if was_counted else 0)
-        kept.counted = True
-    elif was_counted:  # in another order, whose sums stay as they are
-        kept.paid, kept.refunded = known["paid_cents"], known["refunded_cents"]
-    kept.order_id = kept.order_id or held.id
-    return kept
+    if locked is None:
+        if was_counted:  # nothing is added to a missing order
+            state.paid, state.refunded = stored["paid_cents"], stored["refunded_cents"]
+        return state
+    state.problem = _problem(scope, state, locked)
+    if not state.problem:
+        state.new_paid = paid - (stored["paid_cents"] if was_counted else 0)
+        state.new_refunded = refunded - (stored["refunded_cents"] if was_counted else 0)
+        state.counted = True
+    elif was_counted:  # counted in another order, whose sums stay
+        state.paid, state.refunded = stored["paid_cents"], stored["refunded_cents"]
+    state.order_id = state.order_id or locked.id
+    return state
 
 
-def _problem(scope: Scope, kept: _Kept, held: LockedOrder) -> str:
-    if kept.order_id not in (None, held.id):
-        return f"the charge {kept.charge.charge_id} belongs to order {kept.order_id}"
-    for whose, currency in (("the store's", scope.store.currency), ("the order's", held.currency)):
-        if kept.currency != currency:
+def _problem(scope: Scope, state: _ChargeState, locked: LockedOrder) -> str:
+    if state.order_id not in (None, locked.id):
+        return f"the charge {state.charge.charge_id} belongs to order {state.order_id}"
+    for whose, currency in (("the store's", scope.store.currency), ("the order's", locked.currency)):
+        if state.currency != currency:
             return (
-                f"currency: the charge {kept.charge.charge_id} is in {kept.currency}, {whose} is {currency}"
+                f"currency: the charge {state.charge.charge_id} is in {state.currency}, {whose} is {currency}"
             )
     return ""
 
 
-def _told_paid(charge: ChargePayload, meaning: Meaning) -> int:
-    if meaning not in (Meaning.PAID, Meaning.UNDERPAID):
+def _paid_cents(charge: ChargePayload, effect: NotificationEffect) -> int:
+    if effect not in (NotificationEffect.PAID, NotificationEffect.UNDERPAID):
         return 0
     if charge.paid_amount is not None:
         return charge.paid_amount
-    # An order's event names its other charges too, the failed ones among them.
-    is_paid = meaning is Meaning.PAID and charge.status in _PAID_WORDS
+    # An order's event lists all its charges, failed ones included.
+    is_paid = effect is NotificationEffect.PAID and charge.status in _PAID_STATUSES
     return charge.amount or 0 if is_paid else 0
 
 
-def _told_refunded(charge: ChargePayload, meaning: Meaning, amount: int, paid: int) -> int:
-    match meaning:
-        case Meaning.REFUNDED:
+def _refunded_cents(charge: ChargePayload, effect: NotificationEffect, amount: int, paid: int) -> int:
+    match effect:
+        case NotificationEffect.REFUNDED:
             return charge.canceled_amount or max(paid, charge.paid_amount or amount)
-        case Meaning.PARTLY_REFUNDED:
+        case NotificationEffect.PARTIALLY_REFUNDED:
             return charge.canceled_amount or 0
-        case Meaning.CANCELLED:
-            # What nobody paid is cancelled too, and then nothing is given back.
+        case NotificationEffect.CANCELLED:
+            # Cancelling an unpaid charge refunds nothing.
             return min(charge.canceled_amount or 0, max(paid, charge.paid_amount or 0))
     return 0
 
 
-async def _imply_payments(scope: Scope, kept: Sequence[_Kept], held: LockedOrder) -> None:
-    """Take what is given back without ever having been seen to come in as having come in: its notification may be late or lost.
+async def _imply_payments(scope: Scope, states: Sequence[_ChargeState], locked: LockedOrder) -> None:
+    """Treat refunds without a known payment as paid and refunded: the payment's notification may be late or lost.
 
-    Money that the order holds from elsewhere than charges (recorded by hand, settled at once) stands for it first. So no order
-    gives back more than it took.
+    Payments that don't come from charges (recorded manually, settled at once) cover such refunds first, so that no order refunds more
+    than it received.
     """
-    unseen = [each for each in kept if each.new_refunded and each.refunded > each.paid]
-    if not unseen:
+    unmatched = [state for state in states if state.new_refunded and state.refunded > state.paid]
+    if not unmatched:
         return
-    taken = await row(_OF_ALL_CHARGES, scope.store.id, held.id)
-    assert taken is not None  # sums over no rows are a row too
-    elsewhere = held.paid_cents - taken["paid"] - (held.refunded_cents - taken["refunded"]) - taken["unseen"]
-    for each in unseen:
-        needed = min(each.refunded - each.paid, each.new_refunded)
-        if needed <= elsewhere:
-            elsewhere -= needed
+    counted_sums = await fetchrow(_COUNTED_SUMS, scope.store.id, locked.id)
+    assert counted_sums is not None  # an aggregate always returns one row
+    other_cents = (
+        locked.paid_cents
+        - counted_sums["paid"]
+        - (locked.refunded_cents - counted_sums["refunded"])
+        - counted_sums["unmatched"]
+    )
+    for state in unmatched:
+        needed = min(state.refunded - state.paid, state.new_refunded)
+        if needed <= other_cents:
+            other_cents -= needed
             continue
-        paid = max(each.refunded, each.charge.paid_amount or 0)
-        each.new_paid += paid - each.paid
-        each.paid = paid
+        paid = max(state.refunded, state.charge.paid_amount or 0)
+        state.new_paid += paid - state.paid
+        state.paid = paid
 
 
-async def _write(scope: Scope, event_type: str, kept: Sequence[_Kept]) -> None:
+async def _write(scope: Scope, event_type: str, states: Sequence[_ChargeState]) -> None:
     await execute(
-        _KEEP,
+        _UPDATE,
         scope.store.id,
         event_type,
         scope.now,
-        [each.charge.charge_id for each in kept],
-        [each.order_id for each in kept],
-        [each.charge.status for each in kept],
-        [each.charge.payment_method for each in kept],
-        [each.currency for each in kept],
-        [each.amount for each in kept],
-        [each.paid for each in kept],
-        [each.refunded for each in kept],
-        [each.counted for each in kept],
+        [state.charge.charge_id for state in states],
+        [state.order_id for state in states],
+        [state.charge.status for state in states],
+        [state.charge.payment_method for state in states],
+        [state.currency for state in states],
+        [state.amount for state in states],
+        [state.paid for state in states],
+        [state.refunded for state in states],
+        [state.counted for state in states],
     )

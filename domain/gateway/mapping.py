@@ -1,4 +1,4 @@
-"""Say what each event of the gateway means for the order: the table of decisions section 5, by the event's type alone."""
+"""Map each gateway event type to its effect on the order (docs/reference/current.md#gateway-mapping)."""
 
 from __future__ import annotations
 
@@ -6,45 +6,45 @@ from collections.abc import Mapping
 from enum import Enum, auto
 
 
-class Meaning(Enum):
-    """Name what an event tells of an order's money."""
+class NotificationEffect(Enum):
+    """The effect of an event on an order's payment."""
 
-    PAID = auto()  # the order becomes P when what is paid covers the total
-    UNDERPAID = auto()  # part of the money came: recorded, and somebody must look at it
-    REFUSED = auto()  # the order becomes D, or F when the gateway itself failed
-    REFUNDED = auto()  # the order becomes I when the whole amount was given back
-    PARTLY_REFUNDED = auto()  # refunded_cents grows and nothing else changes
+    PAID = auto()  # the order becomes P when the paid amount covers the total
+    UNDERPAID = auto()  # a partial payment: recorded, for staff to resolve
+    PAYMENT_FAILED = auto()  # the order becomes D, or F on a technical failure
+    REFUNDED = auto()  # the order becomes I when the whole amount was refunded
+    PARTIALLY_REFUNDED = auto()  # a partial refund: only refunded_cents grows
     CANCELLED = auto()  # the order becomes I
     CHARGED_BACK = auto()  # payment_status becomes chargeback
-    NEWS = auto()  # the charge is kept up to date; the order has nothing to do with it
+    CHARGE_ONLY = auto()  # updates the charge only, not the order
 
 
-MEANINGS: Mapping[str, Meaning] = {
-    "charge.paid": Meaning.PAID,
-    "charge.overpaid": Meaning.PAID,
-    "order.paid": Meaning.PAID,
-    "charge.underpaid": Meaning.UNDERPAID,
-    "charge.payment_failed": Meaning.REFUSED,
-    "charge.antifraud_reproved": Meaning.REFUSED,
-    "order.payment_failed": Meaning.REFUSED,
-    "charge.refunded": Meaning.REFUNDED,
-    "order.canceled": Meaning.CANCELLED,
-    "charge.partial_canceled": Meaning.PARTLY_REFUNDED,
-    "charge.chargedback": Meaning.CHARGED_BACK,
-    # The rest of what Pagar.me sends. Types that are not here change nothing at all.
-    "charge.created": Meaning.NEWS,
-    "charge.updated": Meaning.NEWS,
-    "charge.pending": Meaning.NEWS,
-    "charge.processing": Meaning.NEWS,
-    "charge.antifraud_approved": Meaning.NEWS,
-    "charge.antifraud_manual": Meaning.NEWS,
-    "charge.antifraud_pending": Meaning.NEWS,
-    "order.created": Meaning.NEWS,
-    "order.updated": Meaning.NEWS,
-    "order.closed": Meaning.NEWS,
+EFFECTS: Mapping[str, NotificationEffect] = {
+    "charge.paid": NotificationEffect.PAID,
+    "charge.overpaid": NotificationEffect.PAID,
+    "order.paid": NotificationEffect.PAID,
+    "charge.underpaid": NotificationEffect.UNDERPAID,
+    "charge.payment_failed": NotificationEffect.PAYMENT_FAILED,
+    "charge.antifraud_reproved": NotificationEffect.PAYMENT_FAILED,
+    "order.payment_failed": NotificationEffect.PAYMENT_FAILED,
+    "charge.refunded": NotificationEffect.REFUNDED,
+    "order.canceled": NotificationEffect.CANCELLED,
+    "charge.partial_canceled": NotificationEffect.PARTIALLY_REFUNDED,
+    "charge.chargedback": NotificationEffect.CHARGED_BACK,
+    # The other Pagar.me events. Types not listed here change nothing.
+    "charge.created": NotificationEffect.CHARGE_ONLY,
+    "charge.updated": NotificationEffect.CHARGE_ONLY,
+    "charge.pending": NotificationEffect.CHARGE_ONLY,
+    "charge.processing": NotificationEffect.CHARGE_ONLY,
+    "charge.antifraud_approved": NotificationEffect.CHARGE_ONLY,
+    "charge.antifraud_manual": NotificationEffect.CHARGE_ONLY,
+    "charge.antifraud_pending": NotificationEffect.CHARGE_ONLY,
+    "order.created": NotificationEffect.CHARGE_ONLY,
+    "order.updated": NotificationEffect.CHARGE_ONLY,
+    "order.closed": NotificationEffect.CHARGE_ONLY,
 }
 
 
-def meaning_of(event_type: str) -> Meaning | None:
-    """Give what an event means; None for a type that nobody knows."""
-    return MEANINGS.get(event_type)
+def effect_of(event_type: str) -> NotificationEffect | None:
+    """Return the effect of an event type; None for an unknown type."""
+    return EFFECTS.get(event_type)

@@ -1,7 +1,7 @@
-"""Receive notifications of the payment gateway: prove, store in one transaction, apply in another (decisions section 5).
+"""Receive payment gateway webhooks: verify, store, apply in a second transaction (docs/reference/current.md#gateway-notifications).
 
-What was stored is never lost: when the process dies before it is applied, or applying it fails, the sweep (`apply_pending`, a job)
-applies it later. A row's lock lets one of them do it, and `processed` keeps the others from doing it again.
+A stored notification is never lost: when the process dies or applying fails, the sweep (`apply_pending`, a job) retries it with
+backoff. Row locks let only one worker apply it, and `processed` makes applying idempotent.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ import asyncio
 from collections.abc import Iterable
 from datetime import timedelta
 
-from domain import audit
-from domain.gateway.applying import carry_out
-from domain.gateway.notification import NotificationPayload, parse
-from domain.gateway.signature import Verified, verify
+from domain.gateway.payload import NotificationPayload, parse_notification
+from domain.gateway.processing import apply_notification
+from domain.gateway.signature import VerifiedBody, verify
 from kernel import logging
 from kernel.errors import NotFound, RuleViolation, Unavailable
 from kernel.ids import parse_reference, uuid7
-from kernel.scope import Scope, entered
-from models.database import execute, row, rows, transaction, value
+from kernel.scope import Scope, active_scope
+from models import audit
+from models.database import execute, fetch, fetchrow, fetchval, transaction
 
 RECEIVED, DUPLICATE = "received", "duplicate ignored"
 
-# The gateway waits for its answer, and the sweep is there.
+# The gateway waits for the response; the sweep applies what takes longer.
 APPLY_SECONDS = 10.0
-# The sweep leaves what just came to the request that brought it.
+# The sweep skips notifications that their own request may still be applying.
 SWEEP_AFTER = timedelta(seconds=30)
-_LONGEST_DOUBLINGS = 9  # 512 minutes between the tries of what keeps failing
+_MAX_DOUBLINGS = 9  # at most 512 minutes between retries
 
 _STORE = """
 INSERT INTO gateway_notifications (tenant_id, public_id, event_id, event_type, charge_id, fingerprint, body, unsigned,
@@ -37,12 +37,12 @@ ON CONFLICT (tenant_id, fingerprint) DO NOTHING RETURNING id
 _PENDING = """
 SELECT id FROM gateway_notifications WHERE tenant_id = $1 AND NOT processed AND due_at <= $2 ORDER BY id LIMIT $3
 """
-_TAKE = """
+_LOCK_PENDING = """
 SELECT id, body, unsigned FROM gateway_notifications
 WHERE tenant_id = $1 AND id = $2 AND NOT processed FOR UPDATE SKIP LOCKED
 """
-_TAKE_ANY = "SELECT id, body, unsigned FROM gateway_notifications WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
-_DONE = """
+_LOCK = "SELECT id, body, unsigned FROM gateway_notifications WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
+_MARK_PROCESSED = """
 UPDATE gateway_notifications SET processed = true, processed_at = $3, error_message = $4, attempts = attempts + 1
 WHERE tenant_id = $1 AND id = $2
 """
@@ -54,124 +54,125 @@ WHERE tenant_id = $1 AND id = $2 AND NOT processed
 
 
 async def receive(scope: Scope, body: bytes, signatures: Iterable[str | None]) -> str:
-    """Take a notification as it was sent; `signatures` are the values of the headers that may hold one.
+    """Receive a raw notification; `signatures` are the values of the possible signature headers.
 
-    Gives the message of the answer. Raises Unauthenticated for a wrong signature and MalformedRequest for what is no JSON object;
-    then nothing is stored. Once it is stored, whatever happens is no refusal.
+    Returns the message of the response. Raises Unauthenticated for a wrong signature and MalformedRequest for a body that isn't a JSON
+    object, in which case nothing is stored. Errors after storing are logged, never raised.
     """
     verified = await verify(scope, body, signatures)
-    told = parse(verified)
-    number = await _store(scope, verified, told)
-    if number is None:
+    payload = parse_notification(verified)
+    notification_id = await _store(scope, verified, payload)
+    if notification_id is None:
         return DUPLICATE
     try:
         async with asyncio.timeout(APPLY_SECONDS):
-            await _apply(scope, number, told)
+            await _apply(scope, notification_id, payload)
     except Exception as error:
-        _log(scope, number, error)
+        _log_failure(scope, notification_id, error)
     return RECEIVED
 
 
 async def apply_pending(scope: Scope, *, limit: int) -> int:
-    """Apply what was stored and not processed, the oldest first, each in its own transaction; say how many were looked at.
+    """Apply stored unprocessed notifications, oldest first, each in its own transaction; return the number examined.
 
-    What fails is tried again later, after ever longer pauses. Raises Unavailable when the database is away.
+    Failures are retried later with exponential backoff. Raises Unavailable when the database is unreachable.
     """
-    with entered(scope):
-        due = await rows(_PENDING, scope.store.id, scope.now, limit)
-    for found in due:
+    with active_scope(scope):
+        due = await fetch(_PENDING, scope.store.id, scope.now, limit)
+    for notification in due:
         try:
-            await _apply(scope, found["id"])
+            await _apply(scope, notification["id"])
         except Unavailable:
             raise
         except Exception as error:
-            _log(scope, found["id"], error)
-            await _postpone(scope, found["id"], error)
+            _log_failure(scope, notification["id"], error)
+            await _postpone(scope, notification["id"], error)
     return len(due)
 
 
 async def reprocess(scope: Scope, notification: object) -> int:
-    """Apply a notification again, its mapped letter even against the table of transitions, and give its number.
+    """Apply a notification again, its status change even outside the transition table, and return its id.
 
-    All or nothing: raises NotFound where there is none, and RuleViolation when it can't be applied as it should (the order is not
-    there, it is underpaid, its stock is gone); then everything stays as it was.
+    All or nothing: raises NotFound for an unknown one, and RuleViolation when it can't be applied (missing order, underpaid, out of stock).
     """
     reference = parse_reference(notification)
     async with transaction(scope):
-        found = None
+        record = None
         if isinstance(reference, int):
-            found = await row(_TAKE_ANY, scope.store.id, reference)
-        if found is None:
+            record = await fetchrow(_LOCK, scope.store.id, reference)
+        if record is None:
             raise NotFound("webhook")
-        number: int = found["id"]
-        told = parse(Verified(found["body"], found["unsigned"]))
-        # As the system, which may force; the audit log names who asked for it.
-        reason = f"gateway: {told.event_type}, notification {number} processed again"
-        problem = await carry_out(scope.as_system(), told, force=True, reason=reason)
+        notification_id: int = record["id"]
+        payload = parse_notification(VerifiedBody(record["body"], record["unsigned"]))
+        # As the system, which may force; the audit log names the actor.
+        reason = f"gateway: {payload.event_type}, notification {notification_id} processed again"
+        problem = await apply_notification(scope.as_system(), payload, force=True, reason=reason)
         if problem:
             raise RuleViolation(problem)
-        await execute(_DONE, scope.store.id, number, scope.now, "")
+        await execute(_MARK_PROCESSED, scope.store.id, notification_id, scope.now, "")
         await audit.record(
             scope,
             "gateway_notification.reprocessed",
             "gateway_notification",
-            number,
-            {"event_type": told.event_type},
+            notification_id,
+            {"event_type": payload.event_type},
         )
-    return number
+    return notification_id
 
 
-async def _store(scope: Scope, verified: Verified, told: NotificationPayload) -> int | None:
-    """Keep a notification in a transaction of its own; None when it was there already."""
+async def _store(scope: Scope, verified: VerifiedBody, payload: NotificationPayload) -> int | None:
+    """Store a notification in its own transaction; None for a duplicate."""
     async with transaction(scope):
-        number: int | None = await value(
+        notification_id: int | None = await fetchval(
             _STORE,
             scope.store.id,
             uuid7(),
-            told.event_id,
-            told.event_type,
-            told.charge_id or None,
-            told.fingerprint,
+            payload.event_id,
+            payload.event_type,
+            payload.charge_id or None,
+            payload.fingerprint,
             verified.body,
             verified.unsigned,
             scope.now,
             scope.now + SWEEP_AFTER,
         )
-        if number is not None and verified.unsigned:
+        if notification_id is not None and verified.unsigned:
             await audit.record(
                 scope,
                 "gateway_notification.unsigned",
                 "gateway_notification",
-                number,
-                {"event_type": told.event_type},
+                notification_id,
+                {"event_type": payload.event_type},
             )
-    return number
+    return notification_id
 
 
-async def _apply(scope: Scope, number: int, told: NotificationPayload | None = None) -> None:
-    """Apply a stored notification in a transaction of its own, unless somebody did or does; `told` saves reading it."""
+async def _apply(scope: Scope, notification_id: int, payload: NotificationPayload | None = None) -> None:
+    """Apply a stored notification in its own transaction, unless it was or is being applied; `payload` saves parsing it."""
     system = scope.as_system()
     async with transaction(system):
-        found = await row(_TAKE, scope.store.id, number)
-        if found is None:
+        record = await fetchrow(_LOCK_PENDING, scope.store.id, notification_id)
+        if record is None:
             return
-        if told is None:
-            told = parse(Verified(found["body"], found["unsigned"]))
-        problem = await carry_out(system, told, force=False, reason=f"gateway: {told.event_type}")
-        await execute(_DONE, scope.store.id, number, scope.now, problem)
+        if payload is None:
+            payload = parse_notification(VerifiedBody(record["body"], record["unsigned"]))
+        problem = await apply_notification(
+            system, payload, force=False, reason=f"gateway: {payload.event_type}"
+        )
+        await execute(_MARK_PROCESSED, scope.store.id, notification_id, scope.now, problem)
 
 
-async def _postpone(scope: Scope, number: int, error: Exception) -> None:
+async def _postpone(scope: Scope, notification_id: int, error: Exception) -> None:
     message = f"not applied yet ({type(error).__name__}); it will be tried again"
-    with entered(scope):
-        await execute(_POSTPONE, scope.store.id, number, message, scope.now, _LONGEST_DOUBLINGS)
+    with active_scope(scope):
+        await execute(_POSTPONE, scope.store.id, notification_id, message, scope.now, _MAX_DOUBLINGS)
 
 
-def _log(scope: Scope, number: int, error: Exception) -> None:
+def _log_failure(scope: Scope, notification_id: int, error: Exception) -> None:
     logging.failure(
         "a gateway notification was stored and not applied",
         error,
         store=str(scope.store.public_id),
-        notification=number,
+        notification=notification_id,
         request_id=scope.request_id,
     )

@@ -1,4 +1,6 @@
-"""Prove that a notification comes from the store's gateway, on the bytes that were sent and before anything reads them."""
+"""Verify the HMAC signature of a gateway notification on the raw bytes, before anything parses them
+(docs/reference/current.md#gateway-signature).
+"""
 
 from __future__ import annotations
 
@@ -14,26 +16,28 @@ _SCHEME = "sha256="
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
-    """Hold a body that may be read: it was signed with the store's secret, or the store wants no signatures (`unsigned`)."""
+class VerifiedBody:
+    """A body that may be parsed: signed with the store's secret, or `unsigned` when the store has no secret."""
 
     body: bytes
     unsigned: bool
 
 
-async def verify(scope: Scope, body: bytes, signatures: Iterable[str | None]) -> Verified:
-    """Prove the body with any of the signatures, `sha256=<hex>` each; without a secret nothing is proven.
+async def verify(scope: Scope, body: bytes, signatures: Iterable[str | None]) -> VerifiedBody:
+    """Verify the body against any of the signatures, `sha256=<hex>` each; without a secret nothing is verified.
 
     Raises Unauthenticated `invalid signature` for a missing or wrong one.
     """
     secret = await stores.gateway_secret(scope)
     if secret is None:
-        return Verified(body, unsigned=True)
+        return VerifiedBody(body, unsigned=True)
     expected = _SCHEME + hmac_sha256_hex(secret, body)
-    # All are compared, so that the time doesn't tell which of them came close.
+    # All are compared, in constant time each.
     matches = [
-        constant_time_equal(given.strip().lower(), expected) for given in signatures if given is not None
+        constant_time_equal(signature.strip().lower(), expected)
+        for signature in signatures
+        if signature is not None
     ]
     if not any(matches):
         raise Unauthenticated("invalid signature")
-    return Verified(body, unsigned=False)
+    return VerifiedBody(body, unsigned=False)

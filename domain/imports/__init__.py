@@ -1,1 +1,1 @@
-"""Take over what a marketplace was elsewhere: vendors, customers, a catalogue, orders and reviews, in batches."""
+"""Import vendors, customers, a catalog, orders and reviews from another system in batches (docs/reference/shared.md#olist-import)."""

@@ -1,6 +1,6 @@
-"""Import orders with their lines, payments and buyers' addresses.
+"""Import orders with their lines, payments and addresses.
 
-What is imported bypasses today's stock and prices: an imported order holds nothing, whatever its letter.
+An imported order never reserves stock, whatever its status, and is not repriced.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from uuid import UUID
 import orjson
 
 from domain import events
-from domain.imports.references import known, remember, take_turn
+from domain.imports.references import find_imported_ids, lock_import, store_external_ids
 from domain.orders.payments import payment_status
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import execute, rows, transaction
+from models.database import execute, fetch, transaction
 
-_BUYERS = "SELECT id, email, firstname, lastname FROM users WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
-_GOODS = "SELECT id, name, sku, price_cents, weight_grams FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
+_CUSTOMERS = (
+    "SELECT id, email, firstname, lastname FROM users WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
+)
+_PRODUCTS = "SELECT id, name, sku, price_cents, weight_grams FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
 _ORDERS = """
 INSERT INTO orders (tenant_id, public_id, user_id, vendor_id, status, stock_state, origin, currency, subtotal_cents, shipping_cents,
     total_cents, paid_cents, payment_status, email, firstname, lastname, imported, created_at, updated_at)
@@ -55,74 +57,78 @@ Rows = list[dict[str, Any]]
 
 
 async def import_orders(
-    scope: Scope, source: str, given: Sequence[Mapping[str, Any]], *, told: bool = False
+    scope: Scope, source: str, records: Sequence[Mapping[str, Any]], *, emit_events: bool = False
 ) -> int:
-    """Import orders; give how many were new. `told` records `order.created` for each.
+    """Import orders; return how many were new. `emit_events` emits `order.created` for each.
 
-    An order is `{external_id, customer, status, created_at, address {city, state, zipcode}, history [{at, from_status, to_status}],
-    lines [{product, vendor, price_cents, shipping_cents, quantity}], payments [{sequence, kind, installments, amount_cents}]}`; `customer`,
-    `product` and `vendor` are external ids that were imported before. Its total is items + freight; an order without lines has the
-    sum of its payments as total (decisions, section 9).
+    An order is `{external_id, customer, status, created_at, address {city, state, zipcode}, history [{at, from_status, to_status}], lines
+    [{product, vendor, price_cents, shipping_cents, quantity}], payments [{sequence, kind, installments, amount_cents}]}`; `customer`,
+    `product` and `vendor` are external ids imported before. Its total is items + freight; an order without lines has the sum of its
+    payments as total.
     """
     async with transaction(scope):
-        await take_turn(scope, source)
-        before = await known(scope, source, "order", (row["external_id"] for row in given))
-        new = [row for row in given if row["external_id"] not in before]
+        await lock_import(scope, source)
+        existing = await find_imported_ids(scope, source, "order", (row["external_id"] for row in records))
+        new = [row for row in records if row["external_id"] not in existing]
         if not new:
             return 0
         users, products, vendors = await _references(scope, source, new)
         orders = [_order(scope, row, users[row["customer"]], vendors) for row in new]
-        made = await rows(_ORDERS, scope.store.id, _json(orders), scope.store.currency)
-        by_public_id: dict[UUID, int] = {record["public_id"]: record["id"] for record in made}
+        inserted = await fetch(_ORDERS, scope.store.id, _json(orders), scope.store.currency)
+        by_public_id: dict[UUID, int] = {
+            inserted_row["public_id"]: inserted_row["id"] for inserted_row in inserted
+        }
         ids = {
             row["external_id"]: by_public_id[order["public_id"]]
             for row, order in zip(new, orders, strict=True)
         }
         await _write_parts(scope, new, orders, ids, products, vendors)
-        await remember(scope, source, "order", ids)
-        if told:
-            await events.orders_created(scope, ids.values())
+        await store_external_ids(scope, source, "order", ids)
+        if emit_events:
+            await events.emit_orders_created(scope, ids.values())
     return len(new)
 
 
 async def _references(
     scope: Scope, source: str, new: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
-    customers = await known(scope, source, "customer", {row["customer"] for row in new})
-    people = {
-        record["id"]: record for record in await rows(_BUYERS, scope.store.id, list(customers.values()))
+    customer_ids = await find_imported_ids(scope, source, "customer", {row["customer"] for row in new})
+    customer_rows = {
+        row["id"]: row for row in await fetch(_CUSTOMERS, scope.store.id, list(customer_ids.values()))
     }
     lines = [line for row in new for line in row["lines"]]
-    numbers = await known(scope, source, "product", {line["product"] for line in lines})
-    goods = {record["id"]: record for record in await rows(_GOODS, scope.store.id, list(numbers.values()))}
-    vendors = await known(scope, source, "vendor", {line["vendor"] for line in lines})
+    product_ids = await find_imported_ids(scope, source, "product", {line["product"] for line in lines})
+    product_rows = {
+        row["id"]: row for row in await fetch(_PRODUCTS, scope.store.id, list(product_ids.values()))
+    }
+    vendors = await find_imported_ids(scope, source, "vendor", {line["vendor"] for line in lines})
     return (
-        {external_id: people[number] for external_id, number in customers.items()},
-        {external_id: goods[number] for external_id, number in numbers.items()},
+        {external_id: customer_rows[internal_id] for external_id, internal_id in customer_ids.items()},
+        {external_id: product_rows[internal_id] for external_id, internal_id in product_ids.items()},
         vendors,
     )
 
 
-def _order(scope: Scope, row: Mapping[str, Any], buyer: Any, vendors: Mapping[str, int]) -> dict[str, Any]:
+def _order(scope: Scope, row: Mapping[str, Any], customer: Any, vendors: Mapping[str, int]) -> dict[str, Any]:
     lines, payments = row["lines"], row["payments"]
     subtotal = sum(line["price_cents"] * line["quantity"] for line in lines)
     shipping = sum(line["shipping_cents"] for line in lines)
-    received = sum(payment["amount_cents"] for payment in payments)
-    total = subtotal + shipping if lines else received
-    sellers = {vendors[line["vendor"]] for line in lines}
+    paid = sum(payment["amount_cents"] for payment in payments)
+    total = subtotal + shipping if lines else paid
+    line_vendors = {vendors[line["vendor"]] for line in lines}
     return {
         "public_id": uuid7(),
-        "user_id": buyer["id"],
-        "vendor_id": sellers.pop() if len(sellers) == 1 else None,
+        "user_id": customer["id"],
+        "vendor_id": line_vendors.pop() if len(line_vendors) == 1 else None,
         "status": row["status"],
         "subtotal_cents": subtotal,
         "shipping_cents": shipping,
         "total_cents": total,
-        "paid_cents": received,
-        "payment_status": payment_status(total, received),
-        "email": buyer["email"],
-        "firstname": buyer["firstname"],
-        "lastname": buyer["lastname"],
+        "paid_cents": paid,
+        "payment_status": payment_status(total, paid),
+        "email": customer["email"],
+        "firstname": customer["firstname"],
+        "lastname": customer["lastname"],
         "created_at": row["created_at"],
         "updated_at": row["history"][-1]["at"],
     }
@@ -141,29 +147,29 @@ async def _write_parts(
     payments: Rows = []
     history: Rows = []
     for row, order in zip(new, orders, strict=True):
-        number = ids[row["external_id"]]
+        order_id = ids[row["external_id"]]
         lines += [
-            _line(number, position, line, products[line["product"]], vendors)
+            _line(order_id, position, line, products[line["product"]], vendors)
             for position, line in enumerate(row["lines"], 1)
         ]
         name = {"firstname": order["firstname"], "lastname": order["lastname"]}
         addresses += [
-            {**row["address"], **name, "public_id": uuid7(), "order_id": number, "kind": kind}
+            {**row["address"], **name, "public_id": uuid7(), "order_id": order_id, "kind": kind}
             for kind in ("B", "S")
         ]
         payments += [
-            {**payment, "public_id": uuid7(), "order_id": number, "created_at": row["created_at"]}
+            {**payment, "public_id": uuid7(), "order_id": order_id, "created_at": row["created_at"]}
             for payment in row["payments"]
         ]
-        history += [{**step, "public_id": uuid7(), "order_id": number} for step in row["history"]]
-    for statement, parts in (
+        history += [{**step, "public_id": uuid7(), "order_id": order_id} for step in row["history"]]
+    for statement, part_rows in (
         (_LINES, lines),
         (_ADDRESSES, addresses),
         (_PAYMENTS, payments),
         (_HISTORY, history),
     ):
-        if parts:
-            await execute(statement, scope.store.id, _json(parts))
+        if part_rows:
+            await execute(statement, scope.store.id, _json(part_rows))
 
 
 def _line(
@@ -185,5 +191,5 @@ def _line(
     }
 
 
-def _json(given: object) -> str:
-    return orjson.dumps(given).decode()
+def _json(value: object) -> str:
+    return orjson.dumps(value).decode()

@@ -10,10 +10,10 @@ import orjson
 
 from domain import events
 from domain.events import Event
-from domain.imports.references import known, remember, take_turn
+from domain.imports.references import find_imported_ids, lock_import, store_external_ids
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import rows, transaction
+from models.database import fetch, transaction
 
 _VENDORS = """
 INSERT INTO vendors (tenant_id, public_id, name, email, city, state, zipcode, created_at, updated_at)
@@ -21,12 +21,12 @@ SELECT $1, v.public_id, v.name, v.email, v.city, v.state, v.zipcode, $3, $3
 FROM jsonb_populate_recordset(NULL::vendors, $2::text::jsonb) AS v
 RETURNING id, public_id
 """
-# Somebody with that e-mail may be a customer of the store already, by another way than this import.
+# A customer with that e-mail may exist already, from outside this import.
 _USERS = """
 INSERT INTO users (tenant_id, public_id, email, firstname, lastname, user_type, status, email_verified_at, created_at, updated_at)
 SELECT $1, u.public_id, u.email, u.firstname, u.lastname, 'C', 'A', $3, u.created_at, $3
 FROM jsonb_populate_recordset(NULL::users, $2::text::jsonb) AS u
-WHERE NOT EXISTS (SELECT 1 FROM users there WHERE there.tenant_id = $1 AND there.email = u.email AND there.deleted_at IS NULL)
+WHERE NOT EXISTS (SELECT 1 FROM users existing WHERE existing.tenant_id = $1 AND existing.email = u.email AND existing.deleted_at IS NULL)
 RETURNING id, public_id
 """
 _BY_EMAIL = (
@@ -34,46 +34,48 @@ _BY_EMAIL = (
 )
 
 
-async def import_vendors(scope: Scope, source: str, given: Sequence[Mapping[str, Any]]) -> int:
-    """Import vendors `{external_id, name, email, city, state, zipcode}`; give how many were new."""
+async def import_vendors(scope: Scope, source: str, records: Sequence[Mapping[str, Any]]) -> int:
+    """Import vendors `{external_id, name, email, city, state, zipcode}`; return how many were new."""
     async with transaction(scope):
-        await take_turn(scope, source)
-        before = await known(scope, source, "vendor", (row["external_id"] for row in given))
-        new = [{**row, "public_id": uuid7()} for row in given if row["external_id"] not in before]
-        made = await rows(_VENDORS, scope.store.id, orjson.dumps(new).decode(), scope.now)
-        await remember(scope, source, "vendor", _by_external(new, made))
+        await lock_import(scope, source)
+        existing = await find_imported_ids(scope, source, "vendor", (row["external_id"] for row in records))
+        new = [{**row, "public_id": uuid7()} for row in records if row["external_id"] not in existing]
+        inserted = await fetch(_VENDORS, scope.store.id, orjson.dumps(new).decode(), scope.now)
+        await store_external_ids(scope, source, "vendor", _by_external(new, inserted))
     return len(new)
 
 
 async def import_customers(
-    scope: Scope, source: str, given: Sequence[Mapping[str, Any]], *, told: bool = False
+    scope: Scope, source: str, records: Sequence[Mapping[str, Any]], *, emit_events: bool = False
 ) -> int:
-    """Import customers `{external_id, email, firstname, lastname, created_at}`; give how many were new.
+    """Import customers `{external_id, email, firstname, lastname, created_at}`; return how many were new.
 
-    `told` records `user.registered` for each new account.
+    `emit_events` emits `user.registered` for each new account.
     """
     async with transaction(scope):
-        await take_turn(scope, source)
-        before = await known(scope, source, "customer", (row["external_id"] for row in given))
-        new = [{**row, "public_id": uuid7()} for row in given if row["external_id"] not in before]
-        made = await rows(_USERS, scope.store.id, orjson.dumps(new).decode(), scope.now)
-        there = await rows(_BY_EMAIL, scope.store.id, [row["email"] for row in new])
-        by_email = {record["email"]: record["id"] for record in there}
-        await remember(scope, source, "customer", {row["external_id"]: by_email[row["email"]] for row in new})
-        if told:
-            registered = {record["public_id"] for record in made}
-            await events.record_all(
-                scope, [_registered(scope, row) for row in new if row["public_id"] in registered]
+        await lock_import(scope, source)
+        existing = await find_imported_ids(scope, source, "customer", (row["external_id"] for row in records))
+        new = [{**row, "public_id": uuid7()} for row in records if row["external_id"] not in existing]
+        inserted = await fetch(_USERS, scope.store.id, orjson.dumps(new).decode(), scope.now)
+        matching = await fetch(_BY_EMAIL, scope.store.id, [row["email"] for row in new])
+        by_email = {matching_row["email"]: matching_row["id"] for matching_row in matching}
+        await store_external_ids(
+            scope, source, "customer", {row["external_id"]: by_email[row["email"]] for row in new}
+        )
+        if emit_events:
+            registered = {matching_row["public_id"] for matching_row in inserted}
+            await events.emit_all(
+                scope, [_registration_event(scope, row) for row in new if row["public_id"] in registered]
             )
-    return len(made)
+    return len(inserted)
 
 
-def _registered(scope: Scope, row: Mapping[str, Any]) -> Event:
+def _registration_event(scope: Scope, row: Mapping[str, Any]) -> Event:
     name = f"{row['firstname']} {row['lastname']}".strip()
-    data = events.user(row["public_id"], name, row["email"], "C", scope.now)
+    data = events.user_data(row["public_id"], name, row["email"], "C", scope.now)
     return Event(events.USER_REGISTERED, "user", row["public_id"], data)
 
 
-def _by_external(new: Sequence[Mapping[str, Any]], made: Sequence[Any]) -> dict[str, int]:
-    ids: dict[UUID, int] = {record["public_id"]: record["id"] for record in made}
+def _by_external(new: Sequence[Mapping[str, Any]], inserted: Sequence[Any]) -> dict[str, int]:
+    ids: dict[UUID, int] = {inserted_row["public_id"]: inserted_row["id"] for inserted_row in inserted}
     return {row["external_id"]: ids[row["public_id"]] for row in new}

@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
-from domain.imports.references import known, remember, take_turn
+from domain.imports.references import find_imported_ids, lock_import, store_external_ids
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import execute, rows, transaction
+from models.database import execute, fetch, transaction
 
 _SUBJECTS = """
 SELECT o.id, o.user_id, o.firstname,
@@ -36,29 +36,31 @@ RETURNING id, public_id
 """
 
 
-async def import_reviews(scope: Scope, source: str, given: Sequence[Mapping[str, Any]]) -> int:
-    """Import reviews `{external_id, order, message, rating, created_at, updated_at}`; give how many were new.
+async def import_reviews(scope: Scope, source: str, records: Sequence[Mapping[str, Any]]) -> int:
+    """Import reviews `{external_id, order, message, rating, created_at, updated_at}`; return how many were new.
 
-    A review speaks of the first product of its `order` (an external id), or of the order itself when that has no lines.
+    A review is about the first product of its `order` (an external id), or about the order itself if that has no lines.
     """
     async with transaction(scope):
-        await take_turn(scope, source)
-        before = await known(scope, source, "review", (row["external_id"] for row in given))
-        new = [dict(row, public_id=uuid7()) for row in given if row["external_id"] not in before]
+        await lock_import(scope, source)
+        existing = await find_imported_ids(scope, source, "review", (row["external_id"] for row in records))
+        new = [dict(row, public_id=uuid7()) for row in records if row["external_id"] not in existing]
         if not new:
             return 0
-        orders = await known(scope, source, "order", {row["order"] for row in new})
-        found = await rows(_SUBJECTS, scope.store.id, list(orders.values()))
-        subjects = {record["id"]: record for record in found}
-        about = {row["external_id"]: _subject(subjects[orders[row["order"]]]) for row in new}
-        threads = await _threads(scope, sorted(set(about.values())))
+        orders = await find_imported_ids(scope, source, "order", {row["order"] for row in new})
+        subject_rows = await fetch(_SUBJECTS, scope.store.id, list(orders.values()))
+        subjects = {inserted_row["id"]: inserted_row for inserted_row in subject_rows}
+        subject_by_review = {row["external_id"]: _subject(subjects[orders[row["order"]]]) for row in new}
+        threads = await _threads(scope, sorted(set(subject_by_review.values())))
         for row in new:
             order = subjects[orders[row["order"]]]
-            row["thread_id"] = threads[about[row["external_id"]]]
+            row["thread_id"] = threads[subject_by_review[row["external_id"]]]
             row["user_id"], row["name"] = order["user_id"], order["firstname"]
-        made = await rows(_POSTS, scope.store.id, orjson.dumps(new).decode())
-        ids = {record["public_id"]: record["id"] for record in made}
-        await remember(scope, source, "review", {row["external_id"]: ids[row["public_id"]] for row in new})
+        inserted = await fetch(_POSTS, scope.store.id, orjson.dumps(new).decode())
+        ids = {inserted_row["public_id"]: inserted_row["id"] for inserted_row in inserted}
+        await store_external_ids(
+            scope, source, "review", {row["external_id"]: ids[row["public_id"]] for row in new}
+        )
     return len(new)
 
 
@@ -66,8 +68,8 @@ def _subject(order: Any) -> tuple[str, int]:
     return ("O", order["id"]) if order["product_id"] is None else ("P", order["product_id"])
 
 
-async def _threads(scope: Scope, wanted: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
-    types, numbers = [kind for kind, _ in wanted], [number for _, number in wanted]
-    await execute(_THREADS, scope.store.id, [uuid7() for _ in wanted], types, numbers)
-    found = await rows(_THREAD_IDS, scope.store.id, types, numbers)
-    return {(record["object_type"], record["object_id"]): record["id"] for record in found}
+async def _threads(scope: Scope, subjects: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
+    types, object_ids = [object_type for object_type, _ in subjects], [object_id for _, object_id in subjects]
+    await execute(_THREADS, scope.store.id, [uuid7() for _ in subjects], types, object_ids)
+    thread_rows = await fetch(_THREAD_IDS, scope.store.id, types, object_ids)
+    return {(thread["object_type"], thread["object_id"]): thread["id"] for thread in thread_rows}

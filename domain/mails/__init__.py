@@ -1,1 +1,1 @@
-"""Write to people: what the mails say, the queue they lie in, and how they leave it."""
+"""Mails to users: their texts, the queue and sending."""

@@ -1,7 +1,7 @@
-"""Queue mails in the transaction of what they tell; the worker sends them afterwards (`domain.mails.sending`).
+"""Queue mails in the transaction that causes them; the worker sends them later (`domain.mails.sending`).
 
-Some answers must take the same time whether an account exists or not. So a mail may be written to nobody: everything is done as for
-somebody, and the row is never sent nor shown.
+Some responses must take the same time whether an account exists or not, so a mail can be queued without a recipient: the same work is done,
+but the row is never sent or shown.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from auth.secrets import Unreadable, decrypt, encrypt
-from domain.mails.texts import TEXTS, MailType, written
+from auth.secrets import DecryptionError, decrypt, encrypt
+from domain.mails.texts import TEMPLATES, MailType, render_mail
 from domain.store_settings import setting
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models import database
 
 BODY_PURPOSE = "mail"
-# Of what a stranger can ask to be sent (decisions section 3, More).
-MOST_IN_AN_HOUR = 3
+# Limit of the mails that anonymous requests can trigger (docs/reference/current.md#password-reset).
+MAX_PER_HOUR = 3
 
-QUEUED, FOR_NOBODY = "Q", "N"
+QUEUED, WITHOUT_RECIPIENT = "Q", "N"
 
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """Name who gets a mail."""
+    """The recipient of a mail."""
 
     user_id: int
     email: str
@@ -38,8 +38,8 @@ class Recipient:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptMail:
-    """A mail as it lies in the database, its text readable."""
+class StoredMail:
+    """A mail from the database, its text decrypted."""
 
     id: UUID
     kind: str
@@ -51,15 +51,15 @@ class KeptMail:
 
 
 def recipient_of(user: Mapping[str, Any]) -> Recipient:
-    """Give who gets the mails of an account; its row must have an e-mail."""
+    """Return the recipient for an account's row, which must have an e-mail."""
     return Recipient(user["id"], user["email"], user["firstname"] or user["email"])
 
 
-async def queue(scope: Scope, kind: MailType, to: Recipient | None, token: str = "") -> None:
-    """Write a mail to an account, or to nobody, as part of the open transaction."""
+async def queue_mail(scope: Scope, mail_type: MailType, to: Recipient | None, token: str = "") -> None:
+    """Queue a mail to an account, or to no recipient, as part of the current transaction."""
     name = to.name if to is not None else ""
-    values = {"store": scope.store.name, "name": name, "token": _shown_token(scope, kind, token)}
-    subject, body = written(kind, values)
+    values = {"store": scope.store.name, "name": name, "token": _format_token(scope, mail_type, token)}
+    subject, body = render_mail(mail_type, values)
     await database.execute(
         """
         insert into mails (tenant_id, public_id, user_id, kind, recipient, subject, body, status, created_at, due_at, expires_at)
@@ -68,33 +68,33 @@ async def queue(scope: Scope, kind: MailType, to: Recipient | None, token: str =
         scope.store.id,
         uuid7(),
         None if to is None else to.user_id,
-        kind.value,
+        mail_type.value,
         "" if to is None else to.email,
         subject,
         encrypt(BODY_PURPOSE, body.encode()),
-        FOR_NOBODY if to is None else QUEUED,
+        WITHOUT_RECIPIENT if to is None else QUEUED,
         scope.now,
-        scope.now + TEXTS[kind].life,
+        scope.now + TEMPLATES[mail_type].lifetime,
     )
 
 
-async def is_enough(scope: Scope, kind: MailType, user_id: int | None) -> bool:
-    """Say whether the account was sent as many mails of the kind in the last hour as anybody may ask for.
+async def is_over_hourly_limit(scope: Scope, mail_type: MailType, user_id: int | None) -> bool:
+    """Return whether the account was sent the maximum number of mails of the type in the last hour.
 
-    The caller holds what keeps two who ask at once from both being counted too late (`one_at_a_time`).
+    The caller must hold `lock_address`, or concurrent requests could exceed the limit.
     """
-    sent: int = await database.value(
+    sent: int = await database.fetchval(
         "select count(*) from mails where tenant_id = $1 and user_id = $2 and kind = $3 and created_at > $4",
         scope.store.id,
         user_id,
-        kind.value,
+        mail_type.value,
         scope.now - timedelta(hours=1),
     )
-    return sent >= MOST_IN_AN_HOUR
+    return sent >= MAX_PER_HOUR
 
 
-async def one_at_a_time(scope: Scope, email: str) -> None:
-    """Wait for every other transaction that writes to the address; whether somebody has it or not."""
+async def lock_address(scope: Scope, email: str) -> None:
+    """Serialize transactions that mail the address, whether or not an account has it."""
     await database.execute(
         "select pg_advisory_xact_lock(hashtextextended('mails:' || $1::text || ':' || $2, 0))",
         str(scope.store.id),
@@ -102,9 +102,9 @@ async def one_at_a_time(scope: Scope, email: str) -> None:
     )
 
 
-async def latest(scope: Scope, *, limit: int = 100) -> list[KeptMail]:
-    """Give the store's last mails with their texts, the newest first; for the development server's page and for tests."""
-    found = await database.rows(
+async def list_latest(scope: Scope, *, limit: int = 100) -> list[StoredMail]:
+    """Return the store's latest mails with their texts, newest first; for the development server's page and tests."""
+    rows = await database.fetch(
         """
         select public_id, kind, recipient, subject, body, status, created_at from mails
         where tenant_id = $1 and status <> 'N' order by created_at desc, id desc limit $2
@@ -113,37 +113,37 @@ async def latest(scope: Scope, *, limit: int = 100) -> list[KeptMail]:
         limit,
     )
     return [
-        KeptMail(
-            record["public_id"],
-            record["kind"],
-            record["recipient"],
-            record["subject"],
-            _readable_body(record),
-            record["status"],
-            record["created_at"],
+        StoredMail(
+            row["public_id"],
+            row["kind"],
+            row["recipient"],
+            row["subject"],
+            _readable_body(row),
+            row["status"],
+            row["created_at"],
         )
-        for record in found
+        for row in rows
     ]
 
 
-def body_of(record: Record) -> str:
-    """Give the text of a mail, empty once it was sent; raises `Unreadable` with another VITRINE_SECRET_KEY."""
-    return "" if record["body"] is None else decrypt(BODY_PURPOSE, bytes(record["body"])).decode()
+def body_of(row: Record) -> str:
+    """Return the text of a mail, empty once it was sent; raises `DecryptionError` with a different VITRINE_SECRET_KEY."""
+    return "" if row["body"] is None else decrypt(BODY_PURPOSE, bytes(row["body"])).decode()
 
 
-def _readable_body(record: Record) -> str:
+def _readable_body(row: Record) -> str:
     try:
-        return body_of(record)
-    except Unreadable:
+        return body_of(row)
+    except DecryptionError:
         return "(written with another VITRINE_SECRET_KEY)"
 
 
-def _shown_token(scope: Scope, kind: MailType, token: str) -> str:
-    """Show a token by itself, and as a link where the store says which page takes it.
+def _format_token(scope: Scope, mail_type: MailType, token: str) -> str:
+    """Format a token, also as a link if the store configured the page that accepts it.
 
-    It stands behind `#`, so that it reaches no server's log.
+    The token is in the URL's fragment, so that it isn't sent to servers and their logs.
     """
     page = setting(scope, "account_url")
     if not token or not page:
         return f"    {token}"
-    return f"    {page}#{kind.value}={token}\n\nou use o código:\n\n    {token}"
+    return f"    {page}#{mail_type.value}={token}\n\nou use o código:\n\n    {token}"

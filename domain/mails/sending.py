@@ -1,7 +1,7 @@
-"""Send the queued mails of a store, each at least once, with pauses that grow while the mail server doesn't take one.
+"""Send a store's queued mails, each at least once, with retries and growing delays.
 
-A mail is claimed by moving its next try past a lease; who dies between handing it over and writing that down sends it again then.
-Nothing is open in the database while the mail server is spoken to.
+A mail is claimed by moving its next attempt past a lease; a crash between sending and storing the result sends it again. No transaction is
+open while talking to the mail server.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from auth.secrets import Unreadable
+from auth.secrets import DecryptionError
 from domain.mails.outbox import body_of
 from kernel import logging
-from kernel.scope import Scope, entered
+from kernel.scope import Scope, active_scope
 from models import database
 
-# One try is over long before (`server.smtp`).
+# An attempt times out long before this (`server.smtp`).
 LEASE = timedelta(minutes=5)
-# What follows the first try, the second, ...; after the last the mail is given up.
-PAUSES = (
+# The delays after the first attempt, the second, ...; after the last one the mail fails.
+RETRY_DELAYS = (
     timedelta(minutes=1),
     timedelta(minutes=5),
     timedelta(minutes=30),
@@ -32,14 +32,14 @@ PAUSES = (
     timedelta(hours=12),
     timedelta(hours=24),
 )
-AT_ONCE = 100
+BATCH_SIZE = 100
 
 EXPIRED = "expired before it could be sent"
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """A mail as the adapter takes it; `id` is the same on every try."""
+class MailMessage:
+    """A mail as passed to the transport; `id` is the same on every attempt."""
 
     id: UUID
     from_name: str
@@ -48,42 +48,42 @@ class Message:
     body: str
 
 
-class NotTaken(Exception):
-    """Say that the mail server did not take a mail; `is_final` when it never will. Neither holds a word of the mail."""
+class MailNotAccepted(Exception):
+    """The mail server did not accept a mail; `is_final` if retrying is useless. The reason contains no text of the mail."""
 
     def __init__(self, reason: str, *, is_final: bool = False) -> None:
         super().__init__(reason)
         self.is_final = is_final
 
 
-Transport: TypeAlias = Callable[[Message], Awaitable[None]]
-"""Hand one mail over; raises `NotTaken`."""
+MailTransport: TypeAlias = Callable[[MailMessage], Awaitable[None]]
+"""Send one mail; raises `MailNotAccepted`."""
 
 
-async def send_due(scope: Scope, transport: Transport, *, limit: int = AT_ONCE) -> int:
-    """Try each mail of the store that is due, the oldest first; say how many were sent.
+async def send_due(scope: Scope, transport: MailTransport, *, limit: int = BATCH_SIZE) -> int:
+    """Attempt each due mail of the store, oldest first; return how many were sent.
 
-    The first one that the server may take later ends the round: it is probably the server.
+    The first temporary failure ends the round, because the mail server is probably unavailable.
     """
-    with entered(scope):
-        await _give_up_expired(scope)
+    with active_scope(scope):
+        await _fail_expired(scope)
         sent = 0
-        for record in await _claim(scope, limit):
+        for row in await _claim(scope, limit):
             try:
-                await transport(_message(scope, record))
-            except NotTaken as refused:
-                await _settle_refused(scope, record, refused)
-                if not refused.is_final:
-                    await _give_back(scope)
+                await transport(_message(scope, row))
+            except MailNotAccepted as error:
+                await _mark_not_accepted(scope, row, error)
+                if not error.is_final:
+                    await _release_unattempted(scope)
                     break
             else:
-                await _settle_sent(scope, record)
+                await _mark_sent(scope, row)
                 sent += 1
         return sent
 
 
 async def _claim(scope: Scope, limit: int) -> list[Record]:
-    claimed = await database.rows(
+    claimed = await database.fetch(
         """
         update mails set tries = tries + 1, due_at = $2::timestamptz + $3::interval, error = 'claimed'
         where tenant_id = $1 and id in (
@@ -97,11 +97,11 @@ async def _claim(scope: Scope, limit: int) -> list[Record]:
         LEASE,
         limit,
     )
-    return sorted(claimed, key=lambda record: int(record["id"]))
+    return sorted(claimed, key=lambda row: int(row["id"]))
 
 
-async def _give_back(scope: Scope) -> None:
-    """Let the mails that were claimed and not tried be tried in the next round."""
+async def _release_unattempted(scope: Scope) -> None:
+    """Release claimed mails that were not attempted, for the next round."""
     await database.execute(
         """
         update mails set tries = tries - 1, due_at = $2::timestamptz, error = ''
@@ -113,7 +113,7 @@ async def _give_back(scope: Scope) -> None:
     )
 
 
-async def _give_up_expired(scope: Scope) -> None:
+async def _fail_expired(scope: Scope) -> None:
     await database.execute(
         """
         update mails set status = 'F', error = $3, body = null
@@ -125,35 +125,35 @@ async def _give_up_expired(scope: Scope) -> None:
     )
 
 
-def _message(scope: Scope, record: Record) -> Message:
+def _message(scope: Scope, row: Record) -> MailMessage:
     try:
-        body = body_of(record)
-    except Unreadable as error:
-        raise NotTaken("its text was made with another VITRINE_SECRET_KEY", is_final=True) from error
-    return Message(record["public_id"], scope.store.name, record["recipient"], record["subject"], body)
+        body = body_of(row)
+    except DecryptionError as error:
+        raise MailNotAccepted("its text was made with another VITRINE_SECRET_KEY", is_final=True) from error
+    return MailMessage(row["public_id"], scope.store.name, row["recipient"], row["subject"], body)
 
 
-async def _settle_sent(scope: Scope, record: Record) -> None:
+async def _mark_sent(scope: Scope, row: Record) -> None:
     await database.execute(
         "update mails set status = 'S', sent_at = $3, error = '', body = null where tenant_id = $1 and id = $2",
         scope.store.id,
-        record["id"],
+        row["id"],
         scope.now,
     )
 
 
-async def _settle_refused(scope: Scope, record: Record, refused: NotTaken) -> None:
-    is_over = refused.is_final or record["tries"] > len(PAUSES)
-    pause = timedelta(0) if is_over else PAUSES[record["tries"] - 1]
+async def _mark_not_accepted(scope: Scope, row: Record, error: MailNotAccepted) -> None:
+    is_given_up = error.is_final or row["tries"] > len(RETRY_DELAYS)
+    delay = timedelta(0) if is_given_up else RETRY_DELAYS[row["tries"] - 1]
     await database.execute(
         """
         update mails set status = $3, error = $4, due_at = $5, body = case when $3 = 'F' then null else body end
         where tenant_id = $1 and id = $2
         """,
         scope.store.id,
-        record["id"],
-        "F" if is_over else "Q",
-        str(refused)[:500],
-        scope.now + pause,
+        row["id"],
+        "F" if is_given_up else "Q",
+        str(error)[:500],
+        scope.now + delay,
     )
-    logging.event("a mail was not taken", level="warning", mail=str(record["public_id"]), given_up=is_over)
+    logging.event("mail not accepted", level="warning", mail=str(row["public_id"]), given_up=is_given_up)

@@ -1,4 +1,4 @@
-"""Say what each mail says, in Portuguese, for the people who shop and work in a store (decisions section 1, Language)."""
+"""The texts of mails, in Portuguese, for the customers and staff of a store (docs/reference/shared.md#text)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class MailType(StrEnum):
-    """Tell the mails apart."""
+    """The types of mails."""
 
     EMAIL_VERIFICATION = "email_verification"
     PASSWORD_RESET = "password_reset"
@@ -21,19 +21,19 @@ class MailType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """Hold what a mail says. `{store}` and `{name}` are filled in, `{token}` where there is one.
+class MailTemplate:
+    """The text of a mail; `{store}` and `{name}` are filled in, and `{token}` where there is one.
 
-    A mail that was not sent within `life` is not worth sending any more.
+    A mail that was not sent within its `lifetime` is discarded.
     """
 
     subject: str
     body: str
-    life: timedelta = timedelta(days=3)
+    lifetime: timedelta = timedelta(days=3)
 
 
-TEXTS: Mapping[MailType, Text] = {
-    MailType.EMAIL_VERIFICATION: Text(
+TEMPLATES: Mapping[MailType, MailTemplate] = {
+    MailType.EMAIL_VERIFICATION: MailTemplate(
         "Confirme o seu e-mail em {store}",
         """Olá, {name}!
 
@@ -45,7 +45,7 @@ O código vale por 24 horas e só uma vez. Se você não criou esta conta, ignor
 """,
         timedelta(hours=24),
     ),
-    MailType.PASSWORD_RESET: Text(
+    MailType.PASSWORD_RESET: MailTemplate(
         "Nova senha para a sua conta em {store}",
         """Olá, {name}!
 
@@ -57,7 +57,7 @@ O código vale por uma hora e só uma vez. Se não foi você, não precisa fazer
 """,
         timedelta(hours=1),
     ),
-    MailType.REGISTRATION_TAKEN: Text(
+    MailType.REGISTRATION_TAKEN: MailTemplate(
         "Você já tem uma conta em {store}",
         """Olá, {name}!
 
@@ -66,7 +66,7 @@ Alguém tentou criar uma conta em {store} com este e-mail, mas ele já pertence 
 Se foi você e a senha ficou para trás, peça uma nova na página de entrada. Se não foi você, ignore esta mensagem.
 """,
     ),
-    MailType.PASSWORD_CHANGED: Text(
+    MailType.PASSWORD_CHANGED: MailTemplate(
         "A sua senha em {store} foi trocada",
         """Olá, {name}!
 
@@ -75,14 +75,14 @@ A senha da sua conta em {store} acaba de ser trocada, e todos os aparelhos foram
 Se não foi você, peça já uma nova senha na página de entrada e fale com a loja.
 """,
     ),
-    MailType.ACCOUNT_APPROVED: Text(
+    MailType.ACCOUNT_APPROVED: MailTemplate(
         "A sua conta em {store} foi aprovada",
         """Olá, {name}!
 
 A sua conta em {store} foi aprovada. Você já pode entrar com o seu e-mail e a sua senha.
 """,
     ),
-    MailType.TWO_FACTOR_ON: Text(
+    MailType.TWO_FACTOR_ON: MailTemplate(
         "Verificação em duas etapas ativada em {store}",
         """Olá, {name}!
 
@@ -91,7 +91,7 @@ A partir de agora, entrar na sua conta em {store} pede também um código do seu
 Guarde os códigos de recuperação em lugar seguro. Se não foi você, fale com a loja.
 """,
     ),
-    MailType.TWO_FACTOR_OFF: Text(
+    MailType.TWO_FACTOR_OFF: MailTemplate(
         "Verificação em duas etapas desativada em {store}",
         """Olá, {name}!
 
@@ -103,8 +103,8 @@ Se não foi você, troque a sua senha agora e fale com a loja.
 }
 
 
-def written(kind: MailType, values: Mapping[str, str]) -> tuple[str, str]:
-    """Give the subject, which is one line, and the body of a mail."""
-    text = TEXTS[kind]
-    subject = " ".join(text.subject.format_map(values).split())
-    return subject, text.body.format_map(values)
+def render_mail(mail_type: MailType, values: Mapping[str, str]) -> tuple[str, str]:
+    """Return the subject, as one line, and the body of a mail."""
+    template = TEMPLATES[mail_type]
+    subject = " ".join(template.subject.format_map(values).split())
+    return subject, template.body.format_map(values)

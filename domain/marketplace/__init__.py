@@ -1,1 +1,1 @@
-"""Keep vendors and what buyers say."""
+"""Vendors, reviews and the vendor app."""

@@ -1,4 +1,4 @@
-"""Tell a vendor's app what it needs to begin: which store this is, its words, and what the vendor may do there."""
+"""Start-up data of the vendor app: the store, its labels, and what a vendor may do (docs/reference/legacy.md#vendor-app)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from importlib.metadata import version
 from domain.store_settings import setting
 from kernel.codes import PRODUCT_STATUSES, CodeTable
 from kernel.scope import Scope
-from models.database import rows
+from models.database import fetch
 
 APP_NAME = "Vitrine Vendedor"
-# The first version of the app that speaks this interface.
+# The first version of the app that supports this API.
 MIN_VERSION = "1.0.0"
 
 _SYMBOLS = {"BRL": "R$", "USD": "US$", "EUR": "€"}
@@ -19,15 +19,15 @@ _SYMBOLS = {"BRL": "R$", "USD": "US$", "EUR": "€"}
 
 @dataclass(frozen=True, slots=True)
 class LabelledCode:
-    """A code and what people call it."""
+    """A code and its label."""
 
     code: str
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Menu:
-    """An entry of the app's menu, and the route that fills it."""
+class AppMenuItem:
+    """An entry of the app's menu, and the route that loads it."""
 
     code: str
     name: str
@@ -35,8 +35,8 @@ class Menu:
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
-    """Hold all that the app asks for when it starts."""
+class VendorAppConfig:
+    """What the app requests when it starts."""
 
     app_name: str
     app_version: str
@@ -48,21 +48,21 @@ class Beginning:
     currencies: list[LabelledCode]
     order_statuses: list[LabelledCode]
     product_statuses: list[LabelledCode]
-    menus: list[Menu]
+    menus: list[AppMenuItem]
     permissions: list[str]
     support_email: str
     support_phone: str
 
 
 _MENUS = [
-    Menu("dashboard", "Painel", "vendor_dashboard"),
-    Menu("orders", "Pedidos", "vendor_orders"),
-    Menu("products", "Produtos", "vendor_products"),
-    Menu("categories", "Categorias", "vendor_categories"),
-    Menu("company", "Minha loja", "vendor_company"),
-    Menu("profile", "Meu perfil", "vendor_profile"),
+    AppMenuItem("dashboard", "Painel", "vendor_dashboard"),
+    AppMenuItem("orders", "Pedidos", "vendor_orders"),
+    AppMenuItem("products", "Produtos", "vendor_products"),
+    AppMenuItem("categories", "Categorias", "vendor_categories"),
+    AppMenuItem("company", "Minha loja", "vendor_company"),
+    AppMenuItem("profile", "Meu perfil", "vendor_profile"),
 ]
-# What every vendor may do (decisions-legacy section 4); there are no ranks among a vendor's users.
+# The permissions of every vendor user; vendor users have no roles.
 _PERMISSIONS = [
     "view_dashboard",
     "view_products",
@@ -83,20 +83,20 @@ SELECT letter AS code, description AS name FROM statuses WHERE tenant_id = $1 AN
 """
 
 
-async def begin(scope: Scope) -> Beginning:
-    """Gather what the app needs, from the store's settings and the words for statuses."""
+async def load_app_config(scope: Scope) -> VendorAppConfig:
+    """Load the app's start-up data from the store's settings and status labels."""
     currency = scope.store.currency
-    return Beginning(
+    return VendorAppConfig(
         app_name=APP_NAME,
         app_version=version("vitrine"),
         app_min_version=MIN_VERSION,
         store_name=scope.store.name,
         store_currency=currency,
         store_logo=setting(scope, "logo_url"),
-        languages=await _chosen(scope, _LANGUAGES),
+        languages=await _load_labels(scope, _LANGUAGES),
         currencies=[LabelledCode(currency, _SYMBOLS.get(currency, currency))],
-        order_statuses=await _chosen(scope, _ORDER_STATUSES),
-        product_statuses=_choices(PRODUCT_STATUSES),
+        order_statuses=await _load_labels(scope, _ORDER_STATUSES),
+        product_statuses=_labels_of(PRODUCT_STATUSES),
         menus=_MENUS,
         permissions=_PERMISSIONS,
         support_email=setting(scope, "support_email"),
@@ -104,10 +104,10 @@ async def begin(scope: Scope) -> Beginning:
     )
 
 
-async def _chosen(scope: Scope, sql: str) -> list[LabelledCode]:
-    """Give codes and names as the store keeps them."""
-    return [LabelledCode(found["code"], found["name"]) for found in await rows(sql, scope.store.id)]
+async def _load_labels(scope: Scope, sql: str) -> list[LabelledCode]:
+    """Return the codes and labels stored by the store."""
+    return [LabelledCode(row["code"], row["name"]) for row in await fetch(sql, scope.store.id)]
 
 
-def _choices(table: CodeTable) -> list[LabelledCode]:
-    return [LabelledCode(letter, table.name(letter)) for letter in table.codes]
+def _labels_of(table: CodeTable) -> list[LabelledCode]:
+    return [LabelledCode(code, table.name(code)) for code in table.codes]

@@ -1,6 +1,7 @@
-"""Add up how a vendor's business goes: its share of orders by day and status, what it is owed, how its shelves stand.
+"""Calculate a vendor's dashboard: its share of orders by day and status, its balance, and its product counts.
 
-A sale is an order that has not come to nothing; of an order shared with other vendors a vendor's share is the sum of its own lines.
+A sale is an order that was not cancelled, declined or failed; of an order shared with other vendors, a vendor's share is the sum of its own
+lines.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from typing import Any
 
 from domain.orders.transitions import CANCELLED, COMPLETE, DECLINED, FAILED, PROCESSED
 from kernel.errors import Forbidden
-from kernel.money import cents_from
+from kernel.money import parse_cents
 from kernel.scope import ActorKind, Scope
-from models.database import row, rows
+from models.database import fetch, fetchrow
 
-FALLEN_THROUGH = (DECLINED, FAILED, CANCELLED)
+UNSUCCESSFUL = (DECLINED, FAILED, CANCELLED)
 _PAID = (PROCESSED, COMPLETE)
-_TEN_THOUSANDTHS = 10_000
+_BASIS_POINTS = 10_000
 
-# Two ways to an order, each with an index of its own; the planner can't use them for one condition with OR.
+# A UNION, because the planner can't use the two indexes for one condition with OR.
 _SHARES = """
 WITH own AS (
     SELECT o.status, o.created_at, o.total_cents AS share FROM orders o
@@ -42,7 +43,7 @@ WHERE ($3::timestamptz IS NULL OR created_at >= $3) AND ($4::timestamptz IS NULL
 GROUP BY 1, 2 ORDER BY 1, 2
 """
 )
-_EARNED = (
+_EARNINGS = (
     _SHARES
     + """
 SELECT count(own.status) AS orders, coalesce(sum(own.share), 0)::bigint AS total_cents, v.commission, v.commission_type
@@ -50,7 +51,7 @@ FROM vendors v LEFT JOIN own ON own.status = ANY($3::text[])
 WHERE v.tenant_id = $1 AND v.id = $2 GROUP BY v.commission, v.commission_type
 """
 )
-_SHELVES = """
+_PRODUCT_COUNTS = """
 SELECT count(*) AS total, count(*) FILTER (WHERE status = 'A') AS active,
     count(*) FILTER (WHERE stock <= 0 AND tracking <> 'D') AS out_of_stock
 FROM products WHERE tenant_id = $1 AND vendor_id = $2 AND deleted_at IS NULL
@@ -58,8 +59,8 @@ FROM products WHERE tenant_id = $1 AND vendor_id = $2 AND deleted_at IS NULL
 
 
 @dataclass(frozen=True, slots=True)
-class Shelves:
-    """Count a vendor's products."""
+class ProductCounts:
+    """Counts of a vendor's products."""
 
     total: int
     active: int
@@ -67,16 +68,16 @@ class Shelves:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """Count orders in a status."""
+class OrderStatusCount:
+    """The number of orders with a status."""
 
     status: str
     orders: int
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
-    """Add up the sales of a day (UTC), which `date` begins."""
+class DailySales:
+    """The sales of a day (UTC) that starts at `date`."""
 
     date: datetime
     total_cents: int
@@ -85,62 +86,64 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """Sum a vendor's business up; `balance_cents` is what it earned with all paid orders, less commission."""
+    """A vendor's dashboard; `balance_cents` is what it earned with all paid orders, less commission."""
 
     sales_cents: int
     order_count: int
     average_ticket_cents: int
     balance_cents: int
-    products: Shelves
-    orders_by_status: list[Tally]
-    days: list[Day]
+    products: ProductCounts
+    orders_by_status: list[OrderStatusCount]
+    days: list[DailySales]
 
 
-async def dashboard(
+async def load_dashboard(
     scope: Scope, created_from: datetime | None = None, created_before: datetime | None = None
 ) -> Dashboard:
-    """Sum up the calling vendor's business; orders count that were placed in the span given, days without sales are left out.
+    """Return the calling vendor's dashboard; counts orders placed in the given period, omits days without sales.
 
-    Raises Forbidden for callers who are no vendor's.
+    Raises Forbidden for callers other than vendors.
     """
-    vendor = scope.actor.company_id
-    if scope.actor.kind is not ActorKind.VENDOR or vendor is None:
+    vendor_id = scope.actor.vendor_id
+    if scope.actor.kind is not ActorKind.VENDOR or vendor_id is None:
         raise Forbidden("insufficient permissions")
-    found = await rows(_BY_DAY, scope.store.id, vendor, created_from, created_before)
-    earned = await row(_EARNED, scope.store.id, vendor, list(_PAID))
-    shelves = await row(_SHELVES, scope.store.id, vendor)
-    assert shelves is not None  # an aggregate without groups is always one row
-    days = _days(found)
+    rows = await fetch(_BY_DAY, scope.store.id, vendor_id, created_from, created_before)
+    earnings = await fetchrow(_EARNINGS, scope.store.id, vendor_id, list(_PAID))
+    product_counts = await fetchrow(_PRODUCT_COUNTS, scope.store.id, vendor_id)
+    assert product_counts is not None  # an aggregate without GROUP BY always returns one row
+    days = _days(rows)
     sales, count = sum(day.total_cents for day in days), sum(day.orders for day in days)
     by_status: Counter[str] = Counter()
-    for each in found:
-        by_status[each["status"]] += each["orders"]
+    for row in rows:
+        by_status[row["status"]] += row["orders"]
     return Dashboard(
         sales_cents=sales,
         order_count=count,
         average_ticket_cents=(2 * sales + count) // (2 * count) if count else 0,
-        balance_cents=_balance(earned) if earned is not None else 0,
-        products=Shelves(**shelves),
-        orders_by_status=[Tally(status, orders) for status, orders in by_status.items()],
+        balance_cents=_balance(earnings) if earnings is not None else 0,
+        products=ProductCounts(**product_counts),
+        orders_by_status=[OrderStatusCount(status, orders) for status, orders in by_status.items()],
         days=days,
     )
 
 
-def _days(found: Iterable[Mapping[str, Any]]) -> list[Day]:
-    days: dict[datetime, Day] = {}
-    for each in found:
-        if each["status"] in FALLEN_THROUGH:
+def _days(rows: Iterable[Mapping[str, Any]]) -> list[DailySales]:
+    days: dict[datetime, DailySales] = {}
+    for row in rows:
+        if row["status"] in UNSUCCESSFUL:
             continue
-        day = days.get(each["day"], Day(each["day"], 0, 0))
-        days[each["day"]] = Day(day.date, day.total_cents + each["total_cents"], day.orders + each["orders"])
+        day = days.get(row["day"], DailySales(row["day"], 0, 0))
+        days[row["day"]] = DailySales(
+            day.date, day.total_cents + row["total_cents"], day.orders + row["orders"]
+        )
     return list(days.values())
 
 
-def _balance(earned: Mapping[str, Any]) -> int:
-    """Take the commission off: a percentage of all, or an amount for each order; never more than was earned."""
-    commission = cents_from(earned["commission"])
-    if earned["commission_type"] == "P":
-        kept = (earned["total_cents"] * commission + _TEN_THOUSANDTHS // 2) // _TEN_THOUSANDTHS
+def _balance(earnings: Mapping[str, Any]) -> int:
+    """Subtract the commission: a percentage of the total, or an amount per order; never more than the total."""
+    commission = parse_cents(earnings["commission"])
+    if earnings["commission_type"] == "P":
+        commission_cents = (earnings["total_cents"] * commission + _BASIS_POINTS // 2) // _BASIS_POINTS
     else:
-        kept = min(earned["total_cents"], earned["orders"] * commission)
-    return int(earned["total_cents"] - kept)
+        commission_cents = min(earnings["total_cents"], earnings["orders"] * commission)
+    return int(earnings["total_cents"] - commission_cents)

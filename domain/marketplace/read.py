@@ -1,12 +1,24 @@
-"""Declare what of vendors and reviews can be read."""
+"""Queryable fields of vendors and reviews: visibility, filters and sort orders."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from domain.catalog.read import in_second, refers_to_or_none
-from domain.visibility import Rows
-from models.reading import Entity, EntityFilter, Sort, Where, any_of, named, refers_to
+from domain.filters import (
+    BY_CREATED,
+    BY_ID,
+    BY_NAME,
+    BY_STATUS,
+    exact_second,
+    exact_text,
+    ids,
+    optional_references,
+    references,
+    statuses,
+    substring,
+)
+from domain.visibility import VisibleRows
+from models.queries import Condition, Entity, EntityFilter, Sort, any_of, refers_to
 
 AVERAGE_RATING = (
     "(SELECT avg(d.rating)::float8 FROM products p JOIN discussion_threads th ON th.tenant_id = p.tenant_id"
@@ -15,16 +27,11 @@ AVERAGE_RATING = (
     " WHERE p.tenant_id = t.tenant_id AND p.vendor_id = t.id AND d.status = 'A')"
 )
 
-
-def _exact(column: str, what: str) -> EntityFilter:
-    return EntityFilter("text", any_of(column), f"exact {what}", many=True, internal=True)
-
-
 VENDORS = Entity(
     name="vendor",
     table="vendors",
-    alive="t.deleted_at IS NULL",
-    visible=Rows(
+    base_condition="t.deleted_at IS NULL",
+    visible=VisibleRows(
         admin=("view_marketplace", "view_products", "view_orders"),
         app=("read_products", "read_orders"),
         vendor="t.id = {company}",
@@ -33,80 +40,78 @@ VENDORS = Entity(
         storefront_rows="t.status = 'A'",
     ),
     filters={
-        "id": EntityFilter("id", named, "any of these vendors", many=True),
-        "status": EntityFilter("vendor_status", any_of("t.status"), "any of these statuses", many=True),
-        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
-        "search": EntityFilter(
-            "text",
-            lambda text: Where("strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0", (text,)),
-            "part of the name",
+        "id": ids("vendors"),
+        "status": statuses("vendor_status"),
+        "name": exact_text("t.name", "name"),
+        "search": substring("name", "t.name"),
+        "email": exact_text("t.email", "e-mail", internal=True),
+        "phone": exact_text("t.phone", "phone", internal=True),
+        "address": exact_text("t.address", "address", internal=True),
+        "city": exact_text("t.city", "city", internal=True),
+        "state": exact_text("t.state", "state", internal=True),
+        "country": exact_text("t.country", "country", internal=True),
+        "zipcode": exact_text("t.zipcode", "CEP, digits only", internal=True),
+        "cnpj": exact_text("t.cnpj", "CNPJ, without punctuation", internal=True),
+        "url": exact_text("t.url", "address of the vendor's own site", internal=True),
+        "commission": exact_text("t.commission", "commission, with two decimals", internal=True),
+        "commission_type": exact_text(
+            "t.commission_type", "type of commission, a one-letter code", internal=True
         ),
-        "email": _exact("t.email", "e-mail"),
-        "phone": _exact("t.phone", "phone"),
-        "address": _exact("t.address", "address"),
-        "city": _exact("t.city", "city"),
-        "state": _exact("t.state", "state"),
-        "country": _exact("t.country", "country"),
-        "zipcode": _exact("t.zipcode", "CEP, digits only"),
-        "cnpj": _exact("t.cnpj", "CNPJ, without punctuation"),
-        "url": _exact("t.url", "address of the vendor's own site"),
-        "commission": _exact("t.commission", "commission, with two decimals"),
-        "commission_type": _exact("t.commission_type", "type of commission, one letter"),
-        "average_rating": _exact(
-            f"coalesce(to_char({AVERAGE_RATING}, 'FM0.00'), '0.00')", "mean rating, with two decimals"
+        "average_rating": exact_text(
+            f"coalesce(to_char({AVERAGE_RATING}, 'FM0.00'), '0.00')",
+            "mean rating, with two decimals",
+            internal=True,
         ),
-        "created_at": EntityFilter(
-            "time", in_second("t.created_at"), "joined in that second", many=True, internal=True
-        ),
+        "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts={
-        "name": Sort("t.name", "text", "name"),
+        "name": BY_NAME,
         "email": Sort("t.email", "text", "e-mail"),
-        "status": Sort("t.status", "text", "status letter"),
-        "created_at": Sort("t.created_at", "timestamptz", "time of creation"),
-        "id": Sort("t.id", "bigint", "order of entry"),
+        "status": BY_STATUS,
+        "created_at": BY_CREATED,
+        "id": BY_ID,
     },
     default_sort="name",
 )
 
 
-def _in_thread(expression: str) -> Callable[[object], Where]:
-    """Match posts by a letter of their thread."""
+def _in_thread(expression: str) -> Callable[[object], Condition]:
+    """Match posts by a column of their thread."""
     matches = any_of(f"th.{expression}")
-    return lambda value: _whose_thread(matches(value))
+    return lambda value: _thread_matches(matches(value))
 
 
-def _whose_thread(found: Where) -> Where:
-    return Where(
+def _thread_matches(condition: Condition) -> Condition:
+    return Condition(
         "EXISTS (SELECT 1 FROM discussion_threads th WHERE th.tenant_id = t.tenant_id AND th.id = t.thread_id"
-        f" AND ({found.sql}))",
-        found.params,
+        f" AND ({condition.sql}))",
+        condition.params,
     )
 
 
-def _about_product(value: object) -> Where:
-    found = refers_to("th.object_id", "products")(value)
-    return _whose_thread(Where(f"th.object_type = 'P' AND ({found.sql})", found.params))
+def _about_product(value: object) -> Condition:
+    condition = refers_to("th.object_id", "products")(value)
+    return _thread_matches(Condition(f"th.object_type = 'P' AND ({condition.sql})", condition.params))
 
 
-# Where the things lie that somebody may write about; the store itself has no row, and the number 0.
+# The tables of review subjects; the store itself has no row and the id 0.
 _OBJECT_TABLES = {"P": "products", "C": "categories", "A": "pages", "O": "orders"}
 
 
-def _about_any(value: object) -> Where:
+def _about_any(value: object) -> Condition:
     values = value if isinstance(value, list) else [value]
     numbers = [item for item in values if isinstance(item, int)]
     uuids = [item for item in values if not isinstance(item, int)]
     parts, params = ["th.object_id = ANY({}::bigint[])"], [numbers]
-    for letter, table in _OBJECT_TABLES.items():
+    for object_type, table in _OBJECT_TABLES.items():
         if uuids:
             refers = refers_to("th.object_id", table)(uuids)
-            parts.append(f"th.object_type = '{letter}' AND {refers.sql}")
+            parts.append(f"th.object_type = '{object_type}' AND {refers.sql}")
             params += refers.params
-    return _whose_thread(Where(" OR ".join(parts), tuple(params)))
+    return _thread_matches(Condition(" OR ".join(parts), tuple(params)))
 
 
-# What is said about an order stays between its buyer and the shop.
+# Reviews of orders are visible to their customer and the store only.
 _PUBLIC = (
     "t.status = 'A' AND NOT EXISTS (SELECT 1 FROM discussion_threads th WHERE th.tenant_id = t.tenant_id"
     " AND th.id = t.thread_id AND th.object_type = 'O')"
@@ -115,7 +120,7 @@ _PUBLIC = (
 REVIEWS = Entity(
     name="review",
     table="discussion_posts",
-    visible=Rows(
+    visible=VisibleRows(
         admin=("view_products",),
         app="read_products",
         vendor=(
@@ -127,37 +132,33 @@ REVIEWS = Entity(
         storefront_rows=_PUBLIC,
     ),
     filters={
-        "id": EntityFilter("id", named, "any of these reviews", many=True),
+        "id": ids("reviews"),
         "product_id": EntityFilter("id", _about_product, "about any of these products", many=True),
-        "user_id": EntityFilter("id", refers_to("t.user_id", "users"), "by any of these users", many=True),
+        "user_id": references("t.user_id", "users", "by any of these users"),
         "rating": EntityFilter("big_int", any_of("t.rating", "bigint"), "any of these ratings", many=True),
-        "status": EntityFilter("review_status", any_of("t.status"), "any of these statuses", many=True),
+        "status": statuses("review_status"),
         "search": EntityFilter(
             "text",
-            lambda text: Where(
+            lambda text: Condition(
                 "strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0 OR strpos(vitrine_fold(t.message), vitrine_fold({}::text)) > 0",
                 (text, text),
             ),
             "part of the author's name or of the text",
         ),
         "object_type": EntityFilter(
-            "text", _in_thread("object_type"), "about things of any of these types, by letter", many=True
+            "text", _in_thread("object_type"), "about subjects of any of these types, by code", many=True
         ),
-        "thread_id": EntityFilter(
-            "id",
-            refers_to("t.thread_id", "discussion_threads"),
-            "in any of these threads",
-            many=True,
-            internal=True,
+        "thread_id": references(
+            "t.thread_id", "discussion_threads", "in any of these threads", internal=True
         ),
         "thread_type": EntityFilter(
             "text", _in_thread("type"), "in threads of any of these types", many=True, internal=True
         ),
         "object_id": EntityFilter(
-            "id", _about_any, "about any of these things, of whatever type", many=True, internal=True
+            "id", _about_any, "about any of these subjects, of any type", many=True, internal=True
         ),
-        "name": _exact("t.name", "name of the author"),
-        "message": _exact("t.message", "text"),
+        "name": exact_text("t.name", "name of the author", internal=True),
+        "message": exact_text("t.message", "text", internal=True),
         "stars": EntityFilter(
             "big_int",
             any_of("coalesce(t.rating, 0)", "bigint"),
@@ -165,24 +166,18 @@ REVIEWS = Entity(
             many=True,
             internal=True,
         ),
-        "author_id": EntityFilter(
-            "id",
-            refers_to_or_none("t.user_id", "users"),
-            "by any of these users; 0 means by nobody with an account",
-            many=True,
-            internal=True,
+        "author_id": optional_references(
+            "t.user_id", "users", "by any of these users; 0 means without an account", internal=True
         ),
-        "ip_address": _exact("t.ip_address", "address it was sent from"),
-        "created_at": EntityFilter(
-            "time", in_second("t.created_at"), "written in that second", many=True, internal=True
-        ),
+        "ip_address": exact_text("t.ip_address", "address it was sent from", internal=True),
+        "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts={
-        "created_at": Sort("t.created_at", "timestamptz", "time of writing"),
+        "created_at": BY_CREATED,
         "name": Sort("t.name", "text", "name of the author"),
         "rating": Sort("coalesce(t.rating, 0)", "bigint", "rating"),
-        "status": Sort("t.status", "text", "status letter"),
-        "id": Sort("t.id", "bigint", "order of entry"),
+        "status": BY_STATUS,
+        "id": BY_ID,
     },
     default_sort="-created_at",
 )

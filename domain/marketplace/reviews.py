@@ -1,4 +1,4 @@
-"""Keep what buyers say: one thread for each thing spoken of, made with its first post."""
+"""Reviews and comments: one thread per subject, created with its first post (docs/reference/legacy.md#discussions)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from domain import audit
-from domain.fields import Given, InputField, code_in, moment, read_fields, short_text, text, whole
-from domain.references import (
+from domain.store_settings import setting
+from kernel.codes import DISCUSSION_OBJECT_TYPES, DISCUSSION_TYPES, SWITCH_STATUSES, CodeTable
+from kernel.errors import NotFound, ValidationFailed
+from kernel.fields import InputField, InputValues, code_in, integer, read_fields, short_text, text, timestamp
+from kernel.ids import uuid7
+from kernel.scope import ActorKind, Scope
+from models import audit
+from models.database import execute, fetchrow, fetchval, transaction
+from models.marketplace import DiscussionPost
+from models.references import (
     CATEGORY,
     NOT_FOUND,
     ORDER,
@@ -22,45 +29,38 @@ from domain.references import (
     resolve,
     resolve_optional,
 )
-from domain.store_settings import setting
-from kernel.codes import DISCUSSION_OBJECT_TYPES, DISCUSSION_TYPES, SWITCH_STATUSES, CodeTable
-from kernel.errors import NotFound, ValidationFailed
-from kernel.ids import uuid7
-from kernel.scope import ActorKind, Scope
-from models.database import execute, row, transaction, value
-from models.marketplace import DiscussionPost
 
 REVIEW_STATUSES = CodeTable("status", {**SWITCH_STATUSES.labels, "P": ("pending",)})
-AWAITING = "P"
-STORE_ITSELF = 0
+PENDING = "P"
+STORE_OBJECT_ID = 0
 
-# What a thread may be about; the store itself (`E`, testimonials) has no record to look for.
-OBJECTS: Mapping[str, ReferenceType] = {"P": PRODUCT, "C": CATEGORY, "A": PAGE, "O": ORDER}
+# The subjects of a thread; the store itself (`E`, testimonials) has no record to look up.
+SUBJECT_TYPES: Mapping[str, ReferenceType] = {"P": PRODUCT, "C": CATEGORY, "A": PAGE, "O": ORDER}
 
 REVIEW_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", short_text),
     "message": InputField("message", text(20_000)),
-    "rating": InputField("rating", whole(1, 5, nullable=True), code="rating_invalid"),
+    "rating": InputField("rating", integer(1, 5, nullable=True), code="rating_invalid"),
 }
-# What staff may set besides.
+# Fields that only staff may set.
 STAFF_FIELDS: Mapping[str, InputField] = {
     **REVIEW_FIELDS,
     "status": InputField("status", code_in(REVIEW_STATUSES), code="status_invalid"),
     "ip_address": InputField("ip_address", short_text),
-    "created_at": InputField("created_at", moment),
+    "created_at": InputField("created_at", timestamp),
 }
 THREAD_FIELDS: Mapping[str, InputField] = {
     "object_type": InputField("object_type", code_in(DISCUSSION_OBJECT_TYPES), code="object_type_invalid"),
     "type": InputField("type", code_in(DISCUSSION_TYPES), code="type_invalid"),
 }
 
-# The update that changes nothing makes RETURNING give the thread that is there already.
-_THREAD = """
+# The no-op update makes RETURNING return the existing thread.
+_UPSERT_THREAD = """
 INSERT INTO discussion_threads (tenant_id, public_id, object_type, object_id, type) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (tenant_id, object_type, object_id) DO UPDATE SET object_type = excluded.object_type
 RETURNING id, type
 """
-_THREAD_THERE = "SELECT type, object_type, object_id FROM discussion_threads WHERE tenant_id = $1 AND id = $2"
+_THREAD_BY_ID = "SELECT type, object_type, object_id FROM discussion_threads WHERE tenant_id = $1 AND id = $2"
 _OWN_ORDER = "SELECT EXISTS (SELECT 1 FROM orders WHERE tenant_id = $1 AND id = $2 AND user_id = $3)"
 _AUTHOR = "SELECT name FROM users WHERE tenant_id = $1 AND id = $2"
 _POST = """
@@ -71,7 +71,7 @@ WHERE p.tenant_id = $1 AND p.id = $2 FOR NO KEY UPDATE OF p
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """Name a thread and what its posts hold: `C` comments, `R` ratings, `B` both."""
+    """A thread and the type of its posts: `C` comments, `R` ratings, `B` both."""
 
     id: int
     type: str
@@ -79,23 +79,23 @@ class Thread:
     object_id: int
 
 
-async def create_review(scope: Scope, given: Given) -> int:
-    """Write a post and give its internal id.
+async def create_review(scope: Scope, values: InputValues) -> int:
+    """Create a post and return its internal id.
 
-    It is about a `product`, or an `object` of an `object_type` (`P`, `C`, `O`; `E` is the store itself), or goes into a `thread`.
-    Keys: `name` (else the author's), `message`, `rating` (1 to 5), `user`; staff also `status`, `type` of a new thread,
-    `ip_address`, `created_at`. A customer writes as itself, and where the store says so waits for approval.
+    It is about a `product`, or an `object` of an `object_type` (`P`, `C`, `A`, `O`; `E` is the store itself), or goes into a `thread`.
+    Keys: `name` (default: the author's), `message`, `rating` (1 to 5), `user`; for staff also `status`, `type` of a new thread,
+    `ip_address`, `created_at`. A customer is always the author, and its post waits for approval if the store requires it.
     """
-    columns = read_fields(STAFF_FIELDS if _is_staff(scope) else REVIEW_FIELDS, given)
+    columns = read_fields(STAFF_FIELDS if _is_staff(scope) else REVIEW_FIELDS, values)
     async with transaction(scope):
-        thread = await _thread(scope, given)
-        await _refuse_foreign_order(scope, thread)
+        thread = await _thread(scope, values)
+        await _check_own_order(scope, thread)
         _check_content(thread, columns)
-        columns["user_id"] = await _author(scope, given)
+        columns["user_id"] = await _author(scope, values)
         if columns["user_id"] is not None and not columns.get("name"):
-            columns["name"] = await value(_AUTHOR, scope.store.id, columns["user_id"])
+            columns["name"] = await fetchval(_AUTHOR, scope.store.id, columns["user_id"])
         if not _is_staff(scope) and setting(scope, "reviews_need_approval"):
-            columns["status"] = AWAITING
+            columns["status"] = PENDING
         defaults = {"ip_address": scope.client_ip, "created_at": scope.now, "updated_at": scope.now}
         post = DiscussionPost(thread_id=thread.id, **{**defaults, **columns})
         await post.save()
@@ -105,24 +105,24 @@ async def create_review(scope: Scope, given: Given) -> int:
     return post_id
 
 
-async def update_review(scope: Scope, review: object, given: Given) -> int:
-    """Change a post partially and give its internal id; a customer reaches its own only."""
-    columns = read_fields(STAFF_FIELDS if _is_staff(scope) else REVIEW_FIELDS, given)
+async def update_review(scope: Scope, review: object, values: InputValues) -> int:
+    """Update a post partially and return its internal id; a customer can update only its own."""
+    columns = read_fields(STAFF_FIELDS if _is_staff(scope) else REVIEW_FIELDS, values)
     async with transaction(scope):
-        post_id, thread_type = await _reach(scope, review)
-        _refuse_rating(thread_type, columns)
+        post_id, thread_type = await _find_editable(scope, review)
+        _check_rating(thread_type, columns)
         if not _is_staff(scope) and setting(scope, "reviews_need_approval"):
-            columns["status"] = AWAITING
+            columns["status"] = PENDING
         await DiscussionPost.filter(id=post_id).update(**columns, updated_at=scope.now)
         if _is_staff(scope):
-            await audit.record(scope, "review.updated", "review", post_id, {"fields": sorted(columns)})
+            await audit.record_update(scope, "review", post_id, columns)
     return post_id
 
 
 async def delete_review(scope: Scope, review: object) -> None:
-    """Remove a post; a customer reaches its own only."""
+    """Delete a post; a customer can delete only its own."""
     async with transaction(scope):
-        post_id, _ = await _reach(scope, review)
+        post_id, _ = await _find_editable(scope, review)
         if _is_staff(scope):
             await audit.record(scope, "review.deleted", "review", post_id)
         await execute(
@@ -134,62 +134,62 @@ def _is_staff(scope: Scope) -> bool:
     return scope.actor.kind in (ActorKind.ADMIN, ActorKind.SYSTEM, ActorKind.APP)
 
 
-async def _reach(scope: Scope, review: object) -> tuple[int, str]:
+async def _find_editable(scope: Scope, review: object) -> tuple[int, str]:
     post_id = await find(scope, REVIEW, review)
-    found = await row(_POST, scope.store.id, post_id)
-    if found is None or (not _is_staff(scope) and found["user_id"] != scope.actor.user_id):
+    row = await fetchrow(_POST, scope.store.id, post_id)
+    if row is None or (not _is_staff(scope) and row["user_id"] != scope.actor.user_id):
         raise NotFound("review")
-    return post_id, found["type"]
+    return post_id, row["type"]
 
 
-async def _author(scope: Scope, given: Given) -> int | None:
+async def _author(scope: Scope, values: InputValues) -> int | None:
     if not _is_staff(scope):
         return scope.actor.user_id
-    return await resolve_optional(scope, USER, given.get("user"), field="user")
+    return await resolve_optional(scope, USER, values.get("user"), field="user")
 
 
-async def _thread(scope: Scope, given: Given) -> Thread:
-    """Give the thread to write into, made when it is the first post about its object."""
-    if given.get("thread") is not None:
-        thread_id = await resolve(scope, THREAD, given["thread"], field="thread")
-        there = await row(_THREAD_THERE, scope.store.id, thread_id)
-        assert there is not None  # resolved above, and threads are never removed
-        return Thread(thread_id, there["type"], there["object_type"], there["object_id"])
-    object_type, object_id = await _object(scope, given)
-    kind = read_fields(THREAD_FIELDS, given).get("type", "B") if _is_staff(scope) else "B"
-    found = await row(_THREAD, scope.store.id, uuid7(), object_type, object_id, kind)
-    assert found is not None  # an upsert always returns its row
-    return Thread(found["id"], found["type"], object_type, object_id)
+async def _thread(scope: Scope, values: InputValues) -> Thread:
+    """Return the thread to post in, created for the first post about its subject."""
+    if values.get("thread") is not None:
+        thread_id = await resolve(scope, THREAD, values["thread"], field="thread")
+        row = await fetchrow(_THREAD_BY_ID, scope.store.id, thread_id)
+        assert row is not None  # resolved above, and threads are never deleted
+        return Thread(thread_id, row["type"], row["object_type"], row["object_id"])
+    object_type, object_id = await _object(scope, values)
+    thread_type = read_fields(THREAD_FIELDS, values).get("type", "B") if _is_staff(scope) else "B"
+    row = await fetchrow(_UPSERT_THREAD, scope.store.id, uuid7(), object_type, object_id, thread_type)
+    assert row is not None  # an upsert always returns its row
+    return Thread(row["id"], row["type"], object_type, object_id)
 
 
-async def _object(scope: Scope, given: Given) -> tuple[str, int]:
-    if given.get("product") is not None:
-        return "P", await resolve(scope, PRODUCT, given["product"], field="product")
-    object_type = read_fields(THREAD_FIELDS, given).get("object_type")
+async def _object(scope: Scope, values: InputValues) -> tuple[str, int]:
+    if values.get("product") is not None:
+        return "P", await resolve(scope, PRODUCT, values["product"], field="product")
+    object_type = read_fields(THREAD_FIELDS, values).get("object_type")
     if object_type is None:
         raise ValidationFailed("object_type is required", field="object_type", code="required")
     if object_type == "E":
-        return object_type, STORE_ITSELF
-    if given.get("object") is None:
+        return object_type, STORE_OBJECT_ID
+    if values.get("object") is None:
         raise ValidationFailed("object is required", field="object", code="required")
-    if object_type not in OBJECTS:
+    if object_type not in SUBJECT_TYPES:
         raise ValidationFailed(
             f"there is no object of type {object_type} to write about", field="object", code=NOT_FOUND
         )
-    return object_type, await resolve(scope, OBJECTS[object_type], given.get("object"), field="object")
+    return object_type, await resolve(scope, SUBJECT_TYPES[object_type], values.get("object"), field="object")
 
 
-async def _refuse_foreign_order(scope: Scope, thread: Thread) -> None:
-    """Refuse a customer who writes about somebody else's order, as if there were none."""
+async def _check_own_order(scope: Scope, thread: Thread) -> None:
+    """Refuse a customer's review of another customer's order, as if it didn't exist."""
     if _is_staff(scope) or thread.object_type != "O":
         return
-    if not await value(_OWN_ORDER, scope.store.id, thread.object_id, scope.actor.user_id):
+    if not await fetchval(_OWN_ORDER, scope.store.id, thread.object_id, scope.actor.user_id):
         raise ValidationFailed("order not found", field="object", code=NOT_FOUND)
 
 
 def _check_content(thread: Thread, columns: Mapping[str, Any]) -> None:
-    """Refuse a post that says nothing of what its thread collects."""
-    _refuse_rating(thread.type, columns)
+    """Refuse a post without the content that its thread requires."""
+    _check_rating(thread.type, columns)
     message, rating = columns.get("message", "").strip(), columns.get("rating")
     if thread.type == "R" and rating is None:
         raise ValidationFailed("rating is required", field="rating", code="required")
@@ -197,7 +197,7 @@ def _check_content(thread: Thread, columns: Mapping[str, Any]) -> None:
         raise ValidationFailed("message is required", field="message", code="required")
 
 
-def _refuse_rating(thread_type: str, columns: Mapping[str, Any]) -> None:
+def _check_rating(thread_type: str, columns: Mapping[str, Any]) -> None:
     if thread_type == "C" and columns.get("rating") is not None:
         raise ValidationFailed(
             "the thread takes comments without a rating", field="rating", code="rating_invalid"

@@ -1,14 +1,14 @@
-"""Let sellers apply for a place in the marketplace: a vendor and its first user, both waiting for the shop's approval."""
+"""Vendor sign-up: create a vendor and its first user, both pending approval."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from domain.fields import Given, InputField, name_text, read_fields
 from domain.marketplace.vendors import cnpj_text, create_vendor
 from domain.people import accounts
-from domain.people.account_fields import FIELDS
+from domain.people.account_fields import ACCOUNT_FIELDS
+from kernel.fields import InputField, InputValues, name_text, read_fields
 from kernel.scope import Scope
 from models.database import transaction
 
@@ -20,32 +20,34 @@ _COMPANY: Mapping[str, InputField] = {
     "cnpj": InputField("cnpj", cnpj_text, code="cnpj_invalid"),
 }
 _USER: Mapping[str, InputField] = {
-    **{name: FIELDS[name] for name in ("email", "firstname", "lastname", "phone")},
-    "password": InputField("password", FIELDS["password"].read, "password_invalid", required="required"),
+    **{name: ACCOUNT_FIELDS[name] for name in ("email", "firstname", "lastname", "phone")},
+    "password": InputField(
+        "password", ACCOUNT_FIELDS["password"].read, "password_invalid", required="required"
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class SignedUp:
-    """Name what was made, by the internal ids."""
+class VendorSignup:
+    """The internal ids of the created vendor and user."""
 
     vendor_id: int
     user_id: int
     status: str = PENDING
 
 
-async def sign_up(scope: Scope, given: Given) -> SignedUp:
-    """Make a vendor and its first user, neither of whom can do anything until an administrator approves them.
+async def sign_up(scope: Scope, values: InputValues) -> VendorSignup:
+    """Create a vendor and its first user; neither can do anything until an administrator approves them.
 
-    `given` holds `company`, `email`, `password`, and perhaps `phone`, `cnpj`, `firstname`, `lastname`. The e-mail counts as confirmed
-    once somebody has approved the account by hand. Raises ValidationFailed (`email_taken` for an e-mail that another user has).
+    `values` has `company`, `email`, `password`, and optionally `phone`, `cnpj`, `firstname`, `lastname`. Approval also counts as
+    confirmation of the e-mail. Raises ValidationFailed (`email_taken` for an existing e-mail).
     """
-    company = read_fields(_COMPANY, given, creating=True)
-    user = read_fields(_USER, given, creating=True)
+    company = read_fields(_COMPANY, values, creating=True)
+    user = read_fields(_USER, values, creating=True)
     system = scope.as_system()
-    draft = await accounts.drafted(system, {**user, "user_type": _VENDOR_USER, "status": PENDING})
+    draft = await accounts.prepare_user(system, {**user, "user_type": _VENDOR_USER, "status": PENDING})
     async with transaction(system):
         contact = {"email": user["email"], "phone": user.get("phone") or ""}
         vendor_id = await create_vendor(system, {**company, **contact, "status": PENDING})
-        made = await accounts.add_user(system, {**draft, "vendor_id": vendor_id}, verified=True)
-    return SignedUp(vendor_id, made.id)
+        created = await accounts.add_user(system, {**draft, "vendor_id": vendor_id}, verified=True)
+    return VendorSignup(vendor_id, created.id)

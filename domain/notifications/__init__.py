@@ -1,1 +1,1 @@
-"""Tell people in the store what happened."""
+"""In-app notifications of users."""

@@ -1,8 +1,8 @@
-"""Write notifications into inboxes, in the transaction of what they tell of, and mark them as read.
+"""Create notifications in the transaction of the event they are about, and mark them as read.
 
-Who is told: of an order its buyer, the sellers of its lines and the administrators who may see orders; of stock that runs low the
-product's seller and the administrators who may see products; of apps the administrators who may see apps. Each call is one statement,
-however many are told.
+Recipients: of an order its customer, the vendors of its lines and the administrators with access to orders; of low stock the product's
+vendor and the administrators with access to products; of apps the administrators with access to apps. Each call is one statement for all
+recipients (docs/reference/legacy.md#notifications).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from domain.store_settings import setting
 from kernel.errors import NotFound
 from kernel.ids import parse_reference, uuid7
 from kernel.scope import Scope
-from models.database import execute, transaction, value
+from models.database import execute, fetchval, transaction
 
 ORDER, STOCK, APP = "order", "stock", "app"
 
-# Notifications are read by people who shop and work in the store (decisions section 1, Language).
+# Notifications are in Portuguese, like all texts for customers and staff (docs/reference/shared.md#text).
 _STATUS_NAMES: Mapping[str, str] = {
     "O": "aberto",
     "P": "pago",
@@ -31,7 +31,7 @@ _STATUS_NAMES: Mapping[str, str] = {
     "B": "aguardando estoque",
 }
 
-# A UUID of version 7 for each inbox: `$2` holds the moment, PostgreSQL adds the chance.
+# A version 7 UUID per recipient: `$2` is its timestamp, PostgreSQL adds the randomness.
 _PUBLIC_ID = (
     "overlay(overlay(gen_random_uuid()::text PLACING $2 FROM 1 FOR 13) PLACING '7' FROM 15 FOR 1)::uuid"
 )
@@ -48,7 +48,7 @@ _STAFF = """
 """
 
 _ABOUT_ORDER = f"""
-WITH told AS (
+WITH recipients AS (
     SELECT o.user_id AS id FROM orders o WHERE o.tenant_id = $1 AND o.id = $8
     UNION
     SELECT u.id FROM order_lines l JOIN users u ON u.tenant_id = l.tenant_id AND u.vendor_id = l.vendor_id
@@ -57,38 +57,38 @@ WITH told AS (
 )
 INSERT INTO notifications (tenant_id, public_id, user_id, type, title, message, created_at)
 SELECT $1, {_PUBLIC_ID}, u.id, $4, $5, $6, $7
-FROM told JOIN users u ON u.tenant_id = $1 AND u.id = told.id
+FROM recipients JOIN users u ON u.tenant_id = $1 AND u.id = recipients.id
 WHERE u.status = 'A' AND u.deleted_at IS NULL
 """  # constants of this module
 
 _ABOUT_PRODUCTS = f"""
 WITH about AS (
     SELECT * FROM unnest($5::text[], $6::text[], $8::bigint[]) AS a (title, message, vendor_id)
-), staff AS ({_STAFF}), told AS (
+), staff AS ({_STAFF}), recipients AS (
     SELECT a.title, a.message, s.id FROM about a CROSS JOIN staff s
     UNION
     SELECT a.title, a.message, u.id FROM about a JOIN users u ON u.tenant_id = $1 AND u.vendor_id = a.vendor_id
     WHERE u.user_type = 'V'
 )
 INSERT INTO notifications (tenant_id, public_id, user_id, type, title, message, created_at)
-SELECT $1, {_PUBLIC_ID}, u.id, $4, told.title, told.message, $7
-FROM told JOIN users u ON u.tenant_id = $1 AND u.id = told.id
+SELECT $1, {_PUBLIC_ID}, u.id, $4, recipients.title, recipients.message, $7
+FROM recipients JOIN users u ON u.tenant_id = $1 AND u.id = recipients.id
 WHERE u.status = 'A' AND u.deleted_at IS NULL
 """  # constants of this module
 
-_READ = """
+_MARK_READ = """
 UPDATE notifications SET read_at = coalesce(read_at, $4)
 WHERE tenant_id = $1 AND user_id = $2 AND (id = $3 OR public_id = $5) RETURNING id
 """
-_READ_ALL = """
+_MARK_ALL_READ = """
 UPDATE notifications SET read_at = $3
 WHERE tenant_id = $1 AND user_id = $2 AND read_at IS NULL AND ($4::timestamptz IS NULL OR created_at < $4)
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
-    """Tell how the stock of a product changed: units that can be sold, before and after."""
+class StockLevelChange:
+    """The available stock of a product before and after a change."""
 
     name: str
     vendor_id: int | None
@@ -96,15 +96,17 @@ class Shelf:
     after: int
 
 
-async def order_placed(scope: Scope, order_id: int) -> None:
-    """Tell that an order was placed."""
-    await _about_order(scope, order_id, f"Novo pedido nº {order_id}", f"O pedido nº {order_id} foi recebido.")
+async def notify_order_placed(scope: Scope, order_id: int) -> None:
+    """Notify of a new order."""
+    await _insert_about_order(
+        scope, order_id, f"Novo pedido nº {order_id}", f"O pedido nº {order_id} foi recebido."
+    )
 
 
-async def order_moved(scope: Scope, order_id: int, from_status: str, to_status: str) -> None:
-    """Tell that an order went from one status letter to another."""
-    before, after = (_STATUS_NAMES.get(letter, letter) for letter in (from_status, to_status))
-    await _about_order(
+async def notify_order_status_changed(scope: Scope, order_id: int, from_status: str, to_status: str) -> None:
+    """Notify of an order's change of status."""
+    before, after = (_STATUS_NAMES.get(status, status) for status in (from_status, to_status))
+    await _insert_about_order(
         scope,
         order_id,
         f"Pedido nº {order_id}: {after}",
@@ -112,57 +114,59 @@ async def order_moved(scope: Scope, order_id: int, from_status: str, to_status: 
     )
 
 
-async def stock_changed(scope: Scope, shelves: Iterable[Shelf]) -> None:
-    """Tell of the products that have just come down to what the store calls low (setting `low_stock_at`)."""
-    low = setting(scope, "low_stock_at")
-    found = [shelf for shelf in shelves if shelf.before > low >= shelf.after]
-    if found:
-        await _about_products(scope, found)
+async def notify_low_stock(scope: Scope, changes: Iterable[StockLevelChange]) -> None:
+    """Notify of products whose stock has just fallen to the store's threshold (setting `low_stock_at`)."""
+    threshold = setting(scope, "low_stock_at")
+    low = [change for change in changes if change.before > threshold >= change.after]
+    if low:
+        await _insert_about_products(scope, low)
 
 
-async def app_installed(scope: Scope, name: str) -> None:
-    """Tell the administrators of apps that one was installed."""
-    given = (f"Aplicativo instalado: {name}", f"O aplicativo “{name}” foi instalado na loja.")
-    await execute(_ABOUT_PRODUCTS, *_head(scope, APP, "apps"), [given[0]], [given[1]], scope.now, [None])
+async def notify_app_installed(scope: Scope, name: str) -> None:
+    """Notify the administrators of apps that one was installed."""
+    title, message = f"Aplicativo instalado: {name}", f"O aplicativo “{name}” foi instalado na loja."
+    await execute(_ABOUT_PRODUCTS, *_common_args(scope, APP, "apps"), [title], [message], scope.now, [None])
 
 
 async def mark_read(scope: Scope, notification: object) -> int:
-    """Mark one of the caller's own notifications as read and give its internal id; raises NotFound."""
+    """Mark one of the caller's own notifications as read and return its internal id; raises NotFound."""
     reference = parse_reference(notification)
     number, public_id = (reference, None) if isinstance(reference, int) else (None, reference)
     async with transaction(scope):
-        found = await value(_READ, scope.store.id, scope.actor.user_id, number, scope.now, public_id)
-    if found is None:
+        notification_id = await fetchval(
+            _MARK_READ, scope.store.id, scope.actor.user_id, number, scope.now, public_id
+        )
+    if notification_id is None:
         raise NotFound("notification")
-    return int(found)
+    return int(notification_id)
 
 
 async def mark_all_read(scope: Scope, before: datetime | None = None) -> int:
-    """Mark all of the caller's own notifications, or those written before a moment, as read and give how many they were."""
+    """Mark the caller's own notifications, or those created before a time, as read and return how many."""
     async with transaction(scope):
-        return await execute(_READ_ALL, scope.store.id, scope.actor.user_id, scope.now, before)
+        return await execute(_MARK_ALL_READ, scope.store.id, scope.actor.user_id, scope.now, before)
 
 
-async def _about_order(scope: Scope, order_id: int, title: str, message: str) -> None:
-    await execute(_ABOUT_ORDER, *_head(scope, ORDER, "orders"), title, message, scope.now, order_id)
+async def _insert_about_order(scope: Scope, order_id: int, title: str, message: str) -> None:
+    await execute(_ABOUT_ORDER, *_common_args(scope, ORDER, "orders"), title, message, scope.now, order_id)
 
 
-async def _about_products(scope: Scope, shelves: Sequence[Shelf]) -> None:
+async def _insert_about_products(scope: Scope, changes: Sequence[StockLevelChange]) -> None:
     await execute(
         _ABOUT_PRODUCTS,
-        *_head(scope, STOCK, "products"),
-        [f"Estoque baixo: {shelf.name}" for shelf in shelves],
-        [_left(shelf) for shelf in shelves],
+        *_common_args(scope, STOCK, "products"),
+        [f"Estoque baixo: {change.name}" for change in changes],
+        [_low_stock_message(change) for change in changes],
         scope.now,
-        [shelf.vendor_id for shelf in shelves],
+        [change.vendor_id for change in changes],
     )
 
 
-def _head(scope: Scope, type_: str, area: str) -> tuple[Any, ...]:
-    moment = str(uuid7())[:13]
-    return scope.store.id, moment, [f"view_{area}", f"manage_{area}"], type_
+def _common_args(scope: Scope, type_: str, area: str) -> tuple[Any, ...]:
+    timestamp = str(uuid7())[:13]
+    return scope.store.id, timestamp, [f"view_{area}", f"manage_{area}"], type_
 
 
-def _left(shelf: Shelf) -> str:
-    units = "1 unidade" if shelf.after == 1 else f"{shelf.after} unidades"
-    return f"“{shelf.name}” está com {units} para venda."
+def _low_stock_message(change: StockLevelChange) -> str:
+    units = "1 unidade" if change.after == 1 else f"{change.after} unidades"
+    return f"“{change.name}” está com {units} para venda."

@@ -1,6 +1,6 @@
-"""Describe an order that is to be placed, in one form for every door: legacy bodies, GraphQL inputs, carts and imports.
+"""Parse the input of a new order into an `OrderDraft`, the one form for legacy bodies, GraphQL inputs, carts and imports.
 
-`draft_from` reads the plain mapping the GraphQL layer hands over; domain code that places orders (carts) makes a `Draft` itself.
+`parse_draft` reads the mapping that the GraphQL layer passes; domain code (carts) builds an `OrderDraft` itself.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from domain.fields import Given, InputField, cents, moment, read_fields, short_text, text, whole
-from kernel.documents import is_email, normalise_cep, normalise_email
+from kernel.documents import is_email, normalize_cep, normalize_email
 from kernel.errors import ValidationFailed
-from kernel.text import Malformed, shown
+from kernel.fields import InputField, InputValues, cents, integer, read_fields, short_text, text, timestamp
+from kernel.text import InvalidValue, repr_value
 
 BILLING, SHIPPING = "B", "S"
 MAX_LINES = 1_000
@@ -22,9 +22,9 @@ MAX_UNITS = 10**9
 
 @dataclass(frozen=True, slots=True)
 class DraftLine:
-    """Ask for some units of a product; `price_cents` is honoured only where prices are trusted.
+    """A requested quantity of a product; `price_cents` is honoured only where prices are trusted.
 
-    `options` say what is chosen of it: option → variant, or a text where the option takes one.
+    `options` are the selected options: option → variant, or a text for text options.
     """
 
     product: object
@@ -35,13 +35,13 @@ class DraftLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """Ask for an order. `user`, the products and the methods are references: legacy numbers or public ids.
+class OrderDraft:
+    """A requested order. `user`, products and methods are references: legacy ids or public ids.
 
-    `user` null means a guest, who needs an `email`. `addresses` are keyed `B` and `S`. `discount_cents` null leaves the discount to
-    promotions, and `coupon_code` asks for those that want it; a discount that is given takes their place. `priced` says that domain
-    code computed line prices and discount, so they are trusted whoever asks, and promotions are its own business. `origin` null is
-    told from the caller; `created_at` is taken from the system alone, which makes the demo's past.
+    `user` None means a guest, who needs an `email`. `addresses` are keyed `B` and `S`. `discount_cents` None leaves the discount to
+    promotions, including those of `coupon_code`; an explicit discount replaces them. `priced`: domain code calculated line prices and
+    discount, so they are trusted for any caller and promotions are skipped. `origin` None is derived from the caller; `created_at` is
+    honoured only for the system (demo data).
     """
 
     lines: Sequence[DraftLine] = ()
@@ -67,33 +67,33 @@ class Draft:
 
 
 def email_text(value: object) -> object:
-    """Read an e-mail address, normalised; the empty text stands for none."""
-    given = text(254)(value)
-    normal = normalise_email(str(given))
-    if normal and not is_email(normal):
-        raise Malformed(f"is {shown(value)}; expected an e-mail address")
-    return normal
+    """Parse an e-mail address, normalised; empty means none."""
+    values = text(254)(value)
+    email = normalize_email(str(values))
+    if email and not is_email(email):
+        raise InvalidValue(f"is {repr_value(value)}; expected an e-mail address")
+    return email
 
 
 def cep_text(value: object) -> object:
-    """Read a postal code: a CEP as its eight digits, anything else as given."""
-    given = str(short_text(value))
-    return normalise_cep(given) or given
+    """Parse a postal code: a CEP as its eight digits, anything else unchanged."""
+    values = str(short_text(value))
+    return normalize_cep(values) or values
 
 
 def json_object(value: object) -> object:
-    """Read an object of free fields."""
+    """Parse an object of arbitrary fields."""
     if not isinstance(value, Mapping):
-        raise Malformed(f"is {shown(value)}; expected an object")
+        raise InvalidValue(f"is {repr_value(value)}; expected an object")
     return dict(value)
 
 
-def chosen_options(value: object) -> object:
-    """Read what is chosen of a product's options: an object, empty or null where nothing is."""
+def options_object(value: object) -> object:
+    """Parse the selected options: an object; null and [] mean none."""
     return {} if value is None or value == [] else json_object(value)
 
 
-# What a partial update of an order may change too (`edit`): the columns bear the same names.
+# Also changeable by a partial update (`edit`); the columns have the same names.
 CONTACT_FIELDS: Mapping[str, InputField] = {
     "email": InputField("email", email_text, code="email_invalid"),
     "firstname": InputField("firstname", short_text),
@@ -109,13 +109,13 @@ ORDER_FIELDS: Mapping[str, InputField] = {
     "discount_cents": InputField("discount_cents", cents(nullable=True), code="discount_invalid"),
     "coupon_code": InputField("coupon_code", short_text, code="coupon_invalid"),
     "fields": InputField("fields", json_object),
-    "created_at": InputField("created_at", moment),
+    "created_at": InputField("created_at", timestamp),
 }
 LINE_FIELDS: Mapping[str, InputField] = {
-    "quantity": InputField("quantity", whole(1, MAX_UNITS), code="quantity_invalid", required="required"),
+    "quantity": InputField("quantity", integer(1, MAX_UNITS), code="quantity_invalid", required="required"),
     "price_cents": InputField("price_cents", cents(nullable=True), code="price_invalid"),
     "extra": InputField("extra", json_object),
-    "options": InputField("options", chosen_options, code="options_invalid"),
+    "options": InputField("options", options_object, code="options_invalid"),
 }
 ADDRESS_FIELDS: Mapping[str, InputField] = {
     name: InputField(name, cep_text if name == "zipcode" else short_text)
@@ -133,47 +133,47 @@ ADDRESS_FIELDS: Mapping[str, InputField] = {
         "phone",
     )
 }
-_AS_GIVEN = ("user", "payment_method", "shipping_method", "status", "origin")
+_PASSED_THROUGH = ("user", "payment_method", "shipping_method", "status", "origin")
 
 
-def draft_from(given: Given) -> Draft:
-    """Read a draft: `lines [{product, quantity, price_cents?, extra?}]`, `user`, contact fields, `addresses {B, S}`, and the rest.
+def parse_draft(values: InputValues) -> OrderDraft:
+    """Parse a draft: `lines [{product, quantity, price_cents?, extra?}]`, `user`, contact fields, `addresses {B, S}`, and the other fields.
 
-    The words are those of `Draft`; what it doesn't know is ignored, and `priced` can't be asked for. Raises ValidationFailed.
+    Keys are those of `OrderDraft`; unknown ones are ignored, and `priced` can't be set. Raises ValidationFailed.
     """
-    return Draft(
-        lines=lines_from(given.get("lines") or ()),
-        addresses=addresses_from(given.get("addresses") or {}),
-        **{name: given[name] for name in _AS_GIVEN if name in given},
-        **read_fields(ORDER_FIELDS, given),
+    return OrderDraft(
+        lines=parse_lines(values.get("lines") or ()),
+        addresses=parse_addresses(values.get("addresses") or {}),
+        **{name: values[name] for name in _PASSED_THROUGH if name in values},
+        **read_fields(ORDER_FIELDS, values),
     )
 
 
-def lines_from(given: Sequence[Given]) -> list[DraftLine]:
-    """Read the lines of an order."""
-    if len(given) > MAX_LINES:
+def parse_lines(values: Sequence[InputValues]) -> list[DraftLine]:
+    """Parse the lines of an order."""
+    if len(values) > MAX_LINES:
         raise ValidationFailed(
-            f"the order has {len(given)} lines; expected at most {MAX_LINES}", field="lines", code="too_many"
+            f"the order has {len(values)} lines; expected at most {MAX_LINES}", field="lines", code="too_many"
         )
     lines = []
-    for line in given:
+    for line in values:
         if line.get("product") is None:
             raise ValidationFailed("product_id is required", field="product", code="required")
         lines.append(DraftLine(product=line["product"], **read_fields(LINE_FIELDS, line, creating=True)))
     return lines
 
 
-def addresses_from(given: Mapping[str, Given | None]) -> dict[str, dict[str, str]]:
-    """Read the addresses an order is billed (`B`) and shipped (`S`) to; null leaves one out."""
+def parse_addresses(values: Mapping[str, InputValues | None]) -> dict[str, dict[str, str]]:
+    """Parse the billing (`B`) and shipping (`S`) addresses; null omits one."""
     return {
-        kind: read_fields(ADDRESS_FIELDS, given[kind] or {})
+        kind: read_fields(ADDRESS_FIELDS, values[kind] or {})
         for kind in (BILLING, SHIPPING)
-        if given.get(kind) is not None
+        if values.get(kind) is not None
     }
 
 
-def with_both(addresses: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str, str]]:
-    """Ship to the billing address, or bill the shipping address, where only one was given."""
+def fill_missing_address(addresses: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str, str]]:
+    """Use the single address for both billing and shipping when only one exists."""
     if not addresses:
         return {}
     only = next(iter(addresses.values()))

@@ -1,7 +1,7 @@
-"""Change an order partially: what a mapping names is changed, the rest stays.
+"""Update an order partially: keys in the input change, the rest stays.
 
-Lines, and what the totals depend on, change only while nobody paid for the order (`O` and `B`); after that a change of methods is
-noted and the amounts stay what they were.
+Lines and whatever determines the totals change only before payment (`O` and `B`); after that, a change of methods is stored without
+recalculating the amounts.
 """
 
 from __future__ import annotations
@@ -12,38 +12,38 @@ from typing import Any
 
 import orjson
 
-from domain import audit, events
+from domain import events
 from domain.catalog import stock
-from domain.fields import Given, read_fields
-from domain.orders import limits
-from domain.orders.choosing import key_of
-from domain.orders.draft import CONTACT_FIELDS, ORDER_FIELDS, DraftLine, addresses_from, lines_from
-from domain.orders.lifecycle import Moved, take_step, track
+from domain.orders import limits, repricing
+from domain.orders.draft import CONTACT_FIELDS, ORDER_FIELDS, DraftLine, parse_addresses, parse_lines
+from domain.orders.lifecycle import OrderUpdateResult, apply_transition, update_tracking
 from domain.orders.lines import (
     PricedLine,
-    combined_units,
-    offers_for,
+    combination_units,
+    load_offers,
     price_lines,
-    refuse_unsaleable,
-    shared_vendor,
+    reject_unsaleable,
+    sole_vendor,
     tracked_units,
 )
-from domain.orders.locked import LockedOrder, lock_order, refuse_shared
-from domain.orders.parties import Parties, find_parties, refuse_unavailable
-from domain.orders.repricing import amounts, let_go_of_promotions, moves, old_lines
-from domain.orders.transitions import CANCELLED, EDITABLE, HOLDS
-from domain.orders.writing import address_row, line_row
+from domain.orders.locked import LockedOrder, lock_order, reject_shared
+from domain.orders.option_selection import selection_key
+from domain.orders.order_references import OrderReferences, load_references, reject_unavailable
+from domain.orders.order_rows import address_row, line_row
+from domain.orders.transitions import CANCELLED, EDITABLE, STOCK_STATES
 from kernel.errors import RuleViolation, ValidationFailed
+from kernel.fields import InputValues, read_fields
 from kernel.scope import ActorKind, Scope
-from models.database import execute, transaction, value
+from models import audit
+from models.database import execute, fetchval, transaction
 from models.orders import Order, OrderAddress
 
 _STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
 _METHODS = ("payment_method", "shipping_method")
-# Decisions-legacy section 4; what it sends besides is ignored.
-_BY_VENDOR = ("lines", "status", "tracking_code", "carrier")
-_REPRICES = ("lines", "discount_cents", *_METHODS)
-_CHANGES = (*CONTACT_FIELDS, *_REPRICES, "addresses", "user", "fields", "status", "tracking_code")
+# docs/reference/legacy.md#vendor-app; other fields are ignored.
+_VENDOR_FIELDS = ("lines", "status", "tracking_code", "carrier")
+_PRICING_FIELDS = ("lines", "discount_cents", *_METHODS)
+_EVENT_FIELDS = (*CONTACT_FIELDS, *_PRICING_FIELDS, "addresses", "user", "fields", "status", "tracking_code")
 
 
 _REPLACE_LINES = """
@@ -63,193 +63,194 @@ _ADD_FIELDS = (
 async def update_order(
     scope: Scope,
     order: object,
-    changes: Given,
+    changes: InputValues,
     *,
     force: bool = False,
     reason: str = "",
     restock: bool = False,
-    told: bool = True,
-) -> Moved:
-    """Change an order: the words of `Draft`, `status` (moved as `lifecycle.move` does), `tracking_code` and `carrier`.
+    emit_events: bool = True,
+) -> OrderUpdateResult:
+    """Update an order: the fields of `OrderDraft`, `status` (as in `lifecycle.change_status`), `tracking_code` and `carrier`.
 
-    `lines` replace the lines: a product the order holds already keeps its price unless staff gives another. Promotions the order has
-    are looked at again, no other joins (`repricing`). `fields` are merged into those there are. Only staff changes `discount_cents`.
-    Of a vendor nothing but lines (without their prices), `status`, `tracking_code` and `carrier` is taken.
+    `lines` replace the lines; products already in the order keep their price unless staff sets another. The order's promotions are
+    evaluated again, no others apply (`repricing`). `fields` are merged. Only staff changes `discount_cents`. From a vendor only lines
+    (without prices), `status`, `tracking_code` and `carrier` are used.
 
-    Raises NotFound, Forbidden (a vendor, for a shared order), ValidationFailed, and RuleViolation: `order_not_editable` for lines
-    of an order that is paid or under way, and what placing and moving raise.
+    Raises NotFound, Forbidden (a vendor, for a multi-vendor order), ValidationFailed, and RuleViolation: `order_not_editable` for lines
+    of a paid or processed order, and what placing and status changes raise.
     """
     changes = _permitted(scope, changes)
     columns = read_fields(CONTACT_FIELDS, changes)
     async with transaction(scope):
-        held = await lock_order(scope, order)
-        refuse_shared(scope, held)
-        parties = await _parties(scope, held, changes)
-        columns |= _references(parties, changes)
-        columns |= await _reprice(scope, held, parties, changes)
-        await _write(scope, held, columns, changes)
-        buyer = columns.get("user_id", held.user_id)
-        if buyer is not None and columns.get("total_cents", 0) > held.total_cents:
-            await limits.refuse_grown(scope, buyer, held.id)
-        step = None
+        locked = await lock_order(scope, order)
+        reject_shared(scope, locked)
+        references = await _load_references(scope, locked, changes)
+        columns |= _reference_columns(references, changes)
+        columns |= await _reprice(scope, locked, references, changes)
+        await _write(scope, locked, columns, changes)
+        user_id = columns.get("user_id", locked.user_id)
+        if user_id is not None and columns.get("total_cents", 0) > locked.total_cents:
+            await limits.reject_growth_over_limit(scope, user_id, locked.id)
+        transition = None
         if changes.get("status") is not None:
-            step = await take_step(
-                scope,
-                replace(held, user_id=buyer),
-                changes["status"],
-                force=force,
-                reason=reason,
-                restock=restock,
+            updated = replace(locked, user_id=user_id)
+            transition = await apply_transition(
+                scope, updated, changes["status"], force=force, reason=reason, restock=restock
             )
-        status = step.to_status if step else held.status
-        await track(
-            scope,
-            replace(
-                held,
-                status=status,
-                shipping_method_id=columns.get("shipping_method_id", held.shipping_method_id),
-            ),
-            changes.get("tracking_code"),
-            changes.get("carrier"),
-        )
+        status = transition.to_status if transition else locked.status
+        shipping_method_id = columns.get("shipping_method_id", locked.shipping_method_id)
+        updated = replace(locked, status=status, shipping_method_id=shipping_method_id)
+        await update_tracking(scope, updated, changes.get("tracking_code"), changes.get("carrier"))
         edited = sorted(str(name) for name in changes if name != "status")
         if edited:
-            await audit.record(scope, "order.updated", "order", held.public_id, {"fields": edited})
-        if any(name in changes for name in _CHANGES):
-            await events.order_changed(
+            await audit.record(scope, "order.updated", "order", locked.public_id, {"fields": edited})
+        if any(name in changes for name in _EVENT_FIELDS):
+            await events.emit_order_updated(
                 scope,
-                held.id,
-                previous_status=held.status if step else None,
-                cancelled=step is not None and status == CANCELLED,
-                told=told,
+                locked.id,
+                previous_status=locked.status if transition else None,
+                cancelled=transition is not None and status == CANCELLED,
+                emit_events=emit_events,
             )
-    return Moved(
-        held.id, held.public_id, held.status, status, bool(changes), step is not None and step.forced
+    return OrderUpdateResult(
+        locked.id,
+        locked.public_id,
+        locked.status,
+        status,
+        bool(changes),
+        transition is not None and transition.forced,
     )
 
 
-def _permitted(scope: Scope, changes: Given) -> Given:
-    """Leave out what the caller may not change: the discount is staff's, and a vendor touches goods, status and parcels only."""
+def _permitted(scope: Scope, changes: InputValues) -> InputValues:
+    """Drop fields the caller may not change: the discount is staff's, and a vendor changes lines, status and tracking only."""
     if scope.actor.kind in _STAFF:
         return changes
     if scope.actor.kind is ActorKind.VENDOR:
-        return {name: change for name, change in changes.items() if name in _BY_VENDOR}
+        return {name: change for name, change in changes.items() if name in _VENDOR_FIELDS}
     return {name: change for name, change in changes.items() if name != "discount_cents"}
 
 
-async def _parties(scope: Scope, held: LockedOrder, changes: Given) -> Parties:
-    """Find the buyer when changed, and the methods the order will have."""
-    return await find_parties(
+async def _load_references(scope: Scope, locked: LockedOrder, changes: InputValues) -> OrderReferences:
+    """Load the customer when changed, and the methods the order will have."""
+    return await load_references(
         scope,
         user=changes.get("user"),
-        payment_method=changes.get("payment_method", held.payment_method_id),
-        shipping_method=changes.get("shipping_method", held.shipping_method_id),
-        kept_payment=held.payment_method_id,
-        kept_shipping=held.shipping_method_id,
+        payment_method=changes.get("payment_method", locked.payment_method_id),
+        shipping_method=changes.get("shipping_method", locked.shipping_method_id),
+        current_payment_method=locked.payment_method_id,
+        current_shipping_method=locked.shipping_method_id,
     )
 
 
-def _references(parties: Parties, changes: Given) -> dict[str, Any]:
-    """Give the columns of what is referred to; with another buyer come its name and addresses, unless they are given too."""
-    found = {
-        "user": ("user_id", parties.buyer),
-        "payment_method": ("payment_method_id", parties.payment),
-        "shipping_method": ("shipping_method_id", parties.shipping),
+def _reference_columns(references: OrderReferences, changes: InputValues) -> dict[str, Any]:
+    """Return the reference columns; a new customer brings its contact fields, unless they are in the input too."""
+    targets = {
+        "user": ("user_id", references.customer),
+        "payment_method": ("payment_method_id", references.payment_method),
+        "shipping_method": ("shipping_method_id", references.shipping_method),
     }
     columns = {
-        column: party.id if party else None for name, (column, party) in found.items() if name in changes
+        column: record.id if record else None for name, (column, record) in targets.items() if name in changes
     }
-    contact = {} if parties.buyer is None else parties.buyer.contact
-    return columns | {name: told for name, told in contact.items() if name not in changes}
+    contact = {} if references.customer is None else references.customer.contact
+    return columns | {name: text for name, text in contact.items() if name not in changes}
 
 
-async def _reprice(scope: Scope, held: LockedOrder, parties: Parties, changes: Given) -> dict[str, Any]:
-    """Replace the lines when asked to and give the amounts that change; nothing once the order is paid or under way."""
-    if not any(name in changes for name in _REPRICES) and (
-        held.imported or held.status not in EDITABLE or not await moves(scope, held, changes)
+async def _reprice(
+    scope: Scope, locked: LockedOrder, references: OrderReferences, changes: InputValues
+) -> dict[str, Any]:
+    """Replace the lines if requested and return the changed amounts; none once the order is paid or processed."""
+    if not any(name in changes for name in _PRICING_FIELDS) and (
+        locked.imported
+        or locked.status not in EDITABLE
+        or not await repricing.changes_destination(scope, locked, changes)
     ):
         return {}
-    if held.status not in EDITABLE:
+    if locked.status not in EDITABLE:
         if "lines" in changes or "discount_cents" in changes:
             raise RuleViolation(
-                f"the lines of an order in status {held.status} can't change; expected {' or '.join(EDITABLE)}",
+                f"the lines of an order in status {locked.status} can't change; expected {' or '.join(EDITABLE)}",
                 reason="order_not_editable",
             )
         return {}
-    await let_go_of_promotions(scope, held, changes)
-    old = await old_lines(scope, held)
+    await repricing.release_replaced_promotions(scope, locked, changes)
+    current = await repricing.load_lines(scope, locked)
     if "lines" not in changes:
-        return await amounts(scope, held, parties, changes, old)
-    lines = await _new_lines(scope, held, lines_from(changes["lines"] or ()), old)
-    if not held.imported:
-        refuse_unavailable(scope, parties, lines)
-    await _replace(scope, held, lines, old)
-    return {**await amounts(scope, held, parties, changes, lines), "vendor_id": shared_vendor(lines)}
+        return await repricing.recalculate_totals(scope, locked, references, changes, current)
+    lines = await _new_lines(scope, locked, parse_lines(changes["lines"] or ()), current)
+    if not locked.imported:
+        reject_unavailable(scope, references, lines)
+    await _replace_lines(scope, locked, lines, current)
+    totals = await repricing.recalculate_totals(scope, locked, references, changes, lines)
+    return {**totals, "vendor_id": sole_vendor(lines)}
 
 
 async def _new_lines(
-    scope: Scope, held: LockedOrder, drafts: Sequence[DraftLine], old: Sequence[PricedLine]
+    scope: Scope, locked: LockedOrder, drafts: Sequence[DraftLine], current: Sequence[PricedLine]
 ) -> list[PricedLine]:
     if not drafts:
         raise ValidationFailed("products is required", field="lines", code="required")
-    # Of a product that was bought and given away too, what was agreed is the price of the first line: gifts stand behind.
+    # For a product that is both bought and a gift, the first line's price counts: gifts come last.
     agreed = {
-        (line.offer.id, key_of(line.choice)): line.price_cents for line in reversed(old) if line.offer.id
+        (line.offer.id, selection_key(line.selection)): line.price_cents
+        for line in reversed(current)
+        if line.offer.id
     }
-    offers = await offers_for(scope, [draft.product for draft in drafts])
+    offers = await load_offers(scope, [draft.product for draft in drafts])
     lines = price_lines(
-        drafts, offers, trusted=scope.actor.kind in _STAFF, imported=held.imported, agreed=agreed
+        drafts, offers, trusted=scope.actor.kind in _STAFF, imported=locked.imported, agreed_prices=agreed
     )
-    _refuse_foreign(scope, lines)
-    refuse_unsaleable(lines, already=[product for product, _ in agreed])
+    if scope.actor.kind is ActorKind.VENDOR and sole_vendor(lines) != scope.actor.vendor_id:
+        raise ValidationFailed("product not found", field="product", code="not_found")
+    reject_unsaleable(lines, existing=[product for product, _ in agreed])
     return lines
 
 
-def _refuse_foreign(scope: Scope, lines: Sequence[PricedLine]) -> None:
-    """Refuse a vendor that puts other vendors' products into its order."""
-    if scope.actor.kind is ActorKind.VENDOR and shared_vendor(lines) != scope.actor.company_id:
-        raise ValidationFailed("product not found", field="product", code="not_found")
-
-
-async def _replace(
-    scope: Scope, held: LockedOrder, lines: Sequence[PricedLine], old: Sequence[PricedLine]
+async def _replace_lines(
+    scope: Scope, locked: LockedOrder, lines: Sequence[PricedLine], current: Sequence[PricedLine]
 ) -> None:
-    """Write new lines in place of the old, and take or give back the difference in stock."""
-    shipped = await value(
+    """Replace the lines, and reserve or restore the difference in stock."""
+    shipped = await fetchval(
         "SELECT EXISTS (SELECT 1 FROM shipments WHERE tenant_id = $1 AND order_id = $2)",
         scope.store.id,
-        held.id,
+        locked.id,
     )
     if shipped:
         raise RuleViolation("the lines of an order with a shipment can't change", reason="order_not_editable")
-    await execute("DELETE FROM order_lines WHERE tenant_id = $1 AND order_id = $2", scope.store.id, held.id)
-    written = [line_row(line, position) for position, line in enumerate(lines, start=1)]
-    await execute(_REPLACE_LINES, scope.store.id, held.id, orjson.dumps(written).decode())
-    kept = [line for line in old if line.offer.id]
-    await _take_difference(scope, held, tracked_units(kept), tracked_units(lines), stock.Stocked.PRODUCT)
-    await _take_difference(
-        scope, held, combined_units(kept), combined_units(lines), stock.Stocked.COMBINATION
+    await execute("DELETE FROM order_lines WHERE tenant_id = $1 AND order_id = $2", scope.store.id, locked.id)
+    line_rows = [line_row(line, position) for position, line in enumerate(lines, start=1)]
+    await execute(_REPLACE_LINES, scope.store.id, locked.id, orjson.dumps(line_rows).decode())
+    previous = [line for line in current if line.offer.id]
+    for owner, units in (
+        (stock.StockOwner.PRODUCT, tracked_units),
+        (stock.StockOwner.COMBINATION, combination_units),
+    ):
+        await _adjust_stock(scope, locked, units(previous), units(lines), owner)
+
+
+async def _adjust_stock(
+    scope: Scope,
+    locked: LockedOrder,
+    before: Mapping[int, int],
+    after: Mapping[int, int],
+    owner: stock.StockOwner,
+) -> None:
+    per_unit = stock.CHANGE_PER_UNIT[stock.UNRESERVED, STOCK_STATES[locked.status]]
+    changed = {
+        number: after.get(number, 0) - before.get(number, 0) for number in before.keys() | after.keys()
+    }
+    await stock.adjust_stock(
+        scope, {number: per_unit.times(units) for number, units in changed.items()}, owner
     )
 
 
-async def _take_difference(
-    scope: Scope,
-    held: LockedOrder,
-    before: Mapping[int, int],
-    after: Mapping[int, int],
-    stocked: stock.Stocked,
-) -> None:
-    per_unit = stock.PER_UNIT[stock.NOTHING, HOLDS[held.status]]
-    units = {each: after.get(each, 0) - before.get(each, 0) for each in before.keys() | after.keys()}
-    await stock.change(scope, {each: per_unit.times(count) for each, count in units.items()}, stocked)
-
-
-async def _write(scope: Scope, held: LockedOrder, columns: Mapping[str, Any], changes: Given) -> None:
+async def _write(scope: Scope, locked: LockedOrder, columns: Mapping[str, Any], changes: InputValues) -> None:
     if columns:
-        await Order.filter(id=held.id).update(**columns, updated_at=scope.now)
-    for kind, address in addresses_from(changes.get("addresses") or {}).items():
-        if address and not await OrderAddress.filter(order_id=held.id, kind=kind).update(**address):
-            await OrderAddress(order_id=held.id, **address_row(kind, address)).save()
-    given = read_fields({"fields": ORDER_FIELDS["fields"]}, changes)
-    if given.get("fields"):
-        await execute(_ADD_FIELDS, scope.store.id, held.id, orjson.dumps(given["fields"]).decode())
+        await Order.filter(id=locked.id).update(**columns, updated_at=scope.now)
+    for kind, address in parse_addresses(changes.get("addresses") or {}).items():
+        if address and not await OrderAddress.filter(order_id=locked.id, kind=kind).update(**address):
+            await OrderAddress(order_id=locked.id, **address_row(kind, address)).save()
+    values = read_fields({"fields": ORDER_FIELDS["fields"]}, changes)
+    if values.get("fields"):
+        await execute(_ADD_FIELDS, scope.store.id, locked.id, orjson.dumps(values["fields"]).decode())

@@ -1,18 +1,18 @@
-"""End checkouts that nobody paid in time, so that their stock can be sold again (decisions section 1, Stock)."""
+"""Expire orders whose payment time has passed, releasing their reserved stock (docs/reference/shared.md#stock)."""
 
 from __future__ import annotations
 
 from domain import events
-from domain.orders.lifecycle import take_step
+from domain.orders.lifecycle import apply_transition
 from domain.orders.locked import LockedOrder, lock_order
 from domain.orders.payments import UNPAID
 from domain.orders.transitions import FAILED, OPEN
 from kernel.errors import NotFound
-from kernel.scope import Scope, entered
-from models.database import rows, transaction
+from kernel.scope import Scope, active_scope
+from models.database import fetch, transaction
 
 REASON = "payment expired"
-_AT_ONCE = 500
+_BATCH_SIZE = 500
 
 _DUE = """
 SELECT id FROM orders
@@ -22,38 +22,38 @@ ORDER BY hold_until, id LIMIT $3
 """
 
 
-async def expire_holds(scope: Scope, *, limit: int = _AT_ONCE) -> int:
-    """Move the store's orders whose time to pay has passed to `F`, each in its own transaction; say how many there were.
+async def expire_orders(scope: Scope, *, limit: int = _BATCH_SIZE) -> int:
+    """Move the store's unpaid orders past `hold_until` to `F`, each in its own transaction; return their number.
 
-    At most `limit` in one call: call again while it gives as many. The scope is the system's.
+    At most `limit` in one call: repeat while that many are returned. The scope is the system's.
     """
-    with entered(scope):
-        due = await rows(_DUE, scope.store.id, scope.now, limit)
+    with active_scope(scope):
+        due = await fetch(_DUE, scope.store.id, scope.now, limit)
     expired = 0
-    for found in due:
-        expired += await _expire(scope, found["id"])
+    for order in due:
+        expired += await _expire(scope, order["id"])
     return expired
 
 
 async def _expire(scope: Scope, order_id: int) -> bool:
     async with transaction(scope):
         try:
-            held = await lock_order(scope, order_id)
+            locked = await lock_order(scope, order_id)
         except NotFound:
             return False
-        if not _is_due(scope, held):
+        if not _is_due(scope, locked):
             return False
-        await take_step(scope, held, FAILED, reason=REASON)
-        await events.order_changed(scope, held.id, previous_status=held.status)
+        await apply_transition(scope, locked, FAILED, reason=REASON)
+        await events.emit_order_updated(scope, locked.id, previous_status=locked.status)
     return True
 
 
-def _is_due(scope: Scope, held: LockedOrder) -> bool:
-    """Ask again under the lock: meanwhile somebody may have paid, in part or in whole, or moved the order."""
+def _is_due(scope: Scope, locked: LockedOrder) -> bool:
+    """Check again under the lock: the order may have been paid, partially or fully, or its status changed."""
     return (
-        held.status == OPEN
-        and held.payment_status == UNPAID
-        and not held.holds_money
-        and held.hold_until is not None
-        and held.hold_until <= scope.now
+        locked.status == OPEN
+        and locked.payment_status == UNPAID
+        and not locked.has_unrefunded_payment
+        and locked.hold_until is not None
+        and locked.hold_until <= scope.now
     )

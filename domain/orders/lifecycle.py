@@ -1,22 +1,26 @@
-"""Move orders along their life: check, change, settle the stock, write the history, tell the apps. One function does it: `move`."""
+"""Change an order's status: validate the transition, update the stock state, record the history, emit events.
+
+`change_status` is the only public entry point; functions that already locked the order call `apply_transition`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from domain import audit, events
+from domain import events
 from domain.catalog import stock
-from domain.fields import InputField, read_fields, short_text, text
 from domain.orders import limits
-from domain.orders.locked import LockedOrder, lock_order, refuse_shared
-from domain.orders.parcels import Parcel, keep_tracking_code, send
-from domain.orders.transitions import CANCELLED, COMPLETE, Transition, decide
-from domain.promotions.applying import give_back, take_again
+from domain.orders.locked import LockedOrder, lock_order, reject_shared
+from domain.orders.shipment_rows import NewShipment, insert_shipment, set_tracking_code
+from domain.orders.transitions import CANCELLED, COMPLETE, Transition, decide_transition
+from domain.promotions.rewards import release_uses, restore_uses
 from kernel.errors import Conflict, ValidationFailed
+from kernel.fields import InputField, read_fields, short_text, text
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
-from models.database import execute, row, transaction
+from models import audit
+from models.database import execute, fetchrow, transaction
 
 _TRACKING = {
     "tracking_code": InputField("tracking_code", short_text),
@@ -24,8 +28,8 @@ _TRACKING = {
 }
 _REASON = {"reason": InputField("reason", text(2_000))}
 
-# The letter is asked for again although the row is locked: whoever calls this without the lock changes nothing by mistake.
-_CHANGE = """
+# Conditional on the current status: a caller that doesn't hold the row lock changes nothing by mistake.
+_UPDATE_STATUS = """
 UPDATE orders SET status = $4, stock_state = $5, hold_until = NULL, updated_at = $6
 WHERE tenant_id = $1 AND id = $2 AND status = $3
 """
@@ -37,14 +41,14 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 """
 
 
-_HOLD_LETTER = """
+_LOCK_STATUS = """
 SELECT id FROM statuses WHERE tenant_id = $1 AND type = 'O' AND letter = $2 AND deleted_at IS NULL FOR KEY SHARE
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """Tell what became of an order; `changed` is False when it had the letter already and nothing else was new."""
+class OrderUpdateResult:
+    """The result of changing an order; `changed` is False when the status was already set and nothing else changed."""
 
     id: int
     public_id: UUID
@@ -54,137 +58,148 @@ class Moved:
     forced: bool = False
 
 
-async def move(
+async def change_status(
     scope: Scope,
     order: object,
-    to: str,
+    status: str,
     *,
     force: bool = False,
     reason: str = "",
     restock: bool = False,
     tracking_code: str | None = None,
     carrier: str | None = None,
-    told: bool = True,
-) -> Moved:
-    """Take an order to another status letter, in a transaction of its own or within the caller's.
+    emit_events: bool = True,
+) -> OrderUpdateResult:
+    """Change the status of an order, in its own transaction or in the caller's.
 
-    `force` asks to go where the table doesn't lead; it is granted to administrators on legacy routes and to the system
-    (`reprocess`), and to nobody else. `restock` brings the goods of a completed order back. `tracking_code` is kept; together with
-    `C` (shipped) it also records a parcel of all that has not gone out. `told=False` sends no events (an import).
+    `force` allows transitions outside the table; only administrators on legacy routes and the system (`reprocess`) may use it. `restock`
+    restores the stock of a completed order. `tracking_code` is stored; together with `C` (complete) it also records a shipment of all
+    unshipped units. `emit_events=False` emits no events (imports).
 
-    Raises NotFound, Forbidden (a vendor, for an order shared with others), ValidationFailed for no letter, RuleViolation with
-    `allowed` for a forbidden change, with `products` when stock that was given back is gone, and `order_limit_exceeded` when an order
-    that had come to nothing is taken up again beyond what its buyer may owe.
+    Raises NotFound, Forbidden (a vendor, for a multi-vendor order), ValidationFailed for an unknown status, and RuleViolation: with
+    `allowed` for a forbidden transition, with `products` when released stock has been sold meanwhile (no oversell), and
+    `order_limit_exceeded` when reopening a closed order exceeds its customer's limit.
     """
     reason = read_fields(_REASON, {"reason": reason})["reason"]
     async with transaction(scope):
-        held = await lock_order(scope, order)
-        refuse_shared(scope, held)
-        step = await take_step(scope, held, to, force=force, reason=reason, restock=restock)
-        tracked = await track(scope, replace(held, status=to), tracking_code, carrier)
-        if step is not None:
-            await events.order_changed(
-                scope, held.id, previous_status=held.status, cancelled=to == CANCELLED, told=told
+        locked = await lock_order(scope, order)
+        reject_shared(scope, locked)
+        transition = await apply_transition(
+            scope, locked, status, force=force, reason=reason, restock=restock
+        )
+        tracking_changed = await update_tracking(
+            scope, replace(locked, status=status), tracking_code, carrier
+        )
+        if transition is not None or tracking_changed:
+            await events.emit_order_updated(
+                scope,
+                locked.id,
+                previous_status=locked.status if transition is not None else None,
+                cancelled=transition is not None and status == CANCELLED,
+                emit_events=emit_events,
             )
-        elif tracked:
-            await events.order_changed(scope, held.id, told=told)
-    return Moved(
-        held.id,
-        held.public_id,
-        held.status,
-        to,
-        step is not None or tracked,
-        step is not None and step.forced,
-    )
+    changed, forced = transition is not None or tracking_changed, transition is not None and transition.forced
+    return OrderUpdateResult(locked.id, locked.public_id, locked.status, status, changed, forced)
 
 
-async def take_step(
-    scope: Scope, held: LockedOrder, to: str, *, force: bool = False, reason: str = "", restock: bool = False
+async def apply_transition(
+    scope: Scope,
+    locked: LockedOrder,
+    to_status: str,
+    *,
+    force: bool = False,
+    reason: str = "",
+    restock: bool = False,
 ) -> Transition | None:
-    """Change the status of a locked order, with stock and history but without telling anybody; None when it is there already."""
-    step = decide(
-        held.status,
-        to,
-        added=scope.store.order_statuses,
+    """Change the status, stock state and history of a locked order without emitting events; None when the status is already set."""
+    transition = decide_transition(
+        locked.status,
+        to_status,
+        custom=scope.store.order_statuses,
         force=force and may_force(scope),
         by_vendor=scope.actor.kind is ActorKind.VENDOR,
         restock=restock,
     )
-    if step is None:
+    if transition is None:
         return None
-    await hold_letter(scope, to)
-    # What was imported bypasses today's stock, from its first letter to its last.
-    holds = held.stock_state if held.imported else step.stock_state
-    changed = await execute(_CHANGE, scope.store.id, held.id, held.status, to, holds, scope.now)
-    if not changed:
-        raise Conflict(f"order {held.id} is no longer in status {held.status}")
-    # Limits, promotions, stock: the order in which a new order locks them.
-    await _hold_to_limits(scope, held, to)
-    await _count_uses(scope, held, step.stock_state)
-    if step.moves_goods:
-        await stock.shift(scope, held.id, held.stock_state, holds)
-    await write_history(scope, held.id, held.status, to, forced=step.forced, reason=reason)
-    await audit.record(
-        scope, "order.status_changed", "order", held.public_id, {"from": held.status, "to": to}
+    await lock_custom_status(scope, to_status)
+    # Imported orders never affect stock.
+    stock_state = locked.stock_state if locked.imported else transition.stock_state
+    changed = await execute(
+        _UPDATE_STATUS, scope.store.id, locked.id, locked.status, to_status, stock_state, scope.now
     )
-    return step
+    if not changed:
+        raise Conflict(f"order {locked.id} is no longer in status {locked.status}")
+    # Lock order: limits, promotions, stock, as in `placement`.
+    await _check_limits(scope, locked, to_status)
+    await _update_promotion_uses(scope, locked, transition.stock_state)
+    if transition.moves_stock:
+        await stock.change_stock_state(scope, locked.id, locked.stock_state, stock_state)
+    await record_status_change(
+        scope, locked.id, locked.status, to_status, forced=transition.forced, reason=reason
+    )
+    details = {"from": locked.status, "to": to_status}
+    await audit.record(scope, "order.status_changed", "order", locked.public_id, details)
+    return transition
 
 
-async def hold_letter(scope: Scope, letter: str) -> None:
-    """Keep a letter that the store added from being deleted while an order gets it; built-in ones need no statement."""
-    if letter in scope.store.order_statuses and await row(_HOLD_LETTER, scope.store.id, letter) is None:
+async def lock_custom_status(scope: Scope, status: str) -> None:
+    """Lock a custom status against deletion while it is assigned; built-in ones need no statement."""
+    if status in scope.store.order_statuses and await fetchrow(_LOCK_STATUS, scope.store.id, status) is None:
         raise ValidationFailed(
-            f"status is {letter!r}; the letter was deleted", field="status", code="status_invalid"
+            f"status is {status!r}; the letter was deleted", field="status", code="status_invalid"
         )
 
 
-async def _count_uses(scope: Scope, held: LockedOrder, holds: str) -> None:
-    """Give the uses of promotions back when the order comes to nothing, and take them again when it is taken up again."""
-    came_to_nothing = holds == stock.NOTHING
-    if not held.has_promotions or came_to_nothing is (held.stock_state == stock.NOTHING):
+async def _update_promotion_uses(scope: Scope, locked: LockedOrder, stock_state: str) -> None:
+    """Release an order's promotion uses when it releases its stock, and restore them when it takes the stock again."""
+    releases_stock = stock_state == stock.UNRESERVED
+    if not locked.has_promotions or releases_stock is (locked.stock_state == stock.UNRESERVED):
         return
-    await (give_back if came_to_nothing else take_again)(scope, held.id)
+    await (release_uses if releases_stock else restore_uses)(scope, locked.id)
 
 
-async def _hold_to_limits(scope: Scope, held: LockedOrder, to: str) -> None:
-    """Refuse to take up again what its buyer may not owe; money that came in late (the system's doing) is never refused."""
-    was_done, is_done = held.status in limits.DONE_WITH, to in limits.DONE_WITH
-    if held.user_id is None or not was_done or is_done or scope.actor.kind is ActorKind.SYSTEM:
+async def _check_limits(scope: Scope, locked: LockedOrder, to_status: str) -> None:
+    """Reject to reopen an order beyond its customer's limit; late payments (applied by the system) are never rejected."""
+    was_closed, is_closed = locked.status in limits.CLOSED_STATUSES, to_status in limits.CLOSED_STATUSES
+    if locked.user_id is None or not was_closed or is_closed or scope.actor.kind is ActorKind.SYSTEM:
         return
-    await limits.refuse_grown(scope, held.user_id, held.id)
+    await limits.reject_growth_over_limit(scope, locked.user_id, locked.id)
 
 
 def may_force(scope: Scope) -> bool:
-    """Say whether the caller may go against the table: administrators on legacy routes, and the system (decisions section 1)."""
+    """Return whether the caller may force a transition: administrators on legacy routes, and the system."""
     kind = scope.actor.kind
     return kind is ActorKind.SYSTEM or (kind is ActorKind.ADMIN and scope.family == "legacy")
 
 
-async def track(scope: Scope, held: LockedOrder, tracking_code: str | None, carrier: str | None) -> bool:
-    """Keep a tracking code; of an order in `C` record the parcel, unless all of it went out before. Say whether that was news.
+async def update_tracking(
+    scope: Scope, locked: LockedOrder, tracking_code: str | None, carrier: str | None
+) -> bool:
+    """Store a tracking code and, for an order in `C`, record a shipment unless all units were shipped; return whether anything changed.
 
-    A request that is sent again finds everything shipped and so records no second parcel.
+    A retried request finds every unit shipped and records no second shipment.
     """
     if not tracking_code:
         return False
-    given = read_fields(_TRACKING, {"tracking_code": tracking_code, "carrier": carrier})
-    code = given["tracking_code"]
-    changed = await keep_tracking_code(scope, held, code)
-    if held.status != COMPLETE:
+    fields = read_fields(_TRACKING, {"tracking_code": tracking_code, "carrier": carrier})
+    code = fields["tracking_code"]
+    changed = await set_tracking_code(scope, locked, code)
+    if locked.status != COMPLETE:
         return changed
-    parcel = Parcel(
-        shipping_method_id=held.shipping_method_id,
-        user_id=held.user_id,
-        carrier=given["carrier"],
+    shipment = NewShipment(
+        shipping_method_id=locked.shipping_method_id,
+        user_id=locked.user_id,
+        carrier=fields["carrier"],
         tracking_number=code,
     )
-    return await send(scope, held, parcel) is not None or changed
+    return await insert_shipment(scope, locked, shipment) is not None or changed
 
 
-async def write_history(
+async def record_status_change(
     scope: Scope, order_id: int, from_status: str, to_status: str, *, forced: bool = False, reason: str = ""
 ) -> None:
-    """Write who changed an order's status from what to what, and why."""
+    """Insert a status history entry: the actor, the previous and the new status, and the reason."""
     actor = scope.actor
     await execute(
         _HISTORY,

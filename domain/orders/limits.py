@@ -1,32 +1,32 @@
-"""Set how much a buyer may have open and paid with a vendor at a time, and refuse orders beyond it."""
+"""Credit limits: the amount a customer may have in open and paid orders with a vendor (docs/reference/legacy.md#order-limit)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from domain import audit
-from domain.fields import Given, InputField, cents, read_fields
 from domain.orders.transitions import CANCELLED, COMPLETE, DECLINED, FAILED
-from domain.references import ORDER_LIMIT, USER, VENDOR, find, resolve
 from kernel.errors import RuleViolation, ValidationFailed
+from kernel.fields import InputField, InputValues, cents, read_fields
 from kernel.ids import uuid7
-from kernel.money import decimal_text
+from kernel.money import format_cents
 from kernel.scope import Scope
-from models.database import execute, rows, transaction, value
+from models import audit
+from models.database import execute, fetch, fetchval, transaction
+from models.references import ORDER_LIMIT, USER, VENDOR, find, resolve
 
-# An order in any other letter is open or paid and not yet done with, those a store added too.
-DONE_WITH = (COMPLETE, DECLINED, FAILED, CANCELLED)
-_DONE_WITH = ", ".join(f"'{letter}'" for letter in DONE_WITH)
+# Orders in any other status, custom ones included, count against the limit.
+CLOSED_STATUSES = (COMPLETE, DECLINED, FAILED, CANCELLED)
+_CLOSED_SQL = ", ".join(f"'{status}'" for status in CLOSED_STATUSES)
 
-USED = f"""
+USED_SQL = f"""
 (SELECT coalesce(sum(CASE WHEN o.vendor_id = t.vendor_id THEN o.total_cents ELSE
     (SELECT coalesce(sum(l.quantity * l.price_cents), 0) FROM order_lines l
     WHERE l.tenant_id = o.tenant_id AND l.order_id = o.id AND l.vendor_id = t.vendor_id) END), 0)::bigint
 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.user_id = t.user_id AND o.deleted_at IS NULL
-    AND o.status NOT IN ({_DONE_WITH}) AND (o.vendor_id = t.vendor_id OR o.vendor_id IS NULL))
+    AND o.status NOT IN ({_CLOSED_SQL}) AND (o.vendor_id = t.vendor_id OR o.vendor_id IS NULL))
 """
-"""What a limit `t` has been used for: the buyer's open and paid orders with the vendor, of shared ones the vendor's own lines."""
+"""Amount used of limit `t`: the customer's open and paid orders with the vendor; of multi-vendor orders, the vendor's own lines."""
 
 _VENDORS = "SELECT DISTINCT vendor_id FROM order_lines WHERE tenant_id = $1 AND order_id = $2 AND vendor_id IS NOT NULL"
 _LIMIT: Mapping[str, InputField] = {"limit_cents": InputField("limit_cents", cents(), code="price_invalid")}
@@ -36,87 +36,89 @@ VALUES ($1, $2, $3, $4, $5, $6, $6)
 ON CONFLICT (tenant_id, user_id, vendor_id) DO UPDATE SET limit_cents = excluded.limit_cents, updated_at = excluded.updated_at
 RETURNING id
 """
-_THERE = "SELECT id FROM order_limits WHERE tenant_id = $1 AND user_id = $2 AND vendor_id = $3"
-# Locked in the order of the ids, so that two orders of one buyer with two vendors don't wait for each other in a circle.
+_FIND = "SELECT id FROM order_limits WHERE tenant_id = $1 AND user_id = $2 AND vendor_id = $3"
+# Lock order: by id, so that two concurrent orders of one customer with two vendors can't deadlock.
 _LOCK = """
 SELECT id FROM order_limits WHERE tenant_id = $1 AND user_id = $2 AND vendor_id = ANY($3::bigint[])
 ORDER BY id FOR NO KEY UPDATE
 """
-# A statement of its own after the lock: it sees what those who held the lock before have committed.
-_STANDING = f"""
-SELECT t.vendor_id, v.name, t.limit_cents, {USED} AS used_cents
+# A separate statement after the lock sees what previous lock holders committed.
+_USAGE = f"""
+SELECT t.vendor_id, v.name, t.limit_cents, {USED_SQL} AS used_cents
 FROM order_limits t JOIN vendors v ON v.tenant_id = t.tenant_id AND v.id = t.vendor_id
 WHERE t.tenant_id = $1 AND t.id = ANY($2::bigint[])
 """
 
 
-async def set_limit(scope: Scope, given: Given) -> int:
-    """Set the limit of a `user`* with a `vendor`* to `limit_cents` and give its internal id.
+async def set_limit(scope: Scope, values: InputValues) -> int:
+    """Set the limit of a `user`* with a `vendor`* to `limit_cents` and return its internal id.
 
-    Without an amount the one there is stays. Raises ValidationFailed.
+    Without an amount an existing limit stays unchanged. Raises ValidationFailed.
     """
-    columns = read_fields(_LIMIT, given)
+    columns = read_fields(_LIMIT, values)
     for name in ("user", "vendor"):
-        if given.get(name) is None:
+        if values.get(name) is None:
             raise ValidationFailed(f"{name} is required", field=name, code="required")
     async with transaction(scope):
-        user = await resolve(scope, USER, given["user"], field="user")
-        vendor = await resolve(scope, VENDOR, given["vendor"], field="vendor")
+        user = await resolve(scope, USER, values["user"], field="user")
+        vendor = await resolve(scope, VENDOR, values["vendor"], field="vendor")
         if "limit_cents" not in columns:
-            limit_id = await value(_THERE, scope.store.id, user, vendor)
+            limit_id = await fetchval(_FIND, scope.store.id, user, vendor)
             if limit_id is None:
                 raise ValidationFailed("limit_cents is required", field="limit_cents", code="required")
             return int(limit_id)
         limit = columns["limit_cents"]
-        limit_id = await value(_SET, scope.store.id, uuid7(), user, vendor, limit, scope.now)
+        limit_id = await fetchval(_SET, scope.store.id, uuid7(), user, vendor, limit, scope.now)
         details = {"user": user, "vendor": vendor, "limit_cents": limit}
         await audit.record(scope, "order_limit.set", "order_limit", limit_id, details)
     return int(limit_id)
 
 
 async def delete_limit(scope: Scope, limit: object) -> None:
-    """Take a limit away: the buyer may order as others do."""
+    """Delete an order limit."""
     async with transaction(scope):
-        number = await find(scope, ORDER_LIMIT, limit)
-        await execute("DELETE FROM order_limits WHERE tenant_id = $1 AND id = $2", scope.store.id, number)
-        await audit.record(scope, "order_limit.deleted", "order_limit", number)
+        limit_id = await find(scope, ORDER_LIMIT, limit)
+        await execute("DELETE FROM order_limits WHERE tenant_id = $1 AND id = $2", scope.store.id, limit_id)
+        await audit.record(scope, "order_limit.deleted", "order_limit", limit_id)
 
 
-async def refuse_beyond(scope: Scope, user: int, vendors: Mapping[int, int]) -> None:
-    """Refuse what takes a buyer beyond a limit with a vendor; `vendors` are what an order adds, in cents, by vendor.
+async def reject_over_limit(scope: Scope, user: int, vendors: Mapping[int, int]) -> None:
+    """Raise RuleViolation (`order_limit_exceeded`) when an order exceeds a customer's limit; `vendors` maps vendor ids to added cents.
 
-    Part of the transaction that writes the order: the limits stay locked until it ends, so of two orders at once the second sees the
-    first. Raises RuleViolation (`order_limit_exceeded`).
+    Runs in the transaction that writes the order: the limits stay locked until it ends, so a concurrent order sees this one.
     """
-    locked = await rows(_LOCK, scope.store.id, user, list(vendors))
+    locked = await fetch(_LOCK, scope.store.id, user, list(vendors))
     if not locked:
         return
-    for limit in await rows(_STANDING, scope.store.id, [row["id"] for row in locked]):
+    for limit in await fetch(_USAGE, scope.store.id, [limit["id"] for limit in locked]):
         available = limit["limit_cents"] - limit["used_cents"]
         if vendors[limit["vendor_id"]] > available:
-            shown = decimal_text(max(available, 0))
+            available_amount = format_cents(max(available, 0))
             raise RuleViolation(
-                f"the order is above the buyer's limit with {limit['name']}: {shown} of"
-                f" {decimal_text(limit['limit_cents'])} are available",
+                f"the order is above the buyer's limit with {limit['name']}: {available_amount} of"
+                f" {format_cents(limit['limit_cents'])} are available",
                 reason="order_limit_exceeded",
-                details={"limit_amount": decimal_text(limit["limit_cents"]), "available_amount": shown},
+                details={
+                    "limit_amount": format_cents(limit["limit_cents"]),
+                    "available_amount": available_amount,
+                },
             )
 
 
-async def refuse_grown(scope: Scope, user: int, order: int) -> None:
-    """Refuse an order that has just grown beyond a limit of its buyer; part of the transaction that changed it."""
-    vendors = await rows(_VENDORS, scope.store.id, order)
-    await refuse_beyond(scope, user, {row["vendor_id"]: 0 for row in vendors})
+async def reject_growth_over_limit(scope: Scope, user: int, order: int) -> None:
+    """Reject an order whose total grew beyond a limit of its customer; runs in the transaction that changed it."""
+    vendors = await fetch(_VENDORS, scope.store.id, order)
+    await reject_over_limit(scope, user, {vendor["vendor_id"]: 0 for vendor in vendors})
 
 
-def by_vendor(
+def amounts_by_vendor(
     sole_vendor: int | None, total_cents: int, shares: Iterable[tuple[int | None, int]]
 ) -> dict[int, int]:
-    """Give what an order adds with each vendor: its total with the only one, else the `shares` of its lines."""
+    """Return the cents an order adds per vendor: its total for a sole vendor, else the `shares` of its lines."""
     if sole_vendor is not None:
         return {sole_vendor: total_cents}
-    added: Counter[int] = Counter()
-    for vendor, cents_ in shares:
+    amounts: Counter[int] = Counter()
+    for vendor, amount_cents in shares:
         if vendor is not None:
-            added[vendor] += cents_
-    return dict(added)
+            amounts[vendor] += amount_cents
+    return dict(amounts)

@@ -1,4 +1,4 @@
-"""Turn what somebody asks for into the lines of an order: which products, whether they may be sold so, at which price."""
+"""Turn requested items into order lines: find the products, check that they may be sold, determine prices."""
 
 from __future__ import annotations
 
@@ -10,25 +10,31 @@ from uuid import UUID
 import orjson
 
 from domain.catalog import stock
-from domain.orders.choosing import Choosable, OptionSelection, choosable, choose, key_of
 from domain.orders.draft import DraftLine
-from domain.orders.totals import Goods
-from domain.references import PRODUCT, refuse_missing
+from domain.orders.option_selection import (
+    OptionSelection,
+    SelectableOptions,
+    load_selectable_options,
+    select_options,
+    selection_key,
+)
+from domain.orders.totals import TotalsLine
 from kernel.errors import RuleViolation
 from kernel.ids import Reference, parse_reference
 from kernel.scope import Scope
-from models.database import rows
+from models.database import fetch
+from models.references import PRODUCT, reject_missing
 
 _ON_SALE = "A"
-# Members of a line's `extra` that tell what was chosen.
-_OURS = ("product_options", "product_options_value")
+# Members of a line's `extra` that are written from the selected options only.
+_SELECTION_KEYS = ("product_options", "product_options_value")
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Describe a product as it stands when it is ordered; `stock` is what can be sold, weight in grams.
+    """A product as it is sold now; `stock` is the sellable quantity, weight in grams.
 
-    `required` are the products it is sold only together with, by number; `choosable` is null where there is nothing to choose.
+    `required` maps the ids of products it must be bought with to their names; `selectable_options` is None without options.
     """
 
     id: int
@@ -47,24 +53,24 @@ class Offer:
     max_quantity: int
     vendor_sells: bool
     required: Mapping[int, str] = field(default_factory=dict)
-    choosable: Choosable | None = None
+    selectable_options: SelectableOptions | None = None
 
     @property
     def is_on_sale(self) -> bool:
-        """Say whether the product is active and its vendor too."""
+        """Return whether the product and its vendor are active."""
         return self.status == _ON_SALE and self.vendor_sells
 
     @property
     def is_tracked(self) -> bool:
-        """Say whether its stock is kept."""
-        return self.tracking != stock.NOT_KEPT
+        """Return whether stock is tracked."""
+        return self.tracking != stock.UNTRACKED
 
 
 @dataclass(frozen=True, slots=True)
 class PricedLine:
-    """Describe a line of an order as it will be written; `base_price_cents` is what the catalogue asked.
+    """An order line as it will be stored; `base_price_cents` is the catalogue price.
 
-    A `fixed` price was given by hand, or is that of a gift: promotions leave it alone.
+    Promotions never change a `fixed` price: one set explicitly, or that of a gift.
     """
 
     offer: Offer
@@ -74,24 +80,24 @@ class PricedLine:
     tracked: bool
     fixed: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
-    choice: OptionSelection | None = None
+    selection: OptionSelection | None = None
 
     @property
     def combination_id(self) -> int | None:
-        """Give the combination whose stock the line holds instead of the product's."""
-        kept = self.choice.combination if self.choice is not None else None
-        return kept.id if kept is not None else None
+        """Return the combination whose stock is reserved instead of the product's."""
+        combination = self.selection.combination if self.selection is not None else None
+        return combination.id if combination is not None else None
 
     @property
     def sku(self) -> str:
-        """Give the code of what is sold: the combination's where it has one."""
-        kept = self.choice.combination if self.choice is not None else None
-        return (kept.sku if kept is not None else "") or self.offer.sku
+        """Return the SKU of the combination, else of the product."""
+        combination = self.selection.combination if self.selection is not None else None
+        return (combination.sku if combination is not None else "") or self.offer.sku
 
     @property
-    def goods(self) -> Goods:
-        """Give what the totals need to know."""
-        return Goods(
+    def totals_line(self) -> TotalsLine:
+        """Return the line as the totals need it."""
+        return TotalsLine(
             quantity=self.quantity,
             price_cents=self.price_cents,
             weight_grams=self.offer.weight_grams,
@@ -100,7 +106,7 @@ class PricedLine:
         )
 
 
-# The arrays stand in subqueries, where their length can't be seen: else each call would be planned anew for being short.
+# The arrays are in subqueries, which hide their length from the planner: else each call with a short array would be planned again.
 _OFFERS = """
 SELECT p.id, p.public_id, p.vendor_id, p.name, p.sku, p.status, p.price_cents, p.stock, p.tracking, p.weight_grams,
     p.is_edp, p.free_shipping, p.min_quantity, p.max_quantity,
@@ -115,42 +121,45 @@ WHERE p.tenant_id = $1 AND p.deleted_at IS NULL
 """
 
 
-async def offers_for(
-    scope: Scope, references: Iterable[object], *, some_gone: bool = False
+async def load_offers(
+    scope: Scope, references: Iterable[object], *, skip_missing: bool = False
 ) -> dict[object, Offer]:
-    """Read the products referred to, in one statement.
+    """Load the referenced products in one statement; selectable options, if any, take two more.
 
-    Raises ValidationFailed naming those there are not, unless `some_gone`: then they are left out. Where any of the products
-    has options, what can be chosen takes two more statements.
+    Raises ValidationFailed naming missing products, unless `skip_missing`.
     """
-    parsed = {given: parse_reference(given) for given in references}
-    known = [reference for reference in parsed.values() if reference is not None]
-    found = await rows(
+    parsed = {reference: parse_reference(reference) for reference in references}
+    valid = [reference for reference in parsed.values() if reference is not None]
+    products = await fetch(
         _OFFERS,
         scope.store.id,
-        [reference for reference in known if isinstance(reference, int)],
-        [reference for reference in known if isinstance(reference, UUID)],
+        [reference for reference in valid if isinstance(reference, int)],
+        [reference for reference in valid if isinstance(reference, UUID)],
     )
-    choices = await choosable(scope, [product["id"] for product in found if product["has_options"]])
+    selectable = await load_selectable_options(
+        scope, [product["id"] for product in products if product["has_options"]]
+    )
     by_reference: dict[Reference, Offer] = {}
-    for product in found:
-        offer = _offer(dict(product), choices.get(product["id"]))
+    for product in products:
+        offer = _offer(dict(product), selectable.get(product["id"]))
         by_reference[offer.id] = by_reference[offer.public_id] = offer
     offers = {
-        given: by_reference[reference]
-        for given, reference in parsed.items()
-        if reference is not None and reference in by_reference
+        reference: by_reference[key]
+        for reference, key in parsed.items()
+        if key is not None and key in by_reference
     }
-    if not some_gone:
-        refuse_missing(PRODUCT, [given for given in parsed if given not in offers], field="product")
+    if not skip_missing:
+        reject_missing(
+            PRODUCT, [reference for reference in parsed if reference not in offers], field="product"
+        )
     return offers
 
 
-def _offer(product: dict[str, Any], choices: Choosable | None) -> Offer:
+def _offer(product: dict[str, Any], selectable: SelectableOptions | None) -> Offer:
     del product["has_options"]
     required = product.pop("required")
-    needs = {int(number): name for number, name in orjson.loads(required).items()} if required else {}
-    return Offer(**product, required=needs, choosable=choices)
+    names = {int(number): name for number, name in orjson.loads(required).items()} if required else {}
+    return Offer(**product, required=names, selectable_options=selectable)
 
 
 def price_lines(
@@ -159,61 +168,69 @@ def price_lines(
     *,
     trusted: bool,
     imported: bool = False,
-    agreed: Mapping[tuple[int, str], int] | None = None,
+    agreed_prices: Mapping[tuple[int, str], int] | None = None,
 ) -> list[PricedLine]:
-    """Give each line its price: the one given where that is trusted, else the one `agreed` before (by product and choice), else today's.
+    """Price each line: the explicit price when `trusted`, else the one agreed before (by product and selection key), else the current one.
 
-    Lines of an import are not tracked, and nothing is chosen of theirs: they bypass today's stock. Raises what `choose` does.
+    Lines of an import are not tracked and have no selected options: they bypass stock. Raises what `select_options` does.
     """
-    agreed = agreed or {}
+    agreed_prices = agreed_prices or {}
     lines = []
     for draft in drafts:
         offer = offers[draft.product]
-        choice = None if imported else choose(offer, draft.options)
-        today = max(0, offer.price_cents + (choice.price_cents if choice is not None else 0))
-        given = draft.price_cents if trusted else None
-        price = agreed.get((offer.id, key_of(choice)), today) if given is None else given
+        selection = None if imported else select_options(offer, draft.options)
+        current_price = max(0, offer.price_cents + (selection.price_cents if selection is not None else 0))
+        fixed_price = draft.price_cents if trusted else None
+        price = (
+            agreed_prices.get((offer.id, selection_key(selection)), current_price)
+            if fixed_price is None
+            else fixed_price
+        )
         lines.append(
             PricedLine(
                 offer=offer,
                 quantity=draft.quantity,
                 price_cents=price,
-                base_price_cents=today,
+                base_price_cents=current_price,
                 tracked=not imported and offer.is_tracked,
-                fixed=given is not None,
-                extra=_extra(draft, choice),
-                choice=choice,
+                fixed=fixed_price is not None,
+                extra=_extra(draft, selection),
+                selection=selection,
             )
         )
     return lines
 
 
-def _extra(draft: DraftLine, choice: OptionSelection | None) -> dict[str, Any]:
-    """Give what is noted on the line; what was chosen is written by us alone."""
-    noted = {name: value for name, value in draft.extra.items() if name not in _OURS}
-    return {**noted, **choice.extra} if choice is not None else noted
+def _extra(draft: DraftLine, selection: OptionSelection | None) -> dict[str, Any]:
+    """Return the line's `extra`; members describing the selected options come from the selection only."""
+    extra = {name: value for name, value in draft.extra.items() if name not in _SELECTION_KEYS}
+    return {**extra, **selection.extra} if selection is not None else extra
 
 
-def refuse_unsaleable(lines: Sequence[PricedLine], *, already: Iterable[int] = ()) -> None:
-    """Refuse products that are not on sale, products without those they require, and more or fewer units than a product is sold in.
+def reject_unsaleable(lines: Sequence[PricedLine], *, existing: Iterable[int] = ()) -> None:
+    """Raise RuleViolation for products not on sale, missing required products, and quantities outside a product's limits.
 
-    `already` are the ids of products the order holds: what was sold once may stay. Raises RuleViolation naming the products.
+    `existing` are the ids of products already in the order, which may stay although no longer on sale.
     """
-    kept = set(already)
+    existing_ids = set(existing)
     offers = {line.offer.id: line.offer for line in lines}
-    off_sale = [offer for offer in offers.values() if not offer.is_on_sale and offer.id not in kept]
-    if off_sale:
-        raise _refusal("product_unavailable", "not for sale", off_sale)
-    _refuse_without_required(offers)
-    for product_id, quantity in stock.summed((line.offer.id, line.quantity) for line in lines).items():
+    unavailable = [
+        offer for offer in offers.values() if not offer.is_on_sale and offer.id not in existing_ids
+    ]
+    if unavailable:
+        raise _unsaleable_error("product_unavailable", "not for sale", unavailable)
+    _reject_without_required(offers)
+    for product_id, quantity in stock.sum_quantities(
+        (line.offer.id, line.quantity) for line in lines
+    ).items():
         offer = offers[product_id]
         if quantity < offer.min_quantity:
-            raise _refusal("quantity_too_small", f"sold from {offer.min_quantity} units on", [offer])
+            raise _unsaleable_error("quantity_too_small", f"sold from {offer.min_quantity} units on", [offer])
         if offer.max_quantity and quantity > offer.max_quantity:
-            raise _refusal("quantity_too_large", f"sold up to {offer.max_quantity} units", [offer])
+            raise _unsaleable_error("quantity_too_large", f"sold up to {offer.max_quantity} units", [offer])
 
 
-def _refuse_without_required(offers: Mapping[int, Offer]) -> None:
+def _reject_without_required(offers: Mapping[int, Offer]) -> None:
     missing = {
         number: name
         for offer in offers.values()
@@ -221,58 +238,58 @@ def _refuse_without_required(offers: Mapping[int, Offer]) -> None:
         if number not in offers
     }
     if missing:
-        lacking = [offer for offer in offers.values() if offer.required.keys() & missing.keys()]
-        refusal = _refusal(
-            "required_products", f"sold only together with {', '.join(missing.values())}", lacking
+        affected = [offer for offer in offers.values() if offer.required.keys() & missing.keys()]
+        error = _unsaleable_error(
+            "required_products", f"sold only together with {', '.join(missing.values())}", affected
         )
-        refusal.details["required"] = [{"name": name} for name in missing.values()]
-        raise refusal
+        error.details["required"] = [{"name": name} for name in missing.values()]
+        raise error
 
 
 def tracked_units(lines: Iterable[PricedLine]) -> dict[int, int]:
-    """Add up the units that are kept in the stock figures of products, by product."""
-    return stock.summed(
+    """Sum the units counted in products' stock, by product."""
+    return stock.sum_quantities(
         (line.offer.id, line.quantity) for line in lines if line.tracked and line.combination_id is None
     )
 
 
-def combined_units(lines: Iterable[PricedLine]) -> dict[int, int]:
-    """Add up the units that are kept in the stock figures of combinations, by combination."""
-    return stock.summed(
+def combination_units(lines: Iterable[PricedLine]) -> dict[int, int]:
+    """Sum the units counted in combinations' stock, by combination."""
+    return stock.sum_quantities(
         (line.combination_id, line.quantity)
         for line in lines
         if line.tracked and line.combination_id is not None
     )
 
 
-def is_short(lines: Sequence[PricedLine]) -> list[int]:
-    """List the products that had too few units when they were read: a refusal that needs no lock and writes nothing."""
+def short_products(lines: Sequence[PricedLine]) -> list[int]:
+    """Return the products with too little stock when they were read: rejects an oversell early, without a lock or a write."""
     available = {line.offer.id: line.offer.stock for line in lines}
     return [product for product, units in tracked_units(lines).items() if units > available[product]]
 
 
 def short_combinations(lines: Sequence[PricedLine]) -> list[int]:
-    """List the combinations that had too few units when they were read."""
-    kept = [line.choice.combination for line in lines if line.choice is not None]
-    available = {each.id: each.stock for each in kept if each is not None}
-    return [each for each, units in combined_units(lines).items() if units > available[each]]
+    """Return the combinations with too little stock when they were read."""
+    combinations = [line.selection.combination for line in lines if line.selection is not None]
+    available = {combination.id: combination.stock for combination in combinations if combination is not None}
+    return [number for number, units in combination_units(lines).items() if units > available[number]]
 
 
-def shared_vendor(lines: Sequence[PricedLine]) -> int | None:
-    """Give the vendor of an order: the one all its lines share, else none."""
+def sole_vendor(lines: Sequence[PricedLine]) -> int | None:
+    """Return the vendor that all lines share, else None."""
     vendors = {line.offer.vendor_id for line in lines}
     return vendors.pop() if len(vendors) == 1 else None
 
 
-def need_shipping(lines: Iterable[PricedLine]) -> bool:
-    """Say whether any of the lines is a physical good."""
+def needs_shipping(lines: Iterable[PricedLine]) -> bool:
+    """Return whether any line is a physical product."""
     return any(not line.offer.is_edp for line in lines)
 
 
-def _refusal(reason: str, why: str, offers: Sequence[Offer]) -> RuleViolation:
+def _unsaleable_error(reason: str, message: str, offers: Sequence[Offer]) -> RuleViolation:
     names = ", ".join(offer.name for offer in offers)
     return RuleViolation(
-        f"{why}: {names}",
+        f"{message}: {names}",
         reason=reason,
         details={"products": [{"product_id": str(offer.public_id), "name": offer.name} for offer in offers]},
     )

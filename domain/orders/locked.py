@@ -1,7 +1,6 @@
-"""Take hold of one order for the rest of a transaction: everything that changes an order begins here.
+"""Lock an order for the rest of the transaction: every change of an order starts here.
 
-The order's own row is the first that is locked, before any product's, so that two changes of one order follow each other and no
-two changes of several orders wait in a circle.
+Lock order: an order's row is locked before any promotion or product row, so that concurrent changes of orders can't deadlock.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from uuid import UUID
 from kernel.errors import Forbidden, NotFound
 from kernel.ids import parse_reference
 from kernel.scope import ActorKind, Scope
-from models.database import row
+from models.database import fetchrow
 
-_OUTSIDERS = (ActorKind.ANONYMOUS, ActorKind.CUSTOMER, ActorKind.STOREFRONT)
+_STOREFRONT_ACTORS = (ActorKind.ANONYMOUS, ActorKind.CUSTOMER, ActorKind.STOREFRONT)
 
-# NO KEY UPDATE: whoever adds a line, a parcel or a payment checks its foreign key with a KEY SHARE lock, which goes on.
+# NO KEY UPDATE doesn't block the KEY SHARE lock taken by foreign key checks of inserted lines, shipments and payments.
 _LOCK = """
 SELECT o.id, o.public_id, o.status, o.stock_state, o.vendor_id, o.user_id, o.imported, o.currency, o.tracking_code,
     o.subtotal_cents, o.discount_cents, o.shipping_cents, o.surcharge_cents, o.tax_cents, o.total_cents,
@@ -29,13 +28,13 @@ FROM orders o
 WHERE o.tenant_id = $1 AND o.{key} = $2 AND o.deleted_at IS NULL
 FOR NO KEY UPDATE OF o
 """
-_BY_NUMBER = _LOCK.replace("{key}", "id")
-_BY_PUBLIC_ID = _LOCK.replace("{key}", "public_id")
+_LOCK_BY_ID = _LOCK.replace("{key}", "id")
+_LOCK_BY_PUBLIC_ID = _LOCK.replace("{key}", "public_id")
 
 
 @dataclass(frozen=True, slots=True)
 class LockedOrder:
-    """Hold what changes of an order decide upon, as it is under the lock."""
+    """The columns of an order that changes depend on, as read under the lock."""
 
     id: int
     public_id: UUID
@@ -63,37 +62,39 @@ class LockedOrder:
     has_lines_of_caller: bool
 
     @property
-    def holds_money(self) -> bool:
-        """Say whether something was paid for it that was not paid back."""
+    def has_unrefunded_payment(self) -> bool:
+        """Return whether payments exceed refunds."""
         return self.paid_cents > self.refunded_cents
 
 
 async def lock_order(scope: Scope, order: object) -> LockedOrder:
-    """Lock an order that the caller may work on.
+    """Lock an order that the caller may change.
 
-    Raises NotFound where there is none, also for a vendor without a line in it, and Forbidden for shoppers.
+    Raises NotFound for a missing order or a vendor without a line in it, and Forbidden for storefront callers.
     """
-    if scope.actor.kind in _OUTSIDERS:
+    if scope.actor.kind in _STOREFRONT_ACTORS:
         raise Forbidden("insufficient permissions")
     reference = parse_reference(order)
     if reference is None:
         raise NotFound("order")
-    sql = _BY_NUMBER if isinstance(reference, int) else _BY_PUBLIC_ID
-    found = await row(sql, scope.store.id, reference, scope.actor.company_id)
-    if found is None:
+    sql = _LOCK_BY_ID if isinstance(reference, int) else _LOCK_BY_PUBLIC_ID
+    record = await fetchrow(sql, scope.store.id, reference, scope.actor.vendor_id)
+    if record is None:
         raise NotFound("order")
-    locked = LockedOrder(**found)
-    if scope.actor.kind is ActorKind.VENDOR and not (locked.has_lines_of_caller or _is_own(scope, locked)):
+    locked = LockedOrder(**record)
+    if scope.actor.kind is ActorKind.VENDOR and not (
+        locked.has_lines_of_caller or _is_own_order(scope, locked)
+    ):
         raise NotFound("order")
     return locked
 
 
-def refuse_shared(scope: Scope, order: LockedOrder) -> None:
-    """Refuse a vendor what it may do only to an order wholly its own (decisions-legacy section 4)."""
-    if scope.actor.kind is ActorKind.VENDOR and not _is_own(scope, order):
+def reject_shared(scope: Scope, order: LockedOrder) -> None:
+    """Raise Forbidden for a vendor unless the order is wholly its own (docs/reference/legacy.md#vendor-app)."""
+    if scope.actor.kind is ActorKind.VENDOR and not _is_own_order(scope, order):
         raise Forbidden("insufficient permissions")
 
 
-def _is_own(scope: Scope, order: LockedOrder) -> bool:
-    # Two nulls (an order of several vendors, a user of none) are not the same vendor.
-    return order.vendor_id is not None and order.vendor_id == scope.actor.company_id
+def _is_own_order(scope: Scope, order: LockedOrder) -> bool:
+    # NULL (a multi-vendor order) never equals NULL (an actor without a vendor).
+    return order.vendor_id is not None and order.vendor_id == scope.actor.vendor_id

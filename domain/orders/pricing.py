@@ -1,12 +1,11 @@
-"""Price an order: what the way to its address costs, what promotions give, what taxes take.
+"""Price an order: the shipping rate of its address, promotions and coupons, taxes.
 
-Everything that decides is read in one statement (a second one where promotions are on); the rest is arithmetic. Who may decide what:
+All inputs are read in one statement (two with promotions); the rest is arithmetic. Rules:
 
-* A discount given by hand (an administrator's `discount_cents`) takes the place of all promotions, and a price given by hand is
-  changed by none. Both are only heard from those whose prices are trusted (`place`).
-* Taxes are taken of every order that is not imported, whoever places it.
-* An order that names no place (no CEP, state or city) pays the shipping method's own price, whatever rates it has: staff and
-  programs place such orders, and goods that are fetched have no address.
+* An explicit discount (an administrator's `discount_cents`) replaces all promotions, and promotions never change an explicit price.
+  Both are honoured only for callers whose prices are trusted (`placement`).
+* Taxes apply to every order that is not imported.
+* An order without an address (no CEP, state or city) pays the shipping method's own price, whatever its rates.
 """
 
 from __future__ import annotations
@@ -17,42 +16,42 @@ from typing import Any
 
 import orjson
 
-from domain.destinations.places import (
+from domain.destinations.matching import (
     HAS_ZIPCODES,
     DestinationAddress,
     candidate_from,
+    destination_address,
     most_specific,
-    place_of,
     width_sql,
 )
-from domain.orders.draft import BILLING, SHIPPING, with_both
-from domain.orders.lines import PricedLine, need_shipping, offers_for
-from domain.orders.parties import Parties, WayToShip
-from domain.orders.totals import Rate, Totals, add_up, weight_grams, with_tax
-from domain.promotions.applying import (
+from domain.orders.draft import BILLING, SHIPPING, fill_missing_address
+from domain.orders.lines import PricedLine, load_offers, needs_shipping
+from domain.orders.order_references import ChosenShippingMethod, OrderReferences
+from domain.orders.totals import MethodRate, OrderTotals, add_tax, calculate_totals, weight_grams
+from domain.promotions.calculation import ActivePromotion
+from domain.promotions.rewards import (
     PromotedLine,
     PromotionContext,
     Reward,
     active_sql,
     coupon_key,
+    evaluate_promotions,
     promotions_from,
-    reward_of,
 )
-from domain.promotions.deciding import ActivePromotion
-from domain.taxes.computing import AppliedTax, Share, TaxTaken, added_cents, taxes_of
+from domain.taxes.calculation import AppliedTax, ChargedTax, TaxableAmount, added_tax_cents, calculate_taxes
 from kernel.errors import RuleViolation
 from kernel.scope import Scope
-from models.database import row
+from models.database import fetchrow
 
-_FACTS = f"""
+_QUERY = f"""
 SELECT
-    (SELECT jsonb_agg(to_jsonb(found)) FROM (
+    (SELECT jsonb_agg(to_jsonb(entry)) FROM (
         SELECT d.id, d.countries, d.states, d.cities, {HAS_ZIPCODES} AS has_zipcodes,
             {width_sql("$2::text")} AS shipped, {width_sql("$3::text")} AS billed
         FROM destinations d WHERE d.tenant_id = $1 AND d.status = 'A' AND d.deleted_at IS NULL
-    ) AS found) AS destinations,
+    ) AS entry) AS destinations,
     (SELECT jsonb_agg(to_jsonb(r)) FROM shipping_rates r WHERE r.tenant_id = $1 AND r.shipping_method_id = $4) AS rates,
-    (SELECT jsonb_agg(to_jsonb(found)) FROM (
+    (SELECT jsonb_agg(to_jsonb(entry)) FROM (
         SELECT x.id, x.name, x.address_type, x.rate_type, x.rate_value, x.price_includes_tax, x.priority,
             ARRAY(SELECT l.product_id FROM product_taxes l
                 WHERE l.tenant_id = x.tenant_id AND l.tax_id = x.id AND l.product_id = ANY($5::bigint[])) AS products,
@@ -62,72 +61,71 @@ SELECT
                 WHERE l.tenant_id = x.tenant_id AND l.tax_id = x.id AND l.payment_method_id = $6) AS on_surcharge,
             (SELECT jsonb_agg(to_jsonb(r)) FROM tax_rates r WHERE r.tenant_id = x.tenant_id AND r.tax_id = x.id) AS rates
         FROM taxes x WHERE x.tenant_id = $1 AND x.status = 'A' AND x.deleted_at IS NULL
-    ) AS found) AS taxes,
-    (SELECT jsonb_agg(to_jsonb(found)) FROM ({active_sql("$7", "$8")}) AS found WHERE $9) AS promotions
+    ) AS entry) AS taxes,
+    (SELECT jsonb_agg(to_jsonb(entry)) FROM ({active_sql("$7", "$8")}) AS entry WHERE $9) AS promotions
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purchase:
-    """Describe what is to be priced.
+    """The input of pricing.
 
-    `discount_cents` was given by hand, or null: promotions decide. `settled` lines keep their prices (an order that is changed):
-    the catalogue's promotions don't lower them again, and nothing is given away. `kept` are the promotions such an order has.
+    `discount_cents` is an explicit discount; None leaves it to promotions. With `prices_agreed` (a changed order) catalogue promotions
+    don't lower the prices again and no gifts are added. `order_promotions` are the promotions such an order already has.
     """
 
     lines: Sequence[PricedLine]
-    parties: Parties
+    references: OrderReferences
     addresses: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     user_id: int | None = None
     email: str = ""
     coupon_code: str = ""
     discount_cents: int | None = None
-    settled: bool = False
-    kept: Sequence[ActivePromotion] | None = None
+    prices_agreed: bool = False
+    order_promotions: Sequence[ActivePromotion] | None = None
     order_id: int | None = None
-    known_shipping_cents: int = 0
+    fixed_shipping_cents: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
-    """Hold what an order costs, line by line and in all, and what made it so."""
+class PricingResult:
+    """The prices of an order by line and in total, and how they came about."""
 
     lines: list[PricedLine]
-    totals: Totals
-    taxes: list[TaxTaken]
+    totals: OrderTotals
+    taxes: list[ChargedTax]
     reward: Reward
 
 
-async def price(scope: Scope, purchase: Purchase) -> Price:
+async def price_purchase(scope: Scope, purchase: Purchase) -> PricingResult:
     """Price an order.
 
-    Raises RuleViolation `shipping_unavailable` for a method that doesn't go to the address, `coupon_unavailable` for a coupon that
-    gives nothing here, ValidationFailed for a discount above the subtotal.
+    Raises RuleViolation `shipping_unavailable` for a method that doesn't deliver to the address and `coupon_unavailable` for a coupon that
+    gives no discount, ValidationFailed for a discount above the subtotal.
     """
-    facts = await _read(scope, purchase)
-    reward = await _reward(scope, purchase, facts)
+    terms = await _load(scope, purchase)
+    reward = await _reward(scope, purchase, terms)
     lines = await _lines(scope, purchase, reward)
-    rate = _rate(purchase, facts, lines)
+    rate = _rate(purchase, terms, lines)
     discount = reward.discount_cents if purchase.discount_cents is None else purchase.discount_cents
-    totals = add_up(
-        [line.goods for line in lines],
+    totals = calculate_totals(
+        [line.totals_line for line in lines],
         rate=None if reward.free_shipping else rate,
-        surcharge=purchase.parties.payment.surcharge if purchase.parties.payment else None,
+        surcharge=purchase.references.payment_method.surcharge
+        if purchase.references.payment_method
+        else None,
         discount_cents=discount,
-        known_shipping_cents=0 if rate else purchase.known_shipping_cents,
+        fixed_shipping_cents=0 if rate else purchase.fixed_shipping_cents,
     )
-    taken = taxes_of(_shares(facts, lines, totals, reward), facts.taxes)
-    return Price(lines, with_tax(totals, added_cents(taken)), taken, reward)
-
-
-# --- What is read ------------------------------------------------------------------------------------------------------------
+    taxes = calculate_taxes(_taxable_amounts(terms, lines, totals, reward), terms.taxes)
+    return PricingResult(lines, add_tax(totals, added_tax_cents(taxes)), taxes, reward)
 
 
 @dataclass(frozen=True, slots=True)
-class _Facts:
-    """What was read; `taxes` are as they are at the order's addresses, by id, and the rest says what they lie on."""
+class _Terms:
+    """What applies to the purchase; `taxes` by id, with their rates at the order's addresses, and what each is charged on."""
 
-    place: DestinationAddress
+    address: DestinationAddress
     destination_id: int | None
     rates: Sequence[Mapping[str, Any]]
     promotions: Sequence[ActivePromotion]
@@ -137,37 +135,40 @@ class _Facts:
     on_surcharge: Sequence[int]
 
 
-async def _read(scope: Scope, purchase: Purchase) -> _Facts:
-    both = with_both(purchase.addresses)
-    shipped, billed = place_of(both.get(SHIPPING)), place_of(both.get(BILLING))
-    parties = purchase.parties
-    found = await row(
-        _FACTS,
+async def _load(scope: Scope, purchase: Purchase) -> _Terms:
+    addresses = fill_missing_address(purchase.addresses)
+    shipped, billed = (
+        destination_address(addresses.get(SHIPPING)),
+        destination_address(addresses.get(BILLING)),
+    )
+    references = purchase.references
+    record = await fetchrow(
+        _QUERY,
         scope.store.id,
         shipped.zipcode,
         billed.zipcode,
-        parties.shipping.id if parties.shipping else None,
+        references.shipping_method.id if references.shipping_method else None,
         [line.offer.id for line in purchase.lines],
-        parties.payment.id if parties.payment else None,
+        references.payment_method.id if references.payment_method else None,
         scope.now,
         coupon_key(purchase.coupon_code),
-        purchase.discount_cents is None and purchase.kept is None,
+        purchase.discount_cents is None and purchase.order_promotions is None,
     )
-    assert found is not None  # the outer SELECT has no FROM: it always gives one row
-    destinations = _listed(found["destinations"])
-    destination = most_specific((candidate_from(each, "shipped") for each in destinations), shipped)
-    at = {
+    assert record is not None  # a SELECT without FROM always returns one row
+    destinations = _json_list(record["destinations"])
+    destination = most_specific((candidate_from(candidate, "shipped") for candidate in destinations), shipped)
+    destinations_by_type = {
         "S": destination,
-        "B": most_specific((candidate_from(each, "billed") for each in destinations), billed),
+        "B": most_specific((candidate_from(candidate, "billed") for candidate in destinations), billed),
     }
-    taxes = _listed(found["taxes"])
-    promotions = purchase.kept
-    return _Facts(
-        place=shipped,
+    taxes = _json_list(record["taxes"])
+    promotions = purchase.order_promotions
+    return _Terms(
+        address=shipped,
         destination_id=destination,
-        rates=_listed(found["rates"]),
-        promotions=promotions_from(_listed(found["promotions"])) if promotions is None else promotions,
-        taxes={tax["id"]: _applied(tax, at[tax["address_type"]]) for tax in taxes},
+        rates=_json_list(record["rates"]),
+        promotions=promotions_from(_json_list(record["promotions"])) if promotions is None else promotions,
+        taxes={tax["id"]: _applied(tax, destinations_by_type[tax["address_type"]]) for tax in taxes},
         on_products=_by_product(taxes),
         on_shipping=[tax["id"] for tax in taxes if tax["on_shipping"]],
         on_surcharge=[tax["id"] for tax in taxes if tax["on_surcharge"]],
@@ -175,8 +176,8 @@ async def _read(scope: Scope, purchase: Purchase) -> _Facts:
 
 
 def _applied(tax: Mapping[str, Any], destination: int | None) -> AppliedTax:
-    """Give a tax with the rate of the destination, else with its own."""
-    rates = [rate for rate in _listed(tax["rates"]) if rate["destination_id"] == destination]
+    """Return a tax with its rate for the destination, else its own rate."""
+    rates = [rate for rate in _json_list(tax["rates"]) if rate["destination_id"] == destination]
     rate = rates[0] if rates else tax
     return AppliedTax(
         tax["id"],
@@ -189,31 +190,28 @@ def _applied(tax: Mapping[str, Any], destination: int | None) -> AppliedTax:
 
 
 def _by_product(taxes: Sequence[Mapping[str, Any]]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
+    taxes_by_product: dict[int, list[int]] = {}
     for tax in taxes:
         for product in tax["products"]:
-            found.setdefault(product, []).append(tax["id"])
-    return found
+            taxes_by_product.setdefault(product, []).append(tax["id"])
+    return taxes_by_product
 
 
-def _listed(given: Any) -> list[Any]:
-    return (orjson.loads(given) if isinstance(given, str | bytes) else given) or []
+def _json_list(value: Any) -> list[Any]:
+    return (orjson.loads(value) if isinstance(value, str | bytes) else value) or []
 
 
-# --- Promotions --------------------------------------------------------------------------------------------------------------
-
-
-async def _reward(scope: Scope, purchase: Purchase, facts: _Facts) -> Reward:
+async def _reward(scope: Scope, purchase: Purchase, terms: _Terms) -> Reward:
     if purchase.discount_cents is not None:
         return Reward()
-    parties = purchase.parties
-    buyer = PromotionContext(
+    references = purchase.references
+    context = PromotionContext(
         user_id=purchase.user_id,
         email=purchase.email,
-        payment_method_id=parties.payment.id if parties.payment else None,
-        shipping_method_id=parties.shipping.id if parties.shipping else None,
-        place=facts.place,
-        destination_id=facts.destination_id,
+        payment_method_id=references.payment_method.id if references.payment_method else None,
+        shipping_method_id=references.shipping_method.id if references.shipping_method else None,
+        address=terms.address,
+        destination_id=terms.destination_id,
         order_id=purchase.order_id,
     )
     promoted = [
@@ -223,28 +221,30 @@ async def _reward(scope: Scope, purchase: Purchase, facts: _Facts) -> Reward:
             line.price_cents,
             line.offer.weight_grams,
             fixed=line.fixed,
-            settled=purchase.settled,
+            price_agreed=purchase.prices_agreed,
         )
         for line in purchase.lines
     ]
-    given = await reward_of(scope, facts.promotions, promoted, buyer, coupon_code=purchase.coupon_code)
-    if purchase.coupon_code and not given.coupon_accepted and not purchase.settled:
+    reward = await evaluate_promotions(
+        scope, terms.promotions, promoted, context, coupon_code=purchase.coupon_code
+    )
+    if purchase.coupon_code and not reward.coupon_accepted and not purchase.prices_agreed:
         raise RuleViolation(
             f"the coupon {purchase.coupon_code} is not available for this order", reason="coupon_unavailable"
         )
-    return given
+    return reward
 
 
 async def _lines(scope: Scope, purchase: Purchase, reward: Reward) -> list[PricedLine]:
-    """Give the lines at their promoted prices, and behind them what is given away, as far as there is any."""
+    """Return the lines at promoted prices, followed by the gifts in stock."""
     lines = list(purchase.lines)
     if reward.unit_prices:
         lines = [
             replace(line, price_cents=cents) for line, cents in zip(lines, reward.unit_prices, strict=True)
         ]
-    if not reward.free_products or purchase.settled:
+    if not reward.free_products or purchase.prices_agreed:
         return lines
-    offers = await offers_for(scope, [free.product_id for free in reward.free_products], some_gone=True)
+    offers = await load_offers(scope, [free.product_id for free in reward.free_products], skip_missing=True)
     for free in reward.free_products:
         offer = offers.get(free.product_id)
         if offer is None or not offer.is_on_sale:
@@ -258,32 +258,31 @@ async def _lines(scope: Scope, purchase: Purchase, reward: Reward) -> list[Price
             fixed=True,
             extra={"promotion_id": str(free.promotion_id)},
         )
-        sold = sum(line.quantity for line in lines if line.offer.id == offer.id)
-        if not gift.tracked or sold + gift.quantity <= offer.stock:
+        ordered = sum(line.quantity for line in lines if line.offer.id == offer.id)
+        if not gift.tracked or ordered + gift.quantity <= offer.stock:
             lines.append(gift)
     return lines
 
 
-# --- Shipping ----------------------------------------------------------------------------------------------------------------
-
-
-def _rate(purchase: Purchase, facts: _Facts, lines: Sequence[PricedLine]) -> Rate | None:
-    shipping = purchase.parties.shipping
+def _rate(purchase: Purchase, terms: _Terms, lines: Sequence[PricedLine]) -> MethodRate | None:
+    shipping = purchase.references.shipping_method
     if shipping is None:
         return None
-    if not facts.rates or not facts.place.is_known or not need_shipping(lines):
+    if not terms.rates or not terms.address.is_specified or not needs_shipping(lines):
         return shipping.rate
-    rates = [rate for rate in facts.rates if rate["destination_id"] == facts.destination_id]
+    rates = [rate for rate in terms.rates if rate["destination_id"] == terms.destination_id]
     if not rates:
         raise RuleViolation(
             "the shipping method does not deliver to this address", reason="shipping_unavailable"
         )
-    return _rate_there(shipping, rates[0], lines)
+    return _destination_rate(shipping, rates[0], lines)
 
 
-def _rate_there(shipping: WayToShip, found: Mapping[str, Any], lines: Sequence[PricedLine]) -> Rate:
-    weight = weight_grams([line.goods for line in lines])
-    if found["max_weight_grams"] and weight > found["max_weight_grams"]:
+def _destination_rate(
+    shipping: ChosenShippingMethod, record: Mapping[str, Any], lines: Sequence[PricedLine]
+) -> MethodRate:
+    weight = weight_grams([line.totals_line for line in lines])
+    if record["max_weight_grams"] and weight > record["max_weight_grams"]:
         raise RuleViolation(
             f"the shipping method does not carry {weight} grams to this address",
             reason="shipping_unavailable",
@@ -291,36 +290,38 @@ def _rate_there(shipping: WayToShip, found: Mapping[str, Any], lines: Sequence[P
         )
     return replace(
         shipping.rate,
-        base_cents=found["base_cents"],
-        per_kg_cents=found["per_kg_cents"],
-        per_item_cents=found["per_item_cents"],
+        base_cents=record["base_cents"],
+        per_kg_cents=record["per_kg_cents"],
+        per_item_cents=record["per_item_cents"],
     )
 
 
-# --- Taxes -------------------------------------------------------------------------------------------------------------------
-
-
-def _shares(facts: _Facts, lines: Sequence[PricedLine], totals: Totals, reward: Reward) -> list[Share]:
-    """Give what is taxed: each line less its discount and its part of the order's, the shipping, the surcharge."""
-    own = [*reward.line_discounts, *(0 for _ in lines[len(reward.line_discounts) :])]
-    left = [line.price_cents * line.quantity - taken for line, taken in zip(lines, own, strict=True)]
-    parts = spread(totals.discount_cents - sum(own), left)
-    shares = [
-        Share(amount - part, facts.on_products.get(line.offer.id, ()), line.quantity)
-        for line, amount, part in zip(lines, left, parts, strict=True)
+def _taxable_amounts(
+    terms: _Terms, lines: Sequence[PricedLine], totals: OrderTotals, reward: Reward
+) -> list[TaxableAmount]:
+    """Return the taxable amounts: each line less its discounts, the shipping, the surcharge."""
+    own_discounts = [*reward.line_discounts, *(0 for _ in lines[len(reward.line_discounts) :])]
+    remaining = [
+        line.price_cents * line.quantity - discount
+        for line, discount in zip(lines, own_discounts, strict=True)
     ]
-    shares.append(Share(totals.shipping_cents, facts.on_shipping))
-    shares.append(Share(totals.surcharge_cents, facts.on_surcharge))
-    return shares
+    parts = allocate(totals.discount_cents - sum(own_discounts), remaining)
+    amounts = [
+        TaxableAmount(amount - part, terms.on_products.get(line.offer.id, ()), line.quantity)
+        for line, amount, part in zip(lines, remaining, parts, strict=True)
+    ]
+    amounts.append(TaxableAmount(totals.shipping_cents, terms.on_shipping))
+    amounts.append(TaxableAmount(totals.surcharge_cents, terms.on_surcharge))
+    return amounts
 
 
-def spread(amount: int, weights: Sequence[int]) -> list[int]:
-    """Divide an amount among weights, to the cent: what rounding down leaves goes to the largest remainders, the first first."""
-    whole = sum(weights)
-    if not whole:
+def allocate(amount: int, weights: Sequence[int]) -> list[int]:
+    """Divide an amount among weights, to the cent; the rounding remainder goes to the largest remainders, first come first."""
+    total = sum(weights)
+    if not total:
         return [0] * len(weights)
-    parts = [amount * weight // whole for weight in weights]
-    remainders = sorted(range(len(weights)), key=lambda place: (-(amount * weights[place] % whole), place))
-    for place in remainders[: amount - sum(parts)]:
-        parts[place] += 1
+    parts = [amount * weight // total for weight in weights]
+    remainders = sorted(range(len(weights)), key=lambda index: (-(amount * weights[index] % total), index))
+    for index in remainders[: amount - sum(parts)]:
+        parts[index] += 1
     return parts

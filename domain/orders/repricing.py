@@ -1,32 +1,33 @@
-"""Work out anew what an order costs that is changed before anybody paid for it.
+"""Recalculate the totals of an order that changes before it is paid.
 
-An order keeps to the terms it was placed with: its lines' prices stay, and of promotions only those it has are looked at again, also
-when they are over by now; no other joins. A discount given by hand takes their place and gives their uses back. What was imported
-has no taxes and promotions of ours: its amounts are added up as they are.
+An order keeps its terms: line prices stay, and only the promotions it already has are evaluated again, expired ones included. An
+explicit discount replaces them and releases their uses. Imported orders have no taxes or promotions of ours: only the totals are
+recalculated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import orjson
 
-from domain.destinations.places import place_of
-from domain.fields import Given, read_fields
-from domain.orders.choosing import Kept, OptionSelection
-from domain.orders.draft import BILLING, ORDER_FIELDS, SHIPPING, addresses_from
+from domain.destinations.matching import destination_address
+from domain.orders.draft import BILLING, ORDER_FIELDS, SHIPPING, parse_addresses
 from domain.orders.lines import Offer, PricedLine
 from domain.orders.locked import LockedOrder
-from domain.orders.parties import Parties
-from domain.orders.pricing import Price, Purchase, price
-from domain.orders.totals import Totals, add_up
-from domain.orders.writing import tax_rows
-from domain.promotions.applying import forget, kept_promotions
+from domain.orders.option_selection import OptionCombination, OptionSelection
+from domain.orders.order_references import OrderReferences
+from domain.orders.order_rows import tax_rows
+from domain.orders.pricing import PricingResult, Purchase, price_purchase
+from domain.orders.totals import OrderTotals, calculate_totals
+from domain.promotions.rewards import delete_uses, load_order_promotions
+from kernel.fields import InputValues, read_fields
 from kernel.scope import Scope
-from models.database import execute, rows
+from models.database import execute, fetch
 
-_OLD_LINES = """
+_LINES = """
 SELECT l.product_id, l.public_id, l.vendor_id, l.product_name, l.product_code, l.quantity, l.price_cents, l.base_price_cents,
     l.tracked, l.weight_grams, l.combination_id, l.options::text AS options, l.extra::text AS extra,
     coalesce(p.is_edp, false) AS is_edp,
@@ -45,12 +46,12 @@ FROM jsonb_populate_recordset(NULL::order_taxes, $3::text::jsonb) AS x
 """
 
 
-async def old_lines(scope: Scope, held: LockedOrder) -> list[PricedLine]:
-    """Read the lines an order has, as they were agreed; a product that is gone has the number 0."""
-    return [_old_line(line) for line in await rows(_OLD_LINES, scope.store.id, held.id)]
+async def load_lines(scope: Scope, locked: LockedOrder) -> list[PricedLine]:
+    """Load the current lines of an order at their agreed prices; a deleted product has the id 0."""
+    return [_line(line) for line in await fetch(_LINES, scope.store.id, locked.id)]
 
 
-def _old_line(line: Mapping[str, Any]) -> PricedLine:
+def _line(line: Mapping[str, Any]) -> PricedLine:
     offer = Offer(
         id=line["product_id"] or 0,
         public_id=line["public_id"],
@@ -75,22 +76,26 @@ def _old_line(line: Mapping[str, Any]) -> PricedLine:
         base_price_cents=line["base_price_cents"],
         tracked=line["tracked"],
         extra=orjson.loads(line["extra"]),
-        choice=_as_sold(orjson.loads(line["options"]), line["combination_id"]),
+        selection=_agreed_selection(orjson.loads(line["options"]), line["combination_id"]),
     )
 
 
-def _as_sold(options: list[dict[str, Any]], combination_id: int | None) -> OptionSelection | None:
-    """Give what was chosen of a line as far as its price and its units ask for it."""
+def _agreed_selection(options: list[dict[str, Any]], combination_id: int | None) -> OptionSelection | None:
+    """Return the selected options of a line as far as price and stock depend on them."""
     if not options:
         return None
-    kept = Kept(combination_id, frozenset(), "", 0, 0) if combination_id is not None else None
-    return OptionSelection(price_cents=0, combination=kept, options=options, extra={})
+    combination = (
+        OptionCombination(combination_id, frozenset(), "", 0, 0) if combination_id is not None else None
+    )
+    return OptionSelection(price_cents=0, combination=combination, options=options, extra={})
 
 
-async def addresses_after(scope: Scope, held: LockedOrder, changes: Given) -> dict[str, dict[str, Any]]:
-    """Give the addresses an order will have, by their kinds."""
-    stored = await stored_addresses(scope, held)
-    changed = addresses_from(changes.get("addresses") or {})
+async def updated_addresses(
+    scope: Scope, locked: LockedOrder, changes: InputValues
+) -> dict[str, dict[str, Any]]:
+    """Return the addresses after the changes, by kind."""
+    stored = await load_addresses(scope, locked)
+    changed = parse_addresses(changes.get("addresses") or {})
     return {
         kind: {**stored.get(kind, {}), **changed.get(kind, {})}
         for kind in (BILLING, SHIPPING)
@@ -98,79 +103,79 @@ async def addresses_after(scope: Scope, held: LockedOrder, changes: Given) -> di
     }
 
 
-async def stored_addresses(scope: Scope, held: LockedOrder) -> dict[str, dict[str, Any]]:
-    """Read where an order is billed and shipped, as far as prices depend on it."""
-    return {found["kind"]: dict(found) for found in await rows(_ADDRESSES, scope.store.id, held.id)}
+async def load_addresses(scope: Scope, locked: LockedOrder) -> dict[str, dict[str, Any]]:
+    """Load the billing and shipping addresses as far as prices depend on them."""
+    return {address["kind"]: dict(address) for address in await fetch(_ADDRESSES, scope.store.id, locked.id)}
 
 
-async def moves(scope: Scope, held: LockedOrder, changes: Given) -> bool:
-    """Say whether a change of addresses brings the order to another place."""
+async def changes_destination(scope: Scope, locked: LockedOrder, changes: InputValues) -> bool:
+    """Return whether an address change may change the destination."""
     if not changes.get("addresses"):
         return False
-    before, after = await stored_addresses(scope, held), await addresses_after(scope, held, changes)
-    return any(place_of(before.get(kind)) != place_of(after.get(kind)) for kind in (BILLING, SHIPPING))
+    current, updated = await load_addresses(scope, locked), await updated_addresses(scope, locked, changes)
+    return any(
+        destination_address(current.get(kind)) != destination_address(updated.get(kind))
+        for kind in (BILLING, SHIPPING)
+    )
 
 
-async def let_go_of_promotions(scope: Scope, held: LockedOrder, changes: Given) -> None:
-    """Give the uses of promotions back when a discount by hand takes their place; no product is locked yet, for these come after."""
-    if held.has_promotions and _by_hand(changes) is not None:
-        await forget(scope, held.id)
+async def release_replaced_promotions(scope: Scope, locked: LockedOrder, changes: InputValues) -> None:
+    """Release promotion uses replaced by an explicit discount. Lock order: before any product row is locked."""
+    if locked.has_promotions and _explicit_discount(changes) is not None:
+        await delete_uses(scope, locked.id)
 
 
-def _by_hand(changes: Given) -> int | None:
-    given = read_fields({"discount_cents": ORDER_FIELDS["discount_cents"]}, changes)
-    found: int | None = given.get("discount_cents")
-    return found
+def _explicit_discount(changes: InputValues) -> int | None:
+    fields = read_fields({"discount_cents": ORDER_FIELDS["discount_cents"]}, changes)
+    discount: int | None = fields.get("discount_cents")
+    return discount
 
 
-async def amounts(
-    scope: Scope, held: LockedOrder, parties: Parties, changes: Given, lines: Sequence[PricedLine]
+async def recalculate_totals(
+    scope: Scope,
+    locked: LockedOrder,
+    references: OrderReferences,
+    changes: InputValues,
+    lines: Sequence[PricedLine],
 ) -> dict[str, Any]:
-    """Give the amounts of the order with these lines, and keep what the taxes took."""
-    by_hand = _by_hand(changes)
-    if held.imported:
-        return _columns(_added_up(held, parties, changes, lines, by_hand))
-    keeps = held.has_promotions and by_hand is None
-    if not keeps and by_hand is None:
-        by_hand = held.discount_cents
-    priced: Price = await price(
+    """Return the amounts of the order with these lines, and replace its tax rows."""
+    explicit_discount = _explicit_discount(changes)
+    if locked.imported:
+        return asdict(_imported_totals(locked, references, changes, lines, explicit_discount))
+    keeps_promotions = locked.has_promotions and explicit_discount is None
+    if not keeps_promotions and explicit_discount is None:
+        explicit_discount = locked.discount_cents
+    priced: PricingResult = await price_purchase(
         scope,
         Purchase(
             lines=lines,
-            parties=parties,
-            addresses=await addresses_after(scope, held, changes),
-            user_id=parties.buyer.id if parties.buyer else held.user_id,
-            coupon_code=held.coupon_code,
-            discount_cents=by_hand,
-            settled=True,
-            kept=await kept_promotions(scope, held.id) if keeps else (),
-            order_id=held.id,
-            known_shipping_cents=0 if "shipping_method" in changes else held.shipping_cents,
+            references=references,
+            addresses=await updated_addresses(scope, locked, changes),
+            user_id=references.customer.id if references.customer else locked.user_id,
+            coupon_code=locked.coupon_code,
+            discount_cents=explicit_discount,
+            prices_agreed=True,
+            order_promotions=await load_order_promotions(scope, locked.id) if keeps_promotions else (),
+            order_id=locked.id,
+            fixed_shipping_cents=0 if "shipping_method" in changes else locked.shipping_cents,
         ),
     )
-    await execute(_REPLACE_TAXES, scope.store.id, held.id, orjson.dumps(tax_rows(priced.taxes)).decode())
-    return _columns(priced.totals)
+    await execute(_REPLACE_TAXES, scope.store.id, locked.id, orjson.dumps(tax_rows(priced.taxes)).decode())
+    return asdict(priced.totals)
 
 
-def _added_up(
-    held: LockedOrder, parties: Parties, changes: Given, lines: Sequence[PricedLine], by_hand: int | None
-) -> Totals:
-    return add_up(
-        [line.goods for line in lines],
-        rate=parties.shipping.rate if parties.shipping else None,
-        surcharge=parties.payment.surcharge if parties.payment else None,
-        discount_cents=held.discount_cents if by_hand is None else by_hand,
-        tax_cents=held.tax_cents,
-        known_shipping_cents=0 if "shipping_method" in changes else held.shipping_cents,
+def _imported_totals(
+    locked: LockedOrder,
+    references: OrderReferences,
+    changes: InputValues,
+    lines: Sequence[PricedLine],
+    explicit_discount: int | None,
+) -> OrderTotals:
+    return calculate_totals(
+        [line.totals_line for line in lines],
+        rate=references.shipping_method.rate if references.shipping_method else None,
+        surcharge=references.payment_method.surcharge if references.payment_method else None,
+        discount_cents=locked.discount_cents if explicit_discount is None else explicit_discount,
+        tax_cents=locked.tax_cents,
+        fixed_shipping_cents=0 if "shipping_method" in changes else locked.shipping_cents,
     )
-
-
-def _columns(totals: Totals) -> dict[str, Any]:
-    return {
-        "subtotal_cents": totals.subtotal_cents,
-        "discount_cents": totals.discount_cents,
-        "shipping_cents": totals.shipping_cents,
-        "surcharge_cents": totals.surcharge_cents,
-        "tax_cents": totals.tax_cents,
-        "total_cents": totals.total_cents,
-    }

@@ -1,7 +1,7 @@
-"""Keep the statuses of orders and parcels: what they are called, and the letters that a store adds to those every store has.
+"""Manage the statuses of orders and shipments: the built-in ones and the custom ones that a store adds.
 
-What is built in may be renamed and coloured, and no more: its letter and what it does to the stock are the platform's. The letters
-a store added are repeated in its own row (`tenants.status_letters`), so that every request has them without asking.
+A built-in status can be renamed and coloured; its code and its effect on stock are fixed. Custom codes are copied into the store's own row
+(`tenants.status_letters`), which every request has cached (docs/reference/shared.md#statuses).
 """
 
 from __future__ import annotations
@@ -13,45 +13,45 @@ from typing import Any
 
 import orjson
 
-from auth.tenancy import store_changed
-from domain import audit
-from domain.fields import (
-    Given,
+from auth.store_resolution import invalidate_store
+from kernel.codes import INVENTORY_EFFECTS, STATUS_TYPES
+from kernel.errors import NotFound, RuleViolation, ValidationFailed
+from kernel.fields import (
     InputField,
+    InputValues,
     check_fields,
     code_in,
     flag,
+    integer,
     name_text,
-    refuse_wrong,
+    raise_field_errors,
     short_text,
-    whole,
 )
-from domain.references import STATUS, find
-from kernel.codes import INVENTORY_EFFECTS, STATUS_TYPES
-from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.scope import Scope
-from kernel.text import Malformed, shown
-from models.database import execute, row, rows, transaction, value
+from kernel.text import InvalidValue, repr_value
+from models import audit
+from models.database import execute, fetch, fetchrow, fetchval, transaction
 from models.orders import Status
+from models.references import STATUS, find
 
 ORDERS, SHIPMENTS = "O", "S"
 
 _COLOR = re.compile(r"#[0-9a-fA-F]{3}([0-9a-fA-F]{3})?")
-_LETTER = re.compile(r"[A-Za-z]")
+_CODE = re.compile(r"[A-Za-z]")
 
 
 def code_text(value: object) -> str:
-    """Read the letter of a status: one capital, given in either case."""
-    if not isinstance(value, str) or not _LETTER.fullmatch(value):
-        raise Malformed(f"is {shown(value)}; expected one letter from A to Z")
+    """Parse a status code, A to Z, in upper case."""
+    if not isinstance(value, str) or not _CODE.fullmatch(value):
+        raise InvalidValue(f"is {repr_value(value)}; expected one letter from A to Z")
     return value.upper()
 
 
 def color_text(value: object) -> str:
-    """Read a colour as web pages write it (`#1f7ae0`); blank for none."""
+    """Parse a CSS colour (`#1f7ae0`); blank means none."""
     color = str(short_text(value)).strip()
     if color and not _COLOR.fullmatch(color):
-        raise Malformed(f"is {shown(value)}; expected a colour such as #1f7ae0")
+        raise InvalidValue(f"is {repr_value(value)}; expected a colour such as #1f7ae0")
     return color.lower()
 
 
@@ -60,22 +60,22 @@ STATUS_FIELDS: Mapping[str, InputField] = {
     "type": InputField("type", code_in(STATUS_TYPES), code="type_invalid"),
     "description": InputField("description", name_text, code="description_invalid", required="required"),
     "color": InputField("color", color_text, code="color_invalid"),
-    "position": InputField("position", whole(), code="position_invalid"),
+    "position": InputField("position", integer(), code="position_invalid"),
 }
 PARAMS_FIELDS: Mapping[str, InputField] = {
     "inventory": InputField("inventory", code_in(INVENTORY_EFFECTS), code="inventory_invalid"),
     "notify": InputField("notify", flag, code="notify_invalid"),
 }
 
-# Changes of a store's letters follow each other: its own row is what they all write.
+# Locking the store's row serializes changes of its status codes.
 _LOCK_STORE = "SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE"
-_SAVE_LETTERS = "UPDATE tenants SET status_letters = $2::text::jsonb WHERE id = $1"
-_ADDED = """
+_SAVE_CODES = "UPDATE tenants SET status_letters = $2::text::jsonb WHERE id = $1"
+_CUSTOM = """
 SELECT type, letter, coalesce(inventory, '') AS inventory FROM statuses
 WHERE tenant_id = $1 AND NOT built_in AND deleted_at IS NULL ORDER BY position, letter
 """
-_TAKEN = "SELECT letter FROM statuses WHERE tenant_id = $1 AND type = $2 AND deleted_at IS NULL"
-# FOR UPDATE waits for orders that are getting the letter right now.
+_USED_CODES = "SELECT letter FROM statuses WHERE tenant_id = $1 AND type = $2 AND deleted_at IS NULL"
+# FOR UPDATE waits for transactions that are assigning the status (`lifecycle.lock_custom_status`).
 _LOCK = """
 SELECT type, letter, inventory, built_in, public_id FROM statuses
 WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL FOR UPDATE
@@ -86,87 +86,92 @@ _IN_USE: Mapping[str, str] = {
 }
 
 
-async def create_status(scope: Scope, given: Given) -> int:
-    """Add a status and give its internal id.
+async def create_status(scope: Scope, values: InputValues) -> int:
+    """Create a custom status and return its internal id.
 
-    Keys: `description`*, `letter` (else the first that is free), `type` (`O` orders, `S` parcels), `color`, `position`, and `params`:
-    `inventory` (`D` an order with the letter holds its stock, `I` it gives it back) and `notify`.
+    Keys: `description`*, `letter` (default: the first unused), `type` (`O` orders, `S` shipments), `color`, `position`, and `params`:
+    `inventory` (`D`: orders in the status keep their stock deducted, `I`: it is restocked) and `notify`.
     """
-    columns = {"type": ORDERS} | _read(given, creating=True)
+    columns = {"type": ORDERS} | _read_input(values, creating=True)
     _check_inventory(columns["type"], columns)
     if columns["type"] == ORDERS:
         columns.setdefault("inventory", "D")
     async with transaction(scope):
         await execute(_LOCK_STORE, scope.store.id)
-        taken = {found["letter"] for found in await rows(_TAKEN, scope.store.id, columns["type"])}
-        columns["letter"] = _free_letter(columns.get("letter"), taken)
+        used_codes = {
+            status_row["letter"] for status_row in await fetch(_USED_CODES, scope.store.id, columns["type"])
+        }
+        columns["letter"] = _free_code(columns.get("letter"), used_codes)
         status = Status(**columns, created_at=scope.now, updated_at=scope.now)
         await status.save()
         status_id: int = status.id
         await audit.record(scope, "status.created", "status", status.public_id, {"letter": columns["letter"]})
-        await _keep_letters(scope)
+        await _save_codes(scope)
     return status_id
 
 
-async def update_status(scope: Scope, status: object, given: Given) -> int:
-    """Change a status partially and give its internal id.
+async def update_status(scope: Scope, status: object, values: InputValues) -> int:
+    """Update a status partially and return its internal id.
 
-    Raises RuleViolation for another letter or stock rule of what is built in, and for another letter of what is in use.
+    Raises RuleViolation when the code or stock effect of a built-in status would change, or the code of a status in use.
     """
-    columns = _read(given)
+    columns = _read_input(values)
     async with transaction(scope):
         await execute(_LOCK_STORE, scope.store.id)
-        status_id, before = await _lock(scope, status)
-        _check_type(before, columns)
-        _check_inventory(before["type"], columns)
+        status_id, current = await _lock(scope, status)
+        _check_type(current, columns)
+        _check_inventory(current["type"], columns)
         changed = {
-            name for name in ("letter", "inventory") if name in columns and columns[name] != before[name]
+            name for name in ("letter", "inventory") if name in columns and columns[name] != current[name]
         }
-        if changed and before["built_in"]:
+        if changed and current["built_in"]:
             raise RuleViolation(
                 "a built-in status keeps its letter and its stock rule", reason="status_built_in"
             )
         if "letter" in changed:
-            await _refuse_in_use(scope, before)
-            taken = {found["letter"] for found in await rows(_TAKEN, scope.store.id, before["type"])}
-            _free_letter(columns["letter"], taken)
+            await _reject_in_use(scope, current)
+            used_codes = {
+                status_row["letter"]
+                for status_row in await fetch(_USED_CODES, scope.store.id, current["type"])
+            }
+            _free_code(columns["letter"], used_codes)
         await Status.filter(id=status_id).update(**columns, updated_at=scope.now)
         await audit.record(
-            scope, "status.updated", "status", before["public_id"], {"fields": sorted(columns)}
+            scope, "status.updated", "status", current["public_id"], {"fields": sorted(columns)}
         )
-        await _keep_letters(scope)
+        await _save_codes(scope)
     return status_id
 
 
 async def delete_status(scope: Scope, status: object) -> None:
-    """Take a status away that the store added. Raises RuleViolation for what is built in and for a letter in use."""
+    """Delete a custom status. Raises RuleViolation for a built-in status and for one in use."""
     async with transaction(scope):
         await execute(_LOCK_STORE, scope.store.id)
-        status_id, before = await _lock(scope, status)
-        if before["built_in"]:
+        status_id, current = await _lock(scope, status)
+        if current["built_in"]:
             raise RuleViolation("a built-in status can't be deleted", reason="status_built_in")
-        await _refuse_in_use(scope, before)
+        await _reject_in_use(scope, current)
         await Status.filter(id=status_id).update(deleted_at=scope.now, updated_at=scope.now)
-        await audit.record(scope, "status.deleted", "status", before["public_id"])
-        await _keep_letters(scope)
+        await audit.record(scope, "status.deleted", "status", current["public_id"])
+        await _save_codes(scope)
 
 
-def _read(given: Given, *, creating: bool = False) -> dict[str, Any]:
-    """Read a status and its `params` with one refusal for all that is wrong; null leaves the letter and the rest as they are."""
-    given = {name: item for name, item in given.items() if item is not None or name == "description"}
-    params = {name: item for name, item in (given.get("params") or {}).items() if item is not None}
-    columns, wrong = check_fields(STATUS_FIELDS, given, creating=creating)
-    more, wrong_params = check_fields(PARAMS_FIELDS, params)
-    refuse_wrong(wrong | {f"params.{name}": refusal for name, refusal in wrong_params.items()})
-    return columns | more
+def _read_input(values: InputValues, *, creating: bool = False) -> dict[str, Any]:
+    """Validate a status and its `params`, reporting all field errors together; null leaves a field unchanged."""
+    values = {name: item for name, item in values.items() if item is not None or name == "description"}
+    params = {name: item for name, item in (values.get("params") or {}).items() if item is not None}
+    columns, errors = check_fields(STATUS_FIELDS, values, creating=creating)
+    param_columns, param_errors = check_fields(PARAMS_FIELDS, params)
+    raise_field_errors(errors | {f"params.{name}": error for name, error in param_errors.items()})
+    return columns | param_columns
 
 
-def _free_letter(letter: str | None, taken: set[str]) -> str:
-    if letter in taken:
-        raise ValidationFailed(f"letter is {letter!r}, which is taken", field="letter", code="status_taken")
-    if letter is not None:
-        return letter
-    free = next((each for each in ascii_uppercase if each not in taken), None)
+def _free_code(code: str | None, used_codes: set[str]) -> str:
+    if code in used_codes:
+        raise ValidationFailed(f"letter is {code!r}, which is taken", field="letter", code="status_taken")
+    if code is not None:
+        return code
+    free = next((code for code in ascii_uppercase if code not in used_codes), None)
     if free is None:
         raise RuleViolation("no letter is free", reason="no_letter_free")
     return free
@@ -179,28 +184,28 @@ def _check_inventory(type_: str, columns: Mapping[str, Any]) -> None:
         )
 
 
-def _check_type(before: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
-    if columns.get("type", before["type"]) != before["type"]:
+def _check_type(current: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
+    if columns.get("type", current["type"]) != current["type"]:
         raise ValidationFailed("type can't change", field="type", code="type_invalid")
 
 
 async def _lock(scope: Scope, status: object) -> tuple[int, Mapping[str, Any]]:
     status_id = await find(scope, STATUS, status)
-    before = await row(_LOCK, scope.store.id, status_id)
-    if before is None:
+    current = await fetchrow(_LOCK, scope.store.id, status_id)
+    if current is None:
         raise NotFound(STATUS.name)
-    return status_id, before
+    return status_id, current
 
 
-async def _refuse_in_use(scope: Scope, status: Mapping[str, Any]) -> None:
-    if await value(_IN_USE[status["type"]], scope.store.id, status["letter"]):
+async def _reject_in_use(scope: Scope, status: Mapping[str, Any]) -> None:
+    if await fetchval(_IN_USE[status["type"]], scope.store.id, status["letter"]):
         raise RuleViolation(f"the status {status['letter']} is in use", reason="status_in_use")
 
 
-async def _keep_letters(scope: Scope) -> None:
-    """Write the letters the store added into its own row, and tell the processes that remember it."""
-    letters: dict[str, dict[str, str]] = {}
-    for found in await rows(_ADDED, scope.store.id):
-        letters.setdefault(found["type"], {})[found["letter"]] = found["inventory"]
-    await execute(_SAVE_LETTERS, scope.store.id, orjson.dumps(letters).decode())
-    await store_changed(scope.store.id)
+async def _save_codes(scope: Scope) -> None:
+    """Copy the custom codes into the store's row and invalidate the cached store in all processes."""
+    codes: dict[str, dict[str, str]] = {}
+    for status_row in await fetch(_CUSTOM, scope.store.id):
+        codes.setdefault(status_row["type"], {})[status_row["letter"]] = status_row["inventory"]
+    await execute(_SAVE_CODES, scope.store.id, orjson.dumps(codes).decode())
+    await invalidate_store(scope.store.id)

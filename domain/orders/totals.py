@@ -1,13 +1,13 @@
-"""Add up what an order costs. Pure arithmetic in whole cents; nothing here is ever taken from a client.
+"""Calculate the totals of an order. Pure arithmetic in whole cents; no amount is ever taken from a client.
 
     subtotal   the sum of price × quantity
-    shipping   base + per kilogram × weight + per item × items of the goods that are shipped and don't ship free; nothing from
-               the method's `free_from` on (decisions-legacy section 3, shippings)
+    shipping   base + per kilogram × weight + per item × items, of the shipped lines without free shipping; free when the subtotal
+               reaches the method's `free_from` (docs/reference/legacy.md#shippings)
     surcharge  the payment method's fixed part plus its percentage of subtotal − discount + shipping
-    tax        the taxes that the prices don't include (`domain.taxes.computing`)
+    tax        the taxes that prices don't include (`domain.taxes.calculation`)
     total      subtotal − discount + shipping + surcharge + tax
 
-Fractions of a cent are rounded half up, once, where they arise. No total may pass 10**15 cents, so that no column overflows.
+Fractions of a cent are rounded half up, once, where they arise. Totals are limited to 10**15 cents, so that no column overflows.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kernel.errors import ValidationFailed
-from kernel.money import MAX_CENTS, rounded
+from kernel.money import MAX_CENTS, divide_half_up
 
 _GRAMS_PER_KG = 1_000
 _HUNDREDTHS_OF_A_PERCENT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Goods:
-    """Describe some units of a product as far as money is concerned; weight in grams a unit."""
+class TotalsLine:
+    """Units of a product as the totals need them; weight in grams per unit."""
 
     quantity: int
     price_cents: int
@@ -34,13 +34,13 @@ class Goods:
 
     @property
     def pays_shipping(self) -> bool:
-        """Say whether these goods count toward the price of the parcel."""
+        """Return whether the line counts toward the shipping price."""
         return self.is_shipped and not self.ships_free
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
-    """Describe what a shipping method charges; `free_from_cents` null: never free."""
+class MethodRate:
+    """The prices of a shipping method; `free_from_cents` None: never free."""
 
     base_cents: int = 0
     per_kg_cents: int = 0
@@ -49,16 +49,16 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Surcharge:
-    """Describe what a payment method adds: cents, and hundredths of a percent."""
+class PaymentSurcharge:
+    """The surcharge of a payment method: cents plus hundredths of a percent."""
 
     cents: int = 0
     percent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
-    """Hold the amounts of an order, in cents."""
+class OrderTotals:
+    """The amounts of an order, in cents."""
 
     subtotal_cents: int
     discount_cents: int
@@ -68,35 +68,35 @@ class Totals:
     total_cents: int
 
 
-def add_up(
-    goods: Sequence[Goods],
+def calculate_totals(
+    lines: Sequence[TotalsLine],
     *,
-    rate: Rate | None = None,
-    surcharge: Surcharge | None = None,
+    rate: MethodRate | None = None,
+    surcharge: PaymentSurcharge | None = None,
     discount_cents: int = 0,
     tax_cents: int = 0,
-    known_shipping_cents: int = 0,
-) -> Totals:
-    """Compute all amounts of an order; without a rate its shipping costs what is known (an import).
+    fixed_shipping_cents: int = 0,
+) -> OrderTotals:
+    """Calculate all amounts of an order; without a rate shipping costs `fixed_shipping_cents` (an import).
 
-    Raises ValidationFailed for a discount above the subtotal and for amounts past 10**15 cents.
+    Raises ValidationFailed for a discount above the subtotal and for amounts above 10**15 cents.
     """
-    subtotal = sum(some.quantity * some.price_cents for some in goods)
+    subtotal = sum(line.quantity * line.price_cents for line in lines)
     if discount_cents > subtotal:
         raise ValidationFailed(
             f"discount_cents is {discount_cents}; expected at most the subtotal, {subtotal}",
             field="discount_cents",
             code="discount_invalid",
         )
-    shipping = shipping_cents(rate, goods, subtotal) if rate else known_shipping_cents
-    added = surcharge_cents(surcharge, subtotal - discount_cents + shipping) if surcharge else 0
-    total = subtotal - discount_cents + shipping + added + tax_cents
+    shipping = shipping_cents(rate, lines, subtotal) if rate else fixed_shipping_cents
+    surcharged = surcharge_cents(surcharge, subtotal - discount_cents + shipping) if surcharge else 0
+    total = subtotal - discount_cents + shipping + surcharged + tax_cents
     _check_size(max(subtotal, total))
-    return Totals(subtotal, discount_cents, shipping, added, tax_cents, total)
+    return OrderTotals(subtotal, discount_cents, shipping, surcharged, tax_cents, total)
 
 
-def with_tax(totals: Totals, tax_cents: int) -> Totals:
-    """Add the taxes that the prices don't include. Raises ValidationFailed for a total past 10**15 cents."""
+def add_tax(totals: OrderTotals, tax_cents: int) -> OrderTotals:
+    """Set the taxes that prices don't include. Raises ValidationFailed for a total above 10**15 cents."""
     total = totals.total_cents - totals.tax_cents + tax_cents
     _check_size(total)
     return replace(totals, tax_cents=tax_cents, total_cents=total)
@@ -111,20 +111,20 @@ def _check_size(cents: int) -> None:
         )
 
 
-def shipping_cents(rate: Rate, goods: Sequence[Goods], subtotal_cents: int) -> int:
-    """Price the parcel: nothing when no goods pay for it, or from the free amount on."""
-    paying = [some for some in goods if some.pays_shipping]
-    if not paying or (rate.free_from_cents is not None and subtotal_cents >= rate.free_from_cents):
+def shipping_cents(rate: MethodRate, lines: Sequence[TotalsLine], subtotal_cents: int) -> int:
+    """Return the shipping price: 0 when no line pays shipping, or when the subtotal reaches the free amount."""
+    charged = [line for line in lines if line.pays_shipping]
+    if not charged or (rate.free_from_cents is not None and subtotal_cents >= rate.free_from_cents):
         return 0
-    by_weight = rounded(rate.per_kg_cents * weight_grams(paying), _GRAMS_PER_KG)
-    return rate.base_cents + by_weight + rate.per_item_cents * sum(some.quantity for some in paying)
+    by_weight = divide_half_up(rate.per_kg_cents * weight_grams(charged), _GRAMS_PER_KG)
+    return rate.base_cents + by_weight + rate.per_item_cents * sum(line.quantity for line in charged)
 
 
-def surcharge_cents(surcharge: Surcharge, amount_cents: int) -> int:
-    """Price the payment of an amount."""
-    return surcharge.cents + rounded(surcharge.percent * amount_cents, _HUNDREDTHS_OF_A_PERCENT)
+def surcharge_cents(surcharge: PaymentSurcharge, amount_cents: int) -> int:
+    """Return the payment surcharge on an amount."""
+    return surcharge.cents + divide_half_up(surcharge.percent * amount_cents, _HUNDREDTHS_OF_A_PERCENT)
 
 
-def weight_grams(goods: Sequence[Goods]) -> int:
-    """Weigh what is shipped."""
-    return sum(some.quantity * some.weight_grams for some in goods if some.is_shipped)
+def weight_grams(lines: Sequence[TotalsLine]) -> int:
+    """Return the total weight of the shipped lines."""
+    return sum(line.quantity * line.weight_grams for line in lines if line.is_shipped)

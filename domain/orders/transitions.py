@@ -1,6 +1,6 @@
-"""Say which way an order may go, and what of the stock it holds where it arrives. Decided here, done in `lifecycle`.
+"""Decide status transitions of an order and the stock state of each status; pure. `lifecycle` applies them.
 
-Source: decisions section 1 (Order transitions, Stock) and decisions-legacy section 4 (vendors).
+See docs/reference/shared.md#order-lifecycle and, for vendors, docs/reference/legacy.md#vendor-app.
 """
 
 from __future__ import annotations
@@ -10,125 +10,127 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from domain.catalog.stock import DEDUCTED, NOTHING, RESERVED
+from domain.catalog.stock import DEDUCTED, RESERVED, UNRESERVED
 from kernel.codes import order_statuses
 from kernel.errors import RuleViolation, ValidationFailed
 
 OPEN, PROCESSED, COMPLETE = "O", "P", "C"
 DECLINED, FAILED, CANCELLED, BACKORDERED = "D", "F", "I", "B"
 
-# Lines, and with them totals and stock, may change only before anybody paid for them.
+# Lines, and with them totals and stock, may change only before the order is paid.
 EDITABLE = (OPEN, BACKORDERED)
-# An order that still has something coming: its vendor can't be deleted.
+# Orders that are still to be fulfilled: their vendor can't be deleted.
 UNFINISHED = (OPEN, PROCESSED, BACKORDERED)
 
 TRANSITIONS: Mapping[str, tuple[str, ...]] = {
     OPEN: (
-        PROCESSED,  # the payment came in, or somebody approved the order by hand
-        DECLINED,  # the payer's side refused the payment
-        FAILED,  # the payment broke for technical reasons, or its time ran out
-        CANCELLED,  # called off before it was paid
-        BACKORDERED,  # accepted, but goods must come in first; they stay set aside
-        COMPLETE,  # paid at the door: handed over without ever having been marked as paid
+        PROCESSED,  # the payment was received, or staff approved the order
+        DECLINED,  # the payment was declined
+        FAILED,  # the payment failed technically or expired
+        CANCELLED,  # cancelled before it was paid
+        BACKORDERED,  # accepted, but an item is out of stock; the stock stays reserved
+        COMPLETE,  # paid on delivery: delivered without having been marked as paid
     ),
     BACKORDERED: (
-        OPEN,  # the goods came in; it waits for its payment again
-        PROCESSED,  # the goods came in and it is paid
-        COMPLETE,  # the goods came in and went straight to the buyer
-        CANCELLED,  # the buyer wouldn't wait
+        OPEN,  # restocked; waiting for its payment again
+        PROCESSED,  # restocked and paid
+        COMPLETE,  # restocked and delivered
+        CANCELLED,  # the customer didn't wait
     ),
     DECLINED: (
-        OPEN,  # the buyer tries another payment: the stock is taken again
-        PROCESSED,  # the payment came in after all: the stock is taken again
-        CANCELLED,  # given up for good
+        OPEN,  # the customer retries the payment: the stock is reserved again
+        PROCESSED,  # a late payment was received: the stock is deducted again
+        CANCELLED,  # abandoned
     ),
     FAILED: (
-        OPEN,  # the buyer tries again: the stock is taken again
-        PROCESSED,  # a late payment arrived: the stock is taken again
-        CANCELLED,  # given up for good
+        OPEN,  # the customer retries: the stock is reserved again
+        PROCESSED,  # a late payment was received: the stock is deducted
+        CANCELLED,  # abandoned
     ),
     PROCESSED: (
         COMPLETE,  # shipped or handed over
-        BACKORDERED,  # paid, but something is missing: back on the shelf, set aside
-        CANCELLED,  # refunded before it left: the goods go back to the shelf
+        BACKORDERED,  # paid, but an item is missing: the stock is reserved instead of deducted
+        CANCELLED,  # refunded before shipping: the stock is restored
     ),
     COMPLETE: (
-        CANCELLED,  # returned or refunded; the goods come back only when the caller says so
+        CANCELLED,  # returned or refunded; the stock is restored only with `restock`
     ),
-    CANCELLED: (),  # final; only a forced change leads out
+    CANCELLED: (),  # final; only a forced change leaves it
 }
 
-HOLDS: Mapping[str, str] = {
+STOCK_STATES: Mapping[str, str] = {
     OPEN: RESERVED,
     BACKORDERED: RESERVED,
     PROCESSED: DEDUCTED,
     COMPLETE: DEDUCTED,
-    DECLINED: NOTHING,
-    FAILED: NOTHING,
-    CANCELLED: NOTHING,
+    DECLINED: UNRESERVED,
+    FAILED: UNRESERVED,
+    CANCELLED: UNRESERVED,
 }
 
-# A letter that a store added comes with what it does to the stock (`Store.order_statuses`); it leads to these and is reached from them.
-Added: TypeAlias = Mapping[str, str]
-NONE_ADDED: Added = MappingProxyType({})
-BESIDE_ADDED = (OPEN, PROCESSED, BACKORDERED, COMPLETE, CANCELLED)
-_HELD_BY_INVENTORY: Mapping[str, str] = {"D": DEDUCTED, "I": NOTHING}
+# Custom status codes with their stock effect (`Store.order_statuses`); they are connected with the CUSTOM_NEIGHBOURS in both directions.
+CustomStatuses: TypeAlias = Mapping[str, str]
+NO_CUSTOM_STATUSES: CustomStatuses = MappingProxyType({})
+CUSTOM_NEIGHBOURS = (OPEN, PROCESSED, BACKORDERED, COMPLETE, CANCELLED)
+_STOCK_STATE_BY_EFFECT: Mapping[str, str] = {"D": DEDUCTED, "I": UNRESERVED}
 
-# A vendor may call off what nobody has paid yet; what was paid is the shop's to refund.
+# A vendor may cancel unpaid orders; paid ones are for the store to refund.
 VENDOR_CANCELS_FROM = (OPEN, BACKORDERED)
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """Describe a decided change: where to, what the order will hold, whether goods move, and whether it was forced."""
+    """A decided status change: target status, resulting stock state, whether stock moves, and whether it was forced."""
 
     to_status: str
     stock_state: str
-    moves_goods: bool
+    moves_stock: bool
     forced: bool
 
 
-def holds(status: str, added: Added = NONE_ADDED) -> str:
-    """Say what of the stock an order with the letter holds."""
-    return HOLDS[status] if status in HOLDS else _HELD_BY_INVENTORY[added[status]]
+def stock_state_of(status: str, custom: CustomStatuses = NO_CUSTOM_STATUSES) -> str:
+    """Return the stock state of an order in a status."""
+    return STOCK_STATES[status] if status in STOCK_STATES else _STOCK_STATE_BY_EFFECT[custom[status]]
 
 
-def unfinished(added: Added = NONE_ADDED) -> list[str]:
-    """List the letters of orders that still have something coming; an added one that holds stock does."""
-    return [*UNFINISHED, *(letter for letter in added if holds(letter, added) != NOTHING)]
+def unfinished_statuses(custom: CustomStatuses = NO_CUSTOM_STATUSES) -> list[str]:
+    """Return the statuses of orders still to be fulfilled; custom ones count when they reserve or deduct stock."""
+    return [*UNFINISHED, *(code for code in custom if stock_state_of(code, custom) != UNRESERVED)]
 
 
-def allowed_from(status: str, added: Added = NONE_ADDED, *, by_vendor: bool = False) -> tuple[str, ...]:
-    """List the letters an order with this one may go to."""
-    if status in BESIDE_ADDED:
-        onward = (*TRANSITIONS[status], *added)
+def allowed_from(
+    status: str, custom: CustomStatuses = NO_CUSTOM_STATUSES, *, by_vendor: bool = False
+) -> tuple[str, ...]:
+    """Return the statuses an order may change to from this one."""
+    if status in CUSTOM_NEIGHBOURS:
+        targets = (*TRANSITIONS[status], *custom)
     elif status in TRANSITIONS:
-        onward = TRANSITIONS[status]
+        targets = TRANSITIONS[status]
     else:
-        onward = BESIDE_ADDED
+        targets = CUSTOM_NEIGHBOURS
     if by_vendor and status not in VENDOR_CANCELS_FROM:
-        return tuple(letter for letter in onward if letter != CANCELLED)
-    return onward
+        return tuple(code for code in targets if code != CANCELLED)
+    return targets
 
 
-def decide(
+def decide_transition(
     from_status: str,
     to_status: str,
     *,
-    added: Added = NONE_ADDED,
+    custom: CustomStatuses = NO_CUSTOM_STATUSES,
     force: bool = False,
     by_vendor: bool = False,
     restock: bool = False,
 ) -> Transition | None:
-    """Decide a change of status: the step to take, or None when the order is there already. `added` are the store's own letters.
+    """Return the transition between two statuses, None when they are equal; `custom` are the store's own status codes.
 
-    `force` goes where the table doesn't lead (never together with `by_vendor`). Raises RuleViolation with the letters `allowed`,
-    ValidationFailed for a letter that is none.
+    `force` allows transitions outside the table (never together with `by_vendor`). Raises RuleViolation with the `allowed` statuses, and
+    ValidationFailed for an unknown status.
     """
-    check_status(to_status, added)
+    check_status(to_status, custom)
     if to_status == from_status:
         return None
-    allowed = allowed_from(from_status, added, by_vendor=by_vendor)
+    allowed = allowed_from(from_status, custom, by_vendor=by_vendor)
     forced = to_status not in allowed
     if forced and not force:
         raise RuleViolation(
@@ -136,17 +138,17 @@ def decide(
             reason="transition_forbidden",
             details={"allowed": list(allowed)},
         )
-    left_the_house = from_status == COMPLETE and to_status == CANCELLED
+    is_return = from_status == COMPLETE and to_status == CANCELLED
     return Transition(
-        to_status, holds(to_status, added), moves_goods=restock or not left_the_house, forced=forced
+        to_status, stock_state_of(to_status, custom), moves_stock=restock or not is_return, forced=forced
     )
 
 
-def check_status(status: str, added: Added = NONE_ADDED) -> None:
-    """Refuse what is not a letter of an order."""
-    if status not in HOLDS and status not in added:
+def check_status(status: str, custom: CustomStatuses = NO_CUSTOM_STATUSES) -> None:
+    """Raise ValidationFailed for an unknown order status."""
+    if status not in STOCK_STATES and status not in custom:
         raise ValidationFailed(
-            f"status is {status!r}; expected one of {', '.join(order_statuses(added).codes)}",
+            f"status is {status!r}; expected one of {', '.join(order_statuses(custom).codes)}",
             field="status",
             code="status_invalid",
         )

@@ -1,24 +1,26 @@
-"""Let a vendor work on an order from its app: move an order wholly its own, send off its own lines of any (decisions-legacy section 4)."""
+"""Update an order from a vendor's app: change the status of an order wholly its own, ship its lines of any order
+(docs/reference/legacy.md#vendor-app).
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from domain import events
-from domain.fields import InputField, read_fields, short_text
-from domain.orders.lifecycle import Moved, take_step
-from domain.orders.locked import LockedOrder, lock_order, refuse_shared
-from domain.orders.parcels import Parcel, send
+from domain.orders.lifecycle import OrderUpdateResult, apply_transition
+from domain.orders.locked import LockedOrder, lock_order, reject_shared
+from domain.orders.shipment_rows import NewShipment, insert_shipment
 from domain.orders.transitions import CANCELLED
 from kernel.errors import Forbidden, ValidationFailed
+from kernel.fields import InputField, read_fields, short_text
 from kernel.scope import ActorKind, Scope
-from models.database import transaction, value
+from models.database import fetchval, transaction
 
 _FIELDS = {
     "tracking_number": InputField("tracking_number", short_text),
     "carrier": InputField("carrier", short_text),
 }
-_IS_SENT = """
+_HAS_SHIPMENT = """
 SELECT EXISTS (
     SELECT 1 FROM shipments s JOIN shipment_lines sl ON sl.tenant_id = s.tenant_id AND sl.shipment_id = s.id
     JOIN order_lines l ON l.tenant_id = sl.tenant_id AND l.id = sl.order_line_id
@@ -34,49 +36,50 @@ async def update_as_vendor(
     status: str | None = None,
     tracking_number: str | None = None,
     carrier: str | None = None,
-) -> Moved:
-    """Move an order to `status`, never forced, and with a `tracking_number` record a parcel of the vendor's lines not yet sent.
+) -> OrderUpdateResult:
+    """Change an order's `status`, never forced; with a `tracking_number` record a shipment of the vendor's unshipped lines.
 
-    A request that is sent again records no second parcel. Raises NotFound, Forbidden for the status of an order shared with others
-    and for callers who are no vendor's, ValidationFailed when nothing was asked for or nothing is left to be sent, and
-    RuleViolation with the letters `allowed`.
+    A retried request records no second shipment. Raises NotFound, Forbidden for the status of a multi-vendor order and for callers without
+    a vendor, ValidationFailed when nothing is requested or nothing is left to ship, and RuleViolation with the `allowed` statuses.
     """
     if scope.actor.kind is not ActorKind.VENDOR:
         raise Forbidden("insufficient permissions")
-    given = read_fields(_FIELDS, {"tracking_number": tracking_number, "carrier": carrier})
-    if not status and not given["tracking_number"]:
+    fields = read_fields(_FIELDS, {"tracking_number": tracking_number, "carrier": carrier})
+    if not status and not fields["tracking_number"]:
         raise ValidationFailed("status is required", field="status", code="required")
     async with transaction(scope):
-        held = await lock_order(scope, order)
-        step = None
+        locked = await lock_order(scope, order)
+        transition = None
         if status:
-            refuse_shared(scope, held)
-            step = await take_step(scope, held, status)
-        now = replace(held, status=step.to_status) if step else held
-        is_sent = await _send(scope, now, given["tracking_number"], given["carrier"])
-        if step is not None or is_sent:
-            await events.order_changed(
+            reject_shared(scope, locked)
+            transition = await apply_transition(scope, locked, status)
+        updated = replace(locked, status=transition.to_status) if transition else locked
+        is_shipped = await _ship(scope, updated, fields["tracking_number"], fields["carrier"])
+        if transition is not None or is_shipped:
+            await events.emit_order_updated(
                 scope,
-                held.id,
-                previous_status=held.status if step else None,
-                cancelled=step is not None and now.status == CANCELLED,
+                locked.id,
+                previous_status=locked.status if transition else None,
+                cancelled=transition is not None and updated.status == CANCELLED,
             )
-    return Moved(held.id, held.public_id, held.status, now.status, step is not None or is_sent)
+    return OrderUpdateResult(
+        locked.id, locked.public_id, locked.status, updated.status, transition is not None or is_shipped
+    )
 
 
-async def _send(scope: Scope, held: LockedOrder, tracking_number: str, carrier: str) -> bool:
-    """Record the parcel; say whether there is one more."""
+async def _ship(scope: Scope, locked: LockedOrder, tracking_number: str, carrier: str) -> bool:
+    """Record the shipment; return whether it is new."""
     if not tracking_number:
         return False
-    if await value(_IS_SENT, scope.store.id, held.id, tracking_number, scope.actor.company_id):
+    if await fetchval(_HAS_SHIPMENT, scope.store.id, locked.id, tracking_number, scope.actor.vendor_id):
         return False
-    parcel = Parcel(
-        shipping_method_id=held.shipping_method_id,
-        user_id=held.user_id,
+    shipment = NewShipment(
+        shipping_method_id=locked.shipping_method_id,
+        user_id=locked.user_id,
         carrier=carrier,
         tracking_number=tracking_number,
     )
-    if await send(scope, held, parcel) is None:
+    if await insert_shipment(scope, locked, shipment) is None:
         raise ValidationFailed(
             "every item of the order has been shipped", field="tracking_number", code="nothing_left"
         )

@@ -1,1 +1,1 @@
-"""Call addresses that a store or an app chose, and no others than the outside world's (decisions sections 7 and 10)."""
+"""Outgoing HTTP requests to URLs chosen by stores and apps, protected against SSRF (docs/reference/shared.md#outgoing-requests)."""

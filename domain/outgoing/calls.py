@@ -1,10 +1,10 @@
-"""Call an address that a store or an app chose: the one interface for all who do.
+"""Outgoing HTTP requests to URLs chosen by stores or apps; the only interface for them, protected against SSRF.
 
-    answer = await calls.post("https://example.com/hook", headers={...}, body=b"...", timeout=10)
-    answer = await calls.get("https://example.com/score", headers={...})
+    response = await calls.post("https://example.com/hook", headers={...}, body=b"...", timeout=10)
+    response = await calls.get("https://example.com/score", headers={...})
 
-Raises `NotAllowed` for an address that must not be called, `NotReached` when no answer came. Redirects are answers like others and
-followed nowhere. Never to be called while a transaction is open. The composition root says who does it (`use`; `server/outgoing.py`).
+Raises `AddressNotAllowed` for a forbidden address, `RequestFailed` without a response. Redirects are returned, never followed. Must not be
+called within a transaction. `configure` sets the implementation (`server/outgoing.py`).
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from typing import Protocol
 
 TIMEOUT_SECONDS = 10.0
 CONNECT_SECONDS = 3.0
-MOST_BYTES = 65_536
+MAX_BODY_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class OutgoingResponse:
-    """What was answered; header names are in lower case, `is_cut` says that the body was longer than what is kept of it."""
+    """A response; header names are in lower case, `is_truncated` if the body exceeded the limit."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes = b""
-    is_cut: bool = False
+    is_truncated: bool = False
 
 
-class NotAllowed(Exception):
-    """Say that an address must not be called: what it is, or what its name leads to, lies inside."""
+class AddressNotAllowed(Exception):
+    """The address, or what its name resolves to, is not public."""
 
 
-class NotReached(Exception):
-    """Say in a few words why no answer came; `timed_out` when it might still have come."""
+class RequestFailed(Exception):
+    """There was no response, with a short reason; `timed_out` if it might still have come."""
 
     def __init__(self, reason: str, *, timed_out: bool = False) -> None:
         super().__init__(reason)
         self.timed_out = timed_out
 
 
-class CallerNotConfigured(RuntimeError):
-    """Report a programming error: somebody is to be called before the composition root said who does it."""
+class HttpCallerNotConfigured(RuntimeError):
+    """Programming error: a request before `configure`."""
 
 
-class Caller(Protocol):
-    """Call one address, once."""
+class HttpCaller(Protocol):
+    """Send one request."""
 
     async def __call__(
         self,
@@ -56,23 +56,23 @@ class Caller(Protocol):
         *,
         timeout: float,
         connect_timeout: float,
-        most: int,
+        max_bytes: int,
     ) -> OutgoingResponse:
-        """Give the answer; raises `NotAllowed` and `NotReached`."""
+        """Return the response; raises `AddressNotAllowed` and `RequestFailed`."""
 
 
-_caller: Caller | None = None
+_caller: HttpCaller | None = None
 _allows_private = False
 
 
-def use(caller: Caller | None, *, allows_private: bool = False) -> None:
-    """Let this one call; None ends it. `allows_private` is what addresses are checked by before they are stored."""
+def configure(caller: HttpCaller | None, *, allows_private: bool = False) -> None:
+    """Set the implementation, or remove it with None; `allows_private` applies to the validation of URLs before they are stored."""
     global _caller, _allows_private
     _caller, _allows_private = caller, allows_private
 
 
 def allows_private() -> bool:
-    """Say whether `http` and addresses of our own network may be called (VITRINE_PRIVATE_ENDPOINTS)."""
+    """Return whether `http` and private addresses are allowed (VITRINE_PRIVATE_ENDPOINTS)."""
     return _allows_private
 
 
@@ -83,11 +83,11 @@ async def post(
     body: bytes,
     timeout: float = TIMEOUT_SECONDS,
     connect_timeout: float = CONNECT_SECONDS,
-    most: int = MOST_BYTES,
+    max_bytes: int = MAX_BODY_BYTES,
 ) -> OutgoingResponse:
-    """Post the bytes and give the answer with at most `most` bytes of its body; times are seconds, for the whole and to connect."""
-    return await _called()(
-        "POST", url, headers, body, timeout=timeout, connect_timeout=connect_timeout, most=most
+    """Send a POST request; return the response with at most `max_bytes` of its body. Timeouts are in seconds, total and to connect."""
+    return await _configured_caller()(
+        "POST", url, headers, body, timeout=timeout, connect_timeout=connect_timeout, max_bytes=max_bytes
     )
 
 
@@ -97,15 +97,15 @@ async def get(
     headers: Mapping[str, str],
     timeout: float = TIMEOUT_SECONDS,
     connect_timeout: float = CONNECT_SECONDS,
-    most: int = MOST_BYTES,
+    max_bytes: int = MAX_BODY_BYTES,
 ) -> OutgoingResponse:
-    """Get an address and give the answer with at most `most` bytes of its body."""
-    return await _called()(
-        "GET", url, headers, None, timeout=timeout, connect_timeout=connect_timeout, most=most
+    """Send a GET request; return the response with at most `max_bytes` of its body."""
+    return await _configured_caller()(
+        "GET", url, headers, None, timeout=timeout, connect_timeout=connect_timeout, max_bytes=max_bytes
     )
 
 
-def _called() -> Caller:
+def _configured_caller() -> HttpCaller:
     if _caller is None:
-        raise CallerNotConfigured("call domain.outgoing.calls.use(caller) at start")
+        raise HttpCallerNotConfigured("call domain.outgoing.calls.use(caller) at start")
     return _caller

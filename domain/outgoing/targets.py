@@ -1,7 +1,7 @@
-"""Decide which addresses a store or an app may let us call: the outside world's, never our own network's.
+"""SSRF protection: decide which URLs chosen by stores or apps may be requested (docs/reference/shared.md#outgoing-requests).
 
-Two questions, because names say nothing about where they lead: `read_target` looks at an address as it is written, `is_outside` at the
-IP address that a name turned out to have. The second is asked at every try, of the very address that is connected to.
+Two checks, because a name doesn't reveal what it resolves to: `parse_target` validates the URL as written, `is_public_address` the resolved
+IP address. The second is made on every attempt, on the very address that is connected to.
 """
 
 from __future__ import annotations
@@ -11,34 +11,34 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
 
-from kernel.text import Malformed, shown
+from kernel.text import InvalidValue, repr_value
 
 MAX_LENGTH = 2_048
 
 _PORTS = {"https": 443, "http": 80}
-# What RFC 3986 lets stand in an address, as sent: letters of other scripts come encoded. No backslash, which some readers take for a
-# slash, no blank, no control character.
-_WRITTEN = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")
+# The characters RFC 3986 allows in a URL, non-ASCII ones percent-encoded. No backslash, which some parsers treat as a slash, no whitespace,
+# no control characters.
+_URL_CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")
 _NAME = re.compile(
     r"(?=.{1,253}\.?\Z)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?"
 )
-# A name that ends so is a number to C libraries and browsers: 127.1, 0x7f000001, 017700000001, 2130706433.
+# C libraries and browsers read a name ending like this as an IP address: 127.1, 0x7f000001, 017700000001, 2130706433.
 _ENDS_AS_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0[xX][0-9A-Fa-f]*)\.?")
-_OWN_NAMES = re.compile(
+_PRIVATE_NAMES = re.compile(
     r"(?:.*\.)?(?:localhost|local|localdomain|internal|intranet|home\.arpa)\.?", re.IGNORECASE
 )
 
-# Beyond what `is_global` says: metadata services at addresses that look public, and blocks that belong to no host.
-_INSIDE_4 = tuple(
+# Not covered by `is_global`: metadata services at addresses that look public, and blocks without hosts.
+_NOT_PUBLIC_4 = tuple(
     ip_network(block)
     for block in (
         "192.0.0.0/24",  # protocol assignments; a cloud's metadata at .192
         "192.88.99.0/24",  # 6to4 relays
-        "168.63.129.16/32",  # a cloud's own service, seen from its machines only
+        "168.63.129.16/32",  # a cloud's own service, reachable from its machines only
     )
 )
-# IPv6 that holds an IPv4 address leads wherever that one does; whoever means one writes it as such.
-_INSIDE_6 = tuple(
+# IPv6 addresses that embed an IPv4 address route to that address; whoever means one can write it as such.
+_NOT_PUBLIC_6 = tuple(
     ip_network(block)
     for block in (
         "2001::/23",  # protocol assignments: Teredo, ORCHID, benchmarks
@@ -52,52 +52,56 @@ _UNICAST_6 = ip_network("2000::/3")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An address taken apart: `host` is a name in lower case, or an IP address without brackets."""
+    """A parsed URL: `host` is a name in lower case, or an IP address without brackets."""
 
     scheme: str
     host: str
     port: int
 
 
-def read_target(url: str, *, allows_private: bool) -> Target:
-    """Take an address apart; raises `Malformed` for one that must not be called, whatever its name leads to.
+def parse_target(url: str, *, allows_private: bool) -> Target:
+    """Parse a URL; raises `InvalidValue` for one that must not be requested, whatever its name resolves to.
 
-    `allows_private` is VITRINE_PRIVATE_ENDPOINTS: it lets `http` and addresses of this machine and its network pass.
+    `allows_private` is VITRINE_PRIVATE_ENDPOINTS: it permits `http` and private addresses.
     """
-    if not isinstance(url, str) or not _WRITTEN.fullmatch(url) or len(url) > MAX_LENGTH:
-        raise Malformed(f"is {shown(url)}; expected an https address of at most {MAX_LENGTH} characters")
+    if not isinstance(url, str) or not _URL_CHARACTERS.fullmatch(url) or len(url) > MAX_LENGTH:
+        raise InvalidValue(
+            f"is {repr_value(url)}; expected an https address of at most {MAX_LENGTH} characters"
+        )
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise Malformed(f"is {shown(url)}; expected an https address") from error
+        raise InvalidValue(f"is {repr_value(url)}; expected an https address") from error
     scheme = parts.scheme.lower()
     if scheme not in (_PORTS if allows_private else ("https",)):
-        raise Malformed(f"is {shown(url)}; expected an address that begins with https://")
+        raise InvalidValue(f"is {repr_value(url)}; expected an address that begins with https://")
     if "@" in parts.netloc:
-        raise Malformed("holds a user name; expected an address without credentials")
+        raise InvalidValue("holds a user name; expected an address without credentials")
     if "#" in url:
-        raise Malformed("has a fragment; expected an address without one")
+        raise InvalidValue("has a fragment; expected an address without one")
     if port == 0:
-        raise Malformed(f"is {shown(url)}; expected a port from 1 to 65535")
+        raise InvalidValue(f"is {repr_value(url)}; expected a port from 1 to 65535")
     return Target(scheme, _host(parts.netloc, parts.hostname or "", allows_private), port or _PORTS[scheme])
 
 
 def _host(netloc: str, host: str, allows_private: bool) -> str:
     literal = _literal(netloc, host)
     if literal is not None:
-        if not allows_private and not is_outside(literal):
-            raise Malformed(f"leads to {literal}, which is not an address of the public internet")
+        if not allows_private and not is_public_address(literal):
+            raise InvalidValue(f"leads to {literal}, which is not an address of the public internet")
         return str(literal)
     if not _NAME.fullmatch(host) or _ENDS_AS_NUMBER.fullmatch(host):
-        raise Malformed(f"has the host {shown(host)}; expected a name, or an IP address in its usual form")
-    if not allows_private and (_OWN_NAMES.fullmatch(host) or "." not in host.rstrip(".")):
-        raise Malformed(f"has the host {shown(host)}, which is not a name of the public internet")
+        raise InvalidValue(
+            f"has the host {repr_value(host)}; expected a name, or an IP address in its usual form"
+        )
+    if not allows_private and (_PRIVATE_NAMES.fullmatch(host) or "." not in host.rstrip(".")):
+        raise InvalidValue(f"has the host {repr_value(host)}, which is not a name of the public internet")
     return host.lower()
 
 
 def _literal(netloc: str, host: str) -> IPv4Address | IPv6Address | None:
-    """Give the IP address that the host is, in the one usual form of each kind."""
+    """Return the IP address if the host is one in canonical form."""
     try:
         address = ip_address(host)
     except ValueError:
@@ -107,14 +111,14 @@ def _literal(netloc: str, host: str) -> IPv4Address | IPv6Address | None:
     return address
 
 
-def is_outside(address: str | IPv4Address | IPv6Address) -> bool:
-    """Say whether an IP address belongs to the public internet: not private, loopback, link-local, metadata, multicast, reserved."""
+def is_public_address(address: str | IPv4Address | IPv6Address) -> bool:
+    """Return whether an IP address is public: not private, loopback, link-local, metadata, multicast or reserved."""
     try:
-        found = ip_address(address)
+        parsed = ip_address(address)
     except ValueError:
         return False
-    if not found.is_global or found.is_multicast or found.is_reserved:
+    if not parsed.is_global or parsed.is_multicast or parsed.is_reserved:
         return False
-    if isinstance(found, IPv4Address):
-        return not any(found in block for block in _INSIDE_4)
-    return found in _UNICAST_6 and not any(found in block for block in _INSIDE_6)
+    if isinstance(parsed, IPv4Address):
+        return not any(parsed in block for block in _NOT_PUBLIC_4)
+    return parsed in _UNICAST_6 and not any(parsed in block for block in _NOT_PUBLIC_6)

@@ -1,1 +1,1 @@
-"""Decide how orders are paid."""
+"""Payment methods and payments."""

@@ -1,17 +1,17 @@
-"""Declare what of payment methods and payments can be read."""
+"""The readable entities of payment methods and payments: visible rows, filters and sort orders."""
 
 from __future__ import annotations
 
-from domain.catalog.read import holds_text, refers_to_or_none
-from domain.taxes.read import taxed_with
-from domain.visibility import Rows
-from models.reading import Entity, EntityFilter, Sort, any_of, named, refers_to
+from domain.filters import contains_text, refers_to_or_none
+from domain.taxes.read import has_tax
+from domain.visibility import VisibleRows
+from models.queries import Entity, EntityFilter, Sort, any_of, by_ids, refers_to
 
 PAYMENT_METHODS = Entity(
     name="payment method",
     table="payment_methods",
-    alive="t.deleted_at IS NULL",
-    visible=Rows(
+    base_condition="t.deleted_at IS NULL",
+    visible=VisibleRows(
         admin=("view_payments", "view_orders"),
         app="read_orders",
         vendor="t.status = 'A'",
@@ -20,21 +20,19 @@ PAYMENT_METHODS = Entity(
         storefront_rows="t.status = 'A'",
     ),
     filters={
-        "id": EntityFilter("id", named, "any of these methods", many=True),
+        "id": EntityFilter("id", by_ids, "any of these methods", many=True),
         "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
         "vendor_id": EntityFilter(
             "id", refers_to("t.vendor_id", "vendors"), "of any of these vendors", many=True
         ),
         "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
         "processor": EntityFilter("text", any_of("t.processor"), "any of these processors", many=True),
-        "search": EntityFilter("text", holds_text("t.name"), "part of the name"),
-        "tax_id": EntityFilter(
-            "id", taxed_with("payment_method_taxes"), "any of these taxes lies on it", many=True
-        ),
+        "search": EntityFilter("text", contains_text("t.name"), "part of the name"),
+        "tax_id": EntityFilter("id", has_tax("payment_method_taxes"), "has any of these taxes", many=True),
         "seller_id": EntityFilter(
             "id",
             refers_to_or_none("t.vendor_id", "vendors"),
-            "of any of these vendors; 0 means of none",
+            "of any of these vendors; 0 means without a vendor",
             many=True,
             internal=True,
         ),
@@ -57,7 +55,7 @@ PAYMENT_METHODS = Entity(
     sorts={
         "position": Sort("t.position", "bigint", "position"),
         "name": Sort("t.name", "text", "name"),
-        "id": Sort("t.id", "bigint", "order of entry"),
+        "id": Sort("t.id", "bigint", "creation order"),
     },
     default_sort="position",
 )
@@ -65,14 +63,14 @@ PAYMENT_METHODS = Entity(
 PAYMENTS = Entity(
     name="payment",
     table="payments",
-    visible=Rows(
+    visible=VisibleRows(
         admin=("view_payments", "view_orders"),
         app="read_orders",
         vendor="EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id AND o.vendor_id = {company})",
         customer="EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id AND o.user_id = {user})",
     ),
     filters={
-        "id": EntityFilter("id", named, "any of these payments", many=True),
+        "id": EntityFilter("id", by_ids, "any of these payments", many=True),
         "order_id": EntityFilter(
             "id", refers_to("t.order_id", "orders"), "for any of these orders", many=True
         ),
@@ -80,7 +78,7 @@ PAYMENTS = Entity(
     },
     sorts={
         "created_at": Sort("t.created_at", "timestamptz", "time of receipt"),
-        "id": Sort("t.id", "bigint", "order of entry"),
+        "id": Sort("t.id", "bigint", "creation order"),
     },
     default_sort="-created_at",
 )

@@ -1,1 +1,1 @@
-"""Hold what the shop does with people."""
+"""Accounts of users: registration, changes, second factor, usergroups and removal."""

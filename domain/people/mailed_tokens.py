@@ -1,6 +1,6 @@
-"""Prove by a token, sent to an address, that somebody reads its mails: 256 random bits, kept as a hash, good for one use.
+"""Single-use tokens sent by mail, which prove control of an e-mail address: 256 random bits, stored as a hash.
 
-A token proves the address it was sent to: it is worth nothing once the account has another one.
+A token is bound to the address it was sent to and becomes invalid when the account's e-mail changes.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from models import database
 INVALID = "invalid or expired token"
 
 
-class Purpose(StrEnum):
-    """Tell what a token is good for."""
+class TokenPurpose(StrEnum):
+    """What a token can be used for."""
 
     PASSWORD_RESET = "password_reset"
     EMAIL_VERIFICATION = "email_verification"
 
 
-_LIVES = {
-    Purpose.PASSWORD_RESET: timedelta(hours=1),
-    Purpose.EMAIL_VERIFICATION: timedelta(hours=24),
+_LIFETIMES = {
+    TokenPurpose.PASSWORD_RESET: timedelta(hours=1),
+    TokenPurpose.EMAIL_VERIFICATION: timedelta(hours=24),
 }
 
 
-async def issue(scope: Scope, purpose: Purpose, to: Recipient | None) -> str:
-    """Make a token for an account, or one that is nobody's; part of the open transaction."""
+async def issue_token(scope: Scope, purpose: TokenPurpose, to: Recipient | None) -> str:
+    """Create a token for an account, or one without an account; part of the current transaction."""
     token = random_token(256)
     await database.execute(
         """
@@ -48,14 +48,14 @@ async def issue(scope: Scope, purpose: Purpose, to: Recipient | None) -> str:
         "" if to is None else to.email,
         token_hash(token),
         scope.now,
-        scope.now + _LIVES[purpose],
+        scope.now + _LIFETIMES[purpose],
     )
     return token
 
 
-async def holder(scope: Scope, purpose: Purpose, token: str) -> Record:
-    """Give the row of the user whose token this is, without using it up; raises `Unauthenticated`."""
-    user = await database.row(
+async def find_token_user(scope: Scope, purpose: TokenPurpose, token: str) -> Record:
+    """Return the row of the token's user, without consuming the token; raises `Unauthenticated`."""
+    user = await database.fetchrow(
         """
         select u.* from mailed_tokens t
         join users u on u.tenant_id = t.tenant_id and u.id = t.user_id and u.email = t.email
@@ -72,16 +72,18 @@ async def holder(scope: Scope, purpose: Purpose, token: str) -> Record:
     return user
 
 
-async def use(scope: Scope, purpose: Purpose, token: str) -> Record:
-    """Use the token up and give the row of its user, locked until the open transaction ends; raises `Unauthenticated`.
+async def consume_token(scope: Scope, purpose: TokenPurpose, token: str) -> Record:
+    """Consume the token and return the row of its user, locked until the transaction ends; raises `Unauthenticated`.
 
-    The user is locked first, as everywhere; of two who use one token at once the second finds it gone.
+    The user's row is locked before the token is read again, so of two concurrent uses the second fails.
     """
-    found = await holder(scope, purpose, token)
+    candidate = await find_token_user(scope, purpose, token)
     await database.execute(
-        "select id from users where tenant_id = $1 and id = $2 for no key update", scope.store.id, found["id"]
+        "select id from users where tenant_id = $1 and id = $2 for no key update",
+        scope.store.id,
+        candidate["id"],
     )
-    user = await holder(scope, purpose, token)
+    user = await find_token_user(scope, purpose, token)
     await database.execute(
         "delete from mailed_tokens where tenant_id = $1 and user_id = $2 and purpose = $3",
         scope.store.id,

@@ -1,16 +1,28 @@
-"""Declare what of users and usergroups can be read."""
+"""Queryable fields of users, usergroups, subscribers and call requests: visibility, filters and sort orders."""
 
 from __future__ import annotations
 
-from domain.catalog.read import _matches, in_second, refers_to_or_none, vendor_named
-from domain.visibility import Rows
-from models.reading import Entity, EntityFilter, Sort, Where, any_of, compares, flag, named, refers_to
+from domain.filters import (
+    BY_CREATED,
+    BY_ID,
+    BY_NAME,
+    BY_STATUS,
+    exact_integer,
+    exact_second,
+    exact_text,
+    full_text_search,
+    has_vendor_name,
+    ids,
+    optional_references,
+    references,
+    statuses,
+    substring,
+)
+from domain.visibility import VisibleRows
+from models.queries import Condition, Entity, EntityFilter, Sort, any_of, compares, flag
 
-_USER_ROWS = Rows(
-    admin=("view_users",),
-    app="read_users",
-    vendor="t.id = {user}",
-    customer="t.id = {user}",
+_USER_ROWS = VisibleRows(
+    admin=("view_users",), app="read_users", vendor="t.id = {user}", customer="t.id = {user}"
 )
 
 IS_OWNER = "coalesce(t.id = (SELECT s.owner_id FROM tenants s WHERE s.id = t.tenant_id), false)"
@@ -18,13 +30,13 @@ IS_OWNER = "coalesce(t.id = (SELECT s.owner_id FROM tenants s WHERE s.id = t.ten
 USERS = Entity(
     name="user",
     table="users",
-    alive="t.deleted_at IS NULL",
+    base_condition="t.deleted_at IS NULL",
     visible=_USER_ROWS,
     filters={
-        "id": EntityFilter("id", named, "any of these users", many=True),
+        "id": ids("users"),
         "user_type": EntityFilter("user_type", any_of("t.user_type"), "any of these types", many=True),
         "role": EntityFilter("role", any_of("t.user_type"), "any of these roles", many=True),
-        "status": EntityFilter("user_status", any_of("t.status"), "any of these statuses", many=True),
+        "status": statuses("user_status"),
         "email": EntityFilter(
             "text",
             lambda v: any_of("t.email")([x.strip().lower() for x in (v if isinstance(v, list) else [v])]),
@@ -32,60 +44,40 @@ USERS = Entity(
             many=True,
         ),
         "search": EntityFilter(
-            "text", _matches("search_users"), "words, or beginnings of words, of name or e-mail"
+            "text", full_text_search("search_users"), "words, or beginnings of words, of name or e-mail"
         ),
-        "vendor_id": EntityFilter(
-            "id", refers_to("t.vendor_id", "vendors"), "works for any of these vendors", many=True
-        ),
-        "created_from": EntityFilter("time", compares("t.created_at", ">="), "created then or later"),
-        "created_before": EntityFilter("time", compares("t.created_at", "<"), "created before"),
-        "firstname": EntityFilter(
-            "text", any_of("t.firstname"), "exact first name", many=True, internal=True
-        ),
-        "lastname": EntityFilter("text", any_of("t.lastname"), "exact last name", many=True, internal=True),
-        "phone": EntityFilter(
-            "text", any_of("t.phone"), "exact phone, digits only", many=True, internal=True
-        ),
-        "cpf": EntityFilter(
-            "text", any_of("t.cpf"), "exact CPF, without punctuation", many=True, internal=True
-        ),
-        "cnpj": EntityFilter(
-            "text", any_of("t.cnpj"), "exact CNPJ, without punctuation", many=True, internal=True
-        ),
-        "company_name": EntityFilter(
-            "text", any_of("t.company_name"), "exact company name", many=True, internal=True
-        ),
-        "employer_id": EntityFilter(
-            "id",
-            refers_to_or_none("t.vendor_id", "vendors"),
-            "works for any of these vendors; 0 means for none",
-            many=True,
-            internal=True,
+        "vendor_id": references("t.vendor_id", "vendors", "works for any of these vendors"),
+        "created_from": EntityFilter("time", compares("t.created_at", ">="), "created at or after this time"),
+        "created_before": EntityFilter("time", compares("t.created_at", "<"), "created before this time"),
+        "firstname": exact_text("t.firstname", "first name", internal=True),
+        "lastname": exact_text("t.lastname", "last name", internal=True),
+        "phone": exact_text("t.phone", "phone, digits only", internal=True),
+        "cpf": exact_text("t.cpf", "CPF, without punctuation", internal=True),
+        "cnpj": exact_text("t.cnpj", "CNPJ, without punctuation", internal=True),
+        "company_name": exact_text("t.company_name", "company name", internal=True),
+        "employer_id": optional_references(
+            "t.vendor_id", "vendors", "works for any of these vendors; 0 means for none", internal=True
         ),
         "vendor_name": EntityFilter(
             "text",
-            vendor_named("t.vendor_id"),
+            has_vendor_name("t.vendor_id"),
             "exact name of the vendor worked for",
             many=True,
             internal=True,
         ),
         "is_owner": EntityFilter("boolean", flag(IS_OWNER), "owns the store", internal=True),
-        "points": EntityFilter(
-            "big_int", any_of("t.points", "bigint"), "exact reward points", many=True, internal=True
-        ),
-        "created_at": EntityFilter(
-            "time", in_second("t.created_at"), "created in that second", many=True, internal=True
-        ),
+        "points": exact_integer("t.points", "reward points", internal=True),
+        "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts={
-        "created_at": Sort("t.created_at", "timestamptz", "time of creation"),
-        "name": Sort("t.name", "text", "name"),
+        "created_at": BY_CREATED,
+        "name": BY_NAME,
         "email": Sort("coalesce(t.email, '')", "text", "e-mail"),
-        "status": Sort("t.status", "text", "status letter"),
-        "role": Sort("t.user_type", "text", "role's letter"),
-        # Without an index: it would be written at every sign-in.
+        "status": BY_STATUS,
+        "role": Sort("t.user_type", "text", "role code"),
+        # Without an index, which every sign-in would have to update.
         "last_login": Sort("coalesce(t.last_login_at, 'epoch')", "timestamptz", "last sign-in, none lowest"),
-        "id": Sort("t.id", "bigint", "order of entry"),
+        "id": BY_ID,
     },
     default_sort="-created_at",
 )
@@ -93,70 +85,55 @@ USERS = Entity(
 USERGROUPS = Entity(
     name="usergroup",
     table="usergroups",
-    alive="t.deleted_at IS NULL",
-    visible=Rows(admin=("view_users",), app="read_users"),
+    base_condition="t.deleted_at IS NULL",
+    visible=VisibleRows(admin=("view_users",), app="read_users"),
     filters={
-        "id": EntityFilter("id", named, "any of these groups", many=True),
+        "id": ids("groups"),
         "type": EntityFilter("text", any_of("t.type"), "any of these types", many=True),
-        "status": EntityFilter("usergroup_status", any_of("t.status"), "any of these statuses", many=True),
-        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
-        "search": EntityFilter(
-            "text",
-            lambda text: Where("strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0", (text,)),
-            "part of the name",
-        ),
+        "status": statuses("usergroup_status"),
+        "name": exact_text("t.name", "name"),
+        "search": substring("name", "t.name"),
         "privilege": EntityFilter(
             "text",
-            lambda names: Where("t.privileges && {}::text[]", (names,)),
+            lambda names: Condition("t.privileges && {}::text[]", (names,)),
             "gives any of these privileges",
             many=True,
         ),
     },
-    sorts={
-        "name": Sort("t.name", "text", "name"),
-        "type": Sort("t.type", "text", "type"),
-        "status": Sort("t.status", "text", "status letter"),
-        "id": Sort("t.id", "bigint", "order of entry"),
-    },
+    sorts={"name": BY_NAME, "type": Sort("t.type", "text", "type"), "status": BY_STATUS, "id": BY_ID},
     default_sort="id",
 )
 
 MEMBERSHIPS = Entity(
-    name="membership", table="usergroup_memberships", visible=Rows(admin=("view_users",), app="read_users")
+    name="membership",
+    table="usergroup_memberships",
+    visible=VisibleRows(admin=("view_users",), app="read_users"),
 )
 
-# Whom the shop may write to or call.
-_OUTREACH = Rows(admin=("view_users",), app="read_users")
-
-
-def _exact(column: str, what: str) -> EntityFilter:
-    return EntityFilter("text", any_of(column), f"exact {what}", many=True, internal=True)
-
+_OUTREACH = VisibleRows(admin=("view_users",), app="read_users")
 
 SUBSCRIBERS = Entity(
     name="subscriber",
     table="subscribers",
-    alive="t.deleted_at IS NULL",
+    base_condition="t.deleted_at IS NULL",
     visible=_OUTREACH,
     filters={
-        "id": EntityFilter("id", named, "any of these subscribers", many=True),
-        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "email": EntityFilter("text", any_of("t.email"), "exact e-mail, in lower case", many=True),
+        "id": ids("subscribers"),
+        "status": statuses(),
+        "email": exact_text("t.email", "e-mail, in lower case"),
         "lang_code": EntityFilter("text", any_of("t.lang_code"), "any of these languages", many=True),
         "search": EntityFilter(
             "text",
-            lambda text: Where("strpos(t.email, lower({}::text)) > 0", (text.strip(),)),
+            lambda text: Condition("strpos(t.email, lower({}::text)) > 0", (text.strip(),)),
             "part of the e-mail",
         ),
-        "created_at": EntityFilter(
-            "time", in_second("t.created_at"), "joined in that second", many=True, internal=True
-        ),
+        "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts={
-        "created_at": Sort("t.created_at", "timestamptz", "time of joining"),
+        "created_at": BY_CREATED,
         "email": Sort("t.email", "text", "e-mail"),
-        "status": Sort("t.status", "text", "status letter"),
-        "id": Sort("t.id", "bigint", "order of entry"),
+        "status": BY_STATUS,
+        "id": BY_ID,
     },
     default_sort="-created_at",
 )
@@ -164,45 +141,37 @@ SUBSCRIBERS = Entity(
 CALL_REQUESTS = Entity(
     name="call request",
     table="call_requests",
-    alive="t.deleted_at IS NULL",
+    base_condition="t.deleted_at IS NULL",
     visible=_OUTREACH,
     filters={
-        "id": EntityFilter("id", named, "any of these requests", many=True),
-        "status": EntityFilter("call_request_status", any_of("t.status"), "any of these statuses", many=True),
-        "product_id": EntityFilter(
-            "id",
-            refers_to_or_none("t.product_id", "products"),
-            "about any of these products; 0 means about none",
-            many=True,
+        "id": ids("requests"),
+        "status": statuses("call_request_status"),
+        "product_id": optional_references(
+            "t.product_id", "products", "about any of these products; 0 means about none"
         ),
-        "order_id": EntityFilter(
-            "id",
-            refers_to_or_none("t.order_id", "orders"),
-            "about any of these orders; 0 means about none",
-            many=True,
+        "order_id": optional_references(
+            "t.order_id", "orders", "about any of these orders; 0 means about none"
         ),
         "search": EntityFilter(
             "text",
-            lambda text: Where(
+            lambda text: Condition(
                 "strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0 OR strpos(t.phone, {}::text) > 0",
                 (text, text.strip()),
             ),
             "part of the name or of the phone",
         ),
-        "name": _exact("t.name", "name"),
-        "phone": _exact("t.phone", "phone"),
-        "time_from": _exact("t.time_from", "hour from which on"),
-        "time_to": _exact("t.time_to", "hour until which"),
-        "notes": _exact("t.notes", "notes"),
-        "created_at": EntityFilter(
-            "time", in_second("t.created_at"), "made in that second", many=True, internal=True
-        ),
+        "name": exact_text("t.name", "name", internal=True),
+        "phone": exact_text("t.phone", "phone", internal=True),
+        "time_from": exact_text("t.time_from", "earliest hour", internal=True),
+        "time_to": exact_text("t.time_to", "latest hour", internal=True),
+        "notes": exact_text("t.notes", "notes", internal=True),
+        "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts={
         "created_at": Sort("t.created_at", "timestamptz", "time of the request"),
-        "name": Sort("t.name", "text", "name"),
-        "status": Sort("t.status", "text", "status letter"),
-        "id": Sort("t.id", "bigint", "order of entry"),
+        "name": BY_NAME,
+        "status": BY_STATUS,
+        "id": BY_ID,
     },
     default_sort="-created_at",
 )

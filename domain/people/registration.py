@@ -1,7 +1,7 @@
-"""Let shoppers make their own accounts, and prove and regain them by mail (decisions section 3, More).
+"""Registration of customers, confirmation of e-mails and password resets (docs/reference/current.md#registration).
 
-Whether a store knows an address is nobody's business. So the answers, and the work done for them, are the same for an address that
-is known and one that is not: what is written for somebody is written for nobody too.
+To prevent account enumeration, responses and the work done for them are the same for known and unknown addresses; mails and tokens are also
+created without a recipient.
 """
 
 from __future__ import annotations
@@ -12,21 +12,20 @@ from typing import Any
 from asyncpg import Record
 
 from auth import lockout, sessions
-from auth.credential_cache import changed
+from auth.credential_cache import invalidate_credentials
 from auth.passwords import check_new_password, hash_password
-from domain import audit
-from domain.fields import Given, InputField, read_fields, short_text
 from domain.mails import outbox
 from domain.mails.outbox import Recipient
 from domain.mails.texts import MailType
 from domain.people import accounts, mailed_tokens
-from domain.people.account_fields import FIELDS, with_name_split
-from domain.people.mailed_tokens import Purpose
+from domain.people.account_fields import ACCOUNT_FIELDS, split_name
+from domain.people.mailed_tokens import TokenPurpose
 from domain.store_settings import setting
-from kernel.documents import is_email, normalise_email
+from kernel.documents import is_email, normalize_email
 from kernel.errors import ValidationFailed
+from kernel.fields import InputField, InputValues, read_fields, short_text
 from kernel.scope import Scope
-from models import database
+from models import audit, database
 
 REGISTERED = "registration received: a mail says how to go on"
 RESET_SENT = "if there is an account with this e-mail, a mail says how to set a new password"
@@ -34,60 +33,63 @@ VERIFICATION_SENT = "if an account with this e-mail waits for its confirmation, 
 PASSWORD_RESET = "password changed"
 EMAIL_VERIFIED = "email verified"
 
-_NEEDED: Mapping[str, InputField] = {
-    "email": FIELDS["email"],
-    "password": InputField("password", FIELDS["password"].read, "password_invalid", required="required"),
+_REGISTRATION_FIELDS: Mapping[str, InputField] = {
+    "email": ACCOUNT_FIELDS["email"],
+    "password": InputField(
+        "password", ACCOUNT_FIELDS["password"].read, "password_invalid", required="required"
+    ),
     "name": InputField("name", short_text, "name_invalid", required="name_required"),
-    "phone": FIELDS["phone"],
-    "cpf": FIELDS["cpf"],
-    "cnpj": FIELDS["cnpj"],
+    "phone": ACCOUNT_FIELDS["phone"],
+    "cpf": ACCOUNT_FIELDS["cpf"],
+    "cnpj": ACCOUNT_FIELDS["cnpj"],
 }
 
 
-class _Undone(Exception):
-    """Roll back what was only rehearsed."""
+class _RollBack(Exception):
+    """Roll back work that was only done to take the same time."""
 
 
-async def register(scope: Scope, given: Given) -> None:
-    """Make a customer whose e-mail is to be confirmed; an address that somebody has makes none, and its owner gets a mail.
+async def register(scope: Scope, values: InputValues) -> None:
+    """Create a customer whose e-mail must be confirmed; for an existing address, mail its owner instead.
 
-    `given` holds `email`, `password`, `name`, and perhaps `cpf`, `cnpj`, `phone`. Raises `ValidationFailed`, never for a taken e-mail.
+    `values` has `email`, `password`, `name`, and optionally `cpf`, `cnpj`, `phone`. Raises `ValidationFailed`, but never for an existing
+    e-mail.
     """
-    columns = read_fields(_NEEDED, given, creating=True)
-    names = with_name_split({"name": columns.pop("name")})
+    columns = read_fields(_REGISTRATION_FIELDS, values, creating=True)
+    names = split_name({"name": columns.pop("name")})
     columns |= {name: short_text(value) for name, value in names.items()}
     system = scope.as_system()
-    draft = await accounts.drafted(system, columns)
+    draft = await accounts.prepare_user(system, columns)
     if setting(scope, "customers_need_approval"):
         draft["status"] = "P"
     async with database.transaction(scope):
-        await outbox.one_at_a_time(scope, draft["email"])
-        owner = await _account(scope, draft["email"])
-        made = await _made(system, draft, for_real=owner is None)
-        if made is None and owner is None:
-            owner = await _account(scope, draft["email"])  # an administrator was quicker
-        await _answer_registration(scope, owner, made, draft)
+        await outbox.lock_address(scope, draft["email"])
+        owner = await _find_account(scope, draft["email"])
+        created = await _create_or_rehearse(system, draft, create=owner is None)
+        if created is None and owner is None:
+            owner = await _find_account(scope, draft["email"])  # created concurrently by an administrator
+        await _send_registration_mail(scope, owner, created, draft)
 
 
 async def forgot_password(scope: Scope, email: str | None) -> None:
-    """Mail a token that sets a new password to the account with the e-mail, if there is one; at most three an hour.
+    """Mail a password reset token to the account with the e-mail, if there is one; at most three an hour.
 
-    Raises `RateLimited`, and `ValidationFailed` when the e-mail is missing.
+    Raises `RateLimited`, and `ValidationFailed` if the e-mail is missing.
     """
     await lockout.count_attempt(scope, "password_forgot")
-    await _mail_token(scope, email, Purpose.PASSWORD_RESET, MailType.PASSWORD_RESET)
+    await _mail_token(scope, email, TokenPurpose.PASSWORD_RESET, MailType.PASSWORD_RESET)
 
 
 async def resend_verification(scope: Scope, email: str | None) -> None:
-    """Mail a new token that confirms the e-mail to the account that waits for it, if there is one; at most three an hour."""
-    await _mail_token(scope, email, Purpose.EMAIL_VERIFICATION, MailType.EMAIL_VERIFICATION)
+    """Mail a new confirmation token to the unconfirmed account with the e-mail, if there is one; at most three an hour."""
+    await _mail_token(scope, email, TokenPurpose.EMAIL_VERIFICATION, MailType.EMAIL_VERIFICATION)
 
 
 async def reset_password(scope: Scope, token: str | None, password: str | None) -> None:
-    """Set a new password with a token that was mailed, and end all the user is signed in with. A second factor stays.
+    """Set a new password with a mailed token and revoke the user's sessions; the second factor stays enabled.
 
-    Who holds the token reads the mails of the address, so that is confirmed too. Raises `RateLimited`, `ValidationFailed` (a bad
-    password leaves the token as it was) and `Unauthenticated` (`invalid or expired token`).
+    Also confirms the e-mail, which the token proves. Raises `RateLimited`, `ValidationFailed` (an invalid password doesn't consume the
+    token) and `Unauthenticated` (`invalid or expired token`).
     """
     await lockout.count_attempt(scope, "password_reset")
     if not token:
@@ -95,10 +97,10 @@ async def reset_password(scope: Scope, token: str | None, password: str | None) 
     if not password:
         raise ValidationFailed("password is required")
     check_new_password(password)
-    await mailed_tokens.holder(scope, Purpose.PASSWORD_RESET, token)
+    await mailed_tokens.find_token_user(scope, TokenPurpose.PASSWORD_RESET, token)
     new_hash = await hash_password(password)
     async with database.transaction(scope):
-        user = await mailed_tokens.use(scope, Purpose.PASSWORD_RESET, token)
+        user = await mailed_tokens.consume_token(scope, TokenPurpose.PASSWORD_RESET, token)
         await database.execute(
             """
             update users set password_hash = $3, password_changed_at = $4, updated_at = $4,
@@ -110,17 +112,17 @@ async def reset_password(scope: Scope, token: str | None, password: str | None) 
             new_hash,
             scope.now,
         )
-        await sessions.end_all_sessions(scope, user["id"], sessions.PASSWORD_CHANGED)
+        await sessions.revoke_all_sessions(scope, user["id"], sessions.PASSWORD_CHANGED)
         await audit.record(scope, "user.password_reset", "user", user["public_id"])
-        await outbox.queue(scope, MailType.PASSWORD_CHANGED, outbox.recipient_of(user))
+        await outbox.queue_mail(scope, MailType.PASSWORD_CHANGED, outbox.recipient_of(user))
 
 
 async def verify_email(scope: Scope, token: str | None) -> None:
-    """Confirm the e-mail of the account whose token this is; raises `ValidationFailed` or `Unauthenticated`."""
+    """Confirm the e-mail of the token's account; raises `ValidationFailed` or `Unauthenticated`."""
     if not token:
         raise ValidationFailed("token is required")
     async with database.transaction(scope):
-        user = await mailed_tokens.use(scope, Purpose.EMAIL_VERIFICATION, token)
+        user = await mailed_tokens.consume_token(scope, TokenPurpose.EMAIL_VERIFICATION, token)
         await database.execute(
             """
             update users set email_verified_at = $3, updated_at = $3
@@ -131,68 +133,72 @@ async def verify_email(scope: Scope, token: str | None) -> None:
             scope.now,
         )
         await audit.record(scope, "user.email_verified", "user", user["public_id"])
-        await changed(scope, user["id"])
+        await invalidate_credentials(scope, user["id"])
 
 
-async def _made(system: Scope, draft: Mapping[str, Any], *, for_real: bool) -> accounts.UserRef | None:
-    """Make the user; or only do the same work, with an e-mail left out that would be refused, and undo it."""
-    made = None
+async def _create_or_rehearse(
+    system: Scope, draft: Mapping[str, Any], *, create: bool
+) -> accounts.UserRef | None:
+    """Create the user; or do the same work without the e-mail, which would be refused, and roll it back."""
+    created = None
     try:
         async with database.transaction(system):
-            user = draft if for_real else {**draft, "email": None}
-            made = await accounts.add_user(system, user, verified=False)
-            if not for_real:
-                raise _Undone
-    except _Undone:
+            user = draft if create else {**draft, "email": None}
+            created = await accounts.add_user(system, user, verified=False)
+            if not create:
+                raise _RollBack
+    except _RollBack:
         return None
-    except ValidationFailed as refusal:
-        if refusal.fields.get("email") != "email_taken":
+    except ValidationFailed as error:
+        if error.fields.get("email") != "email_taken":
             raise
         return None
-    return made
+    return created
 
 
-async def _answer_registration(
-    scope: Scope, owner: Record | None, made: accounts.UserRef | None, draft: Mapping[str, Any]
+async def _send_registration_mail(
+    scope: Scope, owner: Record | None, created: accounts.UserRef | None, draft: Mapping[str, Any]
 ) -> None:
-    """Write the one mail: to the new user, or to the owner of the address."""
-    kind = MailType.REGISTRATION_TAKEN if made is None else MailType.EMAIL_VERIFICATION
+    """Queue the one mail: to the new user, or to the owner of the address."""
+    mail_type = MailType.REGISTRATION_TAKEN if created is None else MailType.EMAIL_VERIFICATION
     to = None
-    if made is not None:
-        to = Recipient(made.id, draft["email"], draft["firstname"] or draft["email"])
+    if created is not None:
+        to = Recipient(created.id, draft["email"], draft["firstname"] or draft["email"])
     elif owner is not None and owner["status"] != "D":
         to = outbox.recipient_of(owner)
-    if await outbox.is_enough(scope, kind, to.user_id if to else None):
+    if await outbox.is_over_hourly_limit(scope, mail_type, to.user_id if to else None):
         to = None
-    token = await mailed_tokens.issue(scope, Purpose.EMAIL_VERIFICATION, to if made is not None else None)
-    await outbox.queue(scope, kind, to, token if made is not None else "")
+    token = await mailed_tokens.issue_token(
+        scope, TokenPurpose.EMAIL_VERIFICATION, to if created is not None else None
+    )
+    await outbox.queue_mail(scope, mail_type, to, token if created is not None else "")
 
 
-async def _mail_token(scope: Scope, email: str | None, purpose: Purpose, kind: MailType) -> None:
+async def _mail_token(scope: Scope, email: str | None, purpose: TokenPurpose, mail_type: MailType) -> None:
     if not email or not email.strip():
         raise ValidationFailed("email is required")
-    address = normalise_email(email)
+    address = normalize_email(email)
     if not is_email(address):
         address = ""
     async with database.transaction(scope):
-        await outbox.one_at_a_time(scope, address)
-        user = await _account(scope, address)
-        to = outbox.recipient_of(user) if user is not None and _may_have(user, purpose) else None
-        if await outbox.is_enough(scope, kind, to.user_id if to else None):
+        await outbox.lock_address(scope, address)
+        user = await _find_account(scope, address)
+        to = outbox.recipient_of(user) if user is not None and _can_use_token(user, purpose) else None
+        if await outbox.is_over_hourly_limit(scope, mail_type, to.user_id if to else None):
             to = None
-        token = await mailed_tokens.issue(scope, purpose, to)
-        await outbox.queue(scope, kind, to, token)
+        token = await mailed_tokens.issue_token(scope, purpose, to)
+        await outbox.queue_mail(scope, mail_type, to, token)
 
 
-def _may_have(user: Record, purpose: Purpose) -> bool:
-    """Say whether a token of the kind is of any use to the account."""
+def _can_use_token(user: Record, purpose: TokenPurpose) -> bool:
+    """Return whether the account can use a token of the purpose."""
     if user["status"] == "D":
         return False
-    return purpose is Purpose.PASSWORD_RESET or user["email_verified_at"] is None
+    return purpose is TokenPurpose.PASSWORD_RESET or user["email_verified_at"] is None
 
 
-async def _account(scope: Scope, email: str) -> Record | None:
-    return await database.row(
+async def _find_account(scope: Scope, email: str) -> Record | None:
+    return await database.fetchrow(
         "select * from users where tenant_id = $1 and email = $2 and deleted_at is null",
         scope.store.id,
         email,

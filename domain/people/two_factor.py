@@ -1,7 +1,7 @@
-"""Let people set up, prove and give up their second factor (decisions section 3, Enrolment).
+"""Two-factor authentication (2FA, TOTP): enrol, confirm and disable a second factor (docs/reference/current.md#two-factor).
 
-An app's secret is shown, then proved by a code, and only then asked for at sign-in. Whoever administers a user may take the factor
-away from one who lost it, after proving that it is they themselves who ask.
+The secret is shown, confirmed with a code, and required at sign-in only from then on. User administrators can disable the factor of a user
+who lost it, after authenticating themselves again.
 """
 
 from __future__ import annotations
@@ -13,26 +13,25 @@ import pyotp
 import segno
 from asyncpg import Record
 
-from auth import challenges, lockout, privileges, second_factor
-from auth.credential_cache import changed
+from auth import challenges, lockout, privileges, two_factor_codes
+from auth.credential_cache import invalidate_credentials
 from auth.passwords import verify_password
-from domain import audit, references
 from domain.mails import outbox
 from domain.mails.texts import MailType
 from kernel.errors import Conflict, Forbidden, ValidationFailed
 from kernel.ids import Reference, uuid7
 from kernel.scope import ActorKind, Scope
-from models import database
+from models import audit, database, references
 
-# A secret that was shown longer ago was perhaps photographed, and is not what the person has on the screen.
-BEGUN_FOR = timedelta(hours=1)
+# An older secret may have been seen by others, and is probably not on the user's screen any more.
+ENROLMENT_LIFETIME = timedelta(hours=1)
 
 _QR_SCALE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Enrolment:
-    """What an authenticator app takes: the secret in base32, the same as an address, and that as a picture (SVG)."""
+    """The data for an authenticator app: the secret in base32, its otpauth URI, and that as a QR code (SVG)."""
 
     secret: str
     otpauth_uri: str
@@ -40,31 +39,31 @@ class Enrolment:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """Tell whether a user has a second factor, and how many recovery codes are left."""
+class TwoFactorStatus:
+    """Whether a user has a second factor, and how many recovery codes are left."""
 
     enabled: bool
     recovery_codes_left: int
 
 
-async def state(scope: Scope) -> State:
-    """Tell the caller about its own second factor."""
+async def load_status(scope: Scope) -> TwoFactorStatus:
+    """Return the status of the caller's second factor."""
     user_id = _own_id(scope)
-    left: int = await database.value(
+    left: int = await database.fetchval(
         "select count(*) from recovery_codes where tenant_id = $1 and user_id = $2 and used_at is null",
         scope.store.id,
         user_id,
     )
-    return State(await second_factor.is_on(scope, user_id), left)
+    return TwoFactorStatus(await two_factor_codes.is_enabled(scope, user_id), left)
 
 
-async def begin(scope: Scope) -> Enrolment:
-    """Make a secret for the caller, in the place of one that was not confirmed; raises `Conflict` (`two_factor_on`)."""
+async def begin_enrolment(scope: Scope) -> Enrolment:
+    """Create a secret for the caller, replacing an unconfirmed one; raises `Conflict` (`two_factor_on`)."""
     user_id = _own_id(scope)
-    secret = second_factor.new_secret()
+    secret = two_factor_codes.new_secret()
     async with database.transaction(scope):
-        user = await _locked(scope, user_id)
-        begun = await database.execute(
+        user = await _lock_user(scope, user_id)
+        inserted = await database.execute(
             """
             insert into two_factors (tenant_id, public_id, user_id, secret, created_at) values ($1, $2, $3, $4, $5)
             on conflict (tenant_id, user_id) do update
@@ -74,18 +73,18 @@ async def begin(scope: Scope) -> Enrolment:
             scope.store.id,
             uuid7(),
             user_id,
-            second_factor.seal_secret(secret),
+            two_factor_codes.encrypt_secret(secret),
             scope.now,
         )
-        if not begun:
+        if not inserted:
             raise Conflict("two-factor authentication is on already", reason="two_factor_on")
     account = user["email"] or str(user["public_id"])
     uri = pyotp.TOTP(secret).provisioning_uri(name=account, issuer_name=scope.store.name)
-    return Enrolment(secret, uri, _picture(uri))
+    return Enrolment(secret, uri, _qr_code(uri))
 
 
 async def confirm(scope: Scope, code: str) -> list[str]:
-    """Turn the second factor on with a code of the app; give ten recovery codes, shown this once.
+    """Enable the second factor with a code of the app; return ten recovery codes, shown only once.
 
     Raises `ValidationFailed` for a wrong code, `Conflict` (`two_factor_not_begun`, `two_factor_on`).
     """
@@ -93,18 +92,18 @@ async def confirm(scope: Scope, code: str) -> list[str]:
     if not code.strip():
         raise ValidationFailed("code is required", field="code", code="required")
     async with database.transaction(scope):
-        user = await _locked(scope, user_id)
-        factor = await database.row(
+        user = await _lock_user(scope, user_id)
+        factor = await database.fetchrow(
             "select secret, confirmed_at, created_at from two_factors where tenant_id = $1 and user_id = $2",
             scope.store.id,
             user_id,
         )
         if factor is not None and factor["confirmed_at"] is not None:
             raise Conflict("two-factor authentication is on already", reason="two_factor_on")
-        if factor is None or factor["created_at"] <= scope.now - BEGUN_FOR:
+        if factor is None or factor["created_at"] <= scope.now - ENROLMENT_LIFETIME:
             raise Conflict("two_factor_begin comes first", reason="two_factor_not_begun")
-        given = code.replace(" ", "")
-        if not await second_factor.use_step(scope, user_id, bytes(factor["secret"]), given):
+        totp_code = code.replace(" ", "")
+        if not await two_factor_codes.consume_totp(scope, user_id, bytes(factor["secret"]), totp_code):
             raise _wrong_code()
         await database.execute(
             "update two_factors set confirmed_at = $3 where tenant_id = $1 and user_id = $2",
@@ -112,46 +111,47 @@ async def confirm(scope: Scope, code: str) -> list[str]:
             user_id,
             scope.now,
         )
-        codes = await second_factor.replace_recovery_codes(scope, user_id)
+        codes = await two_factor_codes.replace_recovery_codes(scope, user_id)
         await audit.record(scope, "two_factor.enabled", "user", user["public_id"])
-        await _tell(scope, MailType.TWO_FACTOR_ON, user)
+        await _send_mail(scope, MailType.TWO_FACTOR_ON, user)
     return codes
 
 
 async def disable(scope: Scope, password: str, code: str | None, user: Reference | str | None = None) -> None:
-    """Take the second factor from the caller, or from a user whose account the caller may administer.
+    """Disable the second factor of the caller, or of a user whose account the caller may administer.
 
-    The password and code are the caller's own; who has no second factor and helps somebody else needs no code. Wrong ones count
-    toward the caller's lockout. Raises `ValidationFailed`, `AccountLocked`, `InsufficientPrivileges`, and `Conflict` (`two_factor_off`).
+    Password and code are the caller's own; a caller without a second factor needs no code to disable another user's. Wrong ones count
+    toward the caller's lockout (docs/reference/shared.md#lockout). Raises `ValidationFailed`, `AccountLocked`, `InsufficientPrivileges`,
+    and `Conflict` (`two_factor_off`).
     """
     own_id = _own_id(scope)
     target = own_id if user is None else await references.find(scope, references.USER, user)
     if target != own_id:
-        await _check_may_help(scope, target)
+        await _check_may_disable(scope, target)
     await _check_password(scope, own_id, password)
-    if not await second_factor.is_on(scope, own_id):
+    if not await two_factor_codes.is_enabled(scope, own_id):
         if target == own_id:
-            raise _off()
+            raise _not_enabled()
         async with database.transaction(scope):
-            await _take_away(scope, target)
+            await _delete_factor(scope, target)
         return
     if not code or not code.strip():
         raise ValidationFailed("code is required", field="code", code="required")
     try:
-        async with second_factor.guarded(scope, own_id):
-            await second_factor.use(scope, own_id, code)
-            await _take_away(scope, target)
-    except second_factor.WrongCode as error:
+        async with two_factor_codes.code_attempt(scope, own_id):
+            await two_factor_codes.consume_code(scope, own_id, code)
+            await _delete_factor(scope, target)
+    except two_factor_codes.WrongCode as error:
         raise _wrong_code() from error
 
 
-async def install(scope: Scope, user_id: int) -> str:
-    """Give a user a confirmed second factor with a new secret, and that secret; for the platform's own demo."""
+async def enable_for_demo(scope: Scope, user_id: int) -> str:
+    """Set a confirmed second factor with a new secret for a user and return the secret; for the demo only."""
     if scope.actor.kind is not ActorKind.SYSTEM:
         raise Forbidden("insufficient permissions")
-    secret = second_factor.new_secret()
+    secret = two_factor_codes.new_secret()
     async with database.transaction(scope):
-        await _locked(scope, user_id)
+        await _lock_user(scope, user_id)
         await database.execute(
             """
             insert into two_factors (tenant_id, public_id, user_id, secret, created_at, confirmed_at)
@@ -162,54 +162,54 @@ async def install(scope: Scope, user_id: int) -> str:
             scope.store.id,
             uuid7(),
             user_id,
-            second_factor.seal_secret(secret),
+            two_factor_codes.encrypt_secret(secret),
             scope.now,
         )
-        await second_factor.forget_recovery_codes(scope, user_id)
+        await two_factor_codes.delete_recovery_codes(scope, user_id)
     return secret
 
 
-async def _check_may_help(scope: Scope, user_id: int) -> None:
+async def _check_may_disable(scope: Scope, user_id: int) -> None:
     privileges.check_may_edit_users(scope)
-    account = await privileges.account(scope, user_id)
-    assert account is not None  # it was found a moment ago
+    account = await privileges.load_account(scope, user_id)
+    assert account is not None  # resolved above
     privileges.check_may_manage_user(scope, account)
 
 
 async def _check_password(scope: Scope, user_id: int, password: str) -> None:
-    """Refuse a wrong password of the caller, and count it: a stolen session must not serve to guess it."""
-    subject = lockout.subject_of_user(user_id)
-    async with lockout.in_turn(scope, subject):
+    """Verify the caller's password, and count failures: a stolen session must not allow guessing it."""
+    subject = lockout.user_subject(user_id)
+    async with lockout.attempt_lock(scope, subject):
         await lockout.check_not_locked(scope, subject)
-        password_hash = await database.value(
+        password_hash = await database.fetchval(
             "select password_hash from users where tenant_id = $1 and id = $2", scope.store.id, user_id
         )
         if await verify_password(password_hash, password):
             return
-        await lockout.record_wrong(scope, subject)
+        await lockout.record_failure(scope, subject)
     raise ValidationFailed("password is wrong", field="password", code="password_wrong")
 
 
-async def _take_away(scope: Scope, user_id: int) -> None:
-    """Delete all that the second factor consists of; part of the open transaction."""
-    user = await _locked(scope, user_id)
-    await challenges.forget_all(scope, user_id)
-    taken = await database.execute(
+async def _delete_factor(scope: Scope, user_id: int) -> None:
+    """Delete the second factor with its recovery codes and challenges; part of the current transaction."""
+    user = await _lock_user(scope, user_id)
+    await challenges.delete_challenges(scope, user_id)
+    deleted = await database.execute(
         "delete from two_factors where tenant_id = $1 and user_id = $2 and confirmed_at is not null",
         scope.store.id,
         user_id,
     )
-    if not taken:
-        raise _off()
-    await second_factor.forget_recovery_codes(scope, user_id)
+    if not deleted:
+        raise _not_enabled()
+    await two_factor_codes.delete_recovery_codes(scope, user_id)
     await audit.record(scope, "two_factor.disabled", "user", user["public_id"])
-    await _tell(scope, MailType.TWO_FACTOR_OFF, user)
-    await changed(scope, user_id)
+    await _send_mail(scope, MailType.TWO_FACTOR_OFF, user)
+    await invalidate_credentials(scope, user_id)
 
 
-async def _locked(scope: Scope, user_id: int) -> Record:
-    await second_factor.lock_user(scope, user_id)
-    user = await database.row(
+async def _lock_user(scope: Scope, user_id: int) -> Record:
+    await two_factor_codes.lock_user(scope, user_id)
+    user = await database.fetchrow(
         "select id, public_id, email, firstname from users where tenant_id = $1 and id = $2",
         scope.store.id,
         user_id,
@@ -219,13 +219,13 @@ async def _locked(scope: Scope, user_id: int) -> Record:
     return user
 
 
-async def _tell(scope: Scope, kind: MailType, user: Record) -> None:
+async def _send_mail(scope: Scope, mail_type: MailType, user: Record) -> None:
     if user["email"] is not None:
-        await outbox.queue(scope, kind, outbox.recipient_of(user))
+        await outbox.queue_mail(scope, mail_type, outbox.recipient_of(user))
 
 
-def _picture(uri: str) -> str:
-    """Draw a QR code as one SVG element, readable on any background."""
+def _qr_code(uri: str) -> str:
+    """Return a QR code as an SVG element, readable on any background."""
     return str(segno.make(uri, error="m", micro=False).svg_inline(scale=_QR_SCALE, border=4, light="#fff"))
 
 
@@ -235,7 +235,7 @@ def _own_id(scope: Scope) -> int:
     return scope.actor.user_id
 
 
-def _off() -> Conflict:
+def _not_enabled() -> Conflict:
     return Conflict("two-factor authentication is off", reason="two_factor_off")
 
 

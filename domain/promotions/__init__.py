@@ -1,1 +1,1 @@
-"""Decide what is given besides: discounts, free shipping, gifts."""
+"""Promotions and coupons: conditions, discounts, free shipping, gifts."""

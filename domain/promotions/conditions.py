@@ -1,14 +1,14 @@
-"""Read the conditions of a promotion, in either of the two forms they are written in, and make a rule of them.
+"""Parse the conditions of a promotion, in either of two forms, into a rule.
 
-A plain object, all of whose words must hold:
+A plain object, all of whose conditions must be met:
 
     {"min_subtotal": "100.00", "categories": [3, 7], "price": {"operator": "lt", "value": "50.00"}, "once_per_customer": "Y"}
 
-or CS-Cart's sets, nested at will, which are kept as they are and given back so:
+or CS-Cart's nested sets, which are stored and returned unchanged:
 
     {"set": "all", "set_value": "1", "conditions": {"1": {"operator": "gte", "condition": "subtotal", "value": "100"}}}
 
-`docs/promotions.md` has the vocabulary. What it doesn't know is refused: a condition nobody looks at would give money away.
+`docs/promotions.md` lists the conditions. Unknown ones are rejected: an ignored condition would give discounts away.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from domain.promotions.reading import Unresolved, amount_cents, each_of, flag, kilograms, words_of
 from domain.promotions.rules import ALWAYS, COMPARING, Rule
-from domain.references import (
+from domain.promotions.values import PendingReferences, amount_cents, flag, kilograms, texts_of, values_of
+from kernel.documents import normalize_cep
+from kernel.text import InvalidValue, fold, repr_value
+from models.references import (
     CATEGORY,
     DESTINATION,
     PAYMENT_METHOD,
@@ -29,8 +31,6 @@ from domain.references import (
     USERGROUP,
     ReferenceType,
 )
-from kernel.documents import normalise_cep
-from kernel.text import Malformed, fold, shown
 
 CART, CATALOG = "cart", "catalog"
 MAX_CONDITIONS, MAX_DEPTH = 100, 8
@@ -41,86 +41,85 @@ _BOTH = (CART, CATALOG)
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """Describe a condition: the test it is, its operators (the first is meant where none is given), and how its value is read.
+class ConditionType:
+    """A condition: its test, its operators with the default one, and the parser of its value.
 
-    `kind` names the records its values refer to. `zones` are where it makes sense. `turns` maps an operator to the test's own.
+    `reference_type` is the type of records its values refer to, `zones` where it is allowed.
     """
 
     test: str
     operators: frozenset[str]
     default: str
     read: Callable[[object], Any]
-    kind: ReferenceType | None = None
+    reference_type: ReferenceType | None = None
     zones: tuple[str, ...] = (CART,)
 
 
 def _whole(value: object) -> int:
     text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
     if not text.isascii() or not text.isdigit() or len(text) > 15:
-        raise Malformed(f"is {shown(value)}; expected a whole number")
+        raise InvalidValue(f"is {repr_value(value)}; expected a whole number")
     return int(text)
 
 
 def _products(value: object) -> list[dict[str, Any]]:
-    """Read products, each an id or `{product_id, amount}`."""
-    found = []
-    for each in each_of(value):
-        if isinstance(each, Mapping):
-            amount = each.get("amount")
-            found.append(
-                {"id": each.get("product_id"), "amount": 1 if amount in (None, "") else _whole(amount)}
+    products = []
+    for item in values_of(value):
+        if isinstance(item, Mapping):
+            amount = item.get("amount")
+            products.append(
+                {"id": item.get("product_id"), "amount": 1 if amount in (None, "") else _whole(amount)}
             )
         else:
-            found.append({"id": each, "amount": 1})
-    return found
+            products.append({"id": item, "amount": 1})
+    return products
 
 
 def _codes(value: object) -> list[str]:
-    return [text.upper() for text in words_of(value)]
+    return [text.upper() for text in texts_of(value)]
 
 
 def _coupons(value: object) -> list[str]:
-    return [fold(text) for text in words_of(value)]
+    return [fold(text) for text in texts_of(value)]
 
 
 def _ceps(value: object) -> list[str]:
-    found = [normalise_cep(text) for text in words_of(value)]
-    if None in found:
-        raise Malformed(f"is {shown(value)}; expected CEPs of eight digits")
-    return [cep for cep in found if cep is not None]
+    ceps = [normalize_cep(text) for text in texts_of(value)]
+    if None in ceps:
+        raise InvalidValue(f"is {repr_value(value)}; expected CEPs of eight digits")
+    return [cep for cep in ceps if cep is not None]
 
 
-def _money(test: str, zones: tuple[str, ...] = (CART,)) -> Word:
-    return Word(test, COMPARING, "gte", amount_cents, zones=zones)
+def _money(test: str, zones: tuple[str, ...] = (CART,)) -> ConditionType:
+    return ConditionType(test, COMPARING, "gte", amount_cents, zones=zones)
 
 
-def _ids(test: str, kind: ReferenceType, zones: tuple[str, ...] = (CART,)) -> Word:
-    return Word(test, _LISTING, "in", each_of, kind, zones)
+def _ids(test: str, reference_type: ReferenceType, zones: tuple[str, ...] = (CART,)) -> ConditionType:
+    return ConditionType(test, _LISTING, "in", values_of, reference_type, zones)
 
 
-WORDS: Mapping[str, Word] = {
+CONDITION_TYPES: Mapping[str, ConditionType] = {
     "subtotal": _money("subtotal"),
     "price": _money("price", _BOTH),
-    "products_number": Word("quantity", COMPARING, "gte", _whole),
-    "total_weight": Word("weight", COMPARING, "gte", kilograms),
-    "products": Word("products", _LISTING, "in", _products, PRODUCT, _BOTH),
+    "products_number": ConditionType("quantity", COMPARING, "gte", _whole),
+    "total_weight": ConditionType("weight", COMPARING, "gte", kilograms),
+    "products": ConditionType("products", _LISTING, "in", _products, PRODUCT, _BOTH),
     "categories": _ids("categories", CATEGORY, _BOTH),
     "users": _ids("users", USER, _BOTH),
     "usergroup": _ids("usergroups", USERGROUP, _BOTH),
     "payment": _ids("payment", PAYMENT_METHOD),
     "shipping": _ids("shipping", SHIPPING_METHOD),
     "destinations": _ids("destinations", DESTINATION),
-    "country": Word("country", _LISTING, "in", _codes),
-    "state": Word("state", _LISTING, "in", _codes),
-    "zip_postal_code": Word("zipcode", _LISTING, "in", _ceps),
-    "coupon_code": Word("coupon", _MATCHING, "in", _coupons),
-    "once_per_customer": Word("once_per_customer", frozenset({"eq"}), "eq", flag),
-    "number_of_usages": Word("number_of_usages", COMPARING, "lte", _whole),
-    "registered": Word("registered", frozenset({"eq"}), "eq", flag, zones=_BOTH),
+    "country": ConditionType("country", _LISTING, "in", _codes),
+    "state": ConditionType("state", _LISTING, "in", _codes),
+    "zip_postal_code": ConditionType("zipcode", _LISTING, "in", _ceps),
+    "coupon_code": ConditionType("coupon", _MATCHING, "in", _coupons),
+    "once_per_customer": ConditionType("once_per_customer", frozenset({"eq"}), "eq", flag),
+    "number_of_usages": ConditionType("number_of_usages", COMPARING, "lte", _whole),
+    "registered": ConditionType("registered", frozenset({"eq"}), "eq", flag, zones=_BOTH),
 }
-# Other names, of the plain form: the word meant, the operator, and how the value is read where that differs.
-_PLAIN: Mapping[str, tuple[str, str, Callable[[object], Any] | None]] = {
+# Aliases in the plain form: the condition, the operator, and the parser of the value where it differs.
+_ALIASES: Mapping[str, tuple[str, str, Callable[[object], Any] | None]] = {
     "min_subtotal": ("subtotal", "gte", None),
     "max_subtotal": ("subtotal", "lte", None),
     "min_subtotal_cents": ("subtotal", "gte", _whole),
@@ -151,135 +150,141 @@ _PLAIN: Mapping[str, tuple[str, str, Callable[[object], Any] | None]] = {
 }
 
 
-def rule_from(given: object, zone: str, unresolved: Unresolved) -> Rule:
-    """Make the rule of some conditions; the records they name are left in `unresolved`, which puts their numbers in.
+def parse_conditions(values: object, zone: str, pending: PendingReferences) -> Rule:
+    """Parse conditions into a rule; references are added to `pending`, which replaces them by internal ids.
 
-    Raises Malformed for what no condition means, in a sentence that goes on from the field's name.
+    Raises InvalidValue for an unknown condition; the message continues a sentence that starts with the field's name.
     """
-    if given is None or given == [] or given == {}:
+    if values is None or values == [] or values == {}:
         return ALWAYS
-    if not isinstance(given, Mapping):
-        raise Malformed(f"is {shown(given)}; expected an object")
-    reader = _Reader(zone, unresolved)
-    return reader.read_set(given, 1) if _is_set(given) else reader.read_plain(given)
+    if not isinstance(values, Mapping):
+        raise InvalidValue(f"is {repr_value(values)}; expected an object")
+    parser = _Parser(zone, pending)
+    return parser.parse_set(values, 1) if _is_set(values) else parser.parse_plain(values)
 
 
-def _is_set(given: Mapping[str, Any]) -> bool:
-    return "set" in given or "conditions" in given
+def _is_set(values: Mapping[str, Any]) -> bool:
+    return "set" in values or "conditions" in values
 
 
-class _Reader:
-    """Read one promotion's conditions, counting them."""
+class _Parser:
+    """Parse one promotion's conditions, counting them."""
 
-    def __init__(self, zone: str, unresolved: Unresolved) -> None:
+    def __init__(self, zone: str, pending: PendingReferences) -> None:
         self._zone = zone
-        self._unresolved = unresolved
+        self._pending = pending
         self._count = 0
 
-    def read_plain(self, given: Mapping[str, Any]) -> Rule:
-        """Read an object whose words must all hold."""
+    def parse_plain(self, values: Mapping[str, Any]) -> Rule:
+        """Parse an object whose conditions must all be met."""
         of = []
-        for name, value in given.items():
-            word_name, operator, read = _PLAIN.get(name, (name, "", None))
+        for name, value in values.items():
+            condition_name, operator, read = _ALIASES.get(name, (name, "", None))
             if isinstance(value, Mapping) and "value" in value:
-                said = value.get("operator")
-                operator = said if isinstance(said, str) and said else operator
+                explicit = value.get("operator")
+                operator = explicit if isinstance(explicit, str) and explicit else operator
                 value = value["value"]
-            of.append(self._test(name, word_name, operator, value, read))
+            of.append(self._test(name, condition_name, operator, value, read))
         return {"set": "all", "holds": True, "of": of}
 
-    def read_set(self, given: Mapping[str, Any], depth: int) -> Rule:
-        """Read one of CS-Cart's sets."""
+    def parse_set(self, values: Mapping[str, Any], depth: int) -> Rule:
+        """Parse a CS-Cart set."""
         if depth > MAX_DEPTH:
-            raise Malformed(f"are nested deeper than {MAX_DEPTH} sets")
-        kind = given.get("set", "all")
-        if kind not in ("all", "any"):
-            raise Malformed(f"hold the set {shown(kind)}; expected all or any")
-        holds = flag(given.get("set_value", "1"))
-        members = given.get("conditions") or {}
+            raise InvalidValue(f"are nested deeper than {MAX_DEPTH} sets")
+        set_type = values.get("set", "all")
+        if set_type not in ("all", "any"):
+            raise InvalidValue(f"hold the set {repr_value(set_type)}; expected all or any")
+        holds = flag(values.get("set_value", "1"))
+        members = values.get("conditions") or {}
         if not isinstance(members, Mapping | list):
-            raise Malformed(f"hold {shown(members)}; expected an object of conditions")
-        of = [self._member(each, depth) for each in each_of(members)]
-        return {"set": kind, "holds": holds, "of": of}
+            raise InvalidValue(f"hold {repr_value(members)}; expected an object of conditions")
+        of = [self._member(member, depth) for member in values_of(members)]
+        return {"set": set_type, "holds": holds, "of": of}
 
-    def _member(self, given: object, depth: int) -> Rule:
-        if not isinstance(given, Mapping):
-            raise Malformed(f"hold {shown(given)}; expected objects such as {{operator, condition, value}}")
-        if _is_set(given):
-            return self.read_set(given, depth + 1)
-        name, operator = given.get("condition"), given.get("operator") or ""
+    def _member(self, values: object, depth: int) -> Rule:
+        if not isinstance(values, Mapping):
+            raise InvalidValue(
+                f"hold {repr_value(values)}; expected objects such as {{operator, condition, value}}"
+            )
+        if _is_set(values):
+            return self.parse_set(values, depth + 1)
+        name, operator = values.get("condition"), values.get("operator") or ""
         if not isinstance(name, str) or not isinstance(operator, str):
-            raise Malformed(f"hold {shown(given)}; expected objects such as {{operator, condition, value}}")
-        return self._test(name, name, operator, given.get("value"), None)
+            raise InvalidValue(
+                f"hold {repr_value(values)}; expected objects such as {{operator, condition, value}}"
+            )
+        return self._test(name, name, operator, values.get("value"), None)
 
     def _test(
-        self, said: str, name: str, operator: str, value: object, read: Callable[[object], Any] | None
+        self, label: str, name: str, operator: str, value: object, read: Callable[[object], Any] | None
     ) -> Rule:
         self._count += 1
         if self._count > MAX_CONDITIONS:
-            raise Malformed(f"are more than {MAX_CONDITIONS}")
-        word = WORDS.get(name)
-        if word is None:
-            known = ", ".join(sorted({*WORDS, *_PLAIN}))
-            raise Malformed(f"hold the unknown condition {shown(said)}; expected some of {known}")
-        if self._zone not in word.zones:
-            raise Malformed(f"hold {said}, which the zone {self._zone} doesn't know")
-        operator = operator.lower() or word.default
-        if operator not in word.operators:
-            allowed = ", ".join(sorted(word.operators))
-            raise Malformed(f"hold {said} with the operator {shown(operator)}; expected one of {allowed}")
+            raise InvalidValue(f"are more than {MAX_CONDITIONS}")
+        condition = CONDITION_TYPES.get(name)
+        if condition is None:
+            known = ", ".join(sorted({*CONDITION_TYPES, *_ALIASES}))
+            raise InvalidValue(f"hold the unknown condition {repr_value(label)}; expected some of {known}")
+        if self._zone not in condition.zones:
+            raise InvalidValue(f"hold {label}, which the zone {self._zone} doesn't know")
+        operator = operator.lower() or condition.default
+        if operator not in condition.operators:
+            allowed = ", ".join(sorted(condition.operators))
+            raise InvalidValue(
+                f"hold {label} with the operator {repr_value(operator)}; expected one of {allowed}"
+            )
         try:
-            found = (read or word.read)(value)
-        except Malformed as error:
-            raise Malformed(f"hold {said}, which {error}") from error
-        if isinstance(found, list) and not found:
-            raise Malformed(f"hold {said} without a value")
-        if word.kind is not None:
-            found = self._unresolved.later(word.kind, found, said)
-        return {"test": word.test, "op": operator, "value": found}
+            parsed = (read or condition.read)(value)
+        except InvalidValue as error:
+            raise InvalidValue(f"hold {label}, which {error}") from error
+        if isinstance(parsed, list) and not parsed:
+            raise InvalidValue(f"hold {label} without a value")
+        if condition.reference_type is not None:
+            parsed = self._pending.add(condition.reference_type, parsed, label)
+        return {"test": condition.test, "op": operator, "value": parsed}
 
 
-def needed(rule: Rule) -> list[Rule]:
-    """List the tests without which a rule can't hold, whatever the others say."""
+def required_tests(rule: Rule) -> list[Rule]:
+    """Return the tests that must be met for the rule to be met, whatever the others yield."""
     if "set" not in rule:
         return [rule]
     if not rule["holds"] or (rule["set"] == "any" and len(rule["of"]) > 1):
         return []
-    return [test for each in rule["of"] for test in needed(each)]
+    return [test for part in rule["of"] for test in required_tests(part)]
 
 
 def coupon_of(rule: Rule) -> str:
-    """Give the one coupon without which a rule can't hold, folded; empty where there is none, or a choice of several."""
-    coupons = [each for each in needed(rule) if each["test"] == "coupon" and each["op"] in ("eq", "in")]
-    return next((each["value"][0] for each in coupons if len(each["value"]) == 1), "")
+    """Return the one coupon the rule requires, folded; empty for none or a choice of several."""
+    tests = [test for test in required_tests(rule) if test["test"] == "coupon" and test["op"] in ("eq", "in")]
+    return next((test["value"][0] for test in tests if len(test["value"]) == 1), "")
 
 
-def most_uses(rule: Rule) -> int:
-    """Give how often a rule can hold at most, 0 for without end."""
+def max_uses(rule: Rule) -> int:
+    """Return how often the rule can be met, 0 for unlimited."""
     limits = [
-        each["value"] - (each["op"] == "lt")
-        for each in needed(rule)
-        if each["test"] == "number_of_usages" and each["op"] in ("lt", "lte")
+        test["value"] - (test["op"] == "lt")
+        for test in required_tests(rule)
+        if test["test"] == "number_of_usages" and test["op"] in ("lt", "lte")
     ]
     return max(min(limits), 1) if limits else 0
 
 
 def is_once_per_customer(rule: Rule) -> bool:
-    """Say whether a rule holds but once for a customer."""
-    return any(each["test"] == "once_per_customer" and each["value"] for each in needed(rule))
+    """Return whether the rule can be met only once per customer."""
+    return any(test["test"] == "once_per_customer" and test["value"] for test in required_tests(rule))
 
 
-def asks(rule: Rule, test: str) -> bool:
-    """Say whether a test occurs anywhere in a rule."""
+def has_test(rule: Rule, test: str) -> bool:
+    """Return whether a test occurs anywhere in the rule."""
     if "set" not in rule:
         return bool(rule["test"] == test)
-    return any(asks(each, test) for each in rule["of"])
+    return any(has_test(part, test) for part in rule["of"])
 
 
-def wants_coupon(rule: Rule, coupon: str) -> bool:
-    """Say whether a rule speaks of this coupon (folded)."""
+def mentions_coupon(rule: Rule, coupon: str) -> bool:
+    """Return whether the rule refers to this coupon (folded)."""
     if "set" not in rule:
         if rule["test"] != "coupon":
             return False
-        return any(each == coupon or (rule["op"] == "cont" and each in coupon) for each in rule["value"])
-    return any(wants_coupon(each, coupon) for each in rule["of"])
+        return any(value == coupon or (rule["op"] == "cont" and value in coupon) for value in rule["value"])
+    return any(mentions_coupon(part, coupon) for part in rule["of"])

@@ -1,4 +1,4 @@
-"""Make, change and delete promotions."""
+"""Create, update and delete promotions."""
 
 from __future__ import annotations
 
@@ -8,59 +8,59 @@ from typing import Any
 
 import orjson
 
-from domain import audit
-from domain.fields import (
-    MAX_INTEGER,
-    MAX_NAME,
-    MAX_QUANTITY,
-    Given,
-    InputField,
-    code_in,
-    flag,
-    moment,
-    name_text,
-    one_of,
-    read_fields,
-    refuse_wrong,
-    text,
-    whole,
-)
-from domain.promotions.applying import coupon_key
-from domain.promotions.bonuses import gifts_from
+from domain.promotions.bonuses import parse_bonuses
 from domain.promotions.conditions import (
     CART,
     CATALOG,
     coupon_of,
     is_once_per_customer,
-    most_uses,
-    rule_from,
+    max_uses,
+    parse_conditions,
 )
-from domain.promotions.reading import Unresolved
-from domain.references import PROMOTION, find
+from domain.promotions.rewards import coupon_key
+from domain.promotions.values import PendingReferences
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import ValidationFailed
+from kernel.fields import (
+    MAX_INTEGER,
+    MAX_NAME,
+    MAX_QUANTITY,
+    InputField,
+    InputValues,
+    code_in,
+    flag,
+    integer,
+    name_text,
+    one_of,
+    raise_field_errors,
+    read_fields,
+    text,
+    timestamp,
+)
 from kernel.scope import Scope
-from kernel.text import Malformed, shown
-from models.database import row, transaction
+from kernel.text import InvalidValue, repr_value
+from models import audit
+from models.database import fetchrow, transaction
 from models.promotions import Promotion
+from models.references import PROMOTION, find
 
 MAX_JSON_BYTES = 100_000
 
 
-def _moment(value: object) -> datetime | None:
-    return None if value is None else moment(value)
+def _optional_timestamp(value: object) -> datetime | None:
+    return None if value is None else timestamp(value)
 
 
-def _trimmed(value: object) -> object:
+def _stripped_text(value: object) -> object:
     return str(text(MAX_NAME)(value)).strip()
 
 
-def _json_of(value: object) -> object:
-    """Read conditions or bonuses as they are; what they mean is read once the zone is known."""
+def _json_value(value: object) -> object:
+    """Accept conditions or bonuses as JSON; they are parsed once the zone is known."""
     if value is not None and not isinstance(value, Mapping | list):
-        raise Malformed(f"is {shown(value)}; expected an object")
+        raise InvalidValue(f"is {repr_value(value)}; expected an object")
     if value is not None and len(orjson.dumps(value)) > MAX_JSON_BYTES:
-        raise Malformed(f"has more than {MAX_JSON_BYTES} bytes")
+        raise InvalidValue(f"has more than {MAX_JSON_BYTES} bytes")
     return {} if value is None else value
 
 
@@ -68,17 +68,17 @@ PROMOTION_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),
     "description": InputField("description", text()),
     "zone": InputField("zone", one_of(CART, CATALOG), code="zone_invalid"),
-    "conditions": InputField("conditions", _json_of, code="conditions_invalid"),
-    "bonuses": InputField("bonuses", _json_of, code="bonuses_invalid"),
-    "coupon_code": InputField("coupon_code", _trimmed, code="coupon_invalid"),
-    "usage_limit": InputField("usage_limit", whole(0, MAX_QUANTITY), code="usage_limit_invalid"),
-    "from_at": InputField("from_at", _moment, code="date_invalid"),
-    "to_at": InputField("to_at", _moment, code="date_invalid"),
-    "priority": InputField("priority", whole(0, MAX_INTEGER), code="priority_invalid"),
+    "conditions": InputField("conditions", _json_value, code="conditions_invalid"),
+    "bonuses": InputField("bonuses", _json_value, code="bonuses_invalid"),
+    "coupon_code": InputField("coupon_code", _stripped_text, code="coupon_invalid"),
+    "usage_limit": InputField("usage_limit", integer(0, MAX_QUANTITY), code="usage_limit_invalid"),
+    "from_at": InputField("from_at", _optional_timestamp, code="date_invalid"),
+    "to_at": InputField("to_at", _optional_timestamp, code="date_invalid"),
+    "priority": InputField("priority", integer(0, MAX_INTEGER), code="priority_invalid"),
     "stop": InputField("stop", flag),
     "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
 }
-_NEW: Mapping[str, Any] = {
+_DEFAULTS: Mapping[str, Any] = {
     "zone": CART,
     "conditions": {},
     "bonuses": {},
@@ -87,21 +87,21 @@ _NEW: Mapping[str, Any] = {
     "from_at": None,
     "to_at": None,
 }
-_BEFORE = """
+_LOCK = """
 SELECT zone, conditions::text, bonuses::text, coupon_code, usage_limit, from_at, to_at FROM promotions
 WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE
 """
 
 
-async def create_promotion(scope: Scope, given: Given) -> int:
-    """Make a promotion and give its internal id.
+async def create_promotion(scope: Scope, values: InputValues) -> int:
+    """Create a promotion and return its internal id.
 
     Keys: `name`*, `description`, `zone` (`cart`, `catalog`), `conditions` and `bonuses` (see the modules of these names),
-    `coupon_code`, `usage_limit` (0: none), `from_at`, `to_at`, `priority` (the lowest first), `stop`, `status`.
+    `coupon_code`, `usage_limit` (0: none), `from_at`, `to_at`, `priority` (lowest first), `stop`, `status`.
     """
-    columns = read_fields(PROMOTION_FIELDS, given, creating=True)
+    columns = read_fields(PROMOTION_FIELDS, values, creating=True)
     async with transaction(scope):
-        columns |= await _understood(scope, {**_NEW, **columns})
+        columns |= await _parsed_columns(scope, {**_DEFAULTS, **columns})
         promotion = Promotion(**columns, created_at=scope.now, updated_at=scope.now)
         await promotion.save()
         promotion_id: int = promotion.id
@@ -109,51 +109,51 @@ async def create_promotion(scope: Scope, given: Given) -> int:
     return promotion_id
 
 
-async def update_promotion(scope: Scope, promotion: object, given: Given) -> int:
-    """Change a promotion partially and give its internal id; orders keep what they were given."""
-    columns = read_fields(PROMOTION_FIELDS, given)
+async def update_promotion(scope: Scope, promotion: object, values: InputValues) -> int:
+    """Update a promotion partially and return its internal id; orders keep their rewards."""
+    columns = read_fields(PROMOTION_FIELDS, values)
     async with transaction(scope):
         promotion_id = await find(scope, PROMOTION, promotion)
-        before = dict(await row(_BEFORE, scope.store.id, promotion_id) or _NEW)
+        current = dict(await fetchrow(_LOCK, scope.store.id, promotion_id) or _DEFAULTS)
         for name in ("conditions", "bonuses"):
-            before[name] = orjson.loads(before[name])
-        columns |= await _understood(scope, {**before, **columns}, checked=given)
+            current[name] = orjson.loads(current[name])
+        columns |= await _parsed_columns(scope, {**current, **columns}, checked=values)
         await Promotion.filter(id=promotion_id).update(**columns, updated_at=scope.now)
         await audit.record(
-            scope, "promotion.updated", "promotion", promotion_id, {"fields": sorted(map(str, given))}
+            scope, "promotion.updated", "promotion", promotion_id, {"fields": sorted(map(str, values))}
         )
     return promotion_id
 
 
 async def delete_promotion(scope: Scope, promotion: object) -> None:
-    """Hide a promotion; orders keep what they were given by it."""
+    """Soft-delete a promotion; orders keep their rewards."""
     async with transaction(scope):
         promotion_id = await find(scope, PROMOTION, promotion)
         await Promotion.filter(id=promotion_id).update(deleted_at=scope.now, updated_at=scope.now)
         await audit.record(scope, "promotion.deleted", "promotion", promotion_id)
 
 
-async def _understood(
-    scope: Scope, columns: Mapping[str, Any], *, checked: Given | None = None
+async def _parsed_columns(
+    scope: Scope, columns: Mapping[str, Any], *, checked: InputValues | None = None
 ) -> dict[str, Any]:
-    """Give the columns that decisions are made on. Raises ValidationFailed for what can't be understood.
+    """Return the columns derived from conditions and bonuses. Raises ValidationFailed for invalid ones.
 
-    Of a promotion that is changed only what bears on them is `checked`, so that one whose product is gone can be switched off.
+    An update is `checked` only when it changes a relevant field, so that a promotion whose product was deleted can be disabled.
     """
     _check_dates(columns)
-    bearing = ("zone", "conditions", "bonuses", "coupon_code", "usage_limit")
-    if checked is not None and not any(name in checked for name in bearing):
+    relevant = ("zone", "conditions", "bonuses", "coupon_code", "usage_limit")
+    if checked is not None and not any(name in checked for name in relevant):
         return {}
-    asked, offered = Unresolved(), Unresolved()
-    wrong: dict[str, tuple[str, str]] = {}
-    rule, gifts = _tried("conditions", rule_from, columns, asked, wrong), None
-    gifts = _tried("bonuses", gifts_from, columns, offered, wrong)
+    in_conditions, in_bonuses = PendingReferences(), PendingReferences()
+    errors: dict[str, tuple[str, str]] = {}
+    rule, gifts = _try_parse("conditions", parse_conditions, columns, in_conditions, errors), None
+    gifts = _try_parse("bonuses", parse_bonuses, columns, in_bonuses, errors)
     if columns["zone"] == CATALOG and columns["coupon_code"]:
-        wrong["coupon_code"] = ("coupon_invalid", f"coupon_code is for the zone {CART}")
-    refuse_wrong(wrong)
-    await asked.resolve(scope, field="conditions")
-    await offered.resolve(scope, field="bonuses")
-    limits = [limit for limit in (columns["usage_limit"], most_uses(rule)) if limit]
+        errors["coupon_code"] = ("coupon_invalid", f"coupon_code is for the zone {CART}")
+    raise_field_errors(errors)
+    await in_conditions.resolve(scope, field="conditions")
+    await in_bonuses.resolve(scope, field="bonuses")
+    limits = [limit for limit in (columns["usage_limit"], max_uses(rule)) if limit]
     return {
         "rule": rule,
         "gifts": gifts,
@@ -163,23 +163,23 @@ async def _understood(
     }
 
 
-def _tried(
+def _try_parse(
     name: str,
     read: Any,
     columns: Mapping[str, Any],
-    unresolved: Unresolved,
-    wrong: dict[str, tuple[str, str]],
+    pending: PendingReferences,
+    errors: dict[str, tuple[str, str]],
 ) -> Any:
     try:
-        return read(columns[name], columns["zone"], unresolved)
-    except Malformed as error:
-        wrong[name] = (f"{name}_invalid", f"{name} {error}")
+        return read(columns[name], columns["zone"], pending)
+    except InvalidValue as error:
+        errors[name] = (f"{name}_invalid", f"{name} {error}")
         return None
 
 
 def _check_dates(columns: Mapping[str, Any]) -> None:
-    begin, end = columns["from_at"], columns["to_at"]
-    if begin is not None and end is not None and begin > end:
+    start, end = columns["from_at"], columns["to_at"]
+    if start is not None and end is not None and start > end:
         raise ValidationFailed(
             f"to_at is {end.isoformat()}; expected from_at or later", field="to_at", code="date_invalid"
         )

@@ -1,7 +1,7 @@
-"""Decide whether the conditions of a promotion hold. Pure: a rule and facts in, yes or no out.
+"""Evaluate the conditions of a promotion; pure: a rule and its context in, a boolean out.
 
-A rule is JSON, made by `conditions` of what people write: a set `{set: all|any, holds, of: [rules]}` (all or any of them must be as
-`holds` says), or a test `{test, op, value}`. Ids in it are internal ones, money is cents, weights are grams.
+A rule is JSON built by `conditions`: a set `{set: all|any, holds, of: [rules]}` (all or any of the rules must evaluate to `holds`), or a
+test `{test, op, value}`. Ids are internal, money is cents, weights are grams.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ ALWAYS: Rule = {"set": "all", "holds": True, "of": []}
 
 
 @dataclass(frozen=True, slots=True)
-class LineFacts:
-    """Describe a line: `categories` are those the product stands in and all above them.
+class RuleLine:
+    """A line as rules see it: `categories` are the product's categories and all their ancestors.
 
-    `fixed` prices were given by hand, `settled` ones are not the catalogue's promotions' to lower.
+    Promotions never change a `fixed` price; with `price_agreed` catalogue promotions don't lower it.
     """
 
     product_id: int
@@ -28,19 +28,19 @@ class LineFacts:
     weight_grams: int = 0
     categories: frozenset[int] = frozenset()
     fixed: bool = False
-    settled: bool = False
+    price_agreed: bool = False
 
     @property
     def total_cents(self) -> int:
-        """Multiply price and quantity."""
+        """Return price × quantity."""
         return self.price_cents * self.quantity
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """Describe a purchase as far as conditions ask; ids are internal, `coupon` is folded, empty for none."""
+class RuleContext:
+    """The purchase as rules see it; ids are internal, `coupon` is folded, empty for none."""
 
-    lines: Sequence[LineFacts] = ()
+    lines: Sequence[RuleLine] = ()
     user_id: int | None = None
     usergroups: frozenset[int] = frozenset()
     coupon: str = ""
@@ -51,110 +51,110 @@ class Facts:
     zipcode: str = ""
     destination_id: int | None = None
     used: Mapping[int, int] = field(default_factory=dict)
-    """How often each promotion was used in all."""
-    used_by_buyer: Mapping[int, int] = field(default_factory=dict)
-    """How often this buyer used each promotion."""
+    """Total uses by promotion."""
+    used_by_customer: Mapping[int, int] = field(default_factory=dict)
+    """This customer's uses by promotion."""
 
     @property
     def subtotal_cents(self) -> int:
-        """Add up the lines."""
+        """Sum the lines."""
         return sum(line.total_cents for line in self.lines)
 
 
-def holds(rule: Rule, facts: Facts, promotion_id: int, line: LineFacts | None = None) -> bool:
-    """Say whether a rule holds for a purchase, or, with a `line`, for that line alone (the catalogue's promotions)."""
+def evaluate(rule: Rule, context: RuleContext, promotion_id: int, line: RuleLine | None = None) -> bool:
+    """Return whether a rule is met by a purchase or, with a `line`, by that line alone (catalogue promotions)."""
     if "set" not in rule:
-        return _TESTS[rule["test"]](_Asked(rule, facts, promotion_id, line))
-    results = (holds(each, facts, promotion_id, line) is rule["holds"] for each in rule["of"])
+        return _TESTS[rule["test"]](_Test(rule, context, promotion_id, line))
+    results = (evaluate(part, context, promotion_id, line) is rule["holds"] for part in rule["of"])
     return all(results) if rule["set"] == "all" or not rule["of"] else any(results)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Test:
     rule: Rule
-    facts: Facts
+    context: RuleContext
     promotion_id: int
-    line: LineFacts | None
+    line: RuleLine | None
 
     @property
-    def lines(self) -> Sequence[LineFacts]:
-        return self.facts.lines if self.line is None else (self.line,)
+    def lines(self) -> Sequence[RuleLine]:
+        return self.context.lines if self.line is None else (self.line,)
 
-    def compares(self, found: int) -> bool:
-        return _COMPARES[self.rule["op"]](found, self.rule["value"])
+    def compare(self, actual: int) -> bool:
+        return _COMPARES[self.rule["op"]](actual, self.rule["value"])
 
-    def is_any(self, found: Iterable[object]) -> bool:
-        """Say whether any of what was found is among the values; the negating operators turn that round."""
-        among = not set(self.rule["value"]).isdisjoint(found)
-        return among is not (self.rule["op"] in NEGATING)
+    def matches_any(self, actual: Iterable[object]) -> bool:
+        """Return whether any actual value is among the rule's values; negating operators invert the result."""
+        matches = not set(self.rule["value"]).isdisjoint(actual)
+        return matches is not (self.rule["op"] in NEGATING)
 
 
 NEGATING = frozenset({"neq", "nin", "ncont"})
 _COMPARES: Mapping[str, Callable[[int, int], bool]] = {
-    "eq": lambda found, value: found == value,
-    "neq": lambda found, value: found != value,
-    "lt": lambda found, value: found < value,
-    "lte": lambda found, value: found <= value,
-    "gt": lambda found, value: found > value,
-    "gte": lambda found, value: found >= value,
+    "eq": lambda actual, value: actual == value,
+    "neq": lambda actual, value: actual != value,
+    "lt": lambda actual, value: actual < value,
+    "lte": lambda actual, value: actual <= value,
+    "gt": lambda actual, value: actual > value,
+    "gte": lambda actual, value: actual >= value,
 }
 COMPARING = frozenset(_COMPARES)
 
 
-def _products(asked: _Asked) -> bool:
-    """Look for any of the products in the quantity named with it (1 unless said)."""
+def _products(test: _Test) -> bool:
+    """Match any of the products in its minimum quantity (default 1)."""
     units: dict[int, int] = {}
-    for line in asked.lines:
+    for line in test.lines:
         units[line.product_id] = units.get(line.product_id, 0) + line.quantity
-    among = any(units.get(each["id"], 0) >= each["amount"] for each in asked.rule["value"])
-    return among is not (asked.rule["op"] in NEGATING)
+    matches = any(units.get(product["id"], 0) >= product["amount"] for product in test.rule["value"])
+    return matches is not (test.rule["op"] in NEGATING)
 
 
-def _price(asked: _Asked) -> bool:
-    return any(asked.compares(line.price_cents) for line in asked.lines)
+def _price(test: _Test) -> bool:
+    return any(test.compare(line.price_cents) for line in test.lines)
 
 
-def _coupon(asked: _Asked) -> bool:
-    coupon, wanted = asked.facts.coupon, asked.rule["value"]
-    if asked.rule["op"] in ("cont", "ncont"):
-        among = bool(coupon) and any(each in coupon for each in wanted)
+def _coupon(test: _Test) -> bool:
+    coupon, values = test.context.coupon, test.rule["value"]
+    if test.rule["op"] in ("cont", "ncont"):
+        matches = bool(coupon) and any(part in coupon for part in values)
     else:
-        among = coupon in wanted
-    return among is not (asked.rule["op"] in NEGATING)
+        matches = coupon in values
+    return matches is not (test.rule["op"] in NEGATING)
 
 
-def _is_registered(asked: _Asked) -> bool:
-    return (asked.facts.user_id is not None) is asked.rule["value"]
+def _is_registered(test: _Test) -> bool:
+    return (test.context.user_id is not None) is test.rule["value"]
 
 
-def _once_per_customer(asked: _Asked) -> bool:
-    return not asked.rule["value"] or not asked.facts.used_by_buyer.get(asked.promotion_id)
+def _once_per_customer(test: _Test) -> bool:
+    return not test.rule["value"] or not test.context.used_by_customer.get(test.promotion_id)
 
 
-def _number_of_usages(asked: _Asked) -> bool:
-    # Of the use that is about to be made: "at most 5" lets the fifth pass.
-    return asked.compares(asked.facts.used.get(asked.promotion_id, 0) + 1)
+def _number_of_usages(test: _Test) -> bool:
+    # Counts the use about to be made: "at most 5" allows the fifth.
+    return test.compare(test.context.used.get(test.promotion_id, 0) + 1)
 
 
-_TESTS: Mapping[str, Callable[[_Asked], bool]] = {
-    "subtotal": lambda asked: asked.compares(sum(line.total_cents for line in asked.lines)),
-    "quantity": lambda asked: asked.compares(sum(line.quantity for line in asked.lines)),
-    "weight": lambda asked: asked.compares(sum(line.quantity * line.weight_grams for line in asked.lines)),
+_TESTS: Mapping[str, Callable[[_Test], bool]] = {
+    "subtotal": lambda test: test.compare(sum(line.total_cents for line in test.lines)),
+    "quantity": lambda test: test.compare(sum(line.quantity for line in test.lines)),
+    "weight": lambda test: test.compare(sum(line.quantity * line.weight_grams for line in test.lines)),
     "price": _price,
     "products": _products,
-    "categories": lambda asked: asked.is_any(
-        category for line in asked.lines for category in line.categories
+    "categories": lambda test: test.matches_any(
+        category for line in test.lines for category in line.categories
     ),
-    "users": lambda asked: asked.is_any((asked.facts.user_id,)),
+    "users": lambda test: test.matches_any((test.context.user_id,)),
     "registered": _is_registered,
-    "usergroups": lambda asked: asked.is_any(asked.facts.usergroups),
+    "usergroups": lambda test: test.matches_any(test.context.usergroups),
     "coupon": _coupon,
-    "payment": lambda asked: asked.is_any((asked.facts.payment_method_id,)),
-    "shipping": lambda asked: asked.is_any((asked.facts.shipping_method_id,)),
-    "country": lambda asked: asked.is_any((asked.facts.country,)),
-    "state": lambda asked: asked.is_any((asked.facts.state,)),
-    "zipcode": lambda asked: asked.is_any((asked.facts.zipcode,)),
-    "destinations": lambda asked: asked.is_any((asked.facts.destination_id,)),
+    "payment": lambda test: test.matches_any((test.context.payment_method_id,)),
+    "shipping": lambda test: test.matches_any((test.context.shipping_method_id,)),
+    "country": lambda test: test.matches_any((test.context.country,)),
+    "state": lambda test: test.matches_any((test.context.state,)),
+    "zipcode": lambda test: test.matches_any((test.context.zipcode,)),
+    "destinations": lambda test: test.matches_any((test.context.destination_id,)),
     "once_per_customer": _once_per_customer,
     "number_of_usages": _number_of_usages,
 }

@@ -1,1 +1,1 @@
-"""Decide how orders travel."""
+"""Shipping methods, rates and quotes."""

@@ -1,4 +1,4 @@
-"""Say what it costs to send a product to a postal code, and which sellers deliver it there."""
+"""Quote the shipping of a product to a postal code, and find the vendors that deliver it there."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from domain.fields import MAX_QUANTITY
-from domain.orders.totals import Goods
-from domain.references import NOT_FOUND, PRODUCT, missing_text
-from domain.shipping.quotes import Quote, methods_to, priced, quote
-from domain.warehouses.dispatch import dispatches
-from kernel.documents import normalise_cep
+from domain.orders.totals import TotalsLine
+from domain.shipping.quotes import Quote, find_methods, quote_methods, quote_shipping
+from domain.warehouses.dispatch import find_dispatches
+from kernel.documents import normalize_cep
 from kernel.errors import ValidationFailed
+from kernel.fields import MAX_QUANTITY
 from kernel.ids import parse_reference
 from kernel.money import MAX_CENTS
-from kernel.scope import ActorKind, Scope, entered
-from kernel.text import shown
-from models.database import rows
+from kernel.scope import ActorKind, Scope, active_scope
+from kernel.text import repr_value
+from models.database import fetch
+from models.references import NOT_FOUND, PRODUCT, missing_message
 
-_MAX_SELLERS = 100
-# Who works in the store may ask about what is not on sale.
+_MAX_OFFERS = 100
+# Staff may quote products that are not on sale.
 _STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM, ActorKind.APP)
 
 _PRODUCT = """
@@ -31,20 +31,20 @@ FROM products p LEFT JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.ve
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND (p.id = $2 OR p.public_id = $3)
     AND ($5 OR p.status = 'A' AND (p.vendor_id IS NULL OR v.status = 'A'))
 """
-# Whoever sells a product of the same code sells the same thing.
-_SELLERS = f"""
+# Vendors offer the same product under the same SKU.
+_OFFERS = f"""
 SELECT p.id, p.public_id, p.vendor_id, v.public_id AS vendor_public_id, coalesce(v.name, $4) AS vendor_name, p.sku, p.price_cents,
     p.stock, p.weight_grams, p.is_edp, p.free_shipping
 FROM products p LEFT JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND (p.id = $2 OR p.sku = $3 AND p.sku <> '')
     AND p.status = 'A' AND (p.vendor_id IS NULL OR v.status = 'A' AND v.deleted_at IS NULL)
-ORDER BY p.id <> $2, p.price_cents, p.id LIMIT {_MAX_SELLERS}
+ORDER BY p.id <> $2, p.price_cents, p.id LIMIT {_MAX_OFFERS}
 """  # a constant of this module
 
 
 @dataclass(frozen=True, slots=True)
 class ProductQuotes:
-    """Hold the ways to send some units of a product, and who sells it (`vendor_id` null: the store itself)."""
+    """The shipping quotes for units of a product, and its vendor (`vendor_id` None: the store itself)."""
 
     product_id: int
     vendor_id: int | None
@@ -53,8 +53,8 @@ class ProductQuotes:
 
 
 @dataclass(frozen=True, slots=True)
-class Seller:
-    """Tell of one who sells a product: at which price, how many units, and whether and when it gets there."""
+class VendorOffer:
+    """A vendor's offer of a product: price, stock, whether it can be delivered and the delivery time."""
 
     product_id: int
     product_public_id: UUID
@@ -63,98 +63,98 @@ class Seller:
     name: str
     price_cents: int
     stock: int
-    delivers: bool
+    is_deliverable: bool
     delivery_time: str
 
 
 async def quote_product(
     scope: Scope, product: object, zipcode: object, quantity: object = 1
 ) -> ProductQuotes:
-    """Quote each way to send units of a product to a CEP; raises ValidationFailed for what is none and for an unknown product."""
-    cep = cep_from(zipcode)
+    """Return the shipping quotes of units of a product to a CEP; raises ValidationFailed for an invalid CEP or unknown product."""
+    cep = parse_cep(zipcode)
     if isinstance(quantity, bool) or not isinstance(quantity, int) or not 1 <= quantity <= MAX_QUANTITY:
         raise ValidationFailed(
-            f"quantity is {shown(quantity)}; expected a whole number of at least 1",
+            f"quantity is {repr_value(quantity)}; expected a whole number of at least 1",
             field="quantity",
             code="quantity_invalid",
         )
-    found = await _product(scope, product)
-    goods = [_goods(found, quantity)]
-    offered = await quote(
+    record = await _load_product(scope, product)
+    lines = [_totals_line(record, quantity)]
+    offered = await quote_shipping(
         scope,
-        goods,
+        lines,
         zipcode=cep,
-        subtotal_cents=quantity * found["price_cents"],
-        vendors=[found["vendor_id"]],
-        buyer=_buyer(scope),
+        subtotal_cents=quantity * record["price_cents"],
+        vendors=[record["vendor_id"]],
+        customer_id=_customer_id(scope),
     )
-    quotes = [each for each in offered if each.vendor_id in (None, found["vendor_id"])]
-    if any(each.price_cents > MAX_CENTS for each in quotes):
+    quotes = [quote for quote in offered if quote.vendor_id in (None, record["vendor_id"])]
+    if any(quote.price_cents > MAX_CENTS for quote in quotes):
         raise ValidationFailed(
             f"quantity is {quantity}; sending so many can't be priced",
             field="quantity",
             code="quantity_invalid",
         )
-    return ProductQuotes(found["id"], found["vendor_id"], found["vendor_public_id"], quotes)
+    return ProductQuotes(record["id"], record["vendor_id"], record["vendor_public_id"], quotes)
 
 
-async def find_sellers(scope: Scope, product: object, zipcode: object) -> list[Seller]:
-    """List who sells a product, the one named first, and whether each delivers it to a CEP: five statements, however many sell it."""
-    cep = cep_from(zipcode)
-    found = await _product(scope, product)
-    with entered(scope):
-        offers = await rows(_SELLERS, scope.store.id, found["id"], found["sku"], scope.store.name)
+async def find_vendor_offers(scope: Scope, product: object, zipcode: object) -> list[VendorOffer]:
+    """Return the vendor offers of a product, its own vendor first, and whether each delivers to the CEP; five statements in all."""
+    cep = parse_cep(zipcode)
+    record = await _load_product(scope, product)
+    with active_scope(scope):
+        offers = await fetch(_OFFERS, scope.store.id, record["id"], record["sku"], scope.store.name)
     address = {"zipcode": cep, "state": "", "country": "BR", "city": ""}
-    methods = await methods_to(scope, address)
-    dispatched = await dispatches(
-        scope, {offer["vendor_id"] for offer in offers}, buyer=_buyer(scope), **address
+    methods = await find_methods(scope, address)
+    dispatched = await find_dispatches(
+        scope, {offer["vendor_id"] for offer in offers}, customer_id=_customer_id(scope), **address
     )
-    sellers = []
+    vendor_offers = []
     for offer in offers:
         dispatch = dispatched.get(offer["vendor_id"])
-        ways: list[Quote] = []
+        quotes: list[Quote] = []
         if dispatch is not None and not offer["is_edp"]:
-            own = methods.of(offer["vendor_id"])
-            ways = priced(own, [_goods(offer, 1)], offer["price_cents"], dispatch)
-        sellers.append(_seller(offer, ways))
-    return sellers
+            vendor_methods = methods.for_vendor(offer["vendor_id"])
+            quotes = quote_methods(vendor_methods, [_totals_line(offer, 1)], offer["price_cents"], dispatch)
+        vendor_offers.append(_vendor_offer(offer, quotes))
+    return vendor_offers
 
 
-def cep_from(zipcode: object) -> str:
-    """Read a CEP of eight digits, with or without hyphen; raises ValidationFailed."""
-    cep = normalise_cep(zipcode) if isinstance(zipcode, str) else None
+def parse_cep(zipcode: object) -> str:
+    """Parse a CEP of eight digits, with or without hyphen; raises ValidationFailed."""
+    cep = normalize_cep(zipcode) if isinstance(zipcode, str) else None
     if cep is None:
         raise ValidationFailed(
-            f"zipcode is {shown(zipcode)}; expected a CEP of 8 digits",
+            f"zipcode is {repr_value(zipcode)}; expected a CEP of 8 digits",
             field="zipcode",
             code="zipcode_invalid",
         )
     return cep
 
 
-async def _product(scope: Scope, product: object) -> Mapping[str, Any]:
+async def _load_product(scope: Scope, product: object) -> Mapping[str, Any]:
     reference = parse_reference(product)
-    number, public_id = (reference, None) if isinstance(reference, int) else (None, reference)
+    product_id, public_id = (reference, None) if isinstance(reference, int) else (None, reference)
     is_staff = scope.actor.kind in _STAFF
-    found: Sequence[Mapping[str, Any]] = []
+    records: Sequence[Mapping[str, Any]] = []
     if reference is not None:
-        with entered(scope):
-            found = await rows(_PRODUCT, scope.store.id, number, public_id, scope.store.name, is_staff)
-    if not found or (
-        scope.actor.kind is ActorKind.VENDOR and found[0]["vendor_id"] != scope.actor.company_id
+        with active_scope(scope):
+            records = await fetch(_PRODUCT, scope.store.id, product_id, public_id, scope.store.name, is_staff)
+    if not records or (
+        scope.actor.kind is ActorKind.VENDOR and records[0]["vendor_id"] != scope.actor.vendor_id
     ):
-        raise ValidationFailed(missing_text(PRODUCT, [product]), field="product", code=NOT_FOUND)
-    return found[0]
+        raise ValidationFailed(missing_message(PRODUCT, [product]), field="product", code=NOT_FOUND)
+    return records[0]
 
 
-def _goods(offer: Mapping[str, Any], quantity: int) -> Goods:
-    return Goods(
+def _totals_line(offer: Mapping[str, Any], quantity: int) -> TotalsLine:
+    return TotalsLine(
         quantity, offer["price_cents"], offer["weight_grams"], not offer["is_edp"], offer["free_shipping"]
     )
 
 
-def _seller(offer: Mapping[str, Any], ways: Sequence[Quote]) -> Seller:
-    return Seller(
+def _vendor_offer(offer: Mapping[str, Any], quotes: Sequence[Quote]) -> VendorOffer:
+    return VendorOffer(
         product_id=offer["id"],
         product_public_id=offer["public_id"],
         vendor_id=offer["vendor_id"],
@@ -162,11 +162,11 @@ def _seller(offer: Mapping[str, Any], ways: Sequence[Quote]) -> Seller:
         name=offer["vendor_name"],
         price_cents=offer["price_cents"],
         stock=offer["stock"],
-        # What is not a parcel needs no way to travel.
-        delivers=bool(ways) or offer["is_edp"],
-        delivery_time=min(ways, key=lambda each: each.price_cents).delivery_time if ways else "",
+        # Digital products need no shipping.
+        is_deliverable=bool(quotes) or offer["is_edp"],
+        delivery_time=min(quotes, key=lambda quote: quote.price_cents).delivery_time if quotes else "",
     )
 
 
-def _buyer(scope: Scope) -> int | None:
+def _customer_id(scope: Scope) -> int | None:
     return scope.actor.user_id if scope.actor.kind is ActorKind.CUSTOMER else None

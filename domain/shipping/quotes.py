@@ -1,4 +1,4 @@
-"""Say what it costs to send some goods to an address, by each way there is."""
+"""Quote shipping: the price of shipping lines to an address by each available method."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from domain.destinations.places import find_destination, place_of
-from domain.orders.totals import Goods, Rate, shipping_cents, weight_grams
-from domain.warehouses.dispatch import Dispatch, dispatches, later, slowest
-from kernel.places import BRAZIL
-from kernel.scope import Scope, entered
-from models.database import rows
+from domain.destinations.matching import destination_address, find_destination
+from domain.orders.totals import MethodRate, TotalsLine, shipping_cents, weight_grams
+from domain.warehouses.dispatch import Dispatch, add_days, find_dispatches, slowest_dispatch
+from kernel.geography import BRAZIL
+from kernel.scope import Scope, active_scope
+from models.database import fetch
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Offer a way to deliver at a price in cents.
+    """A shipping method offered at a price in cents.
 
-    `destination_id` is where its rate is for, null for a method's own price; `warehouse_id` where the goods leave from, null when
-    nobody said or they leave from several places.
+    `destination_id` is the destination of its rate, None for the method's own price; `warehouse_id` is None when unknown or when several
+    warehouses dispatch.
     """
 
     shipping_method_id: int
@@ -46,9 +46,9 @@ ORDER BY m.position, m.id
 """
 
 
-async def quote(
+async def quote_shipping(
     scope: Scope,
-    goods: Sequence[Goods],
+    lines: Sequence[TotalsLine],
     *,
     zipcode: str,
     state: str = "",
@@ -56,85 +56,86 @@ async def quote(
     city: str = "",
     subtotal_cents: int,
     vendors: Collection[int | None] = (),
-    buyer: int | None = None,
+    customer_id: int | None = None,
 ) -> list[Quote]:
-    """List the active methods that carry the goods to the address, by position, each with its price, in three statements at most.
+    """Return the active methods that ship the lines to the address, by position, with prices, in three statements at most.
 
-    A method without any rate of a destination charges its own prices everywhere; one with rates charges that of the destination the
-    address belongs to, and is not offered where it has none for it. To who names no place (no CEP, state or city) every method is
-    offered at its own prices, as orders without a place pay them (`domain.orders.pricing`). Nothing is charged from `free_from` on, or
-    for goods that ship free. Goods that are not shipped need no method, so there is none.
+    A method without rates charges its own prices everywhere; one with rates charges that of the address's destination, and is omitted
+    without one. Without an address (no CEP, state or city) every method is quoted at its own prices, as such orders pay them
+    (`domain.orders.pricing`). Shipping is free from `free_from` on, and for lines with free shipping. Unshipped lines get no quotes.
 
-    `vendors` are the sellers of the goods (null: the store itself), `buyer` who buys: their warehouses decide whether the goods can
-    get there and what they add to the time of delivery. Without sellers, or without a place, no warehouse is asked.
+    `vendors` are the vendors of the lines (None: the store itself), `customer_id` the customer: warehouses decide whether the lines can be
+    delivered and what they add to the delivery time. Without vendors or an address, warehouses are ignored.
     """
-    if not any(some.is_shipped for some in goods):
+    if not any(line.is_shipped for line in lines):
         return []
     address = {"zipcode": zipcode, "state": state, "country": country, "city": city}
-    methods = await methods_to(scope, address)
+    methods = await find_methods(scope, address)
     dispatch = Dispatch()
-    if vendors and methods.place_is_known:
-        asked = set(vendors)
-        dispatched = await dispatches(scope, asked, buyer=buyer, **address)
-        if len(dispatched) < len(asked):
+    if vendors and methods.has_address:
+        vendor_ids = set(vendors)
+        dispatched = await find_dispatches(scope, vendor_ids, customer_id=customer_id, **address)
+        if len(dispatched) < len(vendor_ids):
             return []
-        dispatch = slowest(dispatched.values())
-    return priced(methods, goods, subtotal_cents, dispatch)
+        dispatch = slowest_dispatch(dispatched.values())
+    return quote_methods(methods, lines, subtotal_cents, dispatch)
 
 
 @dataclass(frozen=True, slots=True)
-class Methods:
-    """Hold the active methods with their rates for where an address belongs."""
+class MethodsForAddress:
+    """The active methods with their rates for an address's destination."""
 
     rows: Sequence[Mapping[str, Any]]
-    place_is_known: bool
+    has_address: bool
 
-    def of(self, vendor_id: int | None) -> Methods:
-        """Leave out what is another seller's own."""
-        return Methods(
-            [method for method in self.rows if method["vendor_id"] in (None, vendor_id)], self.place_is_known
+    def for_vendor(self, vendor_id: int | None) -> MethodsForAddress:
+        """Return the methods without other vendors' own ones."""
+        return MethodsForAddress(
+            [method for method in self.rows if method["vendor_id"] in (None, vendor_id)], self.has_address
         )
 
 
-async def methods_to(scope: Scope, address: Mapping[str, str]) -> Methods:
-    """Find the methods for an address, for `priced`, in two statements."""
-    place = place_of(address)
-    destination = await find_destination(scope, place) if place.is_known else None
-    with entered(scope):
-        return Methods(await rows(_METHODS, scope.store.id, destination), place.is_known)
+async def find_methods(scope: Scope, address: Mapping[str, str]) -> MethodsForAddress:
+    """Load the methods for an address, for `quote_methods`, in two statements."""
+    parsed = destination_address(address)
+    destination = await find_destination(scope, parsed) if parsed.is_specified else None
+    with active_scope(scope):
+        return MethodsForAddress(await fetch(_METHODS, scope.store.id, destination), parsed.is_specified)
 
 
-def priced(methods: Methods, goods: Sequence[Goods], subtotal_cents: int, dispatch: Dispatch) -> list[Quote]:
-    """List the methods that carry the goods, each with its price and its time."""
-    weight = weight_grams(goods)
+def quote_methods(
+    methods: MethodsForAddress, lines: Sequence[TotalsLine], subtotal_cents: int, dispatch: Dispatch
+) -> list[Quote]:
+    """Return the methods that ship the lines, with price and delivery time."""
+    weight = weight_grams(lines)
     return [
         Quote(
             shipping_method_id=method["id"],
             public_id=method["public_id"],
             name=method["name"],
-            price_cents=shipping_cents(_rate(method), goods, subtotal_cents),
-            delivery_time=later(method["delivery_time"], dispatch.days),
+            price_cents=shipping_cents(_rate(method), lines, subtotal_cents),
+            delivery_time=add_days(method["delivery_time"], dispatch.days),
             vendor_id=method["vendor_id"],
             destination_id=method["destination_id"],
             warehouse_id=dispatch.warehouse_id,
         )
         for method in methods.rows
-        if _carries(method, weight, anywhere=not methods.place_is_known)
+        if _is_available(method, weight, any_destination=not methods.has_address)
     ]
 
 
-def _carries(method: Mapping[str, Any], weight: int, *, anywhere: bool) -> bool:
-    if method["has_rates"] and method["destination_id"] is None and not anywhere:
+def _is_available(method: Mapping[str, Any], weight: int, *, any_destination: bool) -> bool:
+    if method["has_rates"] and method["destination_id"] is None and not any_destination:
         return False
-    heaviest = [most for most in (method["max_weight_grams"], method["rate_max_weight"]) if most]
-    return method["min_weight_grams"] <= weight and all(weight <= most for most in heaviest)
+    max_weights = [limit for limit in (method["max_weight_grams"], method["rate_max_weight"]) if limit]
+    return method["min_weight_grams"] <= weight and all(weight <= limit for limit in max_weights)
 
 
-def _rate(method: Mapping[str, Any]) -> Rate:
+def _rate(method: Mapping[str, Any]) -> MethodRate:
     if method["destination_id"] is None:
-        return Rate(
+        return MethodRate(
             method["base_cents"], method["per_kg_cents"], method["per_item_cents"], method["free_from_cents"]
         )
-    return Rate(
+    return MethodRate(
         method["rate_base"], method["rate_per_kg"], method["rate_per_item"], method["free_from_cents"]
     )

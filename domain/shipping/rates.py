@@ -1,15 +1,15 @@
-"""Write what ways to deliver charge at destinations."""
+"""Write the rates of shipping methods by destination."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from domain.fields import MAX_QUANTITY, Given, InputField, cents, read_fields, whole
-from domain.references import DESTINATION, resolve_all
 from kernel.errors import ValidationFailed
+from kernel.fields import MAX_QUANTITY, InputField, InputValues, cents, integer, read_fields
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.database import execute
+from models.references import DESTINATION, resolve_all
 from models.shipping import ShippingMethod
 
 MAX_RATES = 1_000
@@ -18,7 +18,7 @@ RATE_FIELDS: Mapping[str, InputField] = {
     "base_cents": InputField("base_cents", cents(), code="price_invalid"),
     "per_kg_cents": InputField("per_kg_cents", cents(), code="price_invalid"),
     "per_item_cents": InputField("per_item_cents", cents(), code="price_invalid"),
-    "max_weight_grams": InputField("max_weight_grams", whole(0, MAX_QUANTITY), code="weight_invalid"),
+    "max_weight_grams": InputField("max_weight_grams", integer(0, MAX_QUANTITY), code="weight_invalid"),
 }
 _PRICES = ("base_cents", "per_kg_cents", "per_item_cents")
 
@@ -36,27 +36,27 @@ ON CONFLICT (tenant_id, shipping_method_id, destination_id) DO UPDATE SET base_c
 """
 
 
-async def write_rates(scope: Scope, method_id: int, given: Given) -> None:
-    """Replace a method's rates by `rates [{destination, base_cents, per_kg_cents, per_item_cents, max_weight_grams}]`, when given.
+async def write_rates(scope: Scope, method_id: int, values: InputValues) -> None:
+    """Replace a method's rates by `rates [{destination, base_cents, per_kg_cents, per_item_cents, max_weight_grams}]`, if present.
 
-    One without a destination holds the method's own prices, which are charged where it has no rates. Raises ValidationFailed for
-    destinations that are not there or named twice.
+    An entry without a destination sets the method's own prices, charged where it has no rates. Raises ValidationFailed for missing or
+    repeated destinations.
     """
-    rates = given.get("rates")
+    rates = values.get("rates")
     if rates is None:
         return
     if len(rates) > MAX_RATES:
         raise ValidationFailed(
             f"rates has {len(rates)} entries; expected at most {MAX_RATES}", field="rates", code="too_many"
         )
-    own = [entry for entry in rates if entry.get("destination") is None]
+    own_prices = [entry for entry in rates if entry.get("destination") is None]
     rates = [entry for entry in rates if entry.get("destination") is not None]
-    read = [read_fields(RATE_FIELDS, entry) for entry in rates]
-    for entry in own:
-        await _write_own(scope, method_id, entry)
-    named = [entry["destination"] for entry in rates]
-    found = await resolve_all(scope, DESTINATION, named, field="destination")
-    ids = [found[reference] for reference in named]
+    rate_columns = [read_fields(RATE_FIELDS, entry) for entry in rates]
+    for entry in own_prices:
+        await _update_method_prices(scope, method_id, entry)
+    references = [entry["destination"] for entry in rates]
+    ids_by_reference = await resolve_all(scope, DESTINATION, references, field="destination")
+    ids = [ids_by_reference[reference] for reference in references]
     if len(set(ids)) < len(ids):
         raise ValidationFailed(
             "rates names a destination twice; expected each once", field="rates", code="duplicate"
@@ -67,11 +67,11 @@ async def write_rates(scope: Scope, method_id: int, given: Given) -> None:
         method_id,
         [uuid7() for _ in ids],
         ids,
-        *([columns.get(name, 0) for columns in read] for name in RATE_FIELDS),
+        *([columns.get(name, 0) for columns in rate_columns] for name in RATE_FIELDS),
     )
 
 
-async def _write_own(scope: Scope, method_id: int, entry: Given) -> None:
-    """Write the method's own prices; its weights stay."""
+async def _update_method_prices(scope: Scope, method_id: int, entry: InputValues) -> None:
+    """Update the method's own prices, not its weights."""
     columns = read_fields({name: RATE_FIELDS[name] for name in _PRICES}, entry)
     await ShippingMethod.filter(id=method_id).update(**{name: columns.get(name, 0) for name in _PRICES})

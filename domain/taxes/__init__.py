@@ -1,1 +1,1 @@
-"""Decide which taxes lie on what is bought."""
+"""Taxes: rates, assignment, calculation."""

@@ -1,42 +1,42 @@
-"""Declare what of taxes can be read."""
+"""The readable entities of taxes: visible rows, filters and sort orders."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from domain.visibility import Rows
-from models.reading import Entity, EntityFilter, Sort, Where, any_of, flag, named, refers_to
+from domain.visibility import VisibleRows
+from models.queries import Condition, Entity, EntityFilter, Sort, any_of, by_ids, flag, refers_to
 
-_SHOPPER_SEES = "t.status = 'A'"
+_PUBLIC_ROWS = "t.status = 'A'"
 
 TAXES = Entity(
     name="tax",
     table="taxes",
-    alive="t.deleted_at IS NULL",
-    visible=Rows(
+    base_condition="t.deleted_at IS NULL",
+    visible=VisibleRows(
         admin=("view_payments", "view_products", "view_orders", "view_shipping"),
         app=("read_products", "read_orders"),
-        vendor=_SHOPPER_SEES,
-        customer=_SHOPPER_SEES,
+        vendor=_PUBLIC_ROWS,
+        customer=_PUBLIC_ROWS,
         storefront="storefront:read",
-        storefront_rows=_SHOPPER_SEES,
+        storefront_rows=_PUBLIC_ROWS,
     ),
     filters={
-        "id": EntityFilter("id", named, "any of these taxes", many=True),
+        "id": EntityFilter("id", by_ids, "any of these taxes", many=True),
         "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
         "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
         "search": EntityFilter(
             "text",
-            lambda text: Where("strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0", (text,)),
+            lambda text: Condition("strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0", (text,)),
             "part of the name",
         ),
         "address_type": EntityFilter(
-            "text", any_of("t.address_type"), "any of these address letters", many=True
+            "text", any_of("t.address_type"), "any of these address types", many=True
         ),
-        "rate_type": EntityFilter("text", any_of("t.rate_type"), "any of these rate letters", many=True),
+        "rate_type": EntityFilter("text", any_of("t.rate_type"), "any of these rate types", many=True),
         "regnumber": EntityFilter("text", any_of("t.regnumber"), "exact registration number", many=True),
-        "price_includes_tax": EntityFilter("boolean", flag("t.price_includes_tax"), "is within the prices"),
+        "price_includes_tax": EntityFilter("boolean", flag("t.price_includes_tax"), "is included in prices"),
         "priority": EntityFilter(
             "big_int", any_of("t.priority", "bigint"), "any of these priorities", many=True, internal=True
         ),
@@ -47,16 +47,16 @@ TAXES = Entity(
     sorts={
         "priority": Sort("t.priority", "bigint", "priority"),
         "name": Sort("t.name", "text", "name"),
-        "id": Sort("t.id", "bigint", "order of entry"),
+        "id": Sort("t.id", "bigint", "creation order"),
     },
     default_sort="priority",
 )
 
-# Reached only through a tax, whose rows were filtered already.
+# Reached only through a tax, whose rows are filtered already.
 TAX_RATE_TYPES = Entity(
     name="tax rate",
     table="tax_rates",
-    visible=Rows(
+    visible=VisibleRows(
         admin=("view_payments", "view_products", "view_orders", "view_shipping"),
         app=("read_products", "read_orders"),
         vendor="",
@@ -72,15 +72,15 @@ _OWNERS = {
 }
 
 
-def taxed_with(table: str) -> Callable[[Any], Where]:
-    """Match records on which any of the taxes named lies, as `table` tells."""
+def has_tax(table: str) -> Callable[[Any], Condition]:
+    """Match records with any of these taxes, linked through `table`."""
     names = refers_to("l.tax_id", "taxes")
 
-    def build(value: Any) -> Where:
-        found = names(value)
-        return Where(
-            f"t.id IN (SELECT l.{_OWNERS[table]} FROM {table} l WHERE l.tenant_id = {{tenant}} AND ({found.sql}))",
-            found.params,
+    def build(value: Any) -> Condition:
+        condition = names(value)
+        return Condition(
+            f"t.id IN (SELECT l.{_OWNERS[table]} FROM {table} l WHERE l.tenant_id = {{tenant}} AND ({condition.sql}))",
+            condition.params,
         )
 
     return build

@@ -1,6 +1,6 @@
-"""Make, change and delete taxes and their rates, and lay them on products and on ways to deliver and pay.
+"""Create, update and delete taxes and their rates, and assign them to products, shipping methods and payment methods.
 
-Rates are in thousandths: of a percent (`P`), or of the currency's unit (`F`), where they must be whole cents.
+Rates are in thousandths: of a percent (`P`), or of the currency unit (`F`), where they must be whole cents.
 """
 
 from __future__ import annotations
@@ -8,36 +8,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from domain import audit
-from domain.fields import (
+from kernel.codes import SWITCH_STATUSES, TAX_ADDRESS_TYPES, TAX_RATE_TYPES
+from kernel.errors import ValidationFailed
+from kernel.fields import (
     MAX_INTEGER,
-    Given,
     InputField,
+    InputValues,
     code_in,
     flag,
+    integer,
     name_text,
     read_fields,
     short_text,
-    whole,
 )
-from domain.references import DESTINATION, TAX, find, resolve_all
-from kernel.codes import SWITCH_STATUSES, TAX_ADDRESS_TYPES, TAX_RATE_TYPES
-from kernel.errors import ValidationFailed
 from kernel.ids import uuid7
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope
-from kernel.text import shown
-from models.database import execute, row, transaction
+from kernel.text import repr_value
+from models import audit
+from models.database import execute, fetchrow, transaction
+from models.references import DESTINATION, TAX, find, resolve_all
 from models.taxes import Tax
 
 FIXED = "F"
 MAX_RATES = 1_000
 MAX_TAXES = 50
 _THOUSANDTHS_IN_A_CENT = 10
-_WHOLE_PERCENT = 100_000
+_HUNDRED_PERCENT = 100_000
 
 _RATE_TYPE = InputField("rate_type", code_in(TAX_RATE_TYPES), code="rate_invalid")
-_RATE_VALUE = InputField("rate_value", whole(0, MAX_CENTS * _THOUSANDTHS_IN_A_CENT), code="rate_invalid")
+_RATE_VALUE = InputField("rate_value", integer(0, MAX_CENTS * _THOUSANDTHS_IN_A_CENT), code="rate_invalid")
 TAX_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),
     "regnumber": InputField("regnumber", short_text),
@@ -45,11 +45,11 @@ TAX_FIELDS: Mapping[str, InputField] = {
     "rate_type": _RATE_TYPE,
     "rate_value": _RATE_VALUE,
     "price_includes_tax": InputField("price_includes_tax", flag),
-    "priority": InputField("priority", whole(0, MAX_INTEGER), code="priority_invalid"),
+    "priority": InputField("priority", integer(0, MAX_INTEGER), code="priority_invalid"),
     "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
 }
 _RATE_FIELDS: Mapping[str, InputField] = {"rate_type": _RATE_TYPE, "rate_value": _RATE_VALUE}
-_NEW: Mapping[str, Any] = {"rate_type": "P", "rate_value": 0}
+_DEFAULTS: Mapping[str, Any] = {"rate_type": "P", "rate_value": 0}
 
 _LOCK = "SELECT rate_type, rate_value FROM taxes WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
 _REPLACE_RATES = """
@@ -59,16 +59,16 @@ SELECT $1, g.public_id, $2, g.destination_id, g.rate_type, g.rate_value
 FROM unnest($3::uuid[], $4::bigint[], $5::text[], $6::bigint[]) AS g (public_id, destination_id, rate_type, rate_value)
 ON CONFLICT (tenant_id, tax_id, destination_id) DO UPDATE SET rate_type = excluded.rate_type, rate_value = excluded.rate_value
 """
-# The table and the column are constants of `LINKS`.
+# The table and the column are constants of `REPLACE_LINKS_BY_TABLE`.
 _REPLACE_LINKS = """
-WITH given AS (SELECT * FROM unnest($3::uuid[], $4::bigint[], $5::bigint[]) AS g (public_id, owner, tax_id)), dropped AS (
+WITH input AS (SELECT * FROM unnest($3::uuid[], $4::bigint[], $5::bigint[]) AS g (public_id, owner, tax_id)), dropped AS (
     DELETE FROM {table} x WHERE x.tenant_id = $1 AND x.{column} = ANY($2::bigint[])
-        AND NOT EXISTS (SELECT 1 FROM given WHERE given.owner = x.{column} AND given.tax_id = x.tax_id)
+        AND NOT EXISTS (SELECT 1 FROM input WHERE input.owner = x.{column} AND input.tax_id = x.tax_id)
 )
-INSERT INTO {table} (tenant_id, public_id, {column}, tax_id) SELECT $1, given.public_id, given.owner, given.tax_id FROM given
+INSERT INTO {table} (tenant_id, public_id, {column}, tax_id) SELECT $1, input.public_id, input.owner, input.tax_id FROM input
 ON CONFLICT (tenant_id, {column}, tax_id) DO NOTHING
 """
-LINKS: Mapping[str, str] = {
+REPLACE_LINKS_BY_TABLE: Mapping[str, str] = {
     table: _REPLACE_LINKS.replace("{table}", table).replace("{column}", column)
     for table, column in (
         ("product_taxes", "product_id"),
@@ -78,42 +78,42 @@ LINKS: Mapping[str, str] = {
 }
 
 
-async def create_tax(scope: Scope, given: Given) -> int:
-    """Make a tax and give its internal id.
+async def create_tax(scope: Scope, values: InputValues) -> int:
+    """Create a tax and return its internal id.
 
     Keys: `name`*, `regnumber`, `address_type` (`S` shipping, `B` billing), `rate_type` (`P`, `F`), `rate_value`,
-    `price_includes_tax`, `priority` (the lowest first), `status`, `rates [{destination, rate_type?, rate_value}]`.
+    `price_includes_tax`, `priority` (lowest first), `status`, `rates [{destination, rate_type?, rate_value}]`.
     """
-    columns = read_fields(TAX_FIELDS, given, creating=True)
-    _check_rate({**_NEW, **columns}, "rate_value")
+    columns = read_fields(TAX_FIELDS, values, creating=True)
+    _check_rate({**_DEFAULTS, **columns}, "rate_value")
     async with transaction(scope):
         tax = Tax(**columns, created_at=scope.now, updated_at=scope.now)
         await tax.save()
         tax_id: int = tax.id
-        await _write_rates(scope, tax_id, given, {**_NEW, **columns})
+        await _write_rates(scope, tax_id, values, {**_DEFAULTS, **columns})
         await audit.record(scope, "tax.created", "tax", tax.public_id)
     return tax_id
 
 
-async def update_tax(scope: Scope, tax: object, given: Given) -> int:
-    """Change a tax partially and give its internal id; `rates` replace those there are. Orders keep what they were charged."""
-    columns = read_fields(TAX_FIELDS, given)
+async def update_tax(scope: Scope, tax: object, values: InputValues) -> int:
+    """Update a tax partially and return its internal id; `rates` replace the existing ones. Orders keep the taxes charged."""
+    columns = read_fields(TAX_FIELDS, values)
     async with transaction(scope):
         tax_id = await find(scope, TAX, tax)
-        before: Mapping[str, Any] = await row(_LOCK, scope.store.id, tax_id) or _NEW
-        known = {**before, **columns}
-        _check_rate(known, "rate_value")
+        current: Mapping[str, Any] = await fetchrow(_LOCK, scope.store.id, tax_id) or _DEFAULTS
+        updated = {**current, **columns}
+        _check_rate(updated, "rate_value")
         await Tax.filter(id=tax_id).update(**columns, updated_at=scope.now)
-        await _write_rates(scope, tax_id, given, known)
-        await audit.record(scope, "tax.updated", "tax", tax_id, {"fields": sorted(map(str, given))})
+        await _write_rates(scope, tax_id, values, updated)
+        await audit.record(scope, "tax.updated", "tax", tax_id, {"fields": sorted(map(str, values))})
     return tax_id
 
 
 async def delete_tax(scope: Scope, tax: object) -> None:
-    """Hide a tax: it lies on nothing any more; orders go on showing what it took."""
+    """Soft-delete a tax and its assignments; orders keep the taxes charged."""
     async with transaction(scope):
         tax_id = await find(scope, TAX, tax)
-        for table in LINKS:
+        for table in REPLACE_LINKS_BY_TABLE:
             await execute(
                 f"DELETE FROM {table} WHERE tenant_id = $1 AND tax_id = $2",  # a constant
                 scope.store.id,
@@ -123,21 +123,23 @@ async def delete_tax(scope: Scope, tax: object) -> None:
         await audit.record(scope, "tax.deleted", "tax", tax_id)
 
 
-async def lay_taxes(scope: Scope, table: str, owner_id: int, given: object) -> None:
-    """Replace the taxes that lie on one record (`table` is one of `LINKS`). Raises ValidationFailed naming those not found."""
-    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) > MAX_TAXES:
+async def set_taxes(scope: Scope, table: str, owner_id: int, values: object) -> None:
+    """Replace the taxes of one record (`table` is a key of `REPLACE_LINKS_BY_TABLE`). Raises ValidationFailed naming missing ones."""
+    if not isinstance(values, Sequence) or isinstance(values, str) or len(values) > MAX_TAXES:
         raise ValidationFailed(
-            f"taxes is {shown(given)}; expected a list of at most {MAX_TAXES}", field="taxes", code="invalid"
+            f"taxes is {repr_value(values)}; expected a list of at most {MAX_TAXES}",
+            field="taxes",
+            code="invalid",
         )
-    found = await resolve_all(scope, TAX, given, field="taxes")
-    await lay(scope, table, {owner_id: found.values()})
+    ids_by_reference = await resolve_all(scope, TAX, values, field="taxes")
+    await set_taxes_in_bulk(scope, table, {owner_id: ids_by_reference.values()})
 
 
-async def lay(scope: Scope, table: str, taxes: Mapping[int, Iterable[int]]) -> None:
-    """Replace the taxes of several records in one statement: internal ids of taxes by those of their owners."""
-    pairs = [(owner, tax) for owner, named in taxes.items() for tax in dict.fromkeys(named)]
+async def set_taxes_in_bulk(scope: Scope, table: str, taxes: Mapping[int, Iterable[int]]) -> None:
+    """Replace the taxes of several records in one statement: tax ids by owner id."""
+    pairs = [(owner, tax) for owner, tax_ids in taxes.items() for tax in dict.fromkeys(tax_ids)]
     await execute(
-        LINKS[table],
+        REPLACE_LINKS_BY_TABLE[table],
         scope.store.id,
         list(taxes),
         [uuid7() for _ in pairs],
@@ -146,39 +148,39 @@ async def lay(scope: Scope, table: str, taxes: Mapping[int, Iterable[int]]) -> N
     )
 
 
-def _check_rate(known: Mapping[str, Any], field: str) -> None:
-    kind, value = known["rate_type"], known["rate_value"]
-    if kind == FIXED and value % _THOUSANDTHS_IN_A_CENT:
+def _check_rate(columns: Mapping[str, Any], field: str) -> None:
+    rate_type, value = columns["rate_type"], columns["rate_value"]
+    if rate_type == FIXED and value % _THOUSANDTHS_IN_A_CENT:
         raise ValidationFailed(
             f"{field} is {value} thousandths; expected whole cents for the rate_type F",
             field=field,
             code="rate_invalid",
         )
-    if kind != FIXED and value > _WHOLE_PERCENT * 10:
+    if rate_type != FIXED and value > _HUNDRED_PERCENT * 10:
         raise ValidationFailed(
-            f"{field} is {value} thousandths of a percent; expected at most {_WHOLE_PERCENT * 10}",
+            f"{field} is {value} thousandths of a percent; expected at most {_HUNDRED_PERCENT * 10}",
             field=field,
             code="rate_invalid",
         )
 
 
-async def _write_rates(scope: Scope, tax_id: int, given: Given, known: Mapping[str, Any]) -> None:
-    if given.get("rates") is None:
+async def _write_rates(scope: Scope, tax_id: int, values: InputValues, defaults: Mapping[str, Any]) -> None:
+    if values.get("rates") is None:
         return
-    rates = given["rates"]
+    rates = values["rates"]
     if len(rates) > MAX_RATES:
         raise ValidationFailed(
             f"rates has {len(rates)} entries; expected at most {MAX_RATES}", field="rates", code="too_many"
         )
-    read = []
+    rate_columns = []
     for entry in rates:
-        columns = {"rate_type": known["rate_type"], "rate_value": 0, **read_fields(_RATE_FIELDS, entry)}
+        columns = {"rate_type": defaults["rate_type"], "rate_value": 0, **read_fields(_RATE_FIELDS, entry)}
         _check_rate(columns, "rates")
-        read.append(columns)
-    found = await resolve_all(
+        rate_columns.append(columns)
+    ids_by_reference = await resolve_all(
         scope, DESTINATION, (entry.get("destination") for entry in rates), field="destination"
     )
-    ids = [found[entry.get("destination")] for entry in rates]
+    ids = [ids_by_reference[entry.get("destination")] for entry in rates]
     if len(set(ids)) < len(ids):
         raise ValidationFailed(
             "rates names a destination twice; expected each once", field="rates", code="duplicate"
@@ -189,6 +191,6 @@ async def _write_rates(scope: Scope, tax_id: int, given: Given, known: Mapping[s
         tax_id,
         [uuid7() for _ in ids],
         ids,
-        [columns["rate_type"] for columns in read],
-        [columns["rate_value"] for columns in read],
+        [columns["rate_type"] for columns in rate_columns],
+        [columns["rate_value"] for columns in rate_columns],
     )

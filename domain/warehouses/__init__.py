@@ -1,1 +1,1 @@
-"""Keep warehouses: where goods are sent from, where they are delivered and to whom first."""
+"""Warehouses: their delivery areas, the usergroups they serve, and which one dispatches an order (docs/reference/legacy.md#warehouses)."""

@@ -1,4 +1,4 @@
-"""Say where a warehouse delivers. All its areas are written together, however many: two statements for each kind of row."""
+"""Delivery areas of warehouses; any number is written with two statements per table."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 
 import orjson
 
-from domain import audit
-from domain.fields import Given, read_fields
-from domain.warehouses.inputs import AREA_FIELDS, MAX_AREAS, Zipcodes
+from domain.warehouses.inputs import AREA_FIELDS, MAX_AREAS, ZipcodeRange
 from domain.warehouses.locked import lock_warehouse
 from kernel.errors import NotFound, ValidationFailed
+from kernel.fields import InputValues, read_fields
 from kernel.ids import Reference, parse_reference, uuid7
 from kernel.scope import Scope
-from kernel.text import shown
-from models.database import execute, rows, transaction
+from kernel.text import repr_value
+from models import audit
+from models.database import execute, fetch, transaction
 
 _NEW = {"name": "", "states": [], "cities": [], "delivery_time": 0, "status": "A"}
 
-_THERE = """
+_SELECT = """
 SELECT id, public_id, name, states, cities, delivery_time, status FROM warehouse_areas
 WHERE tenant_id = $1 AND warehouse_id = $2
 """
@@ -37,8 +37,8 @@ SET name = a.name, states = a.states, cities = a.cities, delivery_time = a.deliv
 FROM jsonb_populate_recordset(NULL::warehouse_areas, $3::text::jsonb) AS a
 WHERE w.tenant_id = $1 AND w.warehouse_id = $2 AND w.id = a.id
 """
-_DROP = "DELETE FROM warehouse_areas WHERE tenant_id = $1 AND warehouse_id = $2 AND id = ANY($3::bigint[])"
-_DROP_ZIPCODES = "DELETE FROM warehouse_zipcodes WHERE tenant_id = $1 AND area_id = ANY($2::bigint[])"
+_DELETE = "DELETE FROM warehouse_areas WHERE tenant_id = $1 AND warehouse_id = $2 AND id = ANY($3::bigint[])"
+_DELETE_ZIPCODES = "DELETE FROM warehouse_zipcodes WHERE tenant_id = $1 AND area_id = ANY($2::bigint[])"
 _INSERT_ZIPCODES = """
 INSERT INTO warehouse_zipcodes (tenant_id, public_id, area_id, zipcode_from, zipcode_to, first_cep, last_cep)
 SELECT $1, z.public_id, z.area_id, z.zipcode_from, z.zipcode_to, z.first_cep, z.last_cep
@@ -49,104 +49,110 @@ FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::integer[], $7:
 
 @dataclass(frozen=True, slots=True)
 class _Area:
-    """An area as it is to be; `id` None for a new one, `zipcodes` None to leave them."""
+    """The new state of an area; `id` None for a new one, `zipcodes` None to leave them unchanged."""
 
     id: int | None
     columns: Mapping[str, Any]
-    zipcodes: Sequence[Zipcodes] | None
+    zipcodes: Sequence[ZipcodeRange] | None
 
 
-async def create_area(scope: Scope, warehouse: object, given: Given) -> int:
-    """Add a delivery area and give its internal id.
+async def create_area(scope: Scope, warehouse: object, values: InputValues) -> int:
+    """Add a delivery area and return its internal id.
 
-    Keys: `area_name`*, `states`, `cities`, `zipcodes [{zipcode_from, zipcode_to}]`, `delivery_time` (hours), `status`. Raises NotFound
-    for the warehouse, ValidationFailed for an unknown state and for ranges that overlap or end before they begin.
+    Keys: `area_name`*, `states`, `cities`, `zipcodes [{zipcode_from, zipcode_to}]`, `delivery_time` (hours), `status`. Raises NotFound for
+    the warehouse, ValidationFailed for an unknown state and for ranges that overlap or end before they start.
     """
     async with transaction(scope):
-        held = await lock_warehouse(scope, warehouse)
-        area = _read({**given, "area_id": None}, {})
-        there = await _there(scope, held["id"])
-        _check_number(len({known["id"] for known in there.values()}) + 1)
-        [area_id] = await _write(scope, held["id"], [area])
-        await _audit(scope, "warehouse.area_added", held, area_id)
+        warehouse_row = await lock_warehouse(scope, warehouse)
+        area = _read({**values, "area_id": None}, {})
+        existing = await _load_areas(scope, warehouse_row["id"])
+        _check_count(len({current["id"] for current in existing.values()}) + 1)
+        [area_id] = await _write(scope, warehouse_row["id"], [area])
+        await _audit(scope, "warehouse.area_added", warehouse_row, area_id)
     return area_id
 
 
-async def update_area(scope: Scope, warehouse: object, area: object, given: Given) -> int:
-    """Change a delivery area partially and give its internal id; `zipcodes`, when given, are all there will be."""
+async def update_area(scope: Scope, warehouse: object, area: object, values: InputValues) -> int:
+    """Update a delivery area partially and return its internal id; `zipcodes` replace the existing ones."""
     async with transaction(scope):
-        held = await lock_warehouse(scope, warehouse)
-        known = _found(await _there(scope, held["id"]), area)
-        await _write(scope, held["id"], [_read({**given, "area_id": known["id"]}, {known["id"]: known})])
-        await _audit(scope, "warehouse.area_changed", held, known["id"])
-    return int(known["id"])
+        warehouse_row = await lock_warehouse(scope, warehouse)
+        current = _get_area(await _load_areas(scope, warehouse_row["id"]), area)
+        await _write(
+            scope,
+            warehouse_row["id"],
+            [_read({**values, "area_id": current["id"]}, {current["id"]: current})],
+        )
+        await _audit(scope, "warehouse.area_changed", warehouse_row, current["id"])
+    return int(current["id"])
 
 
 async def delete_area(scope: Scope, warehouse: object, area: object) -> None:
-    """Remove a delivery area."""
+    """Delete a delivery area."""
     async with transaction(scope):
-        held = await lock_warehouse(scope, warehouse)
-        known = _found(await _there(scope, held["id"]), area)
-        await execute(_DROP, scope.store.id, held["id"], [known["id"]])
-        await _audit(scope, "warehouse.area_removed", held, known["id"])
+        warehouse_row = await lock_warehouse(scope, warehouse)
+        current = _get_area(await _load_areas(scope, warehouse_row["id"]), area)
+        await execute(_DELETE, scope.store.id, warehouse_row["id"], [current["id"]])
+        await _audit(scope, "warehouse.area_removed", warehouse_row, current["id"])
 
 
-async def replace_areas(scope: Scope, warehouse_id: int, given: Sequence[Given]) -> None:
-    """Make these the areas of a warehouse that the caller has locked: those that name an `area_id` change, others are new."""
-    _check_number(len(given))
-    there = await _there(scope, warehouse_id)
-    areas = [_read(each, there) for each in given]
+async def replace_areas(scope: Scope, warehouse_id: int, inputs: Sequence[InputValues]) -> None:
+    """Replace the areas of a warehouse that the caller has locked: those with an `area_id` are updated, others are new."""
+    _check_count(len(inputs))
+    existing = await _load_areas(scope, warehouse_id)
+    areas = [_read(values, existing) for values in inputs]
     kept = [area.id for area in areas if area.id is not None]
     if len(set(kept)) < len(kept):
         raise ValidationFailed("delivery_areas names an area_id twice", field="areas", code="repeated")
-    gone = {known["id"] for known in there.values()} - set(kept)
-    if gone:
-        await execute(_DROP, scope.store.id, warehouse_id, sorted(gone))
+    removed = {current["id"] for current in existing.values()} - set(kept)
+    if removed:
+        await execute(_DELETE, scope.store.id, warehouse_id, sorted(removed))
     await _write(scope, warehouse_id, areas)
 
 
-def _read(given: Given, there: Mapping[Reference, Mapping[str, Any]]) -> _Area:
-    named = given.get("area_id")
-    if named is None:
-        columns = read_fields(AREA_FIELDS, given, creating=True)
+def _read(values: InputValues, existing: Mapping[Reference, Mapping[str, Any]]) -> _Area:
+    reference_value = values.get("area_id")
+    if reference_value is None:
+        columns = read_fields(AREA_FIELDS, values, creating=True)
         return _Area(None, {**_NEW, **columns}, columns.get("zipcodes", []))
-    reference = parse_reference(named)
-    known = there.get(reference) if reference is not None else None
-    if known is None:
-        raise ValidationFailed(f"area_id {shown(named)} not found", field="areas", code="not_found")
-    columns = read_fields(AREA_FIELDS, given)
-    return _Area(known["id"], {**known, **columns}, columns.get("zipcodes"))
+    reference = parse_reference(reference_value)
+    current = existing.get(reference) if reference is not None else None
+    if current is None:
+        raise ValidationFailed(
+            f"area_id {repr_value(reference_value)} not found", field="areas", code="not_found"
+        )
+    columns = read_fields(AREA_FIELDS, values)
+    return _Area(current["id"], {**current, **columns}, columns.get("zipcodes"))
 
 
-async def _there(scope: Scope, warehouse_id: int) -> dict[Reference, Mapping[str, Any]]:
-    """Give the areas there are, each by its number and by its UUID."""
-    found: dict[Reference, Mapping[str, Any]] = {}
-    for each in await rows(_THERE, scope.store.id, warehouse_id):
-        found[each["id"]] = found[each["public_id"]] = dict(each)
-    return found
+async def _load_areas(scope: Scope, warehouse_id: int) -> dict[Reference, Mapping[str, Any]]:
+    """Return the existing areas, each by its id and by its UUID."""
+    areas: dict[Reference, Mapping[str, Any]] = {}
+    for row in await fetch(_SELECT, scope.store.id, warehouse_id):
+        areas[row["id"]] = areas[row["public_id"]] = dict(row)
+    return areas
 
 
-def _found(there: Mapping[Reference, Mapping[str, Any]], area: object) -> Mapping[str, Any]:
+def _get_area(areas: Mapping[Reference, Mapping[str, Any]], area: object) -> Mapping[str, Any]:
     reference = parse_reference(area)
-    if reference is None or reference not in there:
+    if reference is None or reference not in areas:
         raise NotFound("delivery area")
-    return there[reference]
+    return areas[reference]
 
 
 async def _write(scope: Scope, warehouse_id: int, areas: Sequence[_Area]) -> list[int]:
-    """Write new and changed areas and give their ids in their order."""
-    fresh = {uuid7(): area for area in areas if area.id is None}
+    """Write new and changed areas and return their ids in input order."""
+    new = {uuid7(): area for area in areas if area.id is None}
     changed = [area for area in areas if area.id is not None]
     ids: dict[int, int] = {}
-    if fresh:
-        written = [_row(area, public_id=public_id) for public_id, area in fresh.items()]
-        for made in await rows(
-            _INSERT, scope.store.id, warehouse_id, orjson.dumps(written).decode(), scope.now
+    if new:
+        area_rows = [_row(area, public_id=public_id) for public_id, area in new.items()]
+        for inserted in await fetch(
+            _INSERT, scope.store.id, warehouse_id, orjson.dumps(area_rows).decode(), scope.now
         ):
-            ids[id(fresh[made["public_id"]])] = made["id"]
+            ids[id(new[inserted["public_id"]])] = inserted["id"]
     if changed:
-        written = [_row(area, id=area.id) for area in changed]
-        await execute(_UPDATE, scope.store.id, warehouse_id, orjson.dumps(written).decode(), scope.now)
+        area_rows = [_row(area, id=area.id) for area in changed]
+        await execute(_UPDATE, scope.store.id, warehouse_id, orjson.dumps(area_rows).decode(), scope.now)
         ids |= {id(area): area.id for area in changed if area.id is not None}
     await _write_zipcodes(
         scope, {ids[id(area)]: area.zipcodes for area in areas if area.zipcodes is not None}
@@ -154,28 +160,28 @@ async def _write(scope: Scope, warehouse_id: int, areas: Sequence[_Area]) -> lis
     return [ids[id(area)] for area in areas]
 
 
-async def _write_zipcodes(scope: Scope, zipcodes: Mapping[int, Sequence[Zipcodes]]) -> None:
+async def _write_zipcodes(scope: Scope, zipcodes: Mapping[int, Sequence[ZipcodeRange]]) -> None:
     if not zipcodes:
         return
-    await execute(_DROP_ZIPCODES, scope.store.id, list(zipcodes))
-    every = [(area_id, each) for area_id, ranges in zipcodes.items() for each in ranges]
-    if every:
+    await execute(_DELETE_ZIPCODES, scope.store.id, list(zipcodes))
+    flat = [(area_id, zipcode_range) for area_id, ranges in zipcodes.items() for zipcode_range in ranges]
+    if flat:
         await execute(
             _INSERT_ZIPCODES,
             scope.store.id,
-            [uuid7() for _ in every],
-            [area_id for area_id, _ in every],
-            [each.zipcode_from for _, each in every],
-            [each.zipcode_to for _, each in every],
-            [each.first for _, each in every],
-            [each.last for _, each in every],
+            [uuid7() for _ in flat],
+            [area_id for area_id, _ in flat],
+            [zipcode_range.zipcode_from for _, zipcode_range in flat],
+            [zipcode_range.zipcode_to for _, zipcode_range in flat],
+            [zipcode_range.first for _, zipcode_range in flat],
+            [zipcode_range.last for _, zipcode_range in flat],
         )
 
 
-def _check_number(number: int) -> None:
-    if number > MAX_AREAS:
+def _check_count(count: int) -> None:
+    if count > MAX_AREAS:
         raise ValidationFailed(
-            f"a warehouse has {number} delivery areas; expected at most {MAX_AREAS}",
+            f"a warehouse has {count} delivery areas; expected at most {MAX_AREAS}",
             field="areas",
             code="too_many",
         )
@@ -185,5 +191,5 @@ def _row(area: _Area, **key: object) -> dict[str, Any]:
     return {**{name: area.columns[name] for name in _NEW}, **key}
 
 
-async def _audit(scope: Scope, action: str, held: Mapping[str, Any], area_id: int) -> None:
-    await audit.record(scope, action, "warehouse", held["public_id"], {"area_id": area_id})
+async def _audit(scope: Scope, action: str, warehouse_row: Mapping[str, Any], area_id: int) -> None:
+    await audit.record(scope, action, "warehouse", warehouse_row["public_id"], {"area_id": area_id})

@@ -1,8 +1,8 @@
-"""Decide which warehouse sends a seller's goods to a place, and how long that takes.
+"""Choose the warehouse that dispatches a vendor's products to an address, and calculate the days that takes.
 
-A seller's own warehouses go before the store's. One that has delivery areas sends to these alone; one without sends everywhere. Of an
-area the most precise that it says decides: ranges of CEPs, else cities, else states. A warehouse with an exclusive group serves its
-members and nobody else, one with other groups serves their members before others.
+A vendor's own warehouses precede the store's. A warehouse with delivery areas delivers to these only, one without delivers everywhere. An
+area is matched by its most precise data: CEP ranges, else cities, else states. A warehouse with an exclusive group serves only its members,
+one with other groups serves their members first.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernel.documents import normalise_cep
-from kernel.places import BRAZIL, state_of_cep
-from kernel.scope import Scope, entered
-from models.database import rows
+from kernel.documents import normalize_cep
+from kernel.geography import BRAZIL, state_of_cep
+from kernel.scope import Scope, active_scope
+from models.database import fetch
 
-_HOURS = 24
+_HOURS_PER_DAY = 24
 
 _CANDIDATES = """
 SELECT w.id, w.vendor_id, w.shipping_delay, w.priority, w.is_default, a.delivery_time, a.id AS area_id,
@@ -28,10 +28,10 @@ SELECT w.id, w.vendor_id, w.shipping_delay, w.priority, w.is_default, a.delivery
         SELECT 1 FROM warehouse_usergroups g
         WHERE g.tenant_id = w.tenant_id AND g.warehouse_id = w.id AND g.status = 'A' AND g.allocation_type = 'E'
     ) AS is_exclusive,
-    m.priority AS member_priority, m.is_insider
+    m.priority AS member_priority, m.is_exclusive_member
 FROM warehouses w
 CROSS JOIN LATERAL (
-    SELECT max(g.priority) AS priority, coalesce(bool_or(g.allocation_type = 'E'), false) AS is_insider
+    SELECT max(g.priority) AS priority, coalesce(bool_or(g.allocation_type = 'E'), false) AS is_exclusive_member
     FROM warehouse_usergroups g
     JOIN usergroup_memberships b
         ON b.tenant_id = g.tenant_id AND b.usergroup_id = g.usergroup_id AND b.user_id = $6 AND b.status = 'A'
@@ -59,13 +59,13 @@ _NUMBERS = re.compile(r"[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """Tell from which warehouse goods leave (None: no warehouse is known) and how many days that adds to the time of delivery."""
+    """The dispatching warehouse (None: no warehouse exists) and the days it adds to the delivery time."""
 
     warehouse_id: int | None = None
     days: int = 0
 
 
-async def dispatches(
+async def find_dispatches(
     scope: Scope,
     vendors: Collection[int | None],
     *,
@@ -73,45 +73,45 @@ async def dispatches(
     state: str = "",
     country: str = BRAZIL,
     city: str = "",
-    buyer: int | None = None,
+    customer_id: int | None = None,
 ) -> dict[int | None, Dispatch]:
-    """Say for each seller (None: the store itself) how its goods leave for the place, in one statement.
+    """Return how each vendor's products (None: the store's own) are dispatched to the address, in one statement.
 
-    A seller is left out when there are warehouses for its goods and none of them sends there. `buyer` is the internal id of who buys.
+    A vendor is omitted if there are warehouses for its products but none delivers there. `customer_id` is an internal id.
     """
-    cep = (normalise_cep(zipcode) if country == BRAZIL else None) or ""
-    with entered(scope):
-        found = await rows(
+    cep = (normalize_cep(zipcode) if country == BRAZIL else None) or ""
+    with active_scope(scope):
+        candidates = await fetch(
             _CANDIDATES,
             scope.store.id,
             [vendor for vendor in vendors if vendor is not None],
             int(cep) if cep else None,
             state or state_of_cep(cep),
             city.strip(),
-            buyer,
+            customer_id,
         )
-    told = {vendor: _choose(vendor, found) for vendor in vendors}
-    return {vendor: dispatch for vendor, dispatch in told.items() if dispatch is not None}
+    choices = {vendor: _choose(vendor, candidates) for vendor in vendors}
+    return {vendor: dispatch for vendor, dispatch in choices.items() if dispatch is not None}
 
 
-def _choose(vendor: int | None, found: Sequence[Mapping[str, Any]]) -> Dispatch | None:
-    candidates = [each for each in found if each["vendor_id"] in (None, vendor)]
+def _choose(vendor: int | None, warehouses: Sequence[Mapping[str, Any]]) -> Dispatch | None:
+    candidates = [warehouse for warehouse in warehouses if warehouse["vendor_id"] in (None, vendor)]
     if not candidates:
         return Dispatch()
-    able = [each for each in candidates if _sends(each)]
+    able = [warehouse for warehouse in candidates if _can_dispatch(warehouse)]
     if not able:
         return None
     best = min(able, key=_rank)
-    return Dispatch(best["id"], best["shipping_delay"] + -(-(best["delivery_time"] or 0) // _HOURS))
+    return Dispatch(best["id"], best["shipping_delay"] + -(-(best["delivery_time"] or 0) // _HOURS_PER_DAY))
 
 
-def _sends(warehouse: Mapping[str, Any]) -> bool:
+def _can_dispatch(warehouse: Mapping[str, Any]) -> bool:
     reaches = warehouse["area_id"] is not None or not warehouse["has_areas"]
-    return reaches and (warehouse["is_insider"] or not warehouse["is_exclusive"])
+    return reaches and (warehouse["is_exclusive_member"] or not warehouse["is_exclusive"])
 
 
 def _rank(warehouse: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Give what orders warehouses from the first choice to the last."""
+    """Return the sort key of warehouses, the preferred one first."""
     member = warehouse["member_priority"]
     return (
         warehouse["vendor_id"] is None,
@@ -123,24 +123,25 @@ def _rank(warehouse: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def slowest(dispatched: Iterable[Dispatch]) -> Dispatch:
-    """Give the time that a delivery of several sellers waits for, and the warehouse where all of it leaves from one."""
-    every = list(dispatched)
-    warehouses = {each.warehouse_id for each in every}
+def slowest_dispatch(dispatched: Iterable[Dispatch]) -> Dispatch:
+    """Return the longest time of several dispatches, and their warehouse if it is the same for all."""
+    all_dispatches = list(dispatched)
+    warehouses = {dispatch.warehouse_id for dispatch in all_dispatches}
     return Dispatch(
-        warehouses.pop() if len(warehouses) == 1 else None, max((each.days for each in every), default=0)
+        warehouses.pop() if len(warehouses) == 1 else None,
+        max((dispatch.days for dispatch in all_dispatches), default=0),
     )
 
 
-def later(delivery_time: str, days: int) -> str:
-    """Add days to a time of delivery written for people: `2 a 4 dias` and 3 days are `5 a 7 dias`.
+def add_days(delivery_time: str, days: int) -> str:
+    """Add days to a delivery time in text form: `2 a 4 dias` and 3 days are `5 a 7 dias`.
 
-    A text without a number keeps what it says, with the days behind.
+    A text without a number of days gets the days appended.
     """
     if not days:
         return delivery_time
-    moved, numbers = _NUMBERS.subn(lambda found: str(int(found[0]) + days), delivery_time)
+    shifted, numbers = _NUMBERS.subn(lambda match: str(int(match[0]) + days), delivery_time)
     if numbers and not re.search(r"\b(h|horas?|hours?)\b", delivery_time, re.IGNORECASE):
-        return moved
-    wait = "1 dia" if days == 1 else f"{days} dias"
-    return f"{delivery_time} + {wait}" if delivery_time.strip() else wait
+        return shifted
+    days_text = "1 dia" if days == 1 else f"{days} dias"
+    return f"{delivery_time} + {days_text}" if delivery_time.strip() else days_text

@@ -1,4 +1,4 @@
-"""Say which groups of customers a warehouse serves before others, or alone."""
+"""Usergroups that a warehouse serves first, or exclusively."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Any
 
 import orjson
 
-from domain import audit
-from domain.fields import Given, read_fields
-from domain.references import ReferenceType, resolve_all
 from domain.warehouses.inputs import GROUP_FIELDS, MAX_GROUPS
 from domain.warehouses.locked import lock_warehouse
 from kernel.errors import NotFound, ValidationFailed
+from kernel.fields import InputValues, read_fields
 from kernel.ids import parse_reference, uuid7
 from kernel.scope import Scope
-from models.database import execute, rows, transaction
+from models import audit
+from models.database import execute, fetch, transaction
+from models.references import ReferenceType, resolve_all
 
 USERGROUP = ReferenceType("usergroup", "usergroups")
 _NEW = {"priority": 0, "allocation_type": "P", "status": "A"}
 
-_THERE = """
+_SELECT = """
 SELECT w.id, w.usergroup_id, w.priority, w.allocation_type, w.status, g.public_id AS group_public_id
 FROM warehouse_usergroups w JOIN usergroups g ON g.tenant_id = w.tenant_id AND g.id = w.usergroup_id
 WHERE w.tenant_id = $1 AND w.warehouse_id = $2
 """
-_WRITE = """
+_UPSERT = """
 INSERT INTO warehouse_usergroups
     (tenant_id, public_id, warehouse_id, usergroup_id, priority, allocation_type, status, created_at, updated_at)
 SELECT $1, g.public_id, $2, g.usergroup_id, g.priority, g.allocation_type, g.status, $4, $4
@@ -35,113 +35,113 @@ ON CONFLICT (tenant_id, warehouse_id, usergroup_id) DO UPDATE
         updated_at = excluded.updated_at
 RETURNING id, usergroup_id
 """
-_DROP = """
+_DELETE = """
 DELETE FROM warehouse_usergroups WHERE tenant_id = $1 AND warehouse_id = $2 AND usergroup_id = ANY($3::bigint[])
 """
 
 
-async def add_group(scope: Scope, warehouse: object, given: Given) -> int:
-    """Let a warehouse serve a group and give the internal id of its place.
+async def add_group(scope: Scope, warehouse: object, values: InputValues) -> int:
+    """Add a usergroup to a warehouse and return the internal id of the assignment.
 
-    Keys: `usergroup`*, `priority`, `allocation_type` (`P` before others, `E` nobody else), `status`. Raises NotFound for the warehouse,
-    ValidationFailed for an unknown group and for one that it serves already.
+    Keys: `usergroup`*, `priority`, `allocation_type` (`P` priority, `E` exclusive), `status`. Raises NotFound for the warehouse,
+    ValidationFailed for an unknown group and for one added already.
     """
     async with transaction(scope):
-        held = await lock_warehouse(scope, warehouse)
-        [(usergroup_id, columns)] = await _read(scope, [given], {})
-        there = await _there(scope, held["id"])
-        if usergroup_id in there:
+        warehouse_row = await lock_warehouse(scope, warehouse)
+        [(usergroup_id, columns)] = await _read(scope, [values], {})
+        existing = await _load_groups(scope, warehouse_row["id"])
+        if usergroup_id in existing:
             raise ValidationFailed(
                 "the warehouse serves that usergroup already", field="usergroup", code="taken"
             )
-        _check_number(len(there) + 1)
-        places = await _write(scope, held["id"], {usergroup_id: columns})
-        await _audit(scope, "warehouse.usergroup_added", held, usergroup_id)
-    return places[usergroup_id]
+        _check_count(len(existing) + 1)
+        ids = await _write(scope, warehouse_row["id"], {usergroup_id: columns})
+        await _audit(scope, "warehouse.usergroup_added", warehouse_row, usergroup_id)
+    return ids[usergroup_id]
 
 
-async def update_group(scope: Scope, warehouse: object, usergroup: object, given: Given) -> int:
-    """Change how a warehouse serves a group and give the internal id of its place."""
-    columns = read_fields(GROUP_FIELDS, given)
+async def update_group(scope: Scope, warehouse: object, usergroup: object, values: InputValues) -> int:
+    """Update the assignment of a usergroup and return its internal id."""
+    columns = read_fields(GROUP_FIELDS, values)
     async with transaction(scope):
-        held = await lock_warehouse(scope, warehouse)
-        known = _found(await _there(scope, held["id"]), usergroup)
-        places = await _write(scope, held["id"], {known["usergroup_id"]: {**known, **columns}})
-        await _audit(scope, "warehouse.usergroup_changed", held, known["usergroup_id"])
-    return places[known["usergroup_id"]]
+        warehouse_row = await lock_warehouse(scope, warehouse)
+        current = _get_group(await _load_groups(scope, warehouse_row["id"]), usergroup)
+        ids = await _write(scope, warehouse_row["id"], {current["usergroup_id"]: {**current, **columns}})
+        await _audit(scope, "warehouse.usergroup_changed", warehouse_row, current["usergroup_id"])
+    return ids[current["usergroup_id"]]
 
 
 async def remove_group(scope: Scope, warehouse: object, usergroup: object) -> None:
-    """Let a warehouse no longer serve a group of its own."""
+    """Remove a usergroup from a warehouse."""
     async with transaction(scope):
-        held = await lock_warehouse(scope, warehouse)
-        known = _found(await _there(scope, held["id"]), usergroup)
-        await execute(_DROP, scope.store.id, held["id"], [known["usergroup_id"]])
-        await _audit(scope, "warehouse.usergroup_removed", held, known["usergroup_id"])
+        warehouse_row = await lock_warehouse(scope, warehouse)
+        current = _get_group(await _load_groups(scope, warehouse_row["id"]), usergroup)
+        await execute(_DELETE, scope.store.id, warehouse_row["id"], [current["usergroup_id"]])
+        await _audit(scope, "warehouse.usergroup_removed", warehouse_row, current["usergroup_id"])
 
 
-async def replace_groups(scope: Scope, warehouse_id: int, given: Sequence[Given]) -> None:
-    """Make these the groups of a warehouse that the caller has locked; what is left out of one stays as it was."""
-    _check_number(len(given))
-    there = await _there(scope, warehouse_id)
-    read = await _read(scope, given, there)
-    groups = dict(read)
-    if len(groups) < len(read):
+async def replace_groups(scope: Scope, warehouse_id: int, inputs: Sequence[InputValues]) -> None:
+    """Replace the usergroups of a warehouse that the caller has locked; omitted fields of an existing one stay unchanged."""
+    _check_count(len(inputs))
+    existing = await _load_groups(scope, warehouse_id)
+    parsed = await _read(scope, inputs, existing)
+    groups = dict(parsed)
+    if len(groups) < len(parsed):
         raise ValidationFailed("user_groups names a usergroup twice", field="groups", code="repeated")
-    gone = sorted(there.keys() - groups.keys())
-    if gone:
-        await execute(_DROP, scope.store.id, warehouse_id, gone)
+    removed = sorted(existing.keys() - groups.keys())
+    if removed:
+        await execute(_DELETE, scope.store.id, warehouse_id, removed)
     await _write(scope, warehouse_id, groups)
 
 
 async def _read(
-    scope: Scope, given: Sequence[Given], there: Mapping[int, Mapping[str, Any]]
+    scope: Scope, inputs: Sequence[InputValues], existing: Mapping[int, Mapping[str, Any]]
 ) -> list[tuple[int, dict[str, Any]]]:
-    named = [each.get("usergroup") for each in given]
-    if None in named:
+    references = [values.get("usergroup") for values in inputs]
+    if None in references:
         raise ValidationFailed("usergroup is required", field="usergroup", code="required")
-    ids = await resolve_all(scope, USERGROUP, named, field="usergroup") if named else {}
+    ids = await resolve_all(scope, USERGROUP, references, field="usergroup") if references else {}
     return [
         (
-            ids[each["usergroup"]],
-            {**there.get(ids[each["usergroup"]], _NEW), **read_fields(GROUP_FIELDS, each)},
+            ids[values["usergroup"]],
+            {**existing.get(ids[values["usergroup"]], _NEW), **read_fields(GROUP_FIELDS, values)},
         )
-        for each in given
+        for values in inputs
     ]
 
 
-async def _there(scope: Scope, warehouse_id: int) -> dict[int, Mapping[str, Any]]:
-    found = await rows(_THERE, scope.store.id, warehouse_id)
-    return {each["usergroup_id"]: dict(each) for each in found}
+async def _load_groups(scope: Scope, warehouse_id: int) -> dict[int, Mapping[str, Any]]:
+    rows = await fetch(_SELECT, scope.store.id, warehouse_id)
+    return {row["usergroup_id"]: dict(row) for row in rows}
 
 
-def _found(there: Mapping[int, Mapping[str, Any]], usergroup: object) -> Mapping[str, Any]:
+def _get_group(groups: Mapping[int, Mapping[str, Any]], usergroup: object) -> Mapping[str, Any]:
     reference = parse_reference(usergroup)
-    for known in there.values():
-        if reference is not None and reference in (known["usergroup_id"], known["group_public_id"]):
-            return known
+    for group in groups.values():
+        if reference is not None and reference in (group["usergroup_id"], group["group_public_id"]):
+            return group
     raise NotFound("usergroup")
 
 
 async def _write(scope: Scope, warehouse_id: int, groups: Mapping[int, Mapping[str, Any]]) -> dict[int, int]:
     if not groups:
         return {}
-    written = [
+    group_rows = [
         {"public_id": uuid7(), "usergroup_id": usergroup_id, **{name: columns[name] for name in _NEW}}
         for usergroup_id, columns in groups.items()
     ]
-    made = await rows(_WRITE, scope.store.id, warehouse_id, orjson.dumps(written).decode(), scope.now)
-    return {each["usergroup_id"]: each["id"] for each in made}
+    saved = await fetch(_UPSERT, scope.store.id, warehouse_id, orjson.dumps(group_rows).decode(), scope.now)
+    return {row["usergroup_id"]: row["id"] for row in saved}
 
 
-def _check_number(number: int) -> None:
-    if number > MAX_GROUPS:
+def _check_count(count: int) -> None:
+    if count > MAX_GROUPS:
         raise ValidationFailed(
-            f"a warehouse has {number} usergroups; expected at most {MAX_GROUPS}",
+            f"a warehouse has {count} usergroups; expected at most {MAX_GROUPS}",
             field="groups",
             code="too_many",
         )
 
 
-async def _audit(scope: Scope, action: str, held: Mapping[str, Any], usergroup_id: int) -> None:
-    await audit.record(scope, action, "warehouse", held["public_id"], {"usergroup_id": usergroup_id})
+async def _audit(scope: Scope, action: str, warehouse_row: Mapping[str, Any], usergroup_id: int) -> None:
+    await audit.record(scope, action, "warehouse", warehouse_row["public_id"], {"usergroup_id": usergroup_id})

@@ -1,4 +1,4 @@
-"""Take hold of a warehouse for the rest of a transaction: whatever changes what hangs on it begins here."""
+"""Lock a warehouse for changes of it and its areas and groups."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from kernel.errors import NotFound
 from kernel.ids import parse_reference
 from kernel.scope import Scope
-from models.database import row
+from models.database import fetchrow
 
 _LOCK = """
 SELECT id, public_id, vendor_id, country, state, is_default, min_items_in_box, max_items_in_box FROM warehouses
@@ -16,11 +16,11 @@ WHERE tenant_id = $1 AND (id = $2 OR public_id = $3) AND deleted_at IS NULL FOR 
 
 
 async def lock_warehouse(scope: Scope, warehouse: object) -> dict[str, Any]:
-    """Lock a warehouse and give what changes of it decide upon; raises NotFound."""
+    """Lock a warehouse and return the columns needed by changes; raises NotFound."""
     reference = parse_reference(warehouse)
     if reference is not None:
         number, public_id = (reference, None) if isinstance(reference, int) else (None, reference)
-        found = await row(_LOCK, scope.store.id, number, public_id)
-        if found is not None:
-            return dict(found)
+        row = await fetchrow(_LOCK, scope.store.id, number, public_id)
+        if row is not None:
+            return dict(row)
     raise NotFound("warehouse")

@@ -1,29 +1,39 @@
-"""Declare what of warehouses can be read."""
+"""Queryable fields of warehouses: visibility, filters and sort orders."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from domain.catalog.read import in_second, refers_to_or_none
-from domain.visibility import Rows
-from kernel.documents import normalise_cep
-from kernel.places import state_of_cep
-from models.reading import Entity, EntityFilter, Sort, Where, any_of, flag, named, refers_to
+from domain.filters import (
+    BY_CREATED,
+    BY_ID,
+    exact_integer,
+    exact_second,
+    exact_text,
+    ids,
+    optional_references,
+    references,
+    statuses,
+)
+from domain.visibility import VisibleRows
+from kernel.documents import normalize_cep
+from kernel.geography import state_of_cep
+from models.queries import Condition, Entity, EntityFilter, Sort, flag
 
 _ADMIN = ("view_warehouses",)
 _APP = "read_inventory"
 
 
-def covers(cep: str) -> Where:
-    """Match warehouses one of whose active areas holds the CEP.
+def covers(cep: str) -> Condition:
+    """Match warehouses with an active area that contains the CEP.
 
-    The most precise of what an area says decides: ranges of postal codes, else cities (of which a CEP alone tells nothing), else
-    states; an area without any of them is everywhere.
+    An area is matched by its most precise data: CEP ranges, else cities (never matched by a CEP alone), else states; an area without any is
+    everywhere.
     """
-    digits = normalise_cep(cep)
+    digits = normalize_cep(cep)
     if digits is None:
-        return Where("false")
-    return Where(
+        return Condition("false")
+    return Condition(
         "EXISTS (SELECT 1 FROM warehouse_areas a WHERE a.tenant_id = t.tenant_id AND a.warehouse_id = t.id AND a.status = 'A'"
         " AND CASE WHEN EXISTS (SELECT 1 FROM warehouse_zipcodes z WHERE z.tenant_id = a.tenant_id AND z.area_id = a.id)"
         " THEN EXISTS (SELECT 1 FROM warehouse_zipcodes z WHERE z.tenant_id = a.tenant_id AND z.area_id = a.id"
@@ -33,12 +43,12 @@ def covers(cep: str) -> Where:
     )
 
 
-def _place(column: str) -> Callable[[object], Where]:
-    """Match a place's name whatever its case and accents."""
+def _folded_match(column: str) -> Callable[[object], Condition]:
+    """Match a name ignoring case and accents."""
 
-    def build(value: object) -> Where:
+    def build(value: object) -> Condition:
         values = value if isinstance(value, list) else [value]
-        return Where(
+        return Condition(
             f"vitrine_fold({column}) = ANY(SELECT vitrine_fold(x) FROM unnest({{}}::text[]) AS x)", (values,)
         )
 
@@ -48,26 +58,20 @@ def _place(column: str) -> Callable[[object], Where]:
 WAREHOUSES = Entity(
     name="warehouse",
     table="warehouses",
-    alive="t.deleted_at IS NULL",
-    visible=Rows(admin=_ADMIN, app=_APP, vendor="t.vendor_id = {company}"),
+    base_condition="t.deleted_at IS NULL",
+    visible=VisibleRows(admin=_ADMIN, app=_APP, vendor="t.vendor_id = {company}"),
     filters={
-        "id": EntityFilter("id", named, "any of these warehouses", many=True),
-        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "vendor_id": EntityFilter(
-            "id", refers_to("t.vendor_id", "vendors"), "of any of these vendors", many=True
+        "id": ids("warehouses"),
+        "status": statuses(),
+        "vendor_id": references("t.vendor_id", "vendors", "of any of these vendors"),
+        "owner_id": optional_references(
+            "t.vendor_id", "vendors", "of any of these vendors; 0 means of the store itself", internal=True
         ),
-        "owner_id": EntityFilter(
-            "id",
-            refers_to_or_none("t.vendor_id", "vendors"),
-            "of any of these vendors; 0 means of the store itself",
-            many=True,
-            internal=True,
-        ),
-        "state": EntityFilter("text", _place("t.state"), "in any of these states", many=True),
-        "city": EntityFilter("text", _place("t.city"), "in any of these cities", many=True),
+        "state": EntityFilter("text", _folded_match("t.state"), "in any of these states", many=True),
+        "city": EntityFilter("text", _folded_match("t.city"), "in any of these cities", many=True),
         "search": EntityFilter(
             "text",
-            lambda text: Where(
+            lambda text: Condition(
                 "strpos(t.name_folded, vitrine_fold({}::text)) > 0 OR strpos(vitrine_fold(t.code), vitrine_fold({}::text)) > 0"
                 " OR strpos(vitrine_fold(t.city), vitrine_fold({}::text)) > 0",
                 (text.strip(), text.strip(), text.strip()),
@@ -76,56 +80,46 @@ WAREHOUSES = Entity(
         ),
         "covers_zipcode": EntityFilter("text", covers, "delivers to this CEP"),
         "is_default": EntityFilter("boolean", flag("t.is_default"), "whether it is its vendor's default"),
-        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
-        "code": EntityFilter("text", any_of("t.code"), "exact code", many=True),
+        "name": exact_text("t.name", "name"),
+        "code": exact_text("t.code", "code"),
         **{
-            name: EntityFilter("text", any_of(f"t.{name}"), f"exact {name}", many=True, internal=True)
+            name: exact_text(f"t.{name}", name, internal=True)
             for name in ("description", "address", "country", "phone", "email", "latitude", "longitude")
         },
         **{
-            name: EntityFilter(
-                "big_int", any_of(f"t.{name}", "bigint"), f"exact {name}", many=True, internal=True
-            )
+            name: exact_integer(f"t.{name}", name, internal=True)
             for name in ("priority", "shipping_delay", "min_items_in_box", "max_items_in_box")
         },
-        "created_at": EntityFilter(
-            "time", in_second("t.created_at"), "made in that second", many=True, internal=True
-        ),
-        "updated_at": EntityFilter(
-            "time", in_second("t.updated_at"), "changed in that second", many=True, internal=True
-        ),
+        "created_at": exact_second("t.created_at", "created within that second"),
+        "updated_at": exact_second("t.updated_at", "updated within that second"),
     },
     sorts={
         "priority": Sort("t.priority", "bigint", "priority"),
         "name": Sort("t.name_folded", "text", "name"),
-        "created_at": Sort("t.created_at", "timestamptz", "time of creation"),
-        "id": Sort("t.id", "bigint", "order of entry"),
+        "created_at": BY_CREATED,
+        "id": BY_ID,
     },
     default_sort="-priority",
 )
 
-# A vendor sees what hangs on its own warehouses.
+# A vendor sees the areas and groups of its own warehouses.
 _OF_OWN = (
     "EXISTS (SELECT 1 FROM warehouses w WHERE w.tenant_id = t.tenant_id AND w.id = t.warehouse_id"
     " AND w.vendor_id = {company} AND w.deleted_at IS NULL)"
 )
-_BELOW = "EXISTS (SELECT 1 FROM warehouses w WHERE w.tenant_id = t.tenant_id AND w.id = t.warehouse_id AND w.deleted_at IS NULL)"
-_SORTS = {
-    "id": Sort("t.id", "bigint", "order of entry"),
-}
+_WAREHOUSE_EXISTS = "EXISTS (SELECT 1 FROM warehouses w WHERE w.tenant_id = t.tenant_id AND w.id = t.warehouse_id AND w.deleted_at IS NULL)"
+_SORTS = {"id": BY_ID}
 
 WAREHOUSE_AREAS = Entity(
     name="delivery area",
     table="warehouse_areas",
-    alive=_BELOW,
-    visible=Rows(admin=_ADMIN, app=_APP, vendor=_OF_OWN),
+    base_condition=_WAREHOUSE_EXISTS,
+    visible=VisibleRows(admin=_ADMIN, app=_APP, vendor=_OF_OWN),
     filters={
-        "id": EntityFilter("id", named, "any of these areas", many=True),
-        "warehouse_id": EntityFilter(
-            "id", refers_to("t.warehouse_id", "warehouses"), "of any of these warehouses", many=True
-        ),
-        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
+        "id": ids("areas"),
+        "warehouse_id": references("t.warehouse_id", "warehouses", "of any of these warehouses"),
+        "status": statuses(),
+        "name": exact_text("t.name", "name"),
     },
     sorts=_SORTS,
     default_sort="id",
@@ -134,24 +128,20 @@ WAREHOUSE_AREAS = Entity(
 WAREHOUSE_ZIPCODES = Entity(
     name="range of postal codes",
     table="warehouse_zipcodes",
-    # Reached only through an area, whose rows were filtered already.
-    visible=Rows(admin=_ADMIN, app=_APP, vendor=""),
+    # Reached only through an area, whose rows are already filtered.
+    visible=VisibleRows(admin=_ADMIN, app=_APP, vendor=""),
 )
 
 WAREHOUSE_USERGROUPS = Entity(
     name="usergroup of a warehouse",
     table="warehouse_usergroups",
-    alive=_BELOW,
-    visible=Rows(admin=_ADMIN, app=_APP, vendor=_OF_OWN),
+    base_condition=_WAREHOUSE_EXISTS,
+    visible=VisibleRows(admin=_ADMIN, app=_APP, vendor=_OF_OWN),
     filters={
-        "id": EntityFilter("id", named, "any of these places", many=True),
-        "warehouse_id": EntityFilter(
-            "id", refers_to("t.warehouse_id", "warehouses"), "of any of these warehouses", many=True
-        ),
-        "usergroup_id": EntityFilter(
-            "id", refers_to("t.usergroup_id", "usergroups"), "of any of these groups", many=True
-        ),
-        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
+        "id": ids("assignments"),
+        "warehouse_id": references("t.warehouse_id", "warehouses", "of any of these warehouses"),
+        "usergroup_id": references("t.usergroup_id", "usergroups", "of any of these groups"),
+        "status": statuses(),
     },
     sorts=_SORTS,
     default_sort="id",

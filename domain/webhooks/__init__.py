@@ -1,1 +1,1 @@
-"""Tell installed apps what happened: who wants to know (`endpoints`), what is on its way (`claims`, `settling`), how it is written."""
+"""Webhooks of installed apps: endpoints, fan-out of events, delivery attempts with retry and backoff, signatures, and redelivery."""

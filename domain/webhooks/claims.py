@@ -1,8 +1,8 @@
-"""Take deliveries that are due, so that nobody else does them meanwhile, from every endpoint in turn.
+"""Claim due webhook deliveries exclusively, from all endpoints in turn.
 
-A delivery is claimed by moving `due_at` past a lease: who dies leaves it behind, and it is due again when the lease ends. An endpoint's
-row is locked while its deliveries are counted and claimed, so of several workers together no more than it may have are under way.
-The database's clock decides, for machines disagree about the time.
+A delivery is claimed by moving `due_at` past a lease; after a crash the lease expires and it is due again. The endpoint's row is locked
+while its deliveries are counted and claimed, which limits concurrent deliveries per endpoint across all workers. All times come from the
+database's clock, because machines' clocks differ.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from uuid import UUID
 import orjson
 from asyncpg import Record
 
-from auth.apps import good_secrets
-from domain.webhooks.rights import PING, may_have
-from domain.webhooks.schedule import BREAKS_AFTER, IN_FLIGHT
+from auth.secrets import APP_SECRET_PURPOSE, decrypt
+from domain.webhooks.event_scopes import PING, may_receive
+from domain.webhooks.schedule import BREAKER_THRESHOLD, MAX_IN_FLIGHT
 from models import database
-from models.database import AcrossStores
+from models.database import CrossStoreConnection
 
-# A try is over long before: 10 s for the answer, and what a query may take.
+# An attempt ends long before this: 10 s for the response, plus the time of a query.
 LEASE = timedelta(seconds=60)
 
-# Endpoints with something that waits, found by jumping from one to the next in the index; how many of one wait costs nothing.
+# Endpoints with pending deliveries, found by skipping from one to the next in the index; the cost doesn't depend on the backlog.
 _BUSY = """
 with recursive busy as (
     (select tenant_id, endpoint_id, due_at from event_deliveries where due_at is not null
@@ -38,8 +38,7 @@ with recursive busy as (
     ) n
 )
 """
-# Whoever has waited longest comes first; those that fail come behind those that don't. No key of the row changes: handing events out
-# goes on meanwhile.
+# The longest waiting endpoint first, failing ones last. No key of the row changes, so fan-out isn't blocked.
 _LOCK = (
     _BUSY
     + """
@@ -52,14 +51,14 @@ for no key update of p skip locked
 """
 )
 _CLAIM = """
-with places as (
-    select tenant_id, endpoint_id, most - (
+with slots as (
+    select tenant_id, endpoint_id, max_in_flight - (
         select count(*) from event_deliveries f
         where f.tenant_id = w.tenant_id and f.endpoint_id = w.endpoint_id and f.state = 'delivering' and f.due_at > clock_timestamp()
     ) as free
-    from unnest($1::bigint[], $2::bigint[], $3::int[]) as w (tenant_id, endpoint_id, most)
+    from unnest($1::bigint[], $2::bigint[], $3::int[]) as w (tenant_id, endpoint_id, max_in_flight)
 ), chosen as (
-    select d.tenant_id, d.id from places p cross join lateral (
+    select d.tenant_id, d.id from slots p cross join lateral (
         select tenant_id, id from event_deliveries d
         where d.tenant_id = p.tenant_id and d.endpoint_id = p.endpoint_id and d.due_at <= clock_timestamp()
         order by d.due_at, d.id limit greatest(p.free, 0) for no key update skip locked
@@ -69,7 +68,7 @@ with places as (
     update event_deliveries d set state = 'delivering', claim = $5, due_at = clock_timestamp() + $6
     from chosen c where d.tenant_id = c.tenant_id and d.id = c.id
     returning d.*
-), turned as (
+), updated_endpoints as (
     update event_endpoints p set claimed_at = clock_timestamp()
     from (select distinct tenant_id, endpoint_id from claimed) c where p.tenant_id = c.tenant_id and p.id = c.endpoint_id
 )
@@ -84,7 +83,7 @@ join tenants t on t.id = c.tenant_id
 join outbox_events e on e.tenant_id = c.tenant_id and e.id = c.event_id
 order by c.id
 """
-# Endpoints that are due and were not claimed have their deliveries under way, or somebody looks at them: whoever is done says so.
+# A due endpoint that was not claimed is being processed by a worker, which looks for further deliveries when it is done.
 _NEXT = (
     _BUSY
     + """
@@ -96,24 +95,24 @@ where greatest(b.due_at, p.paused_until) > clock_timestamp()
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
-    """A delivery that is ours to do, with all that is needed for it; `secrets` are those good at `at`, the oldest first."""
+class ClaimedDelivery:
+    """A claimed delivery with all data needed for it."""
 
-    store_number: int
-    store: UUID
-    number: int
+    store_id: int
+    store_public_id: UUID
+    id: int
     claim: UUID
-    tries: int
-    endpoint: int
+    attempts: int
+    endpoint_id: int
     url: str
     query: str | None
     is_allowed: bool
-    """Whether the endpoint still wants events, and its app may still be told of this one."""
-    installation: int
-    app: int
+    """Whether the endpoint is active and its app may receive the event."""
+    installation_id: int
+    app_id: int
     client_id: str
     scopes: frozenset[str]
-    sealed: tuple[bytes, bytes | None, datetime | None]
+    encrypted_secrets: tuple[bytes, bytes | None, datetime | None]
     event_id: UUID
     name: str
     subject_type: str
@@ -124,71 +123,81 @@ class Claimed:
     at: datetime
 
     def secrets(self, at: datetime) -> list[str]:
-        """Give the app's secrets that are good at that moment, the oldest first; raises `Unreadable`."""
-        return good_secrets(*self.sealed, at)
+        """Return the app's secrets that are valid at that time, the oldest first; raises `DecryptionError`."""
+        current, previous, previous_until = self.encrypted_secrets
+        valid = [current]
+        if previous is not None and previous_until is not None and at < previous_until:
+            valid.insert(0, previous)
+        return [decrypt(APP_SECRET_PURPOSE, secret).decode() for secret in valid]
 
 
-async def claim(mark: UUID, most: int, troubled: int, *, lease: timedelta = LEASE) -> list[Claimed]:
-    """Take up to `most` deliveries, marked as ours; of endpoints that fail right now no more than `troubled`."""
-    async with database.across_stores() as everywhere, everywhere.transaction():
-        places = _places(await everywhere.rows(_LOCK, most), troubled)
-        if not places:
+async def claim(
+    claim_id: UUID, limit: int, max_failing: int, *, lease: timedelta = LEASE
+) -> list[ClaimedDelivery]:
+    """Claim up to `limit` deliveries under `claim_id`; at most `max_failing` of endpoints that are failing."""
+    async with database.cross_store_connection() as connection, connection.transaction():
+        slots = _free_slots(await connection.fetch(_LOCK, limit), max_failing)
+        if not slots:
             return []
-        found = await _claim(everywhere, places, most, mark, lease)
-    return [_claimed(record, mark) for record in found]
+        rows = await _claim(connection, slots, limit, claim_id, lease)
+    return [_build_delivery(row, claim_id) for row in rows]
 
 
 async def seconds_until_due() -> float | None:
-    """Say how long until something is due that is not yet; None when nothing waits."""
-    async with database.across_stores() as everywhere:
-        left: float | None = await everywhere.value(_NEXT)
+    """Return the seconds until the next delivery becomes due; None if nothing is pending."""
+    async with database.cross_store_connection() as connection:
+        left: float | None = await connection.fetchval(_NEXT)
     return None if left is None else max(left, 0.0)
 
 
-def _places(endpoints: Sequence[Record], troubled: int) -> list[tuple[int, int, int]]:
-    """Say how many deliveries each endpoint may have under way: one where the breaker has to be tried first."""
-    places = []
+def _free_slots(endpoints: Sequence[Record], max_failing: int) -> list[tuple[int, int, int]]:
+    """Return the maximum concurrent deliveries of each endpoint: one while the circuit breaker is open."""
+    slots = []
     for endpoint in endpoints:
-        most = IN_FLIGHT if endpoint["failures"] < BREAKS_AFTER else 1
+        free = MAX_IN_FLIGHT if endpoint["failures"] < BREAKER_THRESHOLD else 1
         if endpoint["failures"]:
-            most = min(most, troubled)
-            troubled -= most
-        if most:
-            places.append((endpoint["tenant_id"], endpoint["id"], most))
-    return places
+            free = min(free, max_failing)
+            max_failing -= free
+        if free:
+            slots.append((endpoint["tenant_id"], endpoint["id"], free))
+    return slots
 
 
 async def _claim(
-    everywhere: AcrossStores, places: Sequence[tuple[int, int, int]], most: int, mark: UUID, lease: timedelta
+    connection: CrossStoreConnection,
+    slots: Sequence[tuple[int, int, int]],
+    limit: int,
+    claim_id: UUID,
+    lease: timedelta,
 ) -> list[Record]:
-    # A statement of its own, for only it sees what those have committed who held the endpoints before us.
-    stores, endpoints, free = zip(*places, strict=True)
-    return await everywhere.rows(_CLAIM, list(stores), list(endpoints), list(free), most, mark, lease)
+    # A separate statement, because only it sees what previous holders of the endpoint locks committed.
+    stores, endpoints, free = zip(*slots, strict=True)
+    return await connection.fetch(_CLAIM, list(stores), list(endpoints), list(free), limit, claim_id, lease)
 
 
-def _claimed(found: Record, mark: UUID) -> Claimed:
-    wanted = found["status"] == "A" and found["deleted_at"] is None and found["removed_at"] is None
-    return Claimed(
-        store_number=found["tenant_id"],
-        store=found["store"],
-        number=found["id"],
-        claim=mark,
-        tries=found["tries"],
-        endpoint=found["endpoint_id"],
-        url=found["url"],
-        query=None if found["name"] == PING else found["query"],
-        is_allowed=wanted and may_have(found["name"], found["scopes"]),
-        installation=found["installation_id"],
-        app=found["app_id"],
-        client_id=found["client_id"],
-        scopes=frozenset(found["scopes"]),
-        sealed=(found["secret_sealed"], found["previous_secret_sealed"], found["previous_secret_until"]),
-        event_id=found["event_id"],
-        name=found["name"],
-        subject_type=found["subject_type"],
-        subject_id=found["subject_id"],
-        sequence=found["sequence"],
-        data=orjson.loads(found["data"]),
-        request_id=found["request_id"],
-        at=found["at"],
+def _build_delivery(row: Record, claim_id: UUID) -> ClaimedDelivery:
+    is_active = row["status"] == "A" and row["deleted_at"] is None and row["removed_at"] is None
+    return ClaimedDelivery(
+        store_id=row["tenant_id"],
+        store_public_id=row["store"],
+        id=row["id"],
+        claim=claim_id,
+        attempts=row["tries"],
+        endpoint_id=row["endpoint_id"],
+        url=row["url"],
+        query=None if row["name"] == PING else row["query"],
+        is_allowed=is_active and may_receive(row["name"], row["scopes"]),
+        installation_id=row["installation_id"],
+        app_id=row["app_id"],
+        client_id=row["client_id"],
+        scopes=frozenset(row["scopes"]),
+        encrypted_secrets=(row["secret_sealed"], row["previous_secret_sealed"], row["previous_secret_until"]),
+        event_id=row["event_id"],
+        name=row["name"],
+        subject_type=row["subject_type"],
+        subject_id=row["subject_id"],
+        sequence=row["sequence"],
+        data=orjson.loads(row["data"]),
+        request_id=row["request_id"],
+        at=row["at"],
     )

@@ -1,4 +1,4 @@
-"""Let installed apps say where they want to be told of what; an administrator may too, and switch it off."""
+"""Webhook endpoints of installed apps; administrators can manage and disable them too (docs/reference/shared.md#webhook-endpoints)."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from uuid import UUID
 import orjson
 from asyncpg import Record
 
-from domain import audit, events
-from domain.fields import Given, InputField, code_in, read_fields
+from domain import events
 from domain.outgoing import calls
-from domain.outgoing.targets import read_target
-from domain.webhooks.rights import PING, READ_SCOPES, as_app, may_have
+from domain.outgoing.targets import parse_target
+from domain.webhooks.event_scopes import PING, READ_SCOPES, as_app, may_receive
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import MissingScope, NotFound, RuleViolation, ValidationFailed
+from kernel.fields import InputField, InputValues, code_in, read_fields
 from kernel.ids import parse_reference, uuid7
 from kernel.scope import ActorKind, Scope
-from kernel.text import Malformed, has_forbidden_characters, shown
-from models import database
+from kernel.text import InvalidValue, has_forbidden_characters, repr_value
+from models import audit, database
 from models.events import EventEndpoint
 
-MOST = 20
-"""Endpoints that one installed app may have in one store."""
+MAX_ENDPOINTS = 20
+"""Maximum number of endpoints of an installed app in a store."""
 MAX_QUERY = 20_000
 MANUAL, GONE, FAILING = "manual", "gone", "failing"
-"""Why an endpoint is disabled: somebody did it, it answered 410, it has only failed for too long."""
+"""Why an endpoint is disabled: manually, because it answered 410, or because it failed for too long."""
 
 REMOVED_ENDPOINT = "the endpoint was removed"
 DISABLED_ENDPOINT = "the endpoint was disabled"
@@ -37,17 +37,17 @@ NOT_ALLOWED = "the app may not be told of this event any more"
 
 def _url(value: object) -> str:
     if not isinstance(value, str):
-        raise Malformed(f"is {shown(value)}; expected an https address")
-    read_target(value.strip(), allows_private=calls.allows_private())
+        raise InvalidValue(f"is {repr_value(value)}; expected an https address")
+    parse_target(value.strip(), allows_private=calls.allows_private())
     return value.strip()
 
 
 def _events(value: object) -> list[str]:
     if not isinstance(value, list | tuple) or not value:
-        raise Malformed(f"is {shown(value)}; expected a list of events")
+        raise InvalidValue(f"is {repr_value(value)}; expected a list of events")
     unknown = [name for name in value if name not in READ_SCOPES]
     if unknown:
-        raise Malformed(f"holds {shown(unknown[0])}; expected any of {', '.join(events.NAMES)}")
+        raise InvalidValue(f"holds {repr_value(unknown[0])}; expected any of {', '.join(events.NAMES)}")
     return [name for name in events.NAMES if name in value]
 
 
@@ -55,7 +55,9 @@ def _query(value: object) -> str | None:
     if value is None or value == "":
         return None
     if not isinstance(value, str) or has_forbidden_characters(value) or len(value) > MAX_QUERY:
-        raise Malformed(f"is {shown(value)}; expected a GraphQL selection of at most {MAX_QUERY} characters")
+        raise InvalidValue(
+            f"is {repr_value(value)}; expected a GraphQL selection of at most {MAX_QUERY} characters"
+        )
     return value
 
 
@@ -80,120 +82,127 @@ _CANCEL = """
 
 
 CheckQuery: TypeAlias = Callable[[Scope, str, Sequence[str]], None]
-"""Refuse a query that the app in the scope may not run for these events."""
+"""Raise if the app in the scope may not run the query for these events."""
 
 
-async def create_endpoint(scope: Scope, given: Given, check_query: CheckQuery) -> int:
-    """Subscribe an app and give the endpoint's number: `url`*, `events`*, `query`, `status`; `installed_app_id` for administrators.
+async def create_endpoint(scope: Scope, values: InputValues, check_query: CheckQuery) -> int:
+    """Create an endpoint and return its internal id: `url`*, `events`*, `query`, `status`; `installed_app_id` for administrators.
 
-    Raises `MissingScope` for an event that the app may not be told of, `RuleViolation` when it has too many endpoints already.
+    Raises `MissingScope` for an event that the app may not receive, `RuleViolation` if it has too many endpoints.
     """
-    may_manage(scope)
-    columns = read_fields(FIELDS, given, creating=True)
+    check_may_manage(scope)
+    columns = read_fields(FIELDS, values, creating=True)
     async with database.transaction(scope):
-        installation = await _installation(scope, given.get("installed_app_id"))
-        check_may_have(scope, columns["events"], installation["scopes"])
+        installation = await _installation(scope, values.get("installed_app_id"))
+        check_may_receive(scope, columns["events"], installation["scopes"])
         _check_query(scope, check_query, installation, columns.get("query"), columns["events"])
-        count = await database.value(
+        count = await database.fetchval(
             "select count(*) from event_endpoints where tenant_id = $1 and installation_id = $2 and deleted_at is null",
             scope.store.id,
             installation["id"],
         )
-        if count >= MOST:
-            raise RuleViolation(f"the app has {MOST} event endpoints already", reason="too_many_endpoints")
+        if count >= MAX_ENDPOINTS:
+            raise RuleViolation(
+                f"the app has {MAX_ENDPOINTS} event endpoints already", reason="too_many_endpoints"
+            )
         endpoint = EventEndpoint(
             installation_id=installation["id"], **columns, created_at=scope.now, updated_at=scope.now
         )
         if endpoint.status == "D":
             endpoint.disabled_reason = MANUAL
         await endpoint.save()
-        number: int = endpoint.id
+        endpoint_id: int = endpoint.id
         await _record(scope, "created", endpoint.public_id, columns)
-    return number
+    return endpoint_id
 
 
-async def update_endpoint(scope: Scope, endpoint: object, given: Given, check_query: CheckQuery) -> int:
-    """Change an endpoint partially and give its number; disabling it cancels what waits, another address or enabling forgets failures."""
-    may_manage(scope)
-    columns = read_fields(FIELDS, given)
+async def update_endpoint(
+    scope: Scope, endpoint: object, values: InputValues, check_query: CheckQuery
+) -> int:
+    """Update an endpoint partially and return its internal id.
+
+    Disabling it cancels its pending deliveries; a new URL or enabling it resets its failures.
+    """
+    check_may_manage(scope)
+    columns = read_fields(FIELDS, values)
     async with database.transaction(scope):
-        before = await locked(scope, endpoint)
-        wanted = columns.get("events", before["events"])
+        current = await lock_endpoint(scope, endpoint)
+        wanted = columns.get("events", current["events"])
         if "events" in columns:
-            check_may_have(scope, wanted, before["scopes"])
+            check_may_receive(scope, wanted, current["scopes"])
         if "query" in columns or "events" in columns:
-            _check_query(scope, check_query, before, columns.get("query", before["query"]), wanted)
+            _check_query(scope, check_query, current, columns.get("query", current["query"]), wanted)
         if columns.get("status") == "D":
             columns["disabled_reason"] = MANUAL
-            await cancel(scope, before["id"], DISABLED_ENDPOINT)
+            await cancel_deliveries(scope, current["id"], DISABLED_ENDPOINT)
         elif columns.get("status") == "A" or "url" in columns:
             columns |= {"failures": 0, "failing_since": None, "paused_until": None}
             if "status" in columns:
                 columns["disabled_reason"] = ""
-        await cancel(
-            scope, before["id"], UNSUBSCRIBED, [name for name in before["events"] if name not in wanted]
+        await cancel_deliveries(
+            scope, current["id"], UNSUBSCRIBED, [name for name in current["events"] if name not in wanted]
         )
-        await EventEndpoint.filter(id=before["id"]).update(**columns, updated_at=scope.now)
-        await _record(scope, "updated", before["public_id"], columns)
-    return int(before["id"])
+        await EventEndpoint.filter(id=current["id"]).update(**columns, updated_at=scope.now)
+        await _record(scope, "updated", current["public_id"], columns)
+    return int(current["id"])
 
 
 async def delete_endpoint(scope: Scope, endpoint: object) -> None:
-    """Remove an endpoint; what waits for it is cancelled."""
-    may_manage(scope)
+    """Soft-delete an endpoint and cancel its pending deliveries."""
+    check_may_manage(scope)
     async with database.transaction(scope):
-        before = await locked(scope, endpoint)
-        await cancel(scope, before["id"], REMOVED_ENDPOINT)
-        await EventEndpoint.filter(id=before["id"]).update(deleted_at=scope.now, updated_at=scope.now)
-        await _record(scope, "deleted", before["public_id"], {})
+        current = await lock_endpoint(scope, endpoint)
+        await cancel_deliveries(scope, current["id"], REMOVED_ENDPOINT)
+        await EventEndpoint.filter(id=current["id"]).update(deleted_at=scope.now, updated_at=scope.now)
+        await _record(scope, "deleted", current["public_id"], {})
 
 
 async def ping(scope: Scope, endpoint: object) -> int:
-    """Send an endpoint the event `ping`, like any other, and give the delivery's number; refused while it is disabled."""
-    may_manage(scope)
+    """Send the event `ping` to an endpoint and return the delivery's internal id; raises RuleViolation if the endpoint is disabled."""
+    check_may_manage(scope)
     async with database.transaction(scope):
-        found = await locked(scope, endpoint)
-        if found["status"] != "A":
+        row = await lock_endpoint(scope, endpoint)
+        if row["status"] != "A":
             raise RuleViolation("the event endpoint is disabled", reason="endpoint_disabled")
-        data = {"endpoint_id": str(found["public_id"]), "events": found["events"]}
-        number: int = await database.value(
+        data = {"endpoint_id": str(row["public_id"]), "events": row["events"]}
+        delivery_id: int = await database.fetchval(
             _PING,
             scope.store.id,
             uuid7(),
             PING,
-            found["public_id"],
+            row["public_id"],
             orjson.dumps(data).decode(),
             scope.request_id,
             scope.now,
-            found["id"],
+            row["id"],
             uuid7(),
         )
         await database.notify(events.CHANNEL)
-    return number
+    return delivery_id
 
 
-# It goes to this endpoint alone, so it is handed out already. Its numbers are counted like those of any subject.
+# Sent to this endpoint only, so it needs no fan-out. Its sequence is counted as for any subject.
 _PING = """
-    with counted as (
+    with counter as (
         insert into event_sequences (tenant_id, public_id, subject_type, subject_id, latest) values ($1, $9, 'endpoint', $4, 1)
         on conflict (tenant_id, subject_type, subject_id) do update set latest = event_sequences.latest + 1
         returning latest
-    ), told as (
+    ), event as (
         insert into outbox_events
             (tenant_id, public_id, name, subject_type, subject_id, sequence, data, request_id, created_at, dispatched_at)
-        select $1, $2, $3, 'endpoint', $4, latest, $5::jsonb, $6, $7, $7 from counted
+        select $1, $2, $3, 'endpoint', $4, latest, $5::jsonb, $6, $7, $7 from counter
         returning id
     )
     insert into event_deliveries (tenant_id, public_id, event_id, endpoint_id, name, due_at, created_at, updated_at)
-    select $1, vitrine_uuid7(), id, $8, $3, clock_timestamp(), $7, $7 from told
+    select $1, vitrine_uuid7(), id, $8, $3, clock_timestamp(), $7, $7 from event
     returning id
 """
 
 
 async def disable(scope: Scope, endpoint_id: int, reason: str) -> bool:
-    """Disable an endpoint for what it answered, as the platform; False when it is disabled already. Cancels what waits for it."""
+    """Disable an endpoint because of its responses and cancel its pending deliveries; return False if it is disabled already."""
     async with database.transaction(scope):
-        public_id = await database.value(
+        public_id = await database.fetchval(
             """
             update event_endpoints set status = 'D', disabled_reason = $3, updated_at = $4
             where tenant_id = $1 and id = $2 and status = 'A' and deleted_at is null returning public_id
@@ -205,49 +214,53 @@ async def disable(scope: Scope, endpoint_id: int, reason: str) -> bool:
         )
         if public_id is None:
             return False
-        await cancel(scope, endpoint_id, DISABLED_ENDPOINT)
+        await cancel_deliveries(scope, endpoint_id, DISABLED_ENDPOINT)
         await audit.record(scope, "event_endpoint.disabled", "event_endpoint", public_id, {"reason": reason})
     return True
 
 
-async def cancel_beyond(scope: Scope, installation_id: int, scopes: Iterable[str] = ()) -> None:
-    """Cancel what waits for an installed app and lies beyond the scopes that it keeps; joins the open transaction."""
-    kept = tuple(scopes)
-    beyond = None if not kept else [name for name in events.NAMES if not may_have(name, kept)]
-    if beyond == []:
+async def cancel_outside_scopes(scope: Scope, installation_id: int, scopes: Iterable[str] = ()) -> None:
+    """Cancel the pending deliveries of an installed app that its remaining scopes don't cover; joins the current transaction."""
+    remaining = tuple(scopes)
+    not_covered = (
+        None if not remaining else [name for name in events.NAMES if not may_receive(name, remaining)]
+    )
+    if not_covered == []:
         return
-    found = await database.rows(
+    endpoints = await database.fetch(
         "select id from event_endpoints where tenant_id = $1 and installation_id = $2 order by id for no key update",
         scope.store.id,
         installation_id,
     )
-    for endpoint in found:
-        await cancel(scope, endpoint["id"], NOT_ALLOWED, beyond)
+    for endpoint in endpoints:
+        await cancel_deliveries(scope, endpoint["id"], NOT_ALLOWED, not_covered)
 
 
-async def cancel(scope: Scope, endpoint_id: int, reason: str, names: Sequence[str] | None = None) -> None:
-    """Cancel what waits for an endpoint that the transaction has locked: all of it, or the events of these names."""
+async def cancel_deliveries(
+    scope: Scope, endpoint_id: int, reason: str, names: Sequence[str] | None = None
+) -> None:
+    """Cancel the pending deliveries of an endpoint locked by the caller: all, or those of the named events."""
     if names is None or names:
         await database.execute(_CANCEL, scope.store.id, endpoint_id, names, reason, scope.now)
 
 
-async def locked(scope: Scope, endpoint: object) -> Record:
-    """Give the endpoint that the caller names, locked, with its app's scopes; raises `NotFound`, for another app's too."""
-    known = parse_reference(endpoint)
-    own = scope.actor.installation_id if scope.actor.kind is ActorKind.APP else None
-    number, public_id = (known, None) if isinstance(known, int) else (None, known)
-    found = await database.row(_LOCK, scope.store.id, number, public_id, own)
-    if found is None:
+async def lock_endpoint(scope: Scope, endpoint: object) -> Record:
+    """Return the endpoint, locked, with its app's scopes; raises `NotFound`, also for another app's."""
+    parsed = parse_reference(endpoint)
+    own_installation = scope.actor.installation_id if scope.actor.kind is ActorKind.APP else None
+    endpoint_id, public_id = (parsed, None) if isinstance(parsed, int) else (None, parsed)
+    row = await database.fetchrow(_LOCK, scope.store.id, endpoint_id, public_id, own_installation)
+    if row is None:
         raise NotFound("event endpoint")
-    return found
+    return row
 
 
-def check_may_have(scope: Scope, names: Iterable[str], approved: Iterable[str]) -> None:
-    """Refuse an event that the app may not be told of, by what the store approved and by the token that asks."""
-    held = set(approved)
+def check_may_receive(scope: Scope, names: Iterable[str], approved: Iterable[str]) -> None:
+    """Raise MissingScope for an event that the app may not receive, by the scopes approved by the store and those of the caller's token."""
+    approved_scopes = set(approved)
     for name in names:
-        if not may_have(name, held) or (
-            scope.actor.kind is ActorKind.APP and not may_have(name, scope.actor.scopes)
+        if not may_receive(name, approved_scopes) or (
+            scope.actor.kind is ActorKind.APP and not may_receive(name, scope.actor.scopes)
         ):
             raise MissingScope(READ_SCOPES[name])
 
@@ -255,7 +268,7 @@ def check_may_have(scope: Scope, names: Iterable[str], approved: Iterable[str]) 
 def _check_query(
     scope: Scope, check_query: CheckQuery, installation: Record, query: str | None, names: Sequence[str]
 ) -> None:
-    """Refuse a query that the app may not run: with what its token may do, or with what the store approved."""
+    """Raise if the app may not run the query, with its token's scopes or those approved by the store."""
     if query is not None:
         is_app = scope.actor.kind is ActorKind.APP
         scopes = scope.actor.scopes if is_app else installation["scopes"]
@@ -263,39 +276,39 @@ def _check_query(
         check_query(app, query, names)
 
 
-def may_manage(scope: Scope) -> None:
-    """Refuse all but apps, which reach what is their own, and administrators with `manage_apps`."""
+def check_may_manage(scope: Scope) -> None:
+    """Refuse all callers except apps, which can reach only their own endpoints, and administrators with `manage_apps`."""
     if scope.actor.kind is not ActorKind.APP:
         scope.require("manage_apps")
 
 
-async def _installation(scope: Scope, named: object) -> Record:
-    """Give the app that is subscribed, locked against removal and narrowing: the caller, or the one that an administrator names."""
+async def _installation(scope: Scope, reference: object) -> Record:
+    """Return the subscribed app, locked against removal and scope changes: the caller, or the one an administrator names."""
     if scope.actor.kind is ActorKind.APP:
-        number, public_id = scope.actor.installation_id, None
+        internal_id, public_id = scope.actor.installation_id, None
     else:
-        known = parse_reference(named)
-        number, public_id = (known, None) if isinstance(known, int) else (None, known)
-    found = await database.row(
+        parsed = parse_reference(reference)
+        internal_id, public_id = (parsed, None) if isinstance(parsed, int) else (None, parsed)
+    row = await database.fetchrow(
         """
         select id, id as installation_id, app_id, scopes from app_installations
         where tenant_id = $1 and (id = $2::bigint or public_id = $3::uuid) and removed_at is null for update
         """,
         scope.store.id,
-        number,
+        internal_id,
         public_id,
     )
-    if found is None:
-        code = "required" if named is None else "not_found"
+    if row is None:
+        code = "required" if reference is None else "not_found"
         raise ValidationFailed("installed_app_id names no installed app", field="installed_app_id", code=code)
-    return found
+    return row
 
 
-async def _record(scope: Scope, what: str, public_id: UUID, columns: Mapping[str, Any]) -> None:
-    # The address may hold a secret behind its host.
+async def _record(scope: Scope, action: str, public_id: UUID, columns: Mapping[str, Any]) -> None:
+    # The URL's path or query may contain a secret.
     details: dict[str, object] = {
         name: columns[name] for name in ("events", "status", "disabled_reason") if columns.get(name)
     }
     if "url" in columns:
         details["host"] = urlsplit(columns["url"]).hostname
-    await audit.record(scope, f"event_endpoint.{what}", "event_endpoint", public_id, details)
+    await audit.record(scope, f"event_endpoint.{action}", "event_endpoint", public_id, details)

@@ -1,8 +1,7 @@
-"""Write what is posted to an endpoint, and sign it (contract, Outbound app event envelope; decisions section 7).
+"""Build and sign the request of a webhook delivery (docs/reference/shared.md#webhook-signatures).
 
-Three signatures, all HMAC-SHA256 with the app's client secret: `signature` inside the envelope, over its compact JSON without
-`signature`; `X-Service-Signature` over the body as sent; `webhook-signature` of Standard Webhooks. Everything is pure: secrets and
-moments are given.
+Three signatures, all HMAC-SHA256 with the app's client secret: `signature` inside the envelope, over its compact JSON without `signature`;
+`X-Service-Signature` over the body as sent; `webhook-signature` of Standard Webhooks. All functions are pure.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from uuid import UUID
 
 import orjson
 
-from kernel.clock import rfc3339
+from kernel.clock import format_rfc3339
 from kernel.signatures import hmac_sha256_hex
 
 SIGNATURE_HEADER = "X-Service-Signature"
@@ -28,13 +27,13 @@ _PREFIX = "evt_"
 
 
 def event_id(public_id: UUID) -> str:
-    """Write the id under which an event is told, the same on every try."""
+    """Return the public id of an event, the same on every attempt."""
     return f"{_PREFIX}{public_id.hex}"
 
 
 @dataclass(frozen=True, slots=True)
 class EventRecord:
-    """What happened, as its receiver is told it."""
+    """An event as sent to its receiver."""
 
     id: UUID
     name: str
@@ -48,49 +47,49 @@ class EventRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
-    """The bytes to post and the headers to post them with."""
+class SignedRequest:
+    """The body and headers to POST."""
 
     body: bytes
     headers: Mapping[str, str]
 
 
-def written(told: EventRecord, secrets: Sequence[str], at: datetime) -> Post:
-    """Write the envelope and sign it; `at` is the moment of this try.
+def build_request(event: EventRecord, secrets: Sequence[str], at: datetime) -> SignedRequest:
+    """Build the envelope and sign it; `at` is the time of this attempt.
 
-    `secrets` are those that are good now, the oldest first: the contract's two signatures take the first, Standard Webhooks shows one
-    for each.
+    `secrets` are the valid ones, the oldest first: the first two signatures use the oldest, Standard Webhooks has one per secret.
     """
     envelope: dict[str, Any] = {
-        "id": event_id(told.id),
-        "event": told.name,
-        "timestamp": rfc3339(told.at),
-        "tenant_id": str(told.tenant_id),
-        "app_id": told.app_id,
-        "sequence": told.sequence,
-        "data": told.data,
+        "id": event_id(event.id),
+        "event": event.name,
+        "timestamp": format_rfc3339(event.at),
+        "tenant_id": str(event.tenant_id),
+        "app_id": event.app_id,
+        "sequence": event.sequence,
+        "data": event.data,
     }
     oldest = secrets[0]
-    envelope["signature"] = signed(oldest, orjson.dumps(envelope))
+    envelope["signature"] = sign(oldest, orjson.dumps(envelope))
     body = orjson.dumps(envelope)
-    moment = str(int(at.timestamp()))
+    timestamp = str(int(at.timestamp()))
     headers = {
         "Content-Type": "application/json",
         "User-Agent": USER_AGENT,
-        SIGNATURE_HEADER: signed(oldest, body),
-        EVENT_HEADER: told.name,
-        "X-Request-Id": told.request_id,
+        SIGNATURE_HEADER: sign(oldest, body),
+        EVENT_HEADER: event.name,
+        "X-Request-Id": event.request_id,
         "webhook-id": envelope["id"],
-        "webhook-timestamp": moment,
+        "webhook-timestamp": timestamp,
         "webhook-signature": " ".join(
-            _standard(secret, f"{envelope['id']}.{moment}.".encode() + body) for secret in reversed(secrets)
+            _standard(secret, f"{envelope['id']}.{timestamp}.".encode() + body)
+            for secret in reversed(secrets)
         ),
     }
-    return Post(body, headers)
+    return SignedRequest(body, headers)
 
 
-def signed(secret: str, content: bytes) -> str:
-    """Sign bytes in the contract's form, `sha256=<hex digest>`."""
+def sign(secret: str, content: bytes) -> str:
+    """Return the signature of bytes as `sha256=<hex digest>`."""
     return f"sha256={hmac_sha256_hex(secret, content)}"
 
 

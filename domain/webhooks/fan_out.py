@@ -1,20 +1,20 @@
-"""Hand events out to the endpoints that want them and may have them at this moment: once each, whoever does it and however often."""
+"""Fan out events to the endpoints that are subscribed and authorized at this moment; idempotent and safe under concurrency."""
 
 from __future__ import annotations
 
-from domain.webhooks.rights import READ_SCOPES
+from domain.webhooks.event_scopes import READ_SCOPES
 from models import database
 
-AT_ONCE = 500
+BATCH_SIZE = 500
 
-# `$2`, `$3`, `$4`: the events with the scopes of which either lets an app have it. An endpoint is told of nothing from before its time.
-_HAND_OUT = """
+# `$2`, `$3`, `$4`: the events and the two scopes of which either authorizes an app. Endpoints get no events older than themselves.
+_FAN_OUT = """
 with batch as materialized (
     select tenant_id, id, name, created_at from outbox_events
     where dispatched_at is null order by id limit $1 for update skip locked
 ), needs as (
     select * from unnest($2::text[], $3::text[], $4::text[]) as n (name, reads, writes)
-), told as (
+), created as (
     insert into event_deliveries (tenant_id, public_id, event_id, endpoint_id, name, due_at, created_at, updated_at)
     select b.tenant_id, vitrine_uuid7(), b.id, p.id, b.name, clock_timestamp(), clock_timestamp(), clock_timestamp()
     from batch b
@@ -31,16 +31,16 @@ with batch as materialized (
     from batch b where e.tenant_id = b.tenant_id and e.id = b.id
     returning 1
 )
-select (select count(*) from done) as events, (select count(*) from told) as deliveries
+select (select count(*) from done) as events, (select count(*) from created) as deliveries
 """
 
 
-async def hand_out(*, limit: int = AT_ONCE) -> tuple[int, int]:
-    """Hand out the oldest events that nobody was told of yet; say how many there were and how many deliveries came of them."""
+async def fan_out_events(*, limit: int = BATCH_SIZE) -> tuple[int, int]:
+    """Fan out the oldest pending events; return the numbers of events and of created deliveries."""
     names = list(READ_SCOPES)
     reads = [READ_SCOPES[name] for name in names]
     writes = [scope.replace("read_", "write_", 1) for scope in reads]
-    async with database.across_stores() as everywhere:
-        found = await everywhere.row(_HAND_OUT, limit, names, reads, writes)
-    assert found is not None  # two counts
-    return found["events"], found["deliveries"]
+    async with database.cross_store_connection() as connection:
+        counts = await connection.fetchrow(_FAN_OUT, limit, names, reads, writes)
+    assert counts is not None  # an aggregate without GROUP BY always returns one row
+    return counts["events"], counts["deliveries"]

@@ -1,28 +1,28 @@
-"""Send again what was sent before: one delivery, or every event of a span of time."""
+"""Webhook redelivery: one delivery again, or a replay of all events of a period (docs/reference/shared.md#webhook-retries)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from domain import audit, events
-from domain.webhooks.endpoints import locked, may_manage
-from domain.webhooks.rights import READ_SCOPES, may_have, names_within
+from domain import events
+from domain.webhooks.endpoints import check_may_manage, lock_endpoint
+from domain.webhooks.event_scopes import READ_SCOPES, may_receive, receivable_events
 from kernel.errors import MissingScope, NotFound, RuleViolation, ValidationFailed
 from kernel.ids import parse_reference
 from kernel.scope import Scope
-from models import database
+from models import audit, database
 
-MOST = 10_000
-"""Events that are replayed at once."""
+MAX_REPLAYED = 10_000
+"""Maximum number of events per replay."""
 
 _FIND = """
     select id, endpoint_id, name from event_deliveries
     where tenant_id = $1 and (id = $2::bigint or public_id = $3::uuid)
       and ($4::bigint is null or endpoint_id = $4)
 """
-# One that waits is tried now; one that somebody delivers right now stays with them.
-_AGAIN = """
+# A pending delivery becomes due now; one in progress is left alone.
+_REDELIVER = """
     update event_deliveries
     set state = 'pending', tries = case when due_at is null then 0 else tries end, due_at = clock_timestamp(), updated_at = $3
     where tenant_id = $1 and id = $2 and state <> 'delivering'
@@ -41,28 +41,28 @@ _REPLAY = """
 
 
 async def redeliver(scope: Scope, delivery: object, *, endpoint: object = None) -> int:
-    """Send a delivery again, at once and with all its tries, and give its number; `endpoint` must be its own where it is given.
+    """Redeliver at once with all retries, and return the delivery's internal id; `endpoint`, if passed, must be the delivery's.
 
-    Raises `NotFound`, `RuleViolation` while the endpoint is disabled, `MissingScope` for an event that the app may have no more.
+    Raises `NotFound`, `RuleViolation` while the endpoint is disabled, `MissingScope` for an event that the app may no longer receive.
     """
-    may_manage(scope)
-    known = parse_reference(delivery)
-    number, public_id = (known, None) if isinstance(known, int) else (None, known)
+    check_may_manage(scope)
+    parsed = parse_reference(delivery)
+    delivery_id, public_id = (parsed, None) if isinstance(parsed, int) else (None, parsed)
     async with database.transaction(scope):
-        of_endpoint = None if endpoint is None else (await locked(scope, endpoint))["id"]
-        found = await database.row(_FIND, scope.store.id, number, public_id, of_endpoint)
-        if found is None:
+        endpoint_id = None if endpoint is None else (await lock_endpoint(scope, endpoint))["id"]
+        row = await database.fetchrow(_FIND, scope.store.id, delivery_id, public_id, endpoint_id)
+        if row is None:
             raise NotFound("event delivery")
         try:
-            where = await locked(scope, found["endpoint_id"])
+            endpoint_row = await lock_endpoint(scope, row["endpoint_id"])
         except NotFound as error:
             raise NotFound("event delivery") from error
-        _refuse_disabled(where["status"])
-        if not may_have(found["name"], where["scopes"]):
-            raise MissingScope(READ_SCOPES[found["name"]])
-        await database.execute(_AGAIN, scope.store.id, found["id"], scope.now)
+        _check_active(endpoint_row["status"])
+        if not may_receive(row["name"], endpoint_row["scopes"]):
+            raise MissingScope(READ_SCOPES[row["name"]])
+        await database.execute(_REDELIVER, scope.store.id, row["id"], scope.now)
         await database.notify(events.CHANNEL)
-    return int(found["id"])
+    return int(row["id"])
 
 
 async def replay(
@@ -72,11 +72,11 @@ async def replay(
     until: datetime | None = None,
     names: Sequence[str] | None = None,
 ) -> int:
-    """Send every event of a span of time (again), as far as the endpoint wants it and its app may have it; say how many there are.
+    """Send (again) every event of a period that the endpoint subscribes to and its app may receive; return their number.
 
-    What waits already is not counted. Raises `ValidationFailed` for a span without an end after its beginning.
+    Pending deliveries are not counted. Raises `ValidationFailed` if the period doesn't end after its start.
     """
-    may_manage(scope)
+    check_may_manage(scope)
     end = until or scope.now
     if end <= since:
         raise ValidationFailed("until is not after since", field="until", code="invalid")
@@ -88,24 +88,24 @@ async def replay(
             code="event_unknown",
         )
     async with database.transaction(scope):
-        found = await locked(scope, endpoint)
-        _refuse_disabled(found["status"])
-        held = set(names_within(found["scopes"])) & set(found["events"])
-        wanted = sorted(held if names is None else held & set(names))
+        endpoint_row = await lock_endpoint(scope, endpoint)
+        _check_active(endpoint_row["status"])
+        receivable = set(receivable_events(endpoint_row["scopes"])) & set(endpoint_row["events"])
+        selected = sorted(receivable if names is None else receivable & set(names))
         replayed = await database.execute(
-            _REPLAY, scope.store.id, found["id"], since, end, wanted, MOST, scope.now
+            _REPLAY, scope.store.id, endpoint_row["id"], since, end, selected, MAX_REPLAYED, scope.now
         )
         await audit.record(
             scope,
             "event_endpoint.replayed",
             "event_endpoint",
-            found["public_id"],
-            {"events": wanted, "count": replayed},
+            endpoint_row["public_id"],
+            {"events": selected, "count": replayed},
         )
         await database.notify(events.CHANNEL)
     return replayed
 
 
-def _refuse_disabled(status: str) -> None:
+def _check_active(status: str) -> None:
     if status != "A":
         raise RuleViolation("the event endpoint is disabled", reason="endpoint_disabled")

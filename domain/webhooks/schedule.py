@@ -1,4 +1,7 @@
-"""Decide when a delivery is tried again, when an endpoint gets a rest, and when it is given up. Pure: no clock, no database."""
+"""Retry schedule of webhook deliveries: exponential backoff with jitter, Retry-After, the endpoint's circuit breaker, and when to give up.
+
+Pure functions: no clock, no database (docs/reference/shared.md#webhook-retries).
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-# What follows the first try, the second, ... (decisions section 7); after the last the delivery is dead.
-PAUSES = (
+# The delays after the first attempt, the second, ...; after the last one the delivery is dead.
+RETRY_DELAYS = (
     timedelta(seconds=5),
     timedelta(minutes=5),
     timedelta(minutes=30),
@@ -19,79 +22,79 @@ PAUSES = (
     timedelta(hours=20),
     timedelta(hours=24),
 )
-TRIES = len(PAUSES) + 1
-SPREAD = 0.2
-# A receiver that asks for more is asked again anyway.
-MOST_RETRY_AFTER = timedelta(hours=24)
+MAX_ATTEMPTS = len(RETRY_DELAYS) + 1
+JITTER = 0.2
+# Longer Retry-After values are capped.
+MAX_RETRY_AFTER = timedelta(hours=24)
 
-IN_FLIGHT = 4
-GIVEN_UP_AFTER = timedelta(days=5)
-# The breaker: after so many failures in a row the endpoint rests, each time longer, and then one delivery is tried alone.
-BREAKS_AFTER = 10
-FIRST_REST = timedelta(seconds=30)
-LONGEST_REST = timedelta(minutes=10)
+MAX_IN_FLIGHT = 4
+DISABLE_AFTER = timedelta(days=5)
+# Circuit breaker: after this many consecutive failures the endpoint is paused, each time longer, and then tested with one delivery.
+BREAKER_THRESHOLD = 10
+FIRST_PAUSE = timedelta(seconds=30)
+MAX_PAUSE = timedelta(minutes=10)
 
 GONE = 410
-_ASKS_TO_WAIT = (429, 503)
+_RETRY_AFTER_STATUSES = (429, 503)
 
 
-def pause_after(
-    tries: int, retry_after: timedelta | None = None, *, chance: float | None = None
+def retry_delay(
+    attempts: int, retry_after: timedelta | None = None, *, chance: float | None = None
 ) -> timedelta | None:
-    """Give the pause after so many tries, a fifth more or less by chance (0 to 1); None when there is no next one.
+    """Return the delay after this many attempts, with 20 % jitter by `chance` (0 to 1); None if there are no more attempts.
 
-    A receiver that asked for a longer pause gets it.
+    A longer Retry-After of the receiver takes precedence.
     """
-    if tries > len(PAUSES):
+    if attempts > len(RETRY_DELAYS):
         return None
     drawn = random.random() if chance is None else chance
-    pause = PAUSES[tries - 1] * (1 - SPREAD + 2 * SPREAD * drawn)
-    return max(pause, retry_after) if retry_after is not None else pause
+    delay = RETRY_DELAYS[attempts - 1] * (1 - JITTER + 2 * JITTER * drawn)
+    return max(delay, retry_after) if retry_after is not None else delay
 
 
 def retry_after(status: int, header: str | None, at: datetime) -> timedelta | None:
-    """Read the pause that a 429 or 503 asks for, in seconds or as a moment (RFC 9110, section 10.2.3); None for none."""
-    if status not in _ASKS_TO_WAIT or not header:
+    """Parse the Retry-After header of a 429 or 503, in seconds or as a date (RFC 9110, section 10.2.3); None if absent."""
+    if status not in _RETRY_AFTER_STATUSES or not header:
         return None
     text = header.strip()
     if text.isascii() and text.isdigit():
-        asked = timedelta(seconds=min(int(text[:9]), MOST_RETRY_AFTER.total_seconds()))
+        requested = timedelta(seconds=min(int(text[:9]), MAX_RETRY_AFTER.total_seconds()))
     else:
         try:
-            moment = parsedate_to_datetime(text)
+            date = parsedate_to_datetime(text)
         except (ValueError, TypeError, IndexError):
             return None
-        asked = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - at
-    return min(max(asked, timedelta(0)), MOST_RETRY_AFTER)
+        requested = (date if date.tzinfo else date.replace(tzinfo=UTC)) - at
+    return min(max(requested, timedelta(0)), MAX_RETRY_AFTER)
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointHealth:
-    """How an endpoint has fared: failures in a row, since when, and until when nothing is sent."""
+    """An endpoint's consecutive failures, since when it fails, and until when it is paused."""
 
     failures: int = 0
     failing_since: datetime | None = None
     paused_until: datetime | None = None
 
     @property
-    def may_fly(self) -> int:
-        """Give how many deliveries may be under way: one where the breaker has to be tried first."""
-        return IN_FLIGHT if self.failures < BREAKS_AFTER else 1
+    def max_in_flight(self) -> int:
+        """Return the maximum concurrent deliveries: one while the circuit breaker is open."""
+        return MAX_IN_FLIGHT if self.failures < BREAKER_THRESHOLD else 1
 
     def after_success(self) -> EndpointHealth:
-        """Give the health after a delivery that was taken: all is forgotten."""
+        """Return the health after a successful delivery: reset."""
         return EndpointHealth()
 
-    def after_failure(self, at: datetime, asked: timedelta | None = None) -> EndpointHealth:
-        """Give the health after a failure; `asked` is the pause that the receiver wants."""
+    def after_failure(self, at: datetime, retry_after: timedelta | None = None) -> EndpointHealth:
+        """Return the health after a failed attempt; `retry_after` is the delay the receiver requested."""
         failures = self.failures + 1
-        rest = timedelta(0)
-        if failures >= BREAKS_AFTER:
-            rest = min(FIRST_REST * 2 ** min(failures - BREAKS_AFTER, 10), LONGEST_REST)
-        until = at + max(rest, min(asked or timedelta(0), LONGEST_REST))
-        paused = max(until, self.paused_until or until) if until > at else self.paused_until
-        return EndpointHealth(failures, self.failing_since or at, paused)
+        pause = timedelta(0)
+        if failures >= BREAKER_THRESHOLD:
+            pause = min(FIRST_PAUSE * 2 ** min(failures - BREAKER_THRESHOLD, 10), MAX_PAUSE)
+        until = at + max(pause, min(retry_after or timedelta(0), MAX_PAUSE))
+        paused_until = max(until, self.paused_until or until) if until > at else self.paused_until
+        return EndpointHealth(failures, self.failing_since or at, paused_until)
 
-    def is_given_up(self, at: datetime) -> bool:
-        """Say whether it has only failed for too long."""
-        return self.failing_since is not None and at - self.failing_since >= GIVEN_UP_AFTER
+    def is_failing_too_long(self, at: datetime) -> bool:
+        """Return whether it has failed without a success for too long."""
+        return self.failing_since is not None and at - self.failing_since >= DISABLE_AFTER

@@ -1,11 +1,11 @@
-"""Be the facade of the app integration routes (`/api/admin`, `/api/storefront`)."""
+"""The app integration facade (`/api/admin`, `/api/storefront`)."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from resolvers.execute import load
-from rest_facade.apps import shop, webhooks
+from resolvers.execute import load_operations
+from rest_facade.apps import records, webhooks
 from rest_facade.records import FRAGMENTS
 from rest_facade.routing import Route
 
@@ -13,6 +13,6 @@ OPERATIONS = Path(__file__).parent / "operations"
 
 
 def routes() -> list[Route]:
-    """List the routes that the server mounts, after loading the operations they execute."""
-    operations = load(OPERATIONS, FRAGMENTS)
-    return [*shop.routes(operations), *webhooks.routes(operations)]
+    """Load the operations and list the routes."""
+    operations = load_operations(OPERATIONS, FRAGMENTS)
+    return [*records.routes(operations), *webhooks.routes(operations)]

@@ -1,6 +1,6 @@
-"""Write refusals in the one form of the app integration routes: `{error: <stable code>, message, status, …details}`.
+"""Render errors of the app integration routes: `{error: <stable code>, message, status, …details}`.
 
-The codes are those of decisions section 6; a program that meets one of them never meets another for the same reason.
+Codes are documented in docs/reference/shared.md#error-codes and don't depend on the message.
 """
 
 from __future__ import annotations
@@ -9,51 +9,34 @@ from typing import Any
 
 from aiohttp import web
 
-from kernel.errors import (
-    AccountBarred,
-    Conflict,
-    DomainError,
-    Forbidden,
-    MalformedRequest,
-    MissingScope,
-    NotFound,
-    RateLimited,
-    RuleViolation,
-    TenantClosed,
-    TenantMismatch,
-    TenantNotFound,
-    TooComplex,
-    TooLarge,
-    Unauthenticated,
-    Unavailable,
-    ValidationFailed,
-)
+from kernel import errors
+from kernel.errors import DomainError
 from rest_facade.responses import (
-    DATABASE_FAILED,
-    UNEXPECTED,
-    beside,
+    DATABASE_ERROR,
+    UNEXPECTED_ERROR,
+    error_headers,
     json_response,
+    merge_details,
     method_not_allowed,
-    refusal_headers,
 )
-from rest_facade.routing import ErrorForm
+from rest_facade.routing import ErrorFormat
 
 CHALLENGE = 'Bearer realm="vitrine"'
 UNREADABLE_BODY = "invalid request body"
 
-# The code that a class has whatever it says; the nearest class up the tree counts.
+# Error code by class; the nearest base class counts.
 CODES: dict[type[DomainError], str] = {
-    Unauthenticated: "invalid_token",
-    Forbidden: "insufficient_privileges",
-    MissingScope: "token_scope",
-    TenantMismatch: "tenant_mismatch",
-    NotFound: "not_found",
-    TenantNotFound: "tenant_not_found",
-    TooLarge: "invalid_request_body",
-    TooComplex: "invalid_parameter",
-    RuleViolation: "rule_violation",
-    RateLimited: "rate_limit_exceeded",
-    Unavailable: "request_timeout",
+    errors.Unauthenticated: "invalid_token",
+    errors.Forbidden: "insufficient_privileges",
+    errors.MissingScope: "token_scope",
+    errors.TenantMismatch: "tenant_mismatch",
+    errors.NotFound: "not_found",
+    errors.TenantNotFound: "tenant_not_found",
+    errors.TooLarge: "invalid_request_body",
+    errors.TooComplex: "invalid_parameter",
+    errors.RuleViolation: "rule_violation",
+    errors.RateLimited: "rate_limit_exceeded",
+    errors.Unavailable: "request_timeout",
 }
 UNAUTHENTICATED_CODES = {
     "missing authorization header": "missing_authorization_header",
@@ -61,55 +44,56 @@ UNAUTHENTICATED_CODES = {
 }
 
 
-def render(refusal: DomainError) -> web.Response:
-    """Answer a refusal with its code."""
-    headers = refusal_headers(refusal, challenge=CHALLENGE)
-    return json_response(body_of(refusal), status=refusal.status, headers=headers)
+def render(error: DomainError) -> web.Response:
+    """Render an error with its code."""
+    headers = error_headers(error, challenge=CHALLENGE)
+    return json_response(body_of(error), status=error.status, headers=headers)
 
 
-def body_of(refusal: DomainError) -> dict[str, Any]:
-    """Give the body of a refusal: code, message and status, then the fields and details."""
-    own: dict[str, Any] = {"error": code_of(refusal), "message": refusal.message, "status": refusal.status}
-    if isinstance(refusal, ValidationFailed) and refusal.fields:
-        own["fields"] = refusal.fields
-    # The reason of an AccountBarred is its code.
-    return beside(own, {} if isinstance(refusal, AccountBarred) else refusal.details)
+def body_of(error: DomainError) -> dict[str, Any]:
+    """Return the body of an error: code, message and status, then fields and details."""
+    body: dict[str, Any] = {"error": code_of(error), "message": error.message, "status": error.status}
+    if isinstance(error, errors.ValidationFailed) and error.fields:
+        body["fields"] = error.fields
+    # The reason of a SignInDenied is its code.
+    return merge_details(body, {} if isinstance(error, errors.SignInDenied) else error.details)
 
 
-def code_of(refusal: DomainError) -> str:
-    """Give the stable code: what the class has, or what the refusal itself brings."""
-    match refusal:
-        case Unauthenticated() if refusal.message in UNAUTHENTICATED_CODES:
-            return UNAUTHENTICATED_CODES[refusal.message]
-        case AccountBarred() | TenantClosed():
-            return refusal.reason
-        case Conflict():
-            return refusal.reason or CODES[RuleViolation]
-        case MalformedRequest() if refusal.message == UNREADABLE_BODY:
+def code_of(error: DomainError) -> str:
+    """Return the stable code of an error, from its class or instance."""
+    match error:
+        case errors.Unauthenticated() if error.message in UNAUTHENTICATED_CODES:
+            return UNAUTHENTICATED_CODES[error.message]
+        case errors.SignInDenied() | errors.TenantClosed():
+            return error.reason
+        case errors.Conflict():
+            return error.reason or CODES[errors.RuleViolation]
+        case errors.MalformedRequest() if error.message == UNREADABLE_BODY:
             return "invalid_request_body"
-        case ValidationFailed():
-            # What names fields is a body's; a query parameter is told by the message.
-            return "validation_failed" if refusal.fields else "invalid_parameter"
+        case errors.ValidationFailed():
+            # Errors with fields are about the body, others about a query parameter.
+            return "validation_failed" if error.fields else "invalid_parameter"
         case _:
-            return next(
-                (CODES[kind] for kind in type(refusal).__mro__ if kind in CODES), refusal.code.lower()
-            )
+            return next((CODES[cls] for cls in type(error).__mro__ if cls in CODES), error.code.lower())
 
 
-def unknown_route() -> web.Response:
-    """Answer an address that no route has."""
-    return _plain(404, CODES[NotFound], "route not found")
+def route_not_found() -> web.Response:
+    """Render the 404 of an unknown route."""
+    return _render_plain(404, CODES[errors.NotFound], "route not found")
 
 
-def accident(caused_by_database: bool) -> web.Response:
-    """Answer what nobody foresaw, without a word of it."""
-    return _plain(500, "internal_error", DATABASE_FAILED if caused_by_database else UNEXPECTED)
+def internal_error(caused_by_database: bool) -> web.Response:
+    """Render a 500 without details of the cause."""
+    return _render_plain(500, "internal_error", DATABASE_ERROR if caused_by_database else UNEXPECTED_ERROR)
 
 
-def _plain(status: int, code: str, message: str) -> web.Response:
+def _render_plain(status: int, code: str, message: str) -> web.Response:
     return json_response({"error": code, "message": message, "status": status}, status=status)
 
 
-FORM = ErrorForm(
-    render=render, unknown_route=unknown_route, not_allowed=method_not_allowed, accident=accident
+ERROR_FORMAT = ErrorFormat(
+    render=render,
+    route_not_found=route_not_found,
+    method_not_allowed=method_not_allowed,
+    internal_error=internal_error,
 )

@@ -1,35 +1,35 @@
-"""Describe the app integration routes for readers."""
+"""Document the app integration routes."""
 
 from __future__ import annotations
 
-from rest_facade.apps.shop import ADMIN, ORDERS, PRODUCTS, STOREFRONT, USERS
+from rest_facade.apps.records import ADMIN, ORDERS, PRODUCTS, STOREFRONT, USERS
 from rest_facade.apps.webhooks import PATH as WEBHOOKS
-from rest_facade.openapi import TEXT, YES_NO, Key, OperationResult, RouteDocs, given
-from rest_facade.shop_described import STATUS_BODY, collection_routes, listing_query
-from rest_facade.webhooks_openapi import endpoint_routes
+from rest_facade.collection_openapi import STATUS_BODY, collection_docs, list_query
+from rest_facade.openapi import BOOLEAN, STRING, OperationResult, RouteDocs, RouteKey, request_body
+from rest_facade.webhooks_openapi import webhook_endpoint_docs
 
 
-def told() -> dict[Key, RouteDocs]:
-    """Give the description of every route of the family."""
-    products = collection_routes(PRODUCTS, "App", ADMIN)
+def route_docs() -> dict[RouteKey, RouteDocs]:
+    """Return the documentation of every route."""
+    products = collection_docs(PRODUCTS, "App", ADMIN)
     return {
         ("GET", f"{STOREFRONT}/products"): RouteDocs(
-            "List products", OperationResult("AppProducts"), query=listing_query(PRODUCTS.listing)
+            "List products", OperationResult("AppProducts"), query=list_query(PRODUCTS.list_definition)
         ),
         ("GET", f"{STOREFRONT}/products/{{id}}"): RouteDocs(
-            "Show one product", OperationResult("AppProduct", first=True)
+            "Retrieve a product", OperationResult("AppProduct", first_item=True)
         ),
         ("POST", f"{ADMIN}/products"): products["POST", f"{ADMIN}/products"],
         ("PUT", f"{ADMIN}/products/{{id}}"): products["PUT", f"{ADMIN}/products/{{id}}"],
-        **collection_routes(ORDERS, "App", ADMIN),
+        **collection_docs(ORDERS, "App", ADMIN),
         ("PUT", f"{ADMIN}/orders/{{id}}/status"): RouteDocs(
-            "Set the status of an order", OperationResult("AppOrderSetStatus"), body=STATUS_BODY
+            "Update an order's status", OperationResult("AppOrderSetStatus"), body=STATUS_BODY
         ),
-        **collection_routes(USERS, "App", ADMIN),
-        **endpoint_routes(WEBHOOKS, "App", "limit"),
+        **collection_docs(USERS, "App", ADMIN),
+        **webhook_endpoint_docs(WEBHOOKS, "App", "limit"),
         ("POST", f"{WEBHOOKS}/rotate-secret"): RouteDocs(
-            "Give the app a new client secret for its present one",
+            "Rotate the app's client secret",
             OperationResult("AppClientSecretRotate"),
-            body=given("client_secret", client_secret=TEXT, immediate=YES_NO),
+            body=request_body("client_secret", client_secret=STRING, immediate=BOOLEAN),
         ),
     }

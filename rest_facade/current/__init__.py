@@ -1,37 +1,39 @@
-"""Be the facade of the current API (`/api/v1`): sign-in, administration, storefront, gateway."""
+"""The facade of the current API (`/api/v1`): sign-in, administration, storefront, gateway."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from resolvers.execute import load
+from resolvers.execute import load_operations
 from rest_facade.current import admin, credentials
-from rest_facade.current.auth import SignIn
+from rest_facade.current.auth import SignInHandlers
 from rest_facade.current.consent import ConsentPage
-from rest_facade.current.gateway import GatewayRoutes
-from rest_facade.current.oauth import OAuth
-from rest_facade.current.registration import Registration
-from rest_facade.current.storefront import Catalogue
-from rest_facade.current.storefront_carts import Carts
+from rest_facade.current.gateway import GatewayHandlers
+from rest_facade.current.oauth import OAuthHandlers
+from rest_facade.current.registration import RegistrationHandlers
+from rest_facade.current.storefront import CatalogHandlers
+from rest_facade.current.storefront_carts import CartHandlers
 from rest_facade.records import FRAGMENTS
-from rest_facade.routing import Needs, Route
-from rest_facade.webhooks import Endpoints
+from rest_facade.routing import Credential, Route
+from rest_facade.webhooks import WebhookEndpointHandlers
 
 OPERATIONS = Path(__file__).parent / "operations"
 
 
 def routes() -> list[Route]:
-    """List the routes that the server mounts, after loading the operations they execute."""
-    operations = load(OPERATIONS, FRAGMENTS)
+    """Load the operations and list the routes."""
+    operations = load_operations(OPERATIONS, FRAGMENTS)
     return [
-        *SignIn(operations).routes(),
-        *Registration(operations).routes(),
-        *OAuth(operations).routes(),
+        *SignInHandlers(operations).routes(),
+        *RegistrationHandlers(operations).routes(),
+        *OAuthHandlers(operations).routes(),
         *ConsentPage(operations).routes(),
         *admin.routes(operations),
         *credentials.routes(operations),
-        *Endpoints(f"{admin.PREFIX}/event-endpoints", "Admin", Needs.ADMIN, operations).routes(),
-        *GatewayRoutes(operations).routes(),
-        *Catalogue(operations).routes(),
-        *Carts(operations).routes(),
+        *WebhookEndpointHandlers(
+            f"{admin.PREFIX}/event-endpoints", "Admin", Credential.ADMIN, operations
+        ).routes(),
+        *GatewayHandlers(operations).routes(),
+        *CatalogHandlers(operations).routes(),
+        *CartHandlers(operations).routes(),
     ]

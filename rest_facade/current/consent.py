@@ -1,7 +1,7 @@
-"""Serve the consent page, `GET /api/v1/oauth/authorize`, on which an administrator lets an app into the store.
+"""Serve the OAuth consent page, `GET /api/v1/oauth/authorize`, on which an administrator approves an app.
 
-The page signs in by JSON and Bearer like any other client, so there is no cookie that another site could ride on, and nothing is
-approved by opening an address. It may not be framed, loads nothing from elsewhere, and its answer is never kept.
+The page signs in by JSON and Bearer like any other client: without cookies there is no CSRF, and opening a URL approves nothing. It
+can't be framed, loads no external resources and is never cached (docs/reference/current.md#app-installation).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 
 from aiohttp import web
 
-from kernel.errors import GrantRefused
+from kernel.errors import OAuthError
 from resolvers.execute import FacadeOperation, execute
-from rest_facade.routing import Needs, Route, scope_of
+from rest_facade.routing import Credential, Route, scope_of
 
 FOLDER = Path(__file__).parent / "consent_page"
-ADDRESS = "/api/v1/oauth/authorize"
+PATH = "/api/v1/oauth/authorize"
 ASSETS = "/assets/consent"
 
 CONTENT_SECURITY_POLICY = "; ".join(
@@ -30,7 +30,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "script-src 'self'",
         "style-src 'self'",
         "connect-src 'self'",
-        "img-src data:",  # the empty icon
+        "img-src data:",  # the empty favicon
         "base-uri 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
@@ -43,12 +43,9 @@ PAGE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
-_ASSET_HEADERS = {
-    "Cache-Control": "public, max-age=31536000, immutable",
-    "X-Content-Type-Options": "nosniff",
-}
+_ASSET_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
 _TYPES = {"consent.css": "text/css", "consent.js": "text/javascript"}
-_PLACE = re.compile(r"\{\{(\w+)\}\}")
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _PARAMETERS = (
     "client_id",
     "redirect_uri",
@@ -61,12 +58,12 @@ _PARAMETERS = (
 
 
 class ConsentPage:
-    """Serve the page and its two files, whose address changes with their content."""
+    """Serve the page and its two assets, whose paths contain a hash of their content."""
 
     def __init__(self, operations: Mapping[str, FacadeOperation], folder: Path = FOLDER) -> None:
         self._consent = operations["AppConsent"]
         self._page = (folder / "page.html").read_text(encoding="utf-8")
-        self._wrong = (folder / "wrong.html").read_text(encoding="utf-8")
+        self._error_page = (folder / "error.html").read_text(encoding="utf-8")
         self._assets = {name: (folder / name).read_text(encoding="utf-8") for name in _TYPES}
         version = hashlib.sha256("".join(self._assets.values()).encode()).hexdigest()[:16]
         self._prefix = f"{ASSETS}/{version}"
@@ -74,20 +71,23 @@ class ConsentPage:
     def routes(self) -> list[Route]:
         """List the routes."""
         return [
-            Route("GET", ADDRESS, self.page, Needs.STORE),
-            Route("GET", f"{ASSETS}/{{version}}/{{name}}", self.asset, Needs.NOTHING),
+            Route("GET", PATH, self.page, Credential.STORE),
+            Route("GET", f"{ASSETS}/{{version}}/{{name}}", self.asset, Credential.NONE),
         ]
 
     async def page(self, request: web.Request) -> web.Response:
-        """Show the page for an app's request; one that is wrong goes back to the app, if its address is known to be the app's."""
+        """Show the consent page of an app's authorization request.
+
+        An invalid request is redirected to the app if its redirect URI is registered.
+        """
         scope = scope_of(request)
         try:
             data = await execute(scope, self._consent, _parameters(request))
-        except GrantRefused as refusal:
-            return self._refused(refusal)
+        except OAuthError as error:
+            return self._render_error(error)
         consent = data["app_consent"]
         if consent["error_to"] is not None:
-            # Not HTTPFound, which would write the app's address anew: it is compared and sent exactly as it was registered.
+            # Not HTTPFound, which would normalize the URI: redirect URIs are compared and sent exactly as registered.
             headers = {
                 "Location": consent["error_to"],
                 "Cache-Control": "no-store",
@@ -101,10 +101,10 @@ class ConsentPage:
             "code_challenge": request.query.get("code_challenge"),
             "tenant": str(scope.store.public_id),
         }
-        return self._shown(self._page, 200, config=_in_script(config), title=escape(consent["name"]))
+        return self._render_page(self._page, 200, config=_in_script(config), title=escape(consent["name"]))
 
     async def asset(self, request: web.Request) -> web.Response:
-        """Send one of the page's files."""
+        """Return an asset of the page."""
         name = request.match_info["name"]
         if name not in self._assets or f"{ASSETS}/{request.match_info['version']}" != self._prefix:
             raise web.HTTPNotFound
@@ -112,29 +112,29 @@ class ConsentPage:
             text=self._assets[name], content_type=_TYPES[name], charset="utf-8", headers=_ASSET_HEADERS
         )
 
-    def _refused(self, refusal: GrantRefused) -> web.Response:
-        detail = str(refusal.details["detail"])
-        return self._shown(self._wrong, refusal.status, detail=escape(detail))
+    def _render_error(self, error: OAuthError) -> web.Response:
+        detail = str(error.details["detail"])
+        return self._render_page(self._error_page, error.status, detail=escape(detail))
 
-    def _shown(self, template: str, status: int, **values: str) -> web.Response:
-        filled = {**values, "assets": self._prefix}
-        text = _PLACE.sub(lambda place: filled[place[1]], template)
+    def _render_page(self, template: str, status: int, **values: str) -> web.Response:
+        all_values = {**values, "assets": self._prefix}
+        text = _PLACEHOLDER.sub(lambda match: all_values[match[1]], template)
         return web.Response(
             text=text, status=status, content_type="text/html", charset="utf-8", headers=PAGE_HEADERS
         )
 
 
 def _parameters(request: web.Request) -> dict[str, str | None]:
-    """Give the parameters of the request; an empty one is as good as none (RFC 6749, section 3.1), and none may be repeated."""
-    found: dict[str, str | None] = {}
+    """Return the parameters of the request; empty ones count as missing (RFC 6749, section 3.1), repeated ones are rejected."""
+    parameters: dict[str, str | None] = {}
     for name in _PARAMETERS:
         values = request.query.getall(name, [])
         if len(values) > 1:
-            raise GrantRefused("invalid_request", f"{name} is given {len(values)} times")
-        found[name] = values[0] if values and values[0] else None
-    return found
+            raise OAuthError("invalid_request", f"{name} is given {len(values)} times")
+        parameters[name] = values[0] if values and values[0] else None
+    return parameters
 
 
 def _in_script(config: Mapping[str, Any]) -> str:
-    # "<" would otherwise let a value end the script element it stands in.
+    # "<" would otherwise let a value close the script element.
     return json.dumps(config).replace("<", "\\u003c")

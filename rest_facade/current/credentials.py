@@ -1,4 +1,4 @@
-"""Be the administrative routes over what programs get in with: installed apps and storefront keys (decisions section 6)."""
+"""Serve the admin routes of app credentials: installed apps and storefront keys (docs/reference/current.md#credentials)."""
 
 from __future__ import annotations
 
@@ -7,121 +7,107 @@ from collections.abc import Mapping
 from aiohttp import web
 
 from kernel.errors import NotFound, ValidationFailed
-from resolvers.execute import FacadeOperation, authorize, execute
+from resolvers.execute import FacadeOperation, execute
+from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_json_object
 from rest_facade.current.admin import PREFIX
-from rest_facade.field_errors import translated
-from rest_facade.list_parameters import Listing
-from rest_facade.records import public_id
+from rest_facade.field_errors import with_field_codes
+from rest_facade.list_parameters import ListDefinition
+from rest_facade.records import path_uuid
 from rest_facade.responses import json_response
-from rest_facade.routing import Handler, Needs, Route, scope_of
+from rest_facade.routing import Credential, Handler, Route
 
 _KEY_FIELDS = ("name", "scopes", "rate_limit", "server_side")
 _KEY_CODES = {"name": "name_invalid", "scopes": "scope_unknown", "rate_limit": "rate_limit_invalid"}
 _APP_FIELDS = ("scopes", "rate_limit")
-# Tokens and keys must not stay in any cache on the way.
-_NOT_STORED = {"Cache-Control": "no-store"}
+# Tokens and keys must not be cached in transit.
+_NO_STORE = {"Cache-Control": "no-store"}
 
-_APPS = Listing(filters={}, sorts={"installed_at": "INSTALLED_AT", "name": "NAME", "id": "ID"})
-_KEYS = Listing(filters={}, sorts={"created_at": "CREATED_AT", "name": "NAME", "id": "ID"})
+_APPS = ListDefinition(filters={}, sorts={"installed_at": "INSTALLED_AT", "name": "NAME", "id": "ID"})
+_KEYS = ListDefinition(filters={}, sorts={"created_at": "CREATED_AT", "name": "NAME", "id": "ID"})
 
 
 def routes(operations: Mapping[str, FacadeOperation]) -> list[Route]:
     """List the routes."""
     apps, keys = f"{PREFIX}/installed-apps", f"{PREFIX}/storefront-keys"
-    return [
-        Route("GET", apps, _listed(operations["AdminInstalledApps"], _APPS), Needs.ADMIN),
-        Route("GET", f"{apps}/{{id}}", _shown(operations["AdminInstalledApp"], "installed app"), Needs.ADMIN),
-        # Both partial (decisions section 6).
-        Route("PUT", f"{apps}/{{id}}", _changed(operations["AdminInstalledAppUpdate"]), Needs.ADMIN),
-        Route("PATCH", f"{apps}/{{id}}", _changed(operations["AdminInstalledAppUpdate"]), Needs.ADMIN),
-        Route(
-            "DELETE",
-            f"{apps}/{{id}}",
-            _ended(operations["AdminInstalledAppDelete"], "installed app"),
-            Needs.ADMIN,
-        ),
-        Route("GET", keys, _listed(operations["AdminStorefrontKeys"], _KEYS), Needs.ADMIN),
-        Route("POST", keys, _made(operations["AdminStorefrontKeyCreate"]), Needs.ADMIN),
-        Route(
-            "GET", f"{keys}/{{id}}", _shown(operations["AdminStorefrontKey"], "storefront key"), Needs.ADMIN
-        ),
-        Route(
-            "DELETE",
-            f"{keys}/{{id}}",
-            _ended(operations["AdminStorefrontKeyDelete"], "storefront key"),
-            Needs.ADMIN,
-        ),
-    ]
+    app, key = f"{apps}/{{id}}", f"{keys}/{{id}}"
+    update_app = _update_handler(operations["AdminInstalledAppUpdate"])
+    handlers = (
+        ("GET", apps, _list_handler(operations["AdminInstalledApps"], _APPS)),
+        ("GET", app, _show_handler(operations["AdminInstalledApp"], "installed app")),
+        ("PUT", app, update_app),
+        ("PATCH", app, update_app),
+        ("DELETE", app, _delete_handler(operations["AdminInstalledAppDelete"], "installed app")),
+        ("GET", keys, _list_handler(operations["AdminStorefrontKeys"], _KEYS)),
+        ("POST", keys, _create_handler(operations["AdminStorefrontKeyCreate"])),
+        ("GET", key, _show_handler(operations["AdminStorefrontKey"], "storefront key")),
+        ("DELETE", key, _delete_handler(operations["AdminStorefrontKeyDelete"], "storefront key")),
+    )
+    return [Route(method, path, handler, Credential.ADMIN) for method, path, handler in handlers]
 
 
-def _listed(operation: FacadeOperation, listing: Listing) -> Handler:
-    async def show_list(request: web.Request) -> web.Response:
-        scope = scope_of(request)
-        authorize(scope, operation)
-        data = await execute(scope, operation, listing.variables(request.query, scope.store))
+def _list_handler(operation: FacadeOperation, definition: ListDefinition) -> Handler:
+    async def list_records(request: web.Request) -> web.Response:
+        scope = authorized_scope(request, operation)
+        data = await execute(scope, operation, definition.variables(request.query, scope.store))
         return json_response(data[operation.fields[0]])
 
-    return show_list
+    return list_records
 
 
-def _shown(operation: FacadeOperation, thing: str) -> Handler:
+def _show_handler(operation: FacadeOperation, display_name: str) -> Handler:
     async def show(request: web.Request) -> web.Response:
-        scope = scope_of(request)
-        authorize(scope, operation)
-        data = await execute(scope, operation, {"id": public_id(request, thing)})
+        scope = authorized_scope(request, operation)
+        data = await execute(scope, operation, {"id": path_uuid(request, display_name)})
         record = data[operation.fields[0]]
         if record is None:
-            raise NotFound(thing)
+            raise NotFound(display_name)
         return json_response(record)
 
     return show
 
 
-def _changed(operation: FacadeOperation) -> Handler:
-    async def change(request: web.Request) -> web.Response:
-        """Change an installed app: `{rate_limit?, scopes?}`; of the scopes only fewer."""
-        scope = scope_of(request)
-        authorize(scope, operation)
+def _update_handler(operation: FacadeOperation) -> Handler:
+    async def update(request: web.Request) -> web.Response:
+        """Update an installed app: `{rate_limit?, scopes?}`; scopes can only be removed."""
+        scope = authorized_scope(request, operation)
         body = await read_json_object(request)
-        given = {name: body[name] for name in _APP_FIELDS if name in body}
+        values = {name: body[name] for name in _APP_FIELDS if name in body}
         try:
             data = await execute(
-                scope, operation, {"id": public_id(request, "installed app"), "input": given}
+                scope, operation, {"id": path_uuid(request, "installed app"), "input": values}
             )
         except ValidationFailed as error:
-            raise translated(error, _KEY_CODES) from error
+            raise with_field_codes(error, _KEY_CODES) from error
         record = data[operation.fields[0]]
         if record is None:
             raise NotFound("installed app")
         return json_response(record)
 
-    return change
+    return update
 
 
-def _ended(operation: FacadeOperation, thing: str) -> Handler:
-    async def end(request: web.Request) -> web.Response:
-        scope = scope_of(request)
-        authorize(scope, operation)
-        await execute(scope, operation, {"id": public_id(request, thing)})
+def _delete_handler(operation: FacadeOperation, display_name: str) -> Handler:
+    async def delete(request: web.Request) -> web.Response:
+        scope = authorized_scope(request, operation)
+        await execute(scope, operation, {"id": path_uuid(request, display_name)})
         return web.Response(status=204)
 
-    return end
+    return delete
 
 
-def _made(operation: FacadeOperation) -> Handler:
-    async def make(request: web.Request) -> web.Response:
-        """Make a storefront key: `{name?, scopes?, rate_limit?, server_side?}`; the answer alone holds the key."""
-        scope = scope_of(request)
-        authorize(scope, operation)
+def _create_handler(operation: FacadeOperation) -> Handler:
+    async def create(request: web.Request) -> web.Response:
+        """Create a storefront key: `{name?, scopes?, rate_limit?, server_side?}`; only this response contains the key."""
+        scope = authorized_scope(request, operation)
         body = await read_json_object(request)
-        given = {name: body[name] for name in _KEY_FIELDS if name in body}
+        values = {name: body[name] for name in _KEY_FIELDS if name in body}
         try:
-            data = await execute(scope, operation, {"input": given})
+            data = await execute(scope, operation, {"input": values})
         except ValidationFailed as error:
-            raise translated(error, _KEY_CODES) from error
-        made = data[operation.fields[0]]
-        record = {"key": made["key"], **made["storefront_key"]}
-        return json_response(record, status=201, headers=_NOT_STORED)
+            raise with_field_codes(error, _KEY_CODES) from error
+        created = data[operation.fields[0]]
+        record = {"key": created["key"], **created["storefront_key"]}
+        return json_response(record, status=201, headers=_NO_STORE)
 
-    return make
+    return create

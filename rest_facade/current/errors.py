@@ -1,9 +1,9 @@
-"""Write refusals in the forms of the current API (contract of the current API, Errors).
+"""Render errors of the current API (docs/reference/current.md#errors).
 
-simple             {error: <text or code>, …details}              nearly everything
-with a code        {error: <code>, message: <text>}               account states, store states, conflicts that have a code
-field validation   {error: 'validation_failed', fields: {…}}      a ValidationFailed that names fields
-object             {error: {code, message, details}}              `render_object`: checkout refused by a store rule
+simple             {error: <text or code>, …details}              the default
+with a code        {error: <code>, message: <text>}               account and store states, conflicts with a code
+field validation   {error: 'validation_failed', fields: {…}}      a ValidationFailed with fields
+object             {error: {code, message, details}}              `render_object`: checkout rejected by a store rule
 405                no body
 """
 
@@ -13,92 +13,85 @@ from typing import Any
 
 from aiohttp import web
 
-from kernel.errors import (
-    AccountBarred,
-    Conflict,
-    DomainError,
-    GrantRefused,
-    InvalidClient,
-    MissingScope,
-    NotFound,
-    RuleViolation,
-    TenantClosed,
-    ValidationFailed,
-)
+from kernel import errors
+from kernel.errors import DomainError
 from rest_facade.responses import (
-    DATABASE_FAILED,
-    UNEXPECTED,
-    beside,
+    DATABASE_ERROR,
+    UNEXPECTED_ERROR,
+    error_headers,
     json_response,
+    merge_details,
     method_not_allowed,
-    refusal_headers,
 )
-from rest_facade.routing import ErrorForm
+from rest_facade.routing import ErrorFormat
 
 CHALLENGE = 'Bearer realm="vitrine"'
-# An app proves who it is at the token route with its client credentials (RFC 6749, section 2.3.1).
+# At the token route an app authenticates with its client credentials (RFC 6749, section 2.3.1).
 CLIENT_CHALLENGE = 'Basic realm="vitrine"'
 UNKNOWN_ROUTE = "route not found"
 
 
-def render(refusal: DomainError) -> web.Response:
-    """Answer a refusal in the form that its class has."""
-    return json_response(body_of(refusal), status=refusal.status, headers=headers_of(refusal))
+def render(error: DomainError) -> web.Response:
+    """Render an error in the format of its class."""
+    return json_response(body_of(error), status=error.status, headers=headers_of(error))
 
 
-def render_object(refusal: DomainError) -> web.Response:
-    """Answer a refusal of the checkout in the object form (decisions section 6, storefront)."""
-    code = getattr(refusal, "reason", None) or refusal.code.lower()
-    error = {"code": code, "message": refusal.message, "details": refusal.details}
-    return json_response({"error": error}, status=refusal.status, headers=headers_of(refusal))
+def render_object(error: DomainError) -> web.Response:
+    """Render a checkout error in the object format (docs/reference/current.md#checkout)."""
+    code = getattr(error, "reason", None) or error.code.lower()
+    body = {"code": code, "message": error.message, "details": error.details}
+    return json_response({"error": body}, status=error.status, headers=headers_of(error))
 
 
-def headers_of(refusal: DomainError) -> dict[str, str]:
-    """Give the headers that the refusal carries in this family."""
-    if isinstance(refusal, InvalidClient | GrantRefused):
-        # RFC 6749, section 5.2: like the tokens, what is said of them stays in no cache.
-        return {**refusal_headers(refusal, challenge=CLIENT_CHALLENGE), "Cache-Control": "no-store"}
-    return refusal_headers(refusal, challenge=CHALLENGE)
+def headers_of(error: DomainError) -> dict[str, str]:
+    """Return the headers of an error in this family."""
+    if isinstance(error, errors.InvalidClient | errors.OAuthError):
+        # RFC 6749, section 5.2: like tokens, their errors must not be cached.
+        return {**error_headers(error, challenge=CLIENT_CHALLENGE), "Cache-Control": "no-store"}
+    return error_headers(error, challenge=CHALLENGE)
 
 
-def body_of(refusal: DomainError) -> dict[str, Any]:
-    """Give the body of a refusal: its error, then its details at the top level."""
-    # The reason of an AccountBarred is its error.
-    details = {} if isinstance(refusal, AccountBarred) else refusal.details
-    return beside(_own_members(refusal), details)
+def body_of(error: DomainError) -> dict[str, Any]:
+    """Return the body of an error: its own members, then its details."""
+    # The reason of a SignInDenied is its error.
+    details = {} if isinstance(error, errors.SignInDenied) else error.details
+    return merge_details(_own_members(error), details)
 
 
-def unknown_route() -> web.Response:
-    """Answer an address that no route has."""
-    return json_response({"error": UNKNOWN_ROUTE}, status=NotFound.status)
+def route_not_found() -> web.Response:
+    """Render the 404 of an unknown route."""
+    return json_response({"error": UNKNOWN_ROUTE}, status=errors.NotFound.status)
 
 
-def accident(caused_by_database: bool) -> web.Response:
-    """Answer what nobody foresaw, without a word of it."""
-    return json_response({"error": DATABASE_FAILED if caused_by_database else UNEXPECTED}, status=500)
+def internal_error(caused_by_database: bool) -> web.Response:
+    """Render a 500 without details of the cause."""
+    return json_response({"error": DATABASE_ERROR if caused_by_database else UNEXPECTED_ERROR}, status=500)
 
 
-def _own_members(refusal: DomainError) -> dict[str, Any]:
-    match refusal:
-        case AccountBarred() | TenantClosed():
-            return {"error": refusal.reason, "message": refusal.message}
-        case MissingScope():
-            return {"error": _scope_code(refusal), "detail": refusal.message}
-        case ValidationFailed() if refusal.fields:
-            return {"error": "validation_failed", "fields": refusal.fields}
-        case Conflict() | RuleViolation() if refusal.reason is not None:
-            if refusal.reason == refusal.message:
-                return {"error": refusal.reason}
-            return {"error": refusal.reason, "message": refusal.message}
+def _own_members(error: DomainError) -> dict[str, Any]:
+    match error:
+        case errors.SignInDenied() | errors.TenantClosed():
+            return {"error": error.reason, "message": error.message}
+        case errors.MissingScope():
+            return {"error": _scope_code(error), "detail": error.message}
+        case errors.ValidationFailed() if error.fields:
+            return {"error": "validation_failed", "fields": error.fields}
+        case errors.Conflict() | errors.RuleViolation() if error.reason is not None:
+            if error.reason == error.message:
+                return {"error": error.reason}
+            return {"error": error.reason, "message": error.message}
         case _:
-            return {"error": refusal.message}
+            return {"error": error.message}
 
 
-def _scope_code(refusal: MissingScope) -> str:
-    """Tell the contract's word for a storefront key from the one for an app; only a key's scopes begin with `storefront:`."""
-    return "missing_scope" if refusal.details["scope"].startswith("storefront:") else "token_scope"
+def _scope_code(error: errors.MissingScope) -> str:
+    """Return the code for a storefront key, whose scopes begin with `storefront:`, or for an app."""
+    return "missing_scope" if error.details["scope"].startswith("storefront:") else "token_scope"
 
 
-FORM = ErrorForm(
-    render=render, unknown_route=unknown_route, not_allowed=method_not_allowed, accident=accident
+ERROR_FORMAT = ErrorFormat(
+    render=render,
+    route_not_found=route_not_found,
+    method_not_allowed=method_not_allowed,
+    internal_error=internal_error,
 )

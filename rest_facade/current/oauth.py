@@ -1,4 +1,4 @@
-"""Be the OAuth routes, `/api/v1/oauth` (contract, POST /api/v1/oauth/token; decisions section 4; RFC 6749, 7009)."""
+"""Serve the OAuth token routes, `/api/v1/oauth` (docs/reference/current.md#app-tokens; RFC 6749, 7009)."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from urllib.parse import unquote_plus
 
 from aiohttp import hdrs, web
 
-from kernel.errors import GrantRefused, InvalidClient, MalformedRequest
+from kernel.errors import InvalidClient, MalformedRequest, OAuthError
 from kernel.text import has_forbidden_characters
 from resolvers.execute import FacadeOperation, execute
 from rest_facade.bodies import read_form_or_json
 from rest_facade.responses import json_response
-from rest_facade.routing import Needs, Route, scope_of
+from rest_facade.routing import Credential, Route, scope_of
 
 PREFIX = "/api/v1/oauth"
 INVALID_REQUEST = "invalid_request"
 TOKEN_TYPE = "Bearer"
 
-_NOT_STORED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+_NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 _CLIENT = ("client_id", "client_secret")
 
 
-class OAuth:
+class OAuthHandlers:
     """Serve the token and revocation routes with the operations of this facade."""
 
     def __init__(self, operations: Mapping[str, FacadeOperation]) -> None:
-        # The operation of a grant, and which members of the body it takes.
+        # Operation and body fields by grant type.
         self._grants: Mapping[str, tuple[FacadeOperation, tuple[str, ...]]] = {
             "authorization_code": (
                 operations["AppCodeExchange"],
@@ -42,22 +42,20 @@ class OAuth:
     def routes(self) -> list[Route]:
         """List the routes."""
         return [
-            Route("POST", f"{PREFIX}/token", self.token, Needs.STORE),
-            Route("POST", f"{PREFIX}/revoke", self.revoke, Needs.STORE),
+            Route("POST", f"{PREFIX}/token", self.token, Credential.STORE),
+            Route("POST", f"{PREFIX}/revoke", self.revoke, Credential.STORE),
         ]
 
     async def token(self, request: web.Request) -> web.Response:
-        """Exchange a code or a refresh token for tokens; the body is JSON or a form."""
+        """Exchange an authorization code or a refresh token for tokens; the body is JSON or a form."""
         body = await _body(request)
         grant_type = _text(body, "grant_type")
         if not grant_type:
-            raise GrantRefused(INVALID_REQUEST, "grant_type is required")
+            raise OAuthError(INVALID_REQUEST, "grant_type is required")
         if grant_type not in self._grants:
-            raise GrantRefused(
-                "unsupported_grant_type", f"grant_type must be one of {', '.join(self._grants)}"
-            )
-        operation, members = self._grants[grant_type]
-        data = await execute(scope_of(request), operation, {name: _text(body, name) for name in members})
+            raise OAuthError("unsupported_grant_type", f"grant_type must be one of {', '.join(self._grants)}")
+        operation, fields = self._grants[grant_type]
+        data = await execute(scope_of(request), operation, {name: _text(body, name) for name in fields})
         tokens = data[operation.fields[0]]
         return json_response(
             {
@@ -68,38 +66,36 @@ class OAuth:
                 "scopes": tokens["scopes"],
                 "scope": " ".join(tokens["scopes"]),
             },
-            headers=_NOT_STORED,
+            headers=_NO_STORE,
         )
 
     async def revoke(self, request: web.Request) -> web.Response:
-        """Revoke a token; one that is unknown or ended already is answered alike (RFC 7009, section 2.2)."""
+        """Revoke a token; an unknown or expired one gets the same response (RFC 7009, section 2.2)."""
         body = await _body(request)
-        given = {name: _text(body, name) for name in (*_CLIENT, "token")}
-        await execute(scope_of(request), self._revoke, given)
-        return json_response({}, headers=_NOT_STORED)
+        variables = {name: _text(body, name) for name in (*_CLIENT, "token")}
+        await execute(scope_of(request), self._revoke, variables)
+        return json_response({}, headers=_NO_STORE)
 
 
 async def _body(request: web.Request) -> dict[str, Any]:
-    """Read the body, with the client's credentials in it wherever they were sent."""
+    """Parse the body, including client credentials sent in the header."""
     try:
         body = await read_form_or_json(request)
     except MalformedRequest as error:
-        raise GrantRefused(INVALID_REQUEST, str(error.details.get("detail", error.message))) from error
+        raise OAuthError(INVALID_REQUEST, str(error.details.get("detail", error.message))) from error
     header = request.headers.get(hdrs.AUTHORIZATION)
     if header is None:
         return body
     if body.get("client_secret") is not None:
-        raise GrantRefused(
-            INVALID_REQUEST, "client credentials belong in the header or in the body, not both"
-        )
+        raise OAuthError(INVALID_REQUEST, "client credentials belong in the header or in the body, not both")
     client_id, client_secret = _basic(header)
     if body.get("client_id") not in (None, client_id):
-        raise GrantRefused(INVALID_REQUEST, "the client_id of the body is not the one in the header")
+        raise OAuthError(INVALID_REQUEST, "the client_id of the body is not the one in the header")
     return {**body, "client_id": client_id, "client_secret": client_secret}
 
 
 def _basic(header: str) -> tuple[str, str]:
-    """Read client credentials from `Authorization: Basic`, each of them form-encoded (RFC 6749, section 2.3.1)."""
+    """Parse client credentials from `Authorization: Basic`, each form-encoded (RFC 6749, section 2.3.1)."""
     scheme, _, encoded = header.strip().partition(" ")
     if scheme.lower() != "basic":
         raise InvalidClient("the authorization header must be Basic with the client's credentials")
@@ -115,10 +111,10 @@ def _basic(header: str) -> tuple[str, str]:
 
 
 def _text(body: Mapping[str, Any], name: str) -> str | None:
-    """Give a text of the body, None when it is absent, null or empty, which is the same here (RFC 6749, section 3.2)."""
+    """Return a text field of the body, None when absent, null or empty, which are equivalent (RFC 6749, section 3.2)."""
     value = body.get(name)
     if value is None or value == "":
         return None
     if not isinstance(value, str):
-        raise GrantRefused(INVALID_REQUEST, f"{name} must be a text")
+        raise OAuthError(INVALID_REQUEST, f"{name} must be a text")
     return value

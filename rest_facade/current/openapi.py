@@ -1,168 +1,171 @@
-"""Describe the routes of the current API for readers."""
+"""Document the routes of the current API."""
 
 from __future__ import annotations
 
+from rest_facade.collection_openapi import STATUS_BODY, collection_docs
 from rest_facade.collections import COLLECTIONS
 from rest_facade.current import storefront_openapi
 from rest_facade.current.admin import PREFIX
 from rest_facade.current.gateway import LIST
-from rest_facade.list_parameters import DEFAULT_SIZE, MOST
+from rest_facade.list_parameters import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from rest_facade.openapi import (
-    MOMENT,
+    BOOLEAN,
+    DATE_TIME,
+    INTEGER,
     PAGE,
-    TEXT,
-    WHOLE,
-    YES_NO,
-    Key,
+    STRING,
+    OperationInput,
     OperationResult,
     RouteDocs,
-    Takes,
+    RouteKey,
     array,
-    given,
-    message,
-    record,
-    size,
+    message_schema,
+    object_schema,
+    page_size_schema,
+    request_body,
 )
-from rest_facade.shop_described import STATUS_BODY, collection_routes
-from rest_facade.webhooks_openapi import endpoint_routes
+from rest_facade.webhooks_openapi import webhook_endpoint_docs
 
 _AUTH = "/api/v1/auth"
-_PAIR = record(access_token=TEXT, refresh_token=TEXT, expires_at=MOMENT)
-_CHALLENGE = record(requires_2fa=YES_NO, temp_token=TEXT)
-_APP_TOKENS = record(
-    access_token=TEXT,
-    refresh_token=TEXT,
-    token_type=TEXT,
-    expires_in=WHOLE,
-    scopes=array(TEXT),
-    scope=TEXT,
+_TOKEN_PAIR = object_schema(access_token=STRING, refresh_token=STRING, expires_at=DATE_TIME)
+_CHALLENGE = object_schema(requires_2fa=BOOLEAN, temp_token=STRING)
+_APP_TOKENS = object_schema(
+    access_token=STRING,
+    refresh_token=STRING,
+    token_type=STRING,
+    expires_in=INTEGER,
+    scopes=array(STRING),
+    scope=STRING,
 )
-_NOTIFICATION = record(
+_NOTIFICATION = object_schema(
     "id", "event_id", "event_type", "processed", "error_message", "created_at",
-    id=WHOLE, event_id=TEXT, event_type=TEXT, charge_id=TEXT, processed=YES_NO, error_message=TEXT, created_at=MOMENT,
+    id=INTEGER, event_id=STRING, event_type=STRING, charge_id=STRING, processed=BOOLEAN, error_message=STRING, created_at=DATE_TIME,
 )  # fmt: skip
-_PAGES = {"page": PAGE, "per_page": size(DEFAULT_SIZE, MOST)}
+_PAGINATION = {"page": PAGE, "per_page": page_size_schema(DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)}
 
 
-def told() -> dict[Key, RouteDocs]:
-    """Give the description of every route that needs more than its own words."""
-    found: dict[Key, RouteDocs] = {}
+def route_docs() -> dict[RouteKey, RouteDocs]:
+    """Return the documentation of every route that its handler's docstring doesn't describe fully."""
+    docs: dict[RouteKey, RouteDocs] = {}
     for collection in COLLECTIONS:
-        found.update(collection_routes(collection, "Admin", PREFIX))
-    found.update(endpoint_routes(f"{PREFIX}/event-endpoints", "Admin", "per_page"))
-    return {**found, **_SIGN_IN, **_OAUTH, **_ADMIN, **_GATEWAY, **storefront_openapi.told()}
+        docs.update(collection_docs(collection, "Admin", PREFIX))
+    docs.update(webhook_endpoint_docs(f"{PREFIX}/event-endpoints", "Admin", "per_page"))
+    return {**docs, **_SIGN_IN, **_OAUTH, **_ADMIN, **_GATEWAY, **storefront_openapi.route_docs()}
 
 
-_SIGN_IN: dict[Key, RouteDocs] = {
+_SIGN_IN: dict[RouteKey, RouteDocs] = {
     ("POST", f"{_AUTH}/login"): RouteDocs(
         "Sign in",
-        {"anyOf": [_PAIR, _CHALLENGE]},
-        body=given("password", email=TEXT, identifier=TEXT, password=TEXT),
+        {"anyOf": [_TOKEN_PAIR, _CHALLENGE]},
+        body=request_body("password", email=STRING, identifier=STRING, password=STRING),
     ),
     ("POST", f"{_AUTH}/verify-2fa"): RouteDocs(
-        "Answer a two-factor challenge", _PAIR, body=given("temp_token", "code", temp_token=TEXT, code=TEXT)
+        "Complete a two-factor challenge", _TOKEN_PAIR, body=request_body("temp_token", "code", temp_token=STRING, code=STRING)
     ),
     ("POST", f"{_AUTH}/refresh"): RouteDocs(
-        "Exchange a refresh token for the next pair",
-        _PAIR,
-        body=given("refresh_token", refresh_token=TEXT),
+        "Exchange a refresh token for a new token pair",
+        _TOKEN_PAIR,
+        body=request_body("refresh_token", refresh_token=STRING),
     ),
     ("POST", f"{_AUTH}/logout"): RouteDocs(
-        "End the session of a refresh token", message(), body=given("refresh_token", refresh_token=TEXT)
+        "Revoke the session of a refresh token", message_schema(), body=request_body("refresh_token", refresh_token=STRING)
     ),
-    ("POST", f"{_AUTH}/logout-all"): RouteDocs("End every session of the caller", message()),
+    ("POST", f"{_AUTH}/logout-all"): RouteDocs("Revoke all sessions", message_schema()),
     ("GET", f"{_AUTH}/sessions"): RouteDocs(
-        "List the caller's sessions", record(sessions=OperationResult("Sessions"), total=WHOLE)
+        "List sessions", object_schema(sessions=OperationResult("Sessions"), total=INTEGER)
     ),
-    ("DELETE", f"{_AUTH}/sessions/{{id}}"): RouteDocs("End one of the caller's sessions", message()),
-    ("GET", f"{_AUTH}/me"): RouteDocs("Show the caller's own account", OperationResult("Me")),
+    ("DELETE", f"{_AUTH}/sessions/{{id}}"): RouteDocs("Revoke a session", message_schema()),
+    ("GET", f"{_AUTH}/me"): RouteDocs("Retrieve the signed-in account", OperationResult("Me")),
     ("POST", f"{_AUTH}/register"): RouteDocs(
-        "Register a shopper",
-        message(),
+        "Register a customer account",
+        message_schema(),
         status=201,
-        body=given(
+        body=request_body(
             "email", "password", "name",
-            email=TEXT, password=TEXT, name=TEXT, cpf=TEXT, cnpj=TEXT, phone=TEXT,
+            email=STRING, password=STRING, name=STRING, cpf=STRING, cnpj=STRING, phone=STRING,
         ),
     ),
     ("POST", f"{_AUTH}/email/verify"): RouteDocs(
-        "Confirm an e-mail address", message(), body=given("token", token=TEXT)
+        "Confirm an e-mail address", message_schema(), body=request_body("token", token=STRING)
     ),
     ("POST", f"{_AUTH}/email/resend"): RouteDocs(
-        "Mail another confirmation", message(), body=given("email", email=TEXT)
+        "Resend the confirmation e-mail", message_schema(), body=request_body("email", email=STRING)
     ),
     ("POST", f"{_AUTH}/password/forgot"): RouteDocs(
-        "Mail a token for a new password", message(), body=given("email", email=TEXT)
+        "Send a password reset e-mail", message_schema(), body=request_body("email", email=STRING)
     ),
     ("POST", f"{_AUTH}/password/reset"): RouteDocs(
-        "Set a new password", message(), body=given("token", "password", token=TEXT, password=TEXT)
+        "Reset a password", message_schema(), body=request_body("token", "password", token=STRING, password=STRING)
     ),
 }  # fmt: skip
 
-_CLIENT = {"client_id": TEXT, "client_secret": TEXT}
-_OAUTH: dict[Key, RouteDocs] = {
+_CLIENT = {"client_id": STRING, "client_secret": STRING}
+_OAUTH: dict[RouteKey, RouteDocs] = {
     ("POST", "/api/v1/oauth/token"): RouteDocs(
-        "Exchange an authorization code or a refresh token for an app's tokens",
+        "Exchange an authorization code or a refresh token for app tokens",
         _APP_TOKENS,
-        body=given(
+        body=request_body(
             "grant_type",
             grant_type={"type": "string", "enum": ["authorization_code", "refresh_token"]},
             **_CLIENT,
-            code=TEXT,
-            redirect_uri=TEXT,
-            code_verifier=TEXT,
-            refresh_token=TEXT,
-            scope=TEXT,
+            code=STRING,
+            redirect_uri=STRING,
+            code_verifier=STRING,
+            refresh_token=STRING,
+            scope=STRING,
         ),
         forms=True,
     ),
     ("POST", "/api/v1/oauth/revoke"): RouteDocs(
-        "Revoke an app's token", record(), body=given("token", **_CLIENT, token=TEXT), forms=True
+        "Revoke an app token",
+        object_schema(),
+        body=request_body("token", **_CLIENT, token=STRING),
+        forms=True,
     ),
 }
 
-_ADMIN: dict[Key, RouteDocs] = {
+_ADMIN: dict[RouteKey, RouteDocs] = {
     ("PUT", f"{PREFIX}/orders/{{id}}/status"): RouteDocs(
-        "Set the status of an order", OperationResult("AdminOrderSetStatus"), body=STATUS_BODY
+        "Update an order's status", OperationResult("AdminOrderSetStatus"), body=STATUS_BODY
     ),
     ("GET", f"{PREFIX}/installed-apps"): RouteDocs(
-        "List installed apps", OperationResult("AdminInstalledApps"), query=_PAGES
+        "List installed apps", OperationResult("AdminInstalledApps"), query=_PAGINATION
     ),
     ("GET", f"{PREFIX}/installed-apps/{{id}}"): RouteDocs(
-        "Show one installed app", OperationResult("AdminInstalledApp")
+        "Retrieve an installed app", OperationResult("AdminInstalledApp")
     ),
     **{
         (method, f"{PREFIX}/installed-apps/{{id}}"): RouteDocs(
-            "Change an installed app's limit or narrow its scopes",
+            "Update an installed app's rate limit or remove scopes",
             OperationResult("AdminInstalledAppUpdate"),
-            body=Takes("AdminInstalledAppUpdate", ("rate_limit", "scopes")),
+            body=OperationInput("AdminInstalledAppUpdate", ("rate_limit", "scopes")),
         )
         for method in ("PUT", "PATCH")
     },
-    ("DELETE", f"{PREFIX}/installed-apps/{{id}}"): RouteDocs("Remove an app at once", status=204),
+    ("DELETE", f"{PREFIX}/installed-apps/{{id}}"): RouteDocs("Uninstall an app", status=204),
     ("GET", f"{PREFIX}/storefront-keys"): RouteDocs(
-        "List storefront keys", OperationResult("AdminStorefrontKeys"), query=_PAGES
+        "List storefront keys", OperationResult("AdminStorefrontKeys"), query=_PAGINATION
     ),
     ("POST", f"{PREFIX}/storefront-keys"): RouteDocs(
-        "Make a storefront key, which this answer alone holds",
+        "Create a storefront key; only this response contains it",
         {"type": "object"},
         status=201,
-        body=Takes("AdminStorefrontKeyCreate", ("name", "scopes", "rate_limit", "server_side")),
+        body=OperationInput("AdminStorefrontKeyCreate", ("name", "scopes", "rate_limit", "server_side")),
     ),
     ("GET", f"{PREFIX}/storefront-keys/{{id}}"): RouteDocs(
-        "Show one storefront key", OperationResult("AdminStorefrontKey")
+        "Retrieve a storefront key", OperationResult("AdminStorefrontKey")
     ),
     ("DELETE", f"{PREFIX}/storefront-keys/{{id}}"): RouteDocs("Revoke a storefront key", status=204),
 }
 
-_GATEWAY: dict[Key, RouteDocs] = {
+_GATEWAY: dict[RouteKey, RouteDocs] = {
     ("POST", "/api/v1/webhooks/gateway"): RouteDocs(
-        "Take a notification of the payment gateway", message(), body={"type": "object"}
+        "Receive a payment gateway notification", message_schema(), body={"type": "object"}
     ),
     ("GET", LIST): RouteDocs(
-        "List the gateway's notifications, newest first",
-        record(webhooks=array(_NOTIFICATION), total=WHOLE, page=WHOLE, per_page=WHOLE),
-        query={**_PAGES, "processed": {"type": "string", "enum": ["true", "false", "1", "0", "t", "f"]}},
+        "List gateway notifications, newest first",
+        object_schema(webhooks=array(_NOTIFICATION), total=INTEGER, page=INTEGER, per_page=INTEGER),
+        query={**_PAGINATION, "processed": {"type": "string", "enum": ["true", "false", "1", "0", "t", "f"]}},
     ),
-    ("POST", f"{LIST}/{{id}}/reprocess"): RouteDocs("Process a notification again", message()),
+    ("POST", f"{LIST}/{{id}}/reprocess"): RouteDocs("Reprocess a gateway notification", message_schema()),
 }

@@ -1,8 +1,9 @@
-"""Be the sign-in routes of who has no account yet, or no way into it (decisions section 3, More)."""
+"""Serve the sign-in routes for callers without an account or password (docs/reference/current.md#registration)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from aiohttp import web
@@ -11,15 +12,15 @@ from kernel.errors import DomainError, ValidationFailed
 from kernel.scope import Scope
 from resolvers.execute import FacadeOperation, execute
 from rest_facade.bodies import read_json_object
-from rest_facade.current.auth import text
+from rest_facade.current.auth import text_field
 from rest_facade.responses import json_response
-from rest_facade.routing import Needs, Route, scope_of
+from rest_facade.routing import Credential, Route, scope_of
 
 _REGISTRATION = ("email", "password", "name", "cpf", "cnpj", "phone")
 
 
-class Registration:
-    """Serve registration, e-mail confirmation and forgotten passwords with the operations of this facade."""
+class RegistrationHandlers:
+    """Serve registration, e-mail confirmation and password reset with the operations of this facade."""
 
     def __init__(self, operations: Mapping[str, FacadeOperation]) -> None:
         self._register = operations["UserRegister"]
@@ -30,60 +31,59 @@ class Registration:
 
     def routes(self) -> list[Route]:
         """List the routes."""
+        post, store = partial(Route, "POST"), Credential.STORE
         return [
-            Route("POST", "/api/v1/auth/register", self.register, Needs.STORE, creates=True),
-            Route("POST", "/api/v1/auth/email/verify", self.verify, Needs.STORE),
-            Route("POST", "/api/v1/auth/email/resend", self.resend, Needs.STORE),
-            Route(
-                "POST", "/api/v1/auth/password/forgot", self.forgot, Needs.STORE, attempt="password_forgot"
-            ),
-            Route("POST", "/api/v1/auth/password/reset", self.reset, Needs.STORE, attempt="password_reset"),
+            post("/api/v1/auth/register", self.register, store, creates=True),
+            post("/api/v1/auth/email/verify", self.verify, store),
+            post("/api/v1/auth/email/resend", self.resend, store),
+            post("/api/v1/auth/password/forgot", self.forgot, store, attempt_limit="password_forgot"),
+            post("/api/v1/auth/password/reset", self.reset, store, attempt_limit="password_reset"),
         ]
 
     async def register(self, request: web.Request) -> web.Response:
-        """Register a shopper."""
+        """Register a customer."""
         body = await read_json_object(request, empty=True)
-        given = {name: text(body, name) for name in _REGISTRATION if name in body}
-        data = await execute(scope_of(request), self._register, {"input": given})
+        variables = {name: text_field(body, name) for name in _REGISTRATION if name in body}
+        data = await execute(scope_of(request), self._register, {"input": variables})
         return json_response(data["user_register"], status=201)
 
     async def verify(self, request: web.Request) -> web.Response:
-        """Confirm an e-mail with `{token}`."""
+        """Confirm an e-mail address with `{token}`."""
         body = await read_json_object(request, empty=True)
-        data = await execute(scope_of(request), self._verify, {"token": text(body, "token")})
+        data = await execute(scope_of(request), self._verify, {"token": text_field(body, "token")})
         return json_response(data["email_verify"])
 
     async def resend(self, request: web.Request) -> web.Response:
-        """Mail another confirmation to `{email}`."""
+        """Resend the confirmation to `{email}`."""
         body = await read_json_object(request, empty=True)
-        data = await execute(scope_of(request), self._resend, {"email": text(body, "email")})
+        data = await execute(scope_of(request), self._resend, {"email": text_field(body, "email")})
         return json_response(data["email_resend"])
 
     async def forgot(self, request: web.Request) -> web.Response:
-        """Mail a token for a new password to `{email}`."""
+        """Send a password reset token to `{email}`."""
         scope = scope_of(request)
-        given = await _counted(request, scope, self._forgot, ("email",))
-        data = await execute(scope, self._forgot, given)
+        variables = await _parse_counted(request, scope, self._forgot, ("email",))
+        data = await execute(scope, self._forgot, variables)
         return json_response(data["password_forgot"])
 
     async def reset(self, request: web.Request) -> web.Response:
         """Set a new password with `{token, password}`."""
         scope = scope_of(request)
-        given = await _counted(request, scope, self._reset, ("token", "password"))
-        data = await execute(scope, self._reset, given)
+        variables = await _parse_counted(request, scope, self._reset, ("token", "password"))
+        data = await execute(scope, self._reset, variables)
         return json_response(data["password_reset"])
 
 
-async def _counted(
+async def _parse_counted(
     request: web.Request, scope: Scope, operation: FacadeOperation, names: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Give the texts of a body. One that can't be read counts as an attempt like every other, before it is refused."""
+    """Return the text fields of a body; an unreadable body counts as an attempt before it is rejected."""
     try:
         body = await read_json_object(request, empty=True)
-        return {name: text(body, name) for name in names}
+        return {name: text_field(body, name) for name in names}
     except DomainError:
         try:
             await execute(scope, operation)
         except ValidationFailed:
-            pass  # of course: it held nothing. What is wrong with the body is the better answer.
+            pass  # expected without a body; the body's own error is raised instead
         raise

@@ -1,7 +1,7 @@
-"""Be the catalogue of headless storefronts, `/api/v1/storefront` (decisions section 6): what a shopper may see, to a storefront key.
+"""Serve the catalog of headless storefronts, `/api/v1/storefront`, to a storefront key (docs/reference/current.md#storefront).
 
-Lists take the parameters of the app integration routes and come as `{<collection>: [...], total, page, limit}`. Which scope a route
-needs is said by the root field of its operation; the store alone, which is public, asks for it here.
+Lists have the parameters and envelope of the app routes. The root field of each operation checks the scope; only the public store
+query is checked here.
 """
 
 from __future__ import annotations
@@ -15,40 +15,41 @@ from aiohttp import web
 from kernel.errors import MalformedRequest, NotFound
 from kernel.ids import parse_uuid
 from kernel.scope import Scope
-from resolvers.execute import FacadeOperation, authorize, execute
+from resolvers.execute import FacadeOperation, execute
 from rest_facade import collections
-from rest_facade.list_parameters import Listing, Parameter
-from rest_facade.records import Records, public_id
+from rest_facade.authorization import authorized_scope
+from rest_facade.list_parameters import FilterParameter, ListDefinition
+from rest_facade.records import CollectionHandlers, path_uuid
 from rest_facade.responses import json_response
-from rest_facade.routing import Needs, Route, scope_of
+from rest_facade.routing import Credential, Route
 
 PREFIX = "/api/v1/storefront"
 READ = "storefront:read"
 
-PRODUCTS = collections.PRODUCTS.listed(size="limit", always={"status": "A"})
-CATEGORIES = collections.CATEGORIES.listed(size="limit", always={"status": "A"})
+PRODUCTS = collections.PRODUCTS.with_listing(size_parameter="limit", fixed_filters={"status": "A"})
+CATEGORIES = collections.CATEGORIES.with_listing(size_parameter="limit", fixed_filters={"status": "A"})
 
 
-def _searching(listing: Listing) -> Listing:
-    """Give the list whose words to look for are called `q`."""
-    filters = {name: read for name, read in listing.filters.items() if name != "search"}
-    return replace(listing, filters={**filters, "q": Parameter("search", str)})
+def _with_q(definition: ListDefinition) -> ListDefinition:
+    """Return the list definition with the search parameter reference `q`."""
+    filters = {name: parameter for name, parameter in definition.filters.items() if name != "search"}
+    return replace(definition, filters={**filters, "q": FilterParameter("search", str)})
 
 
-SEARCH = _searching(PRODUCTS.listing)
+SEARCH = _with_q(PRODUCTS.list_definition)
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogue:
-    """Serve the store, its products and its categories."""
+class CatalogHandlers:
+    """Serve the store, its products, categories and payment methods."""
 
     operations: Mapping[str, FacadeOperation] = field(repr=False)
 
     def routes(self) -> list[Route]:
         """List the routes."""
-        products = Records(PRODUCTS, "Storefront", self.operations)
-        categories = Records(CATEGORIES, "Storefront", self.operations)
-        addresses = {
+        products = CollectionHandlers(PRODUCTS, "Storefront", self.operations)
+        categories = CollectionHandlers(CATEGORIES, "Storefront", self.operations)
+        handlers = {
             "store": self.store,
             "products": products.list,
             "products/{id}": self.product,
@@ -59,57 +60,56 @@ class Catalogue:
             "payment-methods": self.payment_methods,
         }
         return [
-            Route("GET", f"{PREFIX}/{path}", handler, Needs.STOREFRONT_KEY)
-            for path, handler in addresses.items()
+            Route("GET", f"{PREFIX}/{path}", handler, Credential.STOREFRONT_KEY)
+            for path, handler in handlers.items()
         ]
 
     async def store(self, request: web.Request) -> web.Response:
-        """Answer `{id, name, currency}`."""
-        scope, operation = self._admitted(request, "Store")
+        """Return `{id, name, currency}`."""
+        scope, operation = self._authorize(request, "Store")
         scope.require_scope(READ)
-        return json_response(await _first(scope, operation))
+        return json_response(await _execute(scope, operation))
 
     async def product(self, request: web.Request) -> web.Response:
-        """Answer the active product whose id or slug stands in the address."""
-        named = request.match_info["id"]
-        scope, operation = self._admitted(request, "Product")
-        if parse_uuid(named) is not None:
-            found = await _first(scope, operation, id=named)
+        """Return the active product with the id or slug in the path."""
+        reference = request.match_info["id"]
+        scope, operation = self._authorize(request, "Product")
+        if parse_uuid(reference) is not None:
+            product = await _execute(scope, operation, id=reference)
         else:
             by_slug = self.operations["StorefrontProductBySlug"]
-            found = next(iter(await _first(scope, by_slug, slug=named)), None)
-        if found is None:
+            product = next(iter(await _execute(scope, by_slug, slug=reference)), None)
+        if product is None:
             raise NotFound("product")
-        return json_response(found)
+        return json_response(product)
 
     async def products_of_category(self, request: web.Request) -> web.Response:
-        """Answer a page of the active products that stand in a category."""
-        scope, operation = self._admitted(request, "Products")
-        category = public_id(request, "category")
-        variables = PRODUCTS.listing.variables(request.query, scope.store)
-        if await _first(scope, self.operations["StorefrontCategory"], id=category) is None:
+        """Return a page of a category's active products."""
+        scope, operation = self._authorize(request, "Products")
+        category = path_uuid(request, "category")
+        variables = PRODUCTS.list_definition.variables(request.query, scope.store)
+        if await _execute(scope, self.operations["StorefrontCategory"], id=category) is None:
             raise NotFound("category")
         variables["filter"]["category_id"] = category
-        return json_response(await _first(scope, operation, **variables))
+        return json_response(await _execute(scope, operation, **variables))
 
     async def search(self, request: web.Request) -> web.Response:
-        """Answer a page of the active products that have all words of `q`, or words beginning with them."""
-        scope, operation = self._admitted(request, "Products")
+        """Return a page of the active products matching all words of `q`, by prefix."""
+        scope, operation = self._authorize(request, "Products")
         if not request.query.get("q", "").strip():
             raise MalformedRequest("invalid q", detail="q is blank; expected the words to look for")
-        return json_response(await _first(scope, operation, **SEARCH.variables(request.query, scope.store)))
+        return json_response(await _execute(scope, operation, **SEARCH.variables(request.query, scope.store)))
 
     async def payment_methods(self, request: web.Request) -> web.Response:
-        """Answer the ways to pay that a checkout may name as `payment_id`."""
-        scope, operation = self._admitted(request, "PaymentMethods")
-        return json_response({"payment_methods": await _first(scope, operation)})
+        """Return the payment methods accepted by the checkout as `payment_id`."""
+        scope, operation = self._authorize(request, "PaymentMethods")
+        return json_response({"payment_methods": await _execute(scope, operation)})
 
-    def _admitted(self, request: web.Request, what: str) -> tuple[Scope, FacadeOperation]:
-        scope, operation = scope_of(request), self.operations[f"Storefront{what}"]
-        authorize(scope, operation)
-        return scope, operation
+    def _authorize(self, request: web.Request, suffix: str) -> tuple[Scope, FacadeOperation]:
+        operation = self.operations[f"Storefront{suffix}"]
+        return authorized_scope(request, operation), operation
 
 
-async def _first(scope: Scope, operation: FacadeOperation, **variables: Any) -> Any:
-    """Give what the operation's one root field gave."""
+async def _execute(scope: Scope, operation: FacadeOperation, **variables: Any) -> Any:
+    """Execute the operation and return its root field."""
     return (await execute(scope, operation, variables))[operation.fields[0]]

@@ -1,7 +1,7 @@
-"""Be the carts of headless storefronts and their checkout, `/api/v1/storefront` (decisions section 6).
+"""Serve carts and checkout of headless storefronts, `/api/v1/storefront` (docs/reference/current.md#carts).
 
-Every change answers the whole cart, bare. Refusals have the simple form, except that the checkout writes what a rule of the shop
-refuses as an object: `{error: {code, message, details}}`, the message in Portuguese for the shopper.
+Every change returns the whole cart. Errors have the simple format, except checkout errors of a store rule: `{error: {code, message,
+details}}`, with a Portuguese message for the customer.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from aiohttp import web
 
 from kernel.errors import MalformedRequest, NotFound, RuleViolation, ValidationFailed
 from kernel.scope import Scope
-from resolvers.execute import FacadeOperation, authorize, execute
+from resolvers.execute import FacadeOperation, execute
+from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_json_object
 from rest_facade.current.errors import render_object
 from rest_facade.current.storefront import PREFIX
-from rest_facade.field_errors import REQUIRED, translated
+from rest_facade.field_errors import REQUIRED, with_field_codes
 from rest_facade.responses import json_response
-from rest_facade.routing import Handler, Needs, Route, scope_of
+from rest_facade.routing import Credential, Handler, Route
 
 _ITEM = ("product_id", "quantity", "options")
 _ADDRESS = (
@@ -42,148 +43,145 @@ _CODES = {
     "customer_email": "email_invalid",
     "code": "code_invalid",
 }
-# Carts and orders are one shopper's own; nothing on the way keeps them.
-_NOT_STORED = {"Cache-Control": "no-store"}
-_KEY_REUSED = "idempotency key reused with a different checkout session"
+# Carts and orders are private to a customer and must not be cached in transit.
+_NO_STORE = {"Cache-Control": "no-store"}
+_REUSED = "idempotency key reused with a different checkout session"
 
-Read = Callable[[web.Request], Awaitable[dict[str, Any]]]
+ParseRequest = Callable[[web.Request], Awaitable[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Carts:
-    """Serve carts and the orders they become."""
+class CartHandlers:
+    """Serve carts and the orders created from them."""
 
     operations: Mapping[str, FacadeOperation] = field(repr=False)
 
     def routes(self) -> list[Route]:
         """List the routes."""
-        cart = f"{PREFIX}/carts/{{id}}"
+        cart, order = f"{PREFIX}/carts/{{id}}", f"{PREFIX}/orders/{{id}}"
         item = f"{cart}/items/{{item_id}}"
-        key = Needs.STOREFRONT_KEY
+        key, change = Credential.STOREFRONT_KEY, self._change_handler
         return [
-            Route("POST", f"{PREFIX}/carts", self._change("CartCreate", _new_cart, 201), key, creates=True),
+            Route("POST", f"{PREFIX}/carts", change("CartCreate", _parse_new_cart, 201), key, creates=True),
             Route("GET", cart, self.show, key),
-            Route("POST", f"{cart}/items", self._change("CartItemAdd", _item, 201), key, creates=True),
-            Route("PATCH", item, self._change("CartItemUpdate", _quantity), key),
-            Route("DELETE", item, self._change("CartItemRemove", _nothing), key),
-            Route("PUT", f"{cart}/address", self._change("CartSetAddress", _address), key),
+            Route("POST", f"{cart}/items", change("CartItemAdd", _parse_item, 201), key, creates=True),
+            Route("PATCH", item, change("CartItemUpdate", _parse_quantity), key),
+            Route("DELETE", item, change("CartItemRemove", _no_input), key),
+            Route("PUT", f"{cart}/address", change("CartSetAddress", _parse_address), key),
             Route("GET", f"{cart}/shipping-options", self.shipping_options, key),
-            Route(
-                "PUT", f"{cart}/shipping-option", self._change("CartSetShippingOption", _shipping_option), key
-            ),
-            Route("POST", f"{cart}/coupon", self._change("CartApplyCoupon", _coupon), key),
-            Route("POST", f"{cart}/checkout", self.check_out, key, creates=True, key_reused=_KEY_REUSED),
-            Route("GET", f"{PREFIX}/orders/{{id}}", self.order, key),
+            Route("PUT", f"{cart}/shipping-option", change("CartSetShippingOption", _parse_shipping), key),
+            Route("POST", f"{cart}/coupon", change("CartApplyCoupon", _parse_coupon), key),
+            Route("POST", f"{cart}/checkout", self.check_out, key, creates=True, key_reuse_message=_REUSED),
+            Route("GET", order, self.order, key),
         ]
 
     async def show(self, request: web.Request) -> web.Response:
-        """Answer the cart as it comes to now."""
-        found = await self._execute(*self._admitted(request, "Cart"), _named(request))
-        if found is None:
+        """Return the cart with current totals."""
+        cart = await self._execute(*self._authorize(request, "Cart"), _path_ids(request))
+        if cart is None:
             raise NotFound("cart")
-        return _answer(found)
+        return _respond(cart)
 
     async def shipping_options(self, request: web.Request) -> web.Response:
-        """Answer the ways in which the cart can travel."""
-        found = await self._execute(*self._admitted(request, "ShippingOptions"), _named(request))
-        return _answer({"shipping_options": found})
+        """Return the shipping options of the cart."""
+        options = await self._execute(*self._authorize(request, "ShippingOptions"), _path_ids(request))
+        return _respond({"shipping_options": options})
 
     async def check_out(self, request: web.Request) -> web.Response:
-        """Make an order of the cart and answer it with its token."""
-        scope, operation = self._admitted(request, "CartCheckout")
+        """Create an order from the cart and return it with its token."""
+        scope, operation = self._authorize(request, "CartCheckout")
         body = await read_json_object(request)
-        # Forms send what was left out as an empty text.
-        given = {name: body[name] for name in _CHECKOUT if body.get(name) not in (None, "")}
+        # Forms send omitted fields as empty texts.
+        values = {name: body[name] for name in _CHECKOUT if body.get(name) not in (None, "")}
         try:
-            made = await self._execute(scope, operation, {**_named(request), "input": given})
-        except RuleViolation as refusal:
-            return render_object(refusal)
-        return _answer({**made["order"], "token": made["token"]}, 201)
+            result = await self._execute(scope, operation, {**_path_ids(request), "input": values})
+        except RuleViolation as error:
+            return render_object(error)
+        return _respond({**result["order"], "token": result["token"]}, 201)
 
     async def order(self, request: web.Request) -> web.Response:
-        """Answer an order to who holds its token, or to the customer whose own token stands beside the key."""
-        scope, operation = self._admitted(request, "Order")
+        """Return an order, authorized by its token or by the customer's own access token."""
+        scope, operation = self._authorize(request, "Order")
         token = request.query.get("token", "")
         if not token and scope.actor.user_id is None:
             raise MalformedRequest("token is required")
-        found = await self._execute(scope, operation, {**_named(request), "token": token or None})
-        if found is None:
+        order = await self._execute(scope, operation, {**_path_ids(request), "token": token or None})
+        if order is None:
             raise NotFound("order")
-        return _answer(found)
+        return _respond(order)
 
-    def _change(self, name: str, read: Read, status: int = 200) -> Handler:
+    def _change_handler(self, name: str, parse: ParseRequest, status: int = 200) -> Handler:
         async def change(request: web.Request) -> web.Response:
-            scope, operation = self._admitted(request, name)
-            variables = {**_named(request), **await read(request)}
-            return _answer(await self._execute(scope, operation, variables), status)
+            scope, operation = self._authorize(request, name)
+            variables = {**_path_ids(request), **await parse(request)}
+            return _respond(await self._execute(scope, operation, variables), status)
 
         return change
 
-    def _admitted(self, request: web.Request, what: str) -> tuple[Scope, FacadeOperation]:
-        scope, operation = scope_of(request), self.operations[f"Storefront{what}"]
-        authorize(scope, operation)
-        return scope, operation
+    def _authorize(self, request: web.Request, suffix: str) -> tuple[Scope, FacadeOperation]:
+        operation = self.operations[f"Storefront{suffix}"]
+        return authorized_scope(request, operation), operation
 
     async def _execute(self, scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any]) -> Any:
         try:
             data = await execute(scope, operation, variables)
         except ValidationFailed as error:
-            raise translated(error, _CODES) from error
+            raise with_field_codes(error, _CODES) from error
         return data[operation.fields[0]]
 
 
-def _answer(body: Any, status: int = 200) -> web.Response:
-    return json_response(body, status=status, headers=_NOT_STORED)
+def _respond(body: Any, status: int = 200) -> web.Response:
+    return json_response(body, status=status, headers=_NO_STORE)
 
 
-def _named(request: web.Request) -> dict[str, str]:
-    """Give the ids in the address as variables; what is no id names nothing, which the operation finds out."""
+def _path_ids(request: web.Request) -> dict[str, str]:
+    """Return the ids in the path as variables; the operation rejects invalid ones."""
     return dict(request.match_info)
 
 
-async def _nothing(request: web.Request) -> dict[str, Any]:
+async def _no_input(request: web.Request) -> dict[str, Any]:
     return {}
 
 
-async def _new_cart(request: web.Request) -> dict[str, Any]:
+async def _parse_new_cart(request: web.Request) -> dict[str, Any]:
     body = await read_json_object(request, empty=True)
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if body.get("items") is not None:
         items = body["items"]
         if not isinstance(items, list):
             raise ValidationFailed("items is no list", field="items")
-        given["items"] = [_picked(item, _ITEM) if isinstance(item, dict) else item for item in items]
+        values["items"] = [_select(item, _ITEM) if isinstance(item, dict) else item for item in items]
     if body.get("customer_email") is not None:
-        given["customer_email"] = body["customer_email"]
-    return {"input": given}
+        values["customer_email"] = body["customer_email"]
+    return {"input": values}
 
 
-async def _item(request: web.Request) -> dict[str, Any]:
-    return {"input": _picked(await read_json_object(request), _ITEM)}
+async def _parse_item(request: web.Request) -> dict[str, Any]:
+    return {"input": _select(await read_json_object(request), _ITEM)}
 
 
-async def _quantity(request: web.Request) -> dict[str, Any]:
+async def _parse_quantity(request: web.Request) -> dict[str, Any]:
     return {"quantity": (await read_json_object(request)).get("quantity")}
 
 
-async def _address(request: web.Request) -> dict[str, Any]:
-    return {"input": _picked(await read_json_object(request), _ADDRESS)}
+async def _parse_address(request: web.Request) -> dict[str, Any]:
+    return {"input": _select(await read_json_object(request), _ADDRESS)}
 
 
-async def _shipping_option(request: web.Request) -> dict[str, Any]:
+async def _parse_shipping(request: web.Request) -> dict[str, Any]:
     shipping = (await read_json_object(request)).get("shipping_id")
     if shipping in (None, ""):
         raise ValidationFailed("shipping_id is required", fields={"shipping_id": REQUIRED})
     return {"shipping_id": shipping}
 
 
-async def _coupon(request: web.Request) -> dict[str, Any]:
-    """Read `{code}`; an empty one, or null, takes the coupon off."""
+async def _parse_coupon(request: web.Request) -> dict[str, Any]:
+    """Parse `{code}`; an empty or null code removes the coupon."""
     body = await read_json_object(request)
     if "code" not in body:
         raise ValidationFailed("code is required", fields={"code": REQUIRED})
     return {"code": "" if body["code"] is None else body["code"]}
 
 
-def _picked(body: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _select(body: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: body[name] for name in names if name in body}

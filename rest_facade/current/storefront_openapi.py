@@ -1,111 +1,120 @@
-"""Describe the routes of headless storefronts for readers."""
+"""Document the routes of headless storefronts."""
 
 from __future__ import annotations
 
+from rest_facade.collection_openapi import list_query
 from rest_facade.current.storefront import CATEGORIES, PREFIX, PRODUCTS, SEARCH
-from rest_facade.openapi import TEXT, WHOLE, Key, OperationResult, RouteDocs, array, given, record
-from rest_facade.shop_described import listing_query
+from rest_facade.openapi import (
+    INTEGER,
+    STRING,
+    OperationResult,
+    RouteDocs,
+    RouteKey,
+    array,
+    object_schema,
+    request_body,
+)
 
 _CART = f"{PREFIX}/carts/{{id}}"
-_ITEM = given(
+_ITEM = request_body(
     "product_id",
     "quantity",
-    product_id=TEXT,
+    product_id=STRING,
     quantity={"type": "integer", "minimum": 1},
-    options={"type": "object", "description": "Option id → variant id."},
+    options={"type": "object", "description": "Variant id by option id."},
 )
-_ADDRESS = given(
+_ADDRESS = request_body(
     **dict.fromkeys(
         (
             "name", "street", "number", "complement", "district",
             "city", "state", "zipcode", "country", "phone",
         ),
-        TEXT,
+        STRING,
     )
 )  # fmt: skip
-_CHECKOUT = given(
+_CHECKOUT = request_body(
     "payment_id",
-    customer_id=TEXT,
+    customer_id=STRING,
     customer_email={"type": "string", "format": "email"},
-    customer_name=TEXT,
-    payment_id=TEXT,
-    notes=TEXT,
+    customer_name=STRING,
+    payment_id=STRING,
+    notes=STRING,
 )
 
 
-def told() -> dict[Key, RouteDocs]:
-    """Give the description of every route of the storefront."""
-    return {("GET", f"{PREFIX}/{path}"): said for path, said in _CATALOGUE.items()} | _CARTS
+def route_docs() -> dict[RouteKey, RouteDocs]:
+    """Return the documentation of every storefront route."""
+    return {("GET", f"{PREFIX}/{path}"): docs for path, docs in _CATALOG.items()} | _CARTS
 
 
 _PRODUCT_PAGE = OperationResult("StorefrontProducts")
-_CATALOGUE: dict[str, RouteDocs] = {
-    "store": RouteDocs("Show the store", OperationResult("StorefrontStore")),
-    "products": RouteDocs("List active products", _PRODUCT_PAGE, query=listing_query(PRODUCTS.listing)),
+_CATALOG: dict[str, RouteDocs] = {
+    "store": RouteDocs("Retrieve the store", OperationResult("StorefrontStore")),
+    "products": RouteDocs("List active products", _PRODUCT_PAGE, query=list_query(PRODUCTS.list_definition)),
     "products/{id}": RouteDocs(
-        "Show one active product by id or slug", OperationResult("StorefrontProduct", first=True)
+        "Retrieve an active product by id or slug", OperationResult("StorefrontProduct", first_item=True)
     ),
     "categories": RouteDocs(
         "List active categories",
         OperationResult("StorefrontCategories"),
-        query=listing_query(CATEGORIES.listing),
+        query=list_query(CATEGORIES.list_definition),
     ),
     "categories/{id}": RouteDocs(
-        "Show one active category", OperationResult("StorefrontCategory", first=True)
+        "Retrieve an active category", OperationResult("StorefrontCategory", first_item=True)
     ),
     "categories/{id}/products": RouteDocs(
-        "List the active products of a category", _PRODUCT_PAGE, query=listing_query(PRODUCTS.listing)
+        "List the active products of a category", _PRODUCT_PAGE, query=list_query(PRODUCTS.list_definition)
     ),
     "search": RouteDocs(
-        "Search active products", _PRODUCT_PAGE, query=listing_query(SEARCH), required_query=("q",)
+        "Search active products", _PRODUCT_PAGE, query=list_query(SEARCH), required_query=("q",)
     ),
     "payment-methods": RouteDocs(
-        "List the ways to pay", record(payment_methods=OperationResult("StorefrontPaymentMethods"))
+        "List payment methods", object_schema(payment_methods=OperationResult("StorefrontPaymentMethods"))
     ),
 }
-_CARTS: dict[Key, RouteDocs] = {
+_CARTS: dict[RouteKey, RouteDocs] = {
     ("POST", f"{PREFIX}/carts"): RouteDocs(
-        "Open a cart",
+        "Create a cart",
         OperationResult("StorefrontCartCreate"),
         status=201,
-        body=given(items=array(_ITEM), customer_email=TEXT),
+        body=request_body(items=array(_ITEM), customer_email=STRING),
     ),
-    ("GET", _CART): RouteDocs("Show a cart as it comes to now", OperationResult("StorefrontCart")),
+    ("GET", _CART): RouteDocs("Retrieve a cart with current totals", OperationResult("StorefrontCart")),
     ("POST", f"{_CART}/items"): RouteDocs(
-        "Put units of a product into a cart", OperationResult("StorefrontCartItemAdd"), status=201, body=_ITEM
+        "Add a product to a cart", OperationResult("StorefrontCartItemAdd"), status=201, body=_ITEM
     ),
     ("PATCH", f"{_CART}/items/{{item_id}}"): RouteDocs(
-        "Change how many units an item has",
+        "Update an item's quantity",
         OperationResult("StorefrontCartItemUpdate"),
-        body=given("quantity", quantity=WHOLE),
+        body=request_body("quantity", quantity=INTEGER),
     ),
     ("DELETE", f"{_CART}/items/{{item_id}}"): RouteDocs(
-        "Take an item out of a cart", OperationResult("StorefrontCartItemRemove")
+        "Remove an item from a cart", OperationResult("StorefrontCartItemRemove")
     ),
     ("PUT", f"{_CART}/address"): RouteDocs(
-        "Say where a cart goes", OperationResult("StorefrontCartSetAddress"), body=_ADDRESS
+        "Set a cart's shipping address", OperationResult("StorefrontCartSetAddress"), body=_ADDRESS
     ),
     ("GET", f"{_CART}/shipping-options"): RouteDocs(
-        "List the ways in which a cart can travel",
-        record(shipping_options=OperationResult("StorefrontShippingOptions")),
+        "List a cart's shipping options",
+        object_schema(shipping_options=OperationResult("StorefrontShippingOptions")),
     ),
     ("PUT", f"{_CART}/shipping-option"): RouteDocs(
-        "Choose how a cart travels",
+        "Select a cart's shipping option",
         OperationResult("StorefrontCartSetShippingOption"),
-        body=given("shipping_id", shipping_id=TEXT),
+        body=request_body("shipping_id", shipping_id=STRING),
     ),
     ("POST", f"{_CART}/coupon"): RouteDocs(
-        "Apply a coupon; an empty code takes it off",
+        "Apply a coupon to a cart; an empty code removes it",
         OperationResult("StorefrontCartApplyCoupon"),
-        body=given("code", code={"type": ["string", "null"]}),
+        body=request_body("code", code={"type": ["string", "null"]}),
     ),
     ("POST", f"{_CART}/checkout"): RouteDocs(
-        "Make an order of a cart; the answer holds its token",
-        {"allOf": [OperationResult("StorefrontCartCheckout", inside="order"), record(token=TEXT)]},
+        "Check out a cart: create an order and return it with its token",
+        {"allOf": [OperationResult("StorefrontCartCheckout", member="order"), object_schema(token=STRING)]},
         status=201,
         body=_CHECKOUT,
     ),
     ("GET", f"{PREFIX}/orders/{{id}}"): RouteDocs(
-        "Show an order to who holds its token", OperationResult("StorefrontOrder"), query={"token": TEXT}
+        "Retrieve an order by its token", OperationResult("StorefrontOrder"), query={"token": STRING}
     ),
 }

@@ -1,4 +1,4 @@
-"""Give out Bearer tokens: `POST auth_tokens`, with the error form of its own (legacy contract, Auth tokens and Errors)."""
+"""Serve `POST auth_tokens`, which issues Bearer tokens and has its own error format (docs/reference/legacy.md#auth-tokens)."""
 
 from __future__ import annotations
 
@@ -7,45 +7,45 @@ from typing import Any
 
 from aiohttp import web
 
-from kernel.text import Malformed
-from resolvers.execute import FacadeOperation, authorize, execute
+from kernel.text import InvalidValue
+from resolvers.execute import FacadeOperation, execute
+from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_legacy
-from rest_facade.legacy.value_types import document, text_from
+from rest_facade.legacy.value_types import document, parse_text
 from rest_facade.responses import json_response
-from rest_facade.routing import Needs, Route, scope_of
+from rest_facade.routing import Credential, Route
 
 PATH = "/api/auth_tokens"
 
 _CNPJ = document(14)
-# What a body calls it, the operation's variable, and how it is read.
-_TAKES = (
-    ("email", "email", text_from),
-    ("CNPJ", "cnpj", _CNPJ.read),
-    ("password", "password", text_from),
-    ("code", "code", text_from),
+# Body field, operation variable, parser.
+_FIELDS = (
+    ("email", "email", parse_text),
+    ("CNPJ", "cnpj", _CNPJ.parse),
+    ("password", "password", parse_text),
+    ("code", "code", parse_text),
 )
 
 
 def route(operations: Mapping[str, FacadeOperation]) -> Route:
-    """Describe the route; its family writes refusals in the route's own form."""
+    """Describe the route."""
     operation = operations["AuthTokenCreate"]
 
     async def create(request: web.Request) -> web.Response:
-        scope = scope_of(request)
-        authorize(scope, operation)
+        scope = authorized_scope(request, operation)
         body = await read_legacy(request)
-        data = await execute(scope, operation, _given(body))
+        data = await execute(scope, operation, _variables(body))
         return json_response(data["done"], status=201, headers={"Cache-Control": "no-store"})
 
-    return Route("POST", PATH, create, Needs.STORE, attempt="auth_tokens")
+    return Route("POST", PATH, create, Credential.STORE, attempt_limit="auth_tokens")
 
 
-def _given(body: Mapping[str, Any]) -> dict[str, Any]:
-    given = {}
-    for name, variable, read in _TAKES:
-        assert read is not None
+def _variables(body: Mapping[str, Any]) -> dict[str, Any]:
+    variables: dict[str, Any] = {}
+    for name, variable, parse in _FIELDS:
+        assert parse is not None
         try:
-            given[variable] = read(body.get(name), name)
-        except Malformed:
-            given[variable] = None  # as good as not given: the refusal names the field
-    return given
+            variables[variable] = parse(body.get(name), name)
+        except InvalidValue:
+            variables[variable] = None  # treated as missing: the error names the field
+    return variables

@@ -1,7 +1,7 @@
-"""Serve every entity with five handlers (list, show, create, update, delete), nested lists and single actions.
+"""Build the HTTP handlers of every entity (list, show, create, update, delete), of nested lists and of single actions.
 
-The engine never asks which entity it serves: all it knows stands in the `Resource`. What it does to each request is the same: is
-the caller admitted, what was given, one operation, how is it shown.
+The engine depends only on a `Resource` description. Each handler authorizes the caller, parses the request, executes one GraphQL
+operation and renders the result.
 """
 
 from __future__ import annotations
@@ -13,43 +13,47 @@ from aiohttp import web
 
 from kernel.errors import DomainError, Forbidden, InsufficientPrivileges, NotFound, ValidationFailed
 from kernel.scope import ActorKind, Scope
-from kernel.text import shown as text_shown
+from kernel.text import repr_value
 from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_legacy
-from rest_facade.legacy.queries import ListQuery, envelope, query_reader
-from rest_facade.legacy.reshape import Rename, body_reader, renamer, require, row_shower
-from rest_facade.legacy.resource import WAS_THERE, Action, Nested, Record, Resource
+from rest_facade.legacy.queries import ListQuery, envelope, query_parser
+from rest_facade.legacy.reshape import RenameMessage, body_parser, message_renamer, record_renderer, require
+from rest_facade.legacy.resource import ALREADY_EXISTS, ActionRoute, NestedList, Record, Resource
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, scope_of
 
 Operations: TypeAlias = Mapping[str, FacadeOperation]
 Rows: TypeAlias = tuple[list[Record], int]
-"""The rows of a page and the number of all."""
+"""The rows of a page and the total count."""
 
 VIEW, MANAGE = "view", "manage"
 
 
-# --- What the handlers share -------------------------------------------------------------------------------------------------
+# --- Shared by the handlers --------------------------------------------------------------------------------------------------
 
 
-def admit(request: web.Request, resource: Resource, verb: str, operation: FacadeOperation) -> Scope:
-    """Give the scope of a caller who may do this with the entity, before anything of the request is read.
+def authorize_entity(
+    request: web.Request, resource: Resource, verb: str, operation: FacadeOperation
+) -> Scope:
+    """Return the scope of a caller authorized for the entity; runs before the request body is read.
 
-    An administrator needs the privilege of the entity's area; a vendor passes where the entity is open to vendors at all, and the
-    operation's own rule says the rest.
+    An administrator needs the privilege of the entity's area. A vendor needs an entity open to vendors; the operation's own
+    permission check does the rest.
     """
-    return admit_to(request, resource.area, verb, operation, open_to_vendors=resource.open_to_vendors)
+    return authorize_area(
+        request, resource.privilege_area, verb, operation, open_to_vendors=resource.open_to_vendors
+    )
 
 
-def admit_to(
+def authorize_area(
     request: web.Request, area: str, verb: str, operation: FacadeOperation, *, open_to_vendors: bool = False
 ) -> Scope:
-    """Do the same for a route that is of no entity."""
+    """Return the scope of a caller authorized for a privilege area."""
     scope = scope_of(request)
     actor = scope.actor
     if actor.kind is ActorKind.ADMIN:
         privilege = f"{verb}_{area}"
-        if not actor.holds(privilege):
+        if not actor.has_privilege(privilege):
             raise InsufficientPrivileges(privilege)
     elif not open_to_vendors:
         raise Forbidden("insufficient permissions")
@@ -57,39 +61,45 @@ def admit_to(
     return scope
 
 
-def rights_of(resource: Resource, scope: Scope) -> dict[str, bool]:
-    """Give the variables that say which guarded fields the caller sees."""
-    return {name: right(scope) for name, right in resource.rights.items()}
+def permission_variables(resource: Resource, scope: Scope) -> dict[str, bool]:
+    """Return the variables that select which guarded fields the caller sees."""
+    return {name: is_granted(scope) for name, is_granted in resource.permissions.items()}
 
 
-def addressed(resource: Resource, request: web.Request, body: Mapping[str, Any] | None = None) -> Record:
-    """Give the variables that name the record of a request: from its address, and where the resource says so its query or body."""
-    address = request.match_info
-    variables: Record = {name: part for name, part in address.items() if name != "id"}
-    if "id" in address:
-        variables[resource.segment] = address["id"]
-    if resource.also and "id" in address:
-        given = dict(request.rel_url.query)  # of a repeated parameter the last
-        for name in resource.also:
-            named = given.get(name) or (body or {}).get(name)
-            variables[name] = str(named) if named not in (None, "") else None
+def record_variables(
+    resource: Resource, request: web.Request, body: Mapping[str, Any] | None = None
+) -> Record:
+    """Return the variables that identify the record: from the path and, for `lookup_parameters`, the query or body."""
+    path = request.match_info
+    variables: Record = {name: value for name, value in path.items() if name != "id"}
+    if "id" in path:
+        variables[resource.id_variable] = path["id"]
+    if resource.lookup_parameters and "id" in path:
+        query = dict(request.rel_url.query)  # the last of a repeated parameter wins
+        for name in resource.lookup_parameters:
+            value = query.get(name) or (body or {}).get(name)
+            variables[name] = str(value) if value not in (None, "") else None
     return variables
 
 
-async def change(
-    scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any], rename: Rename, resource: Resource
+async def execute_mutation(
+    scope: Scope,
+    operation: FacadeOperation,
+    variables: Mapping[str, Any],
+    rename: RenameMessage,
+    resource: Resource,
 ) -> Record:
-    """Execute a mutation and give what was `done`; what it refuses is told in the words of the legacy layer."""
+    """Execute a mutation and return its `done`; error messages use the legacy field names."""
     try:
         data = await execute(scope, operation, variables)
-    except ValidationFailed as refusal:
-        message = rename(refusal.message)
-        raise ValidationFailed(message, fields=refusal.fields, details=refusal.details) from refusal
-    except NotFound as refusal:
-        raise NotFound(resource.says.get(refusal.thing, refusal.thing)) from refusal
+    except ValidationFailed as error:
+        message = rename(error.message)
+        raise ValidationFailed(message, fields=error.fields, details=error.details) from error
+    except NotFound as error:
+        raise NotFound(resource.message_terms.get(error.resource, error.resource)) from error
     done: Record | None = data["done"]
     if done is None:
-        raise NotFound(resource.thing)
+        raise NotFound(resource.display_name)
     return done
 
 
@@ -97,47 +107,47 @@ async def change(
 
 
 def list_handler(resource: Resource, operation: FacadeOperation) -> Handler:
-    """Make the handler that lists an entity."""
-    read_query = query_reader(resource)
-    show = row_shower(resource.fields, prepare=resource.prepare)
+    """Build the handler that lists an entity."""
+    parse_query = query_parser(resource)
+    render = record_renderer(resource.fields, prepare=resource.prepare)
 
-    async def listed(request: web.Request) -> web.Response:
-        scope = admit(request, resource, VIEW, operation)
-        asked = read_query(request.rel_url.raw_query_string, scope)
+    async def list_records(request: web.Request) -> web.Response:
+        scope = authorize_entity(request, resource, VIEW, operation)
+        query = parse_query(request.rel_url.raw_query_string, scope)
         rows: list[Record] = []
         total = 0
-        if not asked.matches_nothing:
-            variables = asked.variables | rights_of(resource, scope)
+        if not query.matches_nothing:
+            variables = query.variables | permission_variables(resource, scope)
             rows, total = _page(await execute(scope, operation, variables))
-        return json_response(envelope(resource, scope, asked, [show(row) for row in rows], total))
+        return json_response(envelope(resource, scope, query, [render(row) for row in rows], total))
 
-    return listed
+    return list_records
 
 
-def nested_handler(owner: Resource, nested: Nested, operation: FacadeOperation) -> Handler:
-    """Make the handler that lists what stands below a record; such a list is an array, filtered or not."""
-    resource, by = nested.of, nested.by
-    read_query = query_reader(resource)
-    show = row_shower(resource.fields, prepare=resource.prepare)
+def nested_handler(owner: Resource, nested: NestedList, operation: FacadeOperation) -> Handler:
+    """Build the handler of a list below a record; its rows are always an array, filtered or not."""
+    resource, parent_filter = nested.resource, nested.parent_filter
+    parse_query = query_parser(resource)
+    render = record_renderer(resource.fields, prepare=resource.prepare)
     rows_of: Callable[[Mapping[str, Any], ListQuery], Rows]
-    rows_of = _slice_of(resource.name) if by is None else lambda data, asked: _page(data)
+    rows_of = _slice_of(resource.name) if parent_filter is None else lambda data, query: _page(data)
 
-    async def listed(request: web.Request) -> web.Response:
-        scope = admit(request, owner, VIEW, operation)
-        asked = read_query(request.rel_url.raw_query_string, scope)
-        asked.is_keyed = False
+    async def list_records(request: web.Request) -> web.Response:
+        scope = authorize_entity(request, owner, VIEW, operation)
+        query = parse_query(request.rel_url.raw_query_string, scope)
+        query.is_keyed = False
         parent = request.match_info["id"]
-        variables = {"id": parent} | rights_of(resource, scope)
-        if by is not None:
-            asked.filter[by] = [parent]
-            variables = asked.variables | variables
+        variables = {"id": parent} | permission_variables(resource, scope)
+        if parent_filter is not None:
+            query.filter[parent_filter] = [parent]
+            variables = query.variables | variables
         data = await execute(scope, operation, variables)
         if data["parent"] is None:
-            raise NotFound(owner.thing)
-        rows, total = ([], 0) if asked.matches_nothing else rows_of(data, asked)
-        return json_response(envelope(resource, scope, asked, [show(row) for row in rows], total))
+            raise NotFound(owner.display_name)
+        rows, total = ([], 0) if query.matches_nothing else rows_of(data, query)
+        return json_response(envelope(resource, scope, query, [render(row) for row in rows], total))
 
-    return listed
+    return list_records
 
 
 def _page(data: Mapping[str, Any]) -> Rows:
@@ -146,10 +156,10 @@ def _page(data: Mapping[str, Any]) -> Rows:
 
 
 def _slice_of(collection: str) -> Callable[[Mapping[str, Any], ListQuery], Rows]:
-    def rows_of(data: Mapping[str, Any], asked: ListQuery) -> Rows:
+    def rows_of(data: Mapping[str, Any], query: ListQuery) -> Rows:
         rows = data["parent"][collection] or []
-        start = (asked.page - 1) * asked.size
-        return rows[start : start + asked.size], len(rows)
+        start = (query.page - 1) * query.size
+        return rows[start : start + query.size], len(rows)
 
     return rows_of
 
@@ -158,109 +168,111 @@ def _slice_of(collection: str) -> Callable[[Mapping[str, Any], ListQuery], Rows]
 
 
 def show_handler(resource: Resource, operation: FacadeOperation) -> Handler:
-    """Make the handler that shows one record."""
-    fields = (*resource.fields, *resource.single)
-    show = row_shower(fields, prepare=resource.prepare, complete=resource.complete)
+    """Build the handler that returns one record."""
+    fields = (*resource.fields, *resource.detail_fields)
+    render = record_renderer(fields, prepare=resource.prepare, complete=resource.complete)
 
-    async def shown(request: web.Request) -> web.Response:
-        scope = admit(request, resource, VIEW, operation)
-        variables = {**addressed(resource, request), **rights_of(resource, scope)}
+    async def show(request: web.Request) -> web.Response:
+        scope = authorize_entity(request, resource, VIEW, operation)
+        variables = {**record_variables(resource, request), **permission_variables(resource, scope)}
         record = (await execute(scope, operation, variables))["record"]
         if record is None:
-            raise NotFound(resource.thing)
-        return json_response(show(record))
+            raise NotFound(resource.display_name)
+        return json_response(render(record))
 
-    return shown
+    return show
 
 
 def create_handler(resource: Resource, operation: FacadeOperation) -> Handler:
-    """Make the handler that creates a record and answers with its id."""
-    return _change_handler(resource, operation, resource.required, status=201)
+    """Build the handler that creates a record and returns its id."""
+    return _write_handler(resource, operation, resource.required, status=201)
 
 
 def update_handler(resource: Resource, operation: FacadeOperation) -> Handler:
-    """Make the handler that changes what is given of a record: whatever creation requires may be left out."""
-    return _change_handler(resource, operation, {}, status=200)
+    """Build the handler that partially updates a record; no field is required."""
+    return _write_handler(resource, operation, {}, status=200)
 
 
-def _change_handler(
+def _write_handler(
     resource: Resource, operation: FacadeOperation, required: Mapping[str, str], *, status: int
 ) -> Handler:
-    fields = (*resource.fields, *resource.single, *resource.inputs)
-    read, rename = body_reader(fields), renamer(fields, resource.says)
-    read_vendors = body_reader(each for each in fields if each.name not in resource.kept_from_vendors)
+    fields = (*resource.fields, *resource.detail_fields, *resource.input_fields)
+    parse, rename = body_parser(fields), message_renamer(fields, resource.message_terms)
+    parse_vendors = body_parser(
+        field for field in fields if field.name not in resource.protected_from_vendors
+    )
 
-    async def changed(request: web.Request) -> web.Response:
-        scope = admit(request, resource, MANAGE, operation)
+    async def write(request: web.Request) -> web.Response:
+        scope = authorize_entity(request, resource, MANAGE, operation)
         body = await read_legacy(request)
         require(body, required)
-        # The record's id is there when the address names one; creation's operation has no such variable.
-        given = (read_vendors if scope.actor.kind is ActorKind.VENDOR else read)(body)
-        variables = {"input": given, **addressed(resource, request, body)}
+        values = (parse_vendors if scope.actor.kind is ActorKind.VENDOR else parse)(body)
+        variables = {"input": values, **record_variables(resource, request, body)}
         try:
-            ids = await change(scope, operation, variables, rename, resource)
-        except NotFound as absent:
-            raise _as_referred(resource, request, body, absent) from absent
-        # An operation may say that what should be made was there already: then its id is the answer.
-        answered = 200 if ids.pop(WAS_THERE, False) else status
-        return json_response({name: str(number) for name, number in ids.items()}, status=answered)
+            ids = await execute_mutation(scope, operation, variables, rename, resource)
+        except NotFound as error:
+            raise _not_found_error(resource, request, body, error) from error
+        actual_status = 200 if ids.pop(ALREADY_EXISTS, False) else status
+        return json_response({name: str(number) for name, number in ids.items()}, status=actual_status)
 
-    return changed
+    return write
 
 
-def _as_referred(
-    resource: Resource, request: web.Request, body: Mapping[str, Any], absent: NotFound
+def _not_found_error(
+    resource: Resource, request: web.Request, body: Mapping[str, Any], error: NotFound
 ) -> DomainError:
-    """Say what isn't there: the record, unless the body alone told it apart by what doesn't fit it (section 1: 400)."""
-    below = absent.__cause__
-    if below is not None and isinstance(below.__cause__, ValidationFailed):
-        for name in resource.also:
+    """Return the 404, or a 400 when only a lookup parameter of the body didn't match the record."""
+    cause = error.__cause__
+    if cause is not None and isinstance(cause.__cause__, ValidationFailed):
+        for name in resource.lookup_parameters:
             if not request.rel_url.query.get(name) and body.get(name) not in (None, ""):
-                message = f"{name} is {text_shown(body[name])}; expected that of the {resource.thing}"
+                message = f"{name} is {repr_value(body[name])}; expected that of the {resource.display_name}"
                 return ValidationFailed(message, fields={name: "not_found"})
-    return absent
+    return error
 
 
-def answer_handler(resource: Resource, operation: FacadeOperation) -> Handler:
-    """Make the handler of what has no address of its own: it takes a body and answers with the record that came of it."""
-    read, rename = body_reader(resource.fields), renamer(resource.fields, resource.says)
-    show = row_shower(resource.fields, prepare=resource.prepare)
+def body_handler(resource: Resource, operation: FacadeOperation) -> Handler:
+    """Build the handler of an entity addressed by its body: it executes the mutation and returns the record."""
+    parse = body_parser(resource.fields)
+    rename = message_renamer(resource.fields, resource.message_terms)
+    render = record_renderer(resource.fields, prepare=resource.prepare)
 
-    async def answered(request: web.Request) -> web.Response:
-        scope = admit(request, resource, MANAGE, operation)
+    async def execute_body(request: web.Request) -> web.Response:
+        scope = authorize_entity(request, resource, MANAGE, operation)
         body = await read_legacy(request)
         require(body, resource.required)
-        done = await change(scope, operation, {"input": read(body)}, rename, resource)
-        return json_response(show(done))
+        done = await execute_mutation(scope, operation, {"input": parse(body)}, rename, resource)
+        return json_response(render(done))
 
-    return answered
+    return execute_body
 
 
 def delete_handler(resource: Resource, operation: FacadeOperation) -> Handler:
-    """Make the handler that deletes a record and answers with nothing."""
-    rename = renamer((*resource.fields, *resource.single), resource.says)
+    """Build the handler that deletes a record and returns 204."""
+    rename = message_renamer((*resource.fields, *resource.detail_fields), resource.message_terms)
 
-    async def deleted(request: web.Request) -> web.Response:
-        scope = admit(request, resource, MANAGE, operation)
-        await change(scope, operation, addressed(resource, request), rename, resource)
+    async def delete(request: web.Request) -> web.Response:
+        scope = authorize_entity(request, resource, MANAGE, operation)
+        await execute_mutation(scope, operation, record_variables(resource, request), rename, resource)
         return web.Response(status=204)
 
-    return deleted
+    return delete
 
 
-def action_handler(resource: Resource, action: Action, operation: FacadeOperation) -> Handler:
-    """Make the handler of a single route."""
-    read, rename = body_reader(action.takes), renamer(action.takes, resource.says)
+def action_handler(resource: Resource, action: ActionRoute, operation: FacadeOperation) -> Handler:
+    """Build the handler of a single action."""
+    parse = body_parser(action.body_fields)
+    rename = message_renamer(action.body_fields, resource.message_terms)
 
-    async def acted(request: web.Request) -> web.Response:
-        scope = admit(request, resource, MANAGE, operation)
+    async def act(request: web.Request) -> web.Response:
+        scope = authorize_entity(request, resource, MANAGE, operation)
         body = await read_legacy(request)
         require(body, action.required)
-        address = request.match_info
-        named = {variable: address[segment] for variable, segment in action.arguments.items()}
-        done = await change(scope, operation, {**read(body), **named}, rename, resource)
-        if action.answers is None:
+        path = request.match_info
+        arguments = {variable: path[segment] for variable, segment in action.path_arguments.items()}
+        done = await execute_mutation(scope, operation, {**parse(body), **arguments}, rename, resource)
+        if action.render_result is None:
             return web.Response(status=204)
-        return json_response(action.answers(done, address), status=action.status)
+        return json_response(action.render_result(done, path), status=action.status)
 
-    return acted
+    return act

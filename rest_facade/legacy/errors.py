@@ -1,6 +1,6 @@
-"""Write refusals in the form of the legacy layer: `{status, message, …details}`, on 404 of unknown routes and 405 too.
+"""Render errors of the legacy API: `{status, message, …details}`, also for unknown routes and 405.
 
-The route `auth_tokens` is the contract's exception: `{error}` or `{message}` without a status (`TOKEN_FORM`).
+The route `auth_tokens` differs: `{error}` or `{message}` without a status (`TOKEN_ERROR_FORMAT`); docs/reference/legacy.md#errors.
 """
 
 from __future__ import annotations
@@ -10,119 +10,116 @@ from typing import Any
 
 from aiohttp import web
 
-from kernel.errors import (
-    AccountBarred,
-    Conflict,
-    DomainError,
-    Forbidden,
-    InsufficientPrivileges,
-    MalformedRequest,
-    MissingScope,
-    NotFound,
-    TenantClosed,
-    TenantMismatch,
-    TenantNotFound,
-)
+from kernel import errors
+from kernel.errors import DomainError
 from rest_facade.responses import (
-    DATABASE_FAILED,
-    UNEXPECTED,
+    DATABASE_ERROR,
+    UNEXPECTED_ERROR,
     allow_header,
-    beside,
+    error_headers,
     json_response,
-    refusal_headers,
+    merge_details,
 )
-from rest_facade.routing import ErrorForm
+from rest_facade.routing import ErrorFormat
 
 CHALLENGE = 'Basic realm="vitrine"'
 ADMIN_ONLY = "Forbidden: admin scope required"
-# How `kernel.scope` and `auth` say it in the other families.
+# The wording of `kernel.scope` and `auth` for the other families.
 WRONG_USER_TYPE = "insufficient permissions"
 
 
-def render(refusal: DomainError) -> web.Response:
-    """Answer a refusal with its status repeated in the body."""
-    own = {"status": refusal.status, "message": message_of(refusal)}
+def render(error: DomainError) -> web.Response:
+    """Render an error with its status repeated in the body."""
+    own = {"status": error.status, "message": message_of(error)}
     return json_response(
-        beside(own, _details_of(refusal)), status=refusal.status, headers=_headers_of(refusal)
+        merge_details(own, _details_of(error)), status=error.status, headers=_headers_of(error)
     )
 
 
-def message_of(refusal: DomainError) -> str:
-    """Give the sentence that the legacy layer says for a refusal."""
-    match refusal:
-        case TenantNotFound():
-            return refusal.message
-        case NotFound():
-            return f"{refusal.thing[:1].upper()}{refusal.thing[1:]} not found"
-        case TenantClosed():
-            return refusal.reason
-        case InsufficientPrivileges() if refusal.any_of:
-            return f"Forbidden: privilege {' or '.join(refusal.any_of)} required"
-        case MissingScope():
-            return f"Forbidden: scope {refusal.details['scope']} required"
-        case TenantMismatch() | InsufficientPrivileges():
-            return f"Forbidden: {refusal.message}"
-        case Forbidden() if refusal.message == WRONG_USER_TYPE:
+def message_of(error: DomainError) -> str:
+    """Return the legacy message of an error."""
+    match error:
+        case errors.TenantNotFound():
+            return error.message
+        case errors.NotFound():
+            return f"{error.resource[:1].upper()}{error.resource[1:]} not found"
+        case errors.TenantClosed():
+            return error.reason
+        case errors.InsufficientPrivileges() if error.any_of:
+            return f"Forbidden: privilege {' or '.join(error.any_of)} required"
+        case errors.MissingScope():
+            return f"Forbidden: scope {error.details['scope']} required"
+        case errors.TenantMismatch() | errors.InsufficientPrivileges():
+            return f"Forbidden: {error.message}"
+        case errors.Forbidden() if error.message == WRONG_USER_TYPE:
             return ADMIN_ONLY
         case _:
-            return refusal.message
+            return error.message
 
 
-def unknown_route() -> web.Response:
-    """Answer an address that no route has."""
-    return _plain(404, "Route not found")
+def route_not_found() -> web.Response:
+    """Render the 404 of an unknown route."""
+    return _render_plain(404, "Route not found")
 
 
-def not_allowed(methods: Iterable[str]) -> web.Response:
-    """Answer a method that the address doesn't take; unlike the other families, with a body."""
-    return _plain(405, "Method not allowed", allow_header(methods))
+def method_not_allowed(methods: Iterable[str]) -> web.Response:
+    """Render a 405; unlike the other families, with a body."""
+    return _render_plain(405, "Method not allowed", allow_header(methods))
 
 
-def accident(caused_by_database: bool) -> web.Response:
-    """Answer what nobody foresaw, without a word of it."""
-    return _plain(500, DATABASE_FAILED if caused_by_database else UNEXPECTED)
+def internal_error(caused_by_database: bool) -> web.Response:
+    """Render a 500 without details of the cause."""
+    return _render_plain(500, DATABASE_ERROR if caused_by_database else UNEXPECTED_ERROR)
 
 
-def render_for_tokens(refusal: DomainError) -> web.Response:
-    """Answer a refusal on `auth_tokens`: `{message}` for account states, `{error}` for the rest."""
-    return json_response(_token_body_of(refusal), status=refusal.status, headers=_headers_of(refusal))
+def render_for_tokens(error: DomainError) -> web.Response:
+    """Render an error of `auth_tokens`: `{message}` for account states, else `{error}`."""
+    return json_response(_token_body_of(error), status=error.status, headers=_headers_of(error))
 
 
-def _token_body_of(refusal: DomainError) -> dict[str, Any]:
-    match refusal:
-        case AccountBarred():
-            return {"message": refusal.message}
-        case MalformedRequest():
-            return beside({"error": "invalid JSON"}, refusal.details)
-        case TenantClosed():
-            return {"error": refusal.reason, "message": refusal.message}
-        case Conflict() if refusal.reason is not None:
-            return beside({"error": refusal.reason}, refusal.details)
+def _token_body_of(error: DomainError) -> dict[str, Any]:
+    match error:
+        case errors.SignInDenied():
+            return {"message": error.message}
+        case errors.MalformedRequest():
+            return merge_details({"error": "invalid JSON"}, error.details)
+        case errors.TenantClosed():
+            return {"error": error.reason, "message": error.message}
+        case errors.Conflict() if error.reason is not None:
+            return merge_details({"error": error.reason}, error.details)
         case _:
-            return beside({"error": refusal.message}, refusal.details)
+            return merge_details({"error": error.message}, error.details)
 
 
-def _token_accident(caused_by_database: bool) -> web.Response:
-    return json_response({"error": DATABASE_FAILED if caused_by_database else UNEXPECTED}, status=500)
+def _token_internal_error(caused_by_database: bool) -> web.Response:
+    return json_response({"error": DATABASE_ERROR if caused_by_database else UNEXPECTED_ERROR}, status=500)
 
 
-def _details_of(refusal: DomainError) -> dict[str, Any]:
-    if isinstance(refusal, InsufficientPrivileges | MissingScope):
+def _details_of(error: DomainError) -> dict[str, Any]:
+    if isinstance(error, errors.InsufficientPrivileges | errors.MissingScope):
         return {}  # the message names them
-    if isinstance(refusal, TenantClosed) and refusal.message != refusal.reason:
-        return {**refusal.details, "detail": refusal.message}
-    return refusal.details
+    if isinstance(error, errors.TenantClosed) and error.message != error.reason:
+        return {**error.details, "detail": error.message}
+    return error.details
 
 
-def _headers_of(refusal: DomainError) -> dict[str, str]:
-    return refusal_headers(refusal, challenge=CHALLENGE)
+def _headers_of(error: DomainError) -> dict[str, str]:
+    return error_headers(error, challenge=CHALLENGE)
 
 
-def _plain(status: int, message: str, headers: dict[str, str] | None = None) -> web.Response:
+def _render_plain(status: int, message: str, headers: dict[str, str] | None = None) -> web.Response:
     return json_response({"status": status, "message": message}, status=status, headers=headers)
 
 
-FORM = ErrorForm(render=render, unknown_route=unknown_route, not_allowed=not_allowed, accident=accident)
-TOKEN_FORM = ErrorForm(
-    render=render_for_tokens, unknown_route=unknown_route, not_allowed=not_allowed, accident=_token_accident
+ERROR_FORMAT = ErrorFormat(
+    render=render,
+    route_not_found=route_not_found,
+    method_not_allowed=method_not_allowed,
+    internal_error=internal_error,
+)
+TOKEN_ERROR_FORMAT = ErrorFormat(
+    render=render_for_tokens,
+    route_not_found=route_not_found,
+    method_not_allowed=method_not_allowed,
+    internal_error=_token_internal_error,
 )

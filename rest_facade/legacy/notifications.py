@@ -1,4 +1,4 @@
-"""Show a user's inbox: `GET notifications`, whose query, records and envelope are the contract's own (legacy contract, Notifications)."""
+"""Serve a user's inbox, `GET notifications` (docs/reference/legacy.md#notifications)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from aiohttp import web
 
 from kernel.errors import ValidationFailed
 from kernel.ids import parse_uuid
-from resolvers.execute import FacadeOperation, authorize, execute
-from rest_facade.legacy.queries import natural, page_number, parameters
+from resolvers.execute import FacadeOperation, execute
+from rest_facade.authorization import authorized_scope
+from rest_facade.legacy.queries import natural_number, page_number, parse_query
 from rest_facade.responses import json_response
-from rest_facade.routing import Needs, Route, scope_of
+from rest_facade.routing import Credential, Route
 
 PATH = "/api/notifications"
 DEFAULT_SIZE = 10
@@ -22,38 +23,37 @@ _NUMBER = re.compile(r"[0-9]+")
 
 
 def route(operations: Mapping[str, FacadeOperation]) -> Route:
-    """Describe the route; everybody who signed in may call it, and sees what the operation lets them see."""
+    """Describe the route; every signed-in user may call it, the operation limits what each sees."""
     operation = operations["NotificationInbox"]
 
-    async def listed(request: web.Request) -> web.Response:
-        scope = scope_of(request)
-        authorize(scope, operation)
-        given = parameters(request.rel_url.raw_query_string)
+    async def list_notifications(request: web.Request) -> web.Response:
+        scope = authorized_scope(request, operation)
+        parameters = parse_query(request.rel_url.raw_query_string)
         variables = {
-            "user_id": _user(given.get("user_id")),
-            "page": page_number(given),
-            "per_page": _size(natural(given.get("items_per_page"))),
+            "user_id": _user_id(parameters.get("user_id")),
+            "page": page_number(parameters),
+            "per_page": _page_size(natural_number(parameters.get("items_per_page"))),
         }
-        found = (await execute(scope, operation, variables))["page"]
+        page = (await execute(scope, operation, variables))["page"]
         search = {
             "page": variables["page"],
             "items_per_page": variables["per_page"],
-            "total_items": found["total"],
+            "total_items": page["total"],
         }
-        return json_response({"notifications": found["items"], "search": search})
+        return json_response({"notifications": page["items"], "search": search})
 
-    return Route("GET", PATH, listed, Needs.LEGACY_ANY)
+    return Route("GET", PATH, list_notifications, Credential.LEGACY_ANY)
 
 
-def _user(given: Any) -> str:
-    """Read whose inbox is asked for: a UUID or a number."""
-    if given is None or given == "":
+def _user_id(value: Any) -> str:
+    """Parse the owner of the inbox: a UUID or a number."""
+    if value is None or value == "":
         raise ValidationFailed("user_id is required", field="user_id", code="required")
-    if isinstance(given, str) and (parse_uuid(given) is not None or _NUMBER.fullmatch(given)):
-        return given
+    if isinstance(value, str) and (parse_uuid(value) is not None or _NUMBER.fullmatch(value)):
+        return value
     raise ValidationFailed("user_id must be a UUID or a number", field="user_id")
 
 
-def _size(given: int) -> int:
-    """Give the size of a page; outside 1 to 250 it is 10, also above, unlike other lists."""
-    return given if 1 <= given <= MAX_SIZE else DEFAULT_SIZE
+def _page_size(requested: int) -> int:
+    """Return the page size; outside 1 to 250 it is 10, unlike in other lists."""
+    return requested if 1 <= requested <= MAX_SIZE else DEFAULT_SIZE

@@ -1,4 +1,4 @@
-"""Describe the routes of the legacy layer that no `Resource` makes: sign-in, the vendor app, inboxes, combinations of a product, boxes."""
+"""Document the legacy routes that no `Resource` describes: sign-in, vendor app, inbox, combinations of a product, boxes, quotes."""
 
 from __future__ import annotations
 
@@ -20,140 +20,150 @@ from rest_facade.legacy.resources.products import PRODUCTS
 from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.users import USERS
 from rest_facade.legacy.vendor_app.routes import VENDOR_CATEGORIES
-from rest_facade.openapi import ANYTHING, PAGE, TEXT, WHOLE, Key, RouteDocs, array, given, record
+from rest_facade.openapi import (
+    ANY,
+    INTEGER,
+    PAGE,
+    STRING,
+    RouteDocs,
+    RouteKey,
+    array,
+    object_schema,
+    request_body,
+)
 
-_TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": TEXT}
-_NUMBERS = {"oneOf": [TEXT, WHOLE]}
+_STRING_MAP: dict[str, Any] = {"type": "object", "additionalProperties": STRING}
+_NUMERIC = {"oneOf": [STRING, INTEGER]}
 
 
-def told() -> dict[Key, RouteDocs]:
-    """Give the description of the routes that were written by hand."""
-    return {**_DOORS, **_vendor_app(), **_COMBINATIONS, **_BOXES, **_QUOTES}
+def route_docs() -> dict[RouteKey, RouteDocs]:
+    """Return the documentation of the hand-written routes."""
+    return {**_SIGN_IN, **_vendor_app(), **_COMBINATIONS, **_BOXES, **_QUOTES}
 
 
-_DOORS: dict[Key, RouteDocs] = {
+_SIGN_IN: dict[RouteKey, RouteDocs] = {
     ("POST", "/api/auth_tokens"): RouteDocs(
-        "Sign in for a token of the legacy layer",
-        record(token=TEXT, ttl={"type": "integer", "description": "Seconds."}),
+        "Create a legacy API token",
+        object_schema(token=STRING, ttl={"type": "integer", "description": "Lifetime in seconds."}),
         status=201,
-        body=given("password", email=TEXT, CNPJ=TEXT, password=TEXT, code=TEXT),
+        body=request_body("password", email=STRING, CNPJ=STRING, password=STRING, code=STRING),
         forms=True,
     ),
     ("POST", "/api/vendor_login"): RouteDocs(
         "Sign in to the vendor app",
-        record(token=TEXT, ttl=WHOLE, user_id=TEXT, company_id=TEXT, expires_at=TEXT),
-        body=given("email", "password", email=TEXT, password=TEXT, code=TEXT),
+        object_schema(token=STRING, ttl=INTEGER, user_id=STRING, company_id=STRING, expires_at=STRING),
+        body=request_body("email", "password", email=STRING, password=STRING, code=STRING),
         forms=True,
     ),
     ("PUT", "/api/vendor_login"): RouteDocs(
-        "Begin (`email`) or finish (`token`, `password`) the reset of a vendor's password",
-        record(result={"type": "string", "enum": ["sent", "changed"]}),
-        body=given(email=TEXT, token=TEXT, password=TEXT),
+        "Request (`email`) or complete (`token`, `password`) a vendor's password reset",
+        object_schema(result={"type": "string", "enum": ["sent", "changed"]}),
+        body=request_body(email=STRING, token=STRING, password=STRING),
         forms=True,
     ),
     ("POST", "/api/vendor_signup"): RouteDocs(
-        "Apply to become a vendor",
-        record(company_id=TEXT, user_id=TEXT, status=TEXT),
+        "Register as a vendor",
+        object_schema(company_id=STRING, user_id=STRING, status=STRING),
         status=201,
-        body=given(
+        body=request_body(
             "company", "email", "password",
-            company=TEXT, email=TEXT, password=TEXT, phone=TEXT, CNPJ=TEXT, firstname=TEXT, lastname=TEXT,
+            company=STRING, email=STRING, password=STRING, phone=STRING, CNPJ=STRING, firstname=STRING, lastname=STRING,
         ),
         forms=True,
     ),
     ("GET", "/api/notifications"): RouteDocs(
-        "List the notifications of an inbox",
-        record(
+        "List a user's notifications",
+        object_schema(
             notifications=array(
-                record(
-                    notification_id=TEXT, user_id=TEXT, type=TEXT, title=TEXT, message=TEXT, status=TEXT, timestamp=WHOLE
+                object_schema(
+                    notification_id=STRING, user_id=STRING, type=STRING, title=STRING, message=STRING, status=STRING, timestamp=INTEGER
                 )
             ),
-            search=record(page=WHOLE, items_per_page=WHOLE, total_items=WHOLE),
+            search=object_schema(page=INTEGER, items_per_page=INTEGER, total_items=INTEGER),
         ),
-        query={"user_id": TEXT, "page": PAGE, "items_per_page": PAGE_SIZE},
+        query={"user_id": STRING, "page": PAGE, "items_per_page": PAGE_SIZE},
         required_query=("user_id",),
     ),
 }  # fmt: skip
 
 
-def _vendor_app() -> dict[Key, RouteDocs]:
+def _vendor_app() -> dict[RouteKey, RouteDocs]:
     return {
         ("GET", "/api/vendor_start"): RouteDocs(
-            "Give the vendor app what it begins with",
-            record(
-                app=_TEXTS, store=_TEXTS, languages=array(_TEXTS), currencies=array(_TEXTS),
-                statuses=record(orders=array(_TEXTS), products=array(_TEXTS)),
-                menus=array(_TEXTS), permissions=ANYTHING, support=_TEXTS,
+            "Retrieve the vendor app's configuration",
+            object_schema(
+                app=_STRING_MAP, store=_STRING_MAP, languages=array(_STRING_MAP), currencies=array(_STRING_MAP),
+                statuses=object_schema(orders=array(_STRING_MAP), products=array(_STRING_MAP)),
+                menus=array(_STRING_MAP), permissions=ANY, support=_STRING_MAP,
             ),
         ),
         ("GET", "/api/vendor_dashboard"): RouteDocs(
-            "Sum up a vendor's sales",
-            record(
-                sales=TEXT, orders_count=TEXT, average_ticket=TEXT, balance=TEXT,
-                products=record(total=TEXT, active=TEXT, out_of_stock=TEXT),
-                orders_by_status=_TEXTS, graph=array(record(date=TEXT, total=TEXT, orders=TEXT)),
+            "Retrieve the vendor's sales dashboard",
+            object_schema(
+                sales=STRING, orders_count=STRING, average_ticket=STRING, balance=STRING,
+                products=object_schema(total=STRING, active=STRING, out_of_stock=STRING),
+                orders_by_status=_STRING_MAP, graph=array(object_schema(date=STRING, total=STRING, orders=STRING)),
             ),
-            query={"period": TEXT, "time_from": TEXT, "time_to": TEXT},
+            query={"period": STRING, "time_from": STRING, "time_to": STRING},
         ),
-        ("GET", "/api/vendor_company"): RouteDocs("Show the vendor's company", single_of(STORES)),
+        ("GET", "/api/vendor_company"): RouteDocs("Retrieve the vendor's company", single_of(STORES)),
         ("PUT", "/api/vendor_company"): RouteDocs(
-            "Change the vendor's company", record(company_id=TEXT), body=body_of(STORES, {}), forms=True
+            "Update the vendor's company", object_schema(company_id=STRING), body=body_of(STORES, {}), forms=True
         ),
-        ("GET", "/api/vendor_profile"): RouteDocs("Show the user who is signed in", {"type": "object"}),
+        ("GET", "/api/vendor_profile"): RouteDocs("Retrieve the signed-in user", {"type": "object"}),
         ("PUT", "/api/vendor_profile"): RouteDocs(
-            "Change the user who is signed in", record(user_id=TEXT), body=body_of(USERS, {}), forms=True
+            "Update the signed-in user", object_schema(user_id=STRING), body=body_of(USERS, {}), forms=True
         ),
         ("GET", "/api/vendor_categories"): _list("List categories", VENDOR_CATEGORIES),
         ("GET", "/api/vendor_products"): _list("List the vendor's products", PRODUCTS),
         ("POST", "/api/vendor_products"): RouteDocs(
-            "Delete several of the vendor's products, all or none",
-            record(deleted=array(ANYTHING), not_found=array(ANYTHING)),
-            body=given("product_ids", product_ids=ANYTHING),
+            "Delete several of the vendor's products atomically",
+            object_schema(deleted=array(ANY), not_found=array(ANY)),
+            body=request_body("product_ids", product_ids=ANY),
             forms=True,
         ),
         ("POST", "/api/vendor_product"): RouteDocs(
-            "Create a product of the vendor's",
-            record(product_id=TEXT),
+            "Create a vendor product",
+            object_schema(product_id=STRING),
             status=201,
             body=body_of(PRODUCTS, PRODUCTS.required),
             forms=True,
         ),
-        ("GET", "/api/vendor_product/{id}"): RouteDocs("Show one of the vendor's products", single_of(PRODUCTS)),
+        ("GET", "/api/vendor_product/{id}"): RouteDocs("Retrieve a vendor product", single_of(PRODUCTS)),
         ("PUT", "/api/vendor_product/{id}"): RouteDocs(
-            "Change one of the vendor's products",
-            record(product_id=TEXT),
+            "Update a vendor product",
+            object_schema(product_id=STRING),
             body=body_of(PRODUCTS, {}),
             forms=True,
         ),
         ("GET", "/api/vendor_product_options"): RouteDocs(
-            "Show the options of one of the vendor's products",
-            record(options={"type": "object", "additionalProperties": single_of(OPTIONS)}),
-            query={"product_id": TEXT},
+            "List the options of a vendor product",
+            object_schema(options={"type": "object", "additionalProperties": single_of(OPTIONS)}),
+            query={"product_id": STRING},
             required_query=("product_id",),
         ),
         ("GET", "/api/vendor_product_attachments"): RouteDocs(
-            "List the files of one of the vendor's products",
-            record(
+            "List the attachments of a vendor product",
+            object_schema(
                 attachments=array(
-                    record(attachment_id=TEXT, description=TEXT, filename=TEXT, url=TEXT, filesize=TEXT)
+                    object_schema(attachment_id=STRING, description=STRING, filename=STRING, url=STRING, filesize=STRING)
                 )
             ),
-            query={"product_id": TEXT},
+            query={"product_id": STRING},
             required_query=("product_id",),
         ),
         ("GET", "/api/vendor_required_products"): RouteDocs(
-            "List the products that one of the vendor's is sold with",
-            record(required_products=array(row_of(PRODUCTS))),
-            query={"product_id": TEXT},
+            "List the required products of a vendor product",
+            object_schema(required_products=array(row_of(PRODUCTS))),
+            query={"product_id": STRING},
             required_query=("product_id",),
         ),
         ("GET", "/api/vendor_orders"): _list("List the vendor's orders", ORDERS),
-        ("GET", "/api/vendor_order/{id}"): RouteDocs("Show one of the vendor's orders", single_of(ORDERS)),
+        ("GET", "/api/vendor_order/{id}"): RouteDocs("Retrieve a vendor order", single_of(ORDERS)),
         ("PUT", "/api/vendor_order/{id}"): RouteDocs(
-            "Move an order, or record its shipment",
-            record(order_id=TEXT),
-            body=given(status=TEXT, tracking_number=TEXT, carrier=TEXT),
+            "Update an order's status or tracking number",
+            object_schema(order_id=STRING),
+            body=request_body(status=STRING, tracking_number=STRING, carrier=STRING),
             forms=True,
         ),
     }  # fmt: skip
@@ -167,84 +177,107 @@ _BASE = "/api/products/{product_id}/options/combinations"
 _COMBINATION = {
     "type": "object",
     "properties": {
-        "combination_id": TEXT, "product_id": TEXT, "product_code": TEXT, "combination_hash": TEXT,
-        "combination": {"type": "object"}, "amount": TEXT, "position": WHOLE, "image_pairs": ANYTHING,
+        "combination_id": STRING, "product_id": STRING, "product_code": STRING, "combination_hash": STRING,
+        "combination": {"type": "object"}, "amount": STRING, "position": INTEGER, "image_pairs": ANY,
     },
     "required": ["combination_id", "product_id", "product_code", "combination_hash", "combination", "amount", "position"],
 }  # fmt: skip
-_IDS = record(combination_id=TEXT, combination_hash=TEXT)
-_GIVEN = given(
+_IDS = object_schema(combination_id=STRING, combination_hash=STRING)
+_COMBINATION_BODY = request_body(
     "combination",
-    combination={"type": "object", "description": "Option id → variant id."},
-    product_code=TEXT,
-    amount=_NUMBERS,
-    position=_NUMBERS,
-    price=_NUMBERS,
-    image_pairs=ANYTHING,
+    combination={"type": "object", "description": "Variant id by option id."},
+    product_code=STRING,
+    amount=_NUMERIC,
+    position=_NUMERIC,
+    price=_NUMERIC,
+    image_pairs=ANY,
 )
-_COMBINATIONS: dict[Key, RouteDocs] = {
+_COMBINATIONS: dict[RouteKey, RouteDocs] = {
     ("GET", _BASE): RouteDocs(
         "List the combinations of a product",
         {
             "type": "object",
-            "properties": {"combinations": ANYTHING, "params": PARAMS},
+            "properties": {"combinations": ANY, "params": PARAMS},
             "required": ["combinations", "params"],
         },
         query={"page": PAGE, "items_per_page": PAGE_SIZE},
     ),
-    ("POST", _BASE): RouteDocs("Create a combination", _IDS, status=201, body=_GIVEN),
+    ("POST", _BASE): RouteDocs("Create a combination", _IDS, status=201, body=_COMBINATION_BODY),
     ("POST", f"{_BASE}/batch"): RouteDocs(
-        "Create combinations, all or none",
-        record(combinations=array(_IDS)),
+        "Create several combinations atomically",
+        object_schema(combinations=array(_IDS)),
         status=201,
-        body=given("combinations", combinations=array(_GIVEN)),
+        body=request_body("combinations", combinations=array(_COMBINATION_BODY)),
     ),
-    ("GET", f"{_BASE}/{{id}}"): RouteDocs("Show one combination", _COMBINATION),
-    ("PUT", f"{_BASE}/{{id}}"): RouteDocs("Change a combination", _IDS, body={**_GIVEN, "required": []}),
+    ("GET", f"{_BASE}/{{id}}"): RouteDocs("Retrieve a combination", _COMBINATION),
+    ("PUT", f"{_BASE}/{{id}}"): RouteDocs(
+        "Update a combination", _IDS, body={**_COMBINATION_BODY, "required": []}
+    ),
     ("DELETE", f"{_BASE}/{{id}}"): RouteDocs("Delete a combination", status=204),
 }
 
-_BOX = record(
-    box_id=WHOLE, name=TEXT, height=TEXT, width=TEXT, length=TEXT, weight=TEXT, max_weight=TEXT, status=TEXT
+_BOX = object_schema(
+    box_id=INTEGER,
+    name=STRING,
+    height=STRING,
+    width=STRING,
+    length=STRING,
+    weight=STRING,
+    max_weight=STRING,
+    status=STRING,
 )
-_DESCRIPTION = record(
-    description_id=WHOLE,
-    box_id=WHOLE,
-    lang_code=TEXT,
-    title=TEXT,
-    full_description=TEXT,
-    meta_keywords=TEXT,
-    meta_description=TEXT,
+_DESCRIPTION = object_schema(
+    description_id=INTEGER,
+    box_id=INTEGER,
+    lang_code=STRING,
+    title=STRING,
+    full_description=STRING,
+    meta_keywords=STRING,
+    meta_description=STRING,
 )
-_BOXES: dict[Key, RouteDocs] = {
-    ("GET", "/api/productBoxes"): RouteDocs("List product boxes", record(boxes=array(_BOX))),
-    ("GET", "/api/productBoxes/{id}"): RouteDocs("Show one product box", _BOX),
+_BOXES: dict[RouteKey, RouteDocs] = {
+    ("GET", "/api/productBoxes"): RouteDocs("List product boxes", object_schema(boxes=array(_BOX))),
+    ("GET", "/api/productBoxes/{id}"): RouteDocs("Retrieve a product box", _BOX),
     ("GET", "/api/productBoxesDescriptions"): RouteDocs(
-        "List the descriptions of product boxes", record(descriptions=array(_DESCRIPTION))
+        "List the descriptions of product boxes", object_schema(descriptions=array(_DESCRIPTION))
     ),
     ("GET", "/api/productBoxesDescriptions/{id}"): RouteDocs(
-        "Show the description of one box", _DESCRIPTION, query={"lang_code": TEXT}
+        "Retrieve a product box's description", _DESCRIPTION, query={"lang_code": STRING}
     ),
 }
 
 
-_QUOTED = record(
-    shipping_id=TEXT, shipping=TEXT, price=TEXT, delivery_time=TEXT, company_id=TEXT, warehouse_id=TEXT
+_QUOTE = object_schema(
+    shipping_id=STRING,
+    shipping=STRING,
+    price=STRING,
+    delivery_time=STRING,
+    company_id=STRING,
+    warehouse_id=STRING,
 )
-_SELLER = record(
-    company_id=TEXT, company=TEXT, product_id=TEXT, price=TEXT, amount=TEXT, delivers=TEXT, delivery_time=TEXT
+_VENDOR = object_schema(
+    company_id=STRING,
+    company=STRING,
+    product_id=STRING,
+    price=STRING,
+    amount=STRING,
+    delivers=STRING,
+    delivery_time=STRING,
 )
-_QUOTES: dict[Key, RouteDocs] = {
+_QUOTES: dict[RouteKey, RouteDocs] = {
     ("GET", "/api/delivery_methods"): RouteDocs(
-        "Quote the ways to send a product to a postal code",
-        record(delivery_methods=array(_QUOTED), params=record(product_id=TEXT, zipcode=TEXT, amount=TEXT)),
-        query={"product_id": TEXT, "zipcode": TEXT, "amount": TEXT},
+        "Quote shipping of a product to a postal code",
+        object_schema(
+            delivery_methods=array(_QUOTE),
+            params=object_schema(product_id=STRING, zipcode=STRING, amount=STRING),
+        ),
+        query={"product_id": STRING, "zipcode": STRING, "amount": STRING},
         required_query=("product_id", "zipcode"),
     ),
     ("GET", "/api/sellers_availability"): RouteDocs(
-        "List who sells a product, and whether each delivers it to a postal code",
-        record(sellers=array(_SELLER)),
-        query={"product_id": TEXT, "zipcode": TEXT},
+        "List the vendors of a product and whether they deliver to a postal code",
+        object_schema(sellers=array(_VENDOR)),
+        query={"product_id": STRING, "zipcode": STRING},
         required_query=("product_id", "zipcode"),
     ),
 }

@@ -1,4 +1,4 @@
-"""Read the query of a list: page, order and filters; and write the envelope that answers it (decisions-legacy section 2)."""
+"""Parse the query of a list (pagination, sorting, filters) and build its response envelope (docs/reference/legacy.md#lists)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from kernel.errors import MalformedRequest
-from kernel.json_bodies import MalformedBody, php_form
+from kernel.request_bodies import MalformedBody, parse_form
 from kernel.scope import Scope
-from kernel.text import Malformed
-from rest_facade.legacy.resource import QueryFilter, Record, RecordField, Resource, Together
-from rest_facade.legacy.value_types import Seek
+from kernel.text import InvalidValue
+from rest_facade.legacy.resource import CombinedFilter, QueryFilter, Record, Resource
+from rest_facade.legacy.value_types import ParseFilter, ValueType
 
 DEFAULT_SIZE = 10
 MAX_SIZE = 250
 _MAX_PAGE = 2**31 - 1
-_OWN = frozenset({"page", "items_per_page", "sort_by", "sort_order"})
+_RESERVED = frozenset({"page", "items_per_page", "sort_by", "sort_order"})
 _ORDERS = ("asc", "desc")
 _DIGITS = re.compile(r"\s*[0-9]{1,18}\s*")
 
@@ -26,10 +26,10 @@ CSCART = "cscart"
 
 @dataclass(slots=True)
 class ListQuery:
-    """Hold what a list is asked for.
+    """Hold the parsed query of a list.
 
-    `filter` is GraphQL's. `echo` repeats the filters applied, `is_keyed` says that they make the list a filtered one, and
-    `matches_nothing` that one of them can't match any record.
+    `filter` is the GraphQL filter. `echo` repeats the applied filters, `is_keyed`: the response is an object keyed by id,
+    `matches_nothing`: a filter can't match any record.
     """
 
     page: int
@@ -43,112 +43,112 @@ class ListQuery:
 
     @property
     def variables(self) -> dict[str, Any]:
-        """Give the variables of the page's operation."""
+        """Return the variables of the list operation."""
         return {"page": self.page, "per_page": self.size, "filter": self.filter or None, "sort": self.sort}
 
 
-ReadQuery: TypeAlias = Callable[[str, Scope], ListQuery]
+ParseQuery: TypeAlias = Callable[[str, Scope], ListQuery]
 
 
 @dataclass(frozen=True, slots=True)
-class _Sought:
-    """Hold what a parameter needs to become a filter."""
+class _Filter:
+    """Hold how one parameter becomes a GraphQL filter."""
 
-    filters: str
-    seek: Seek
-    many: bool
-    keys: bool
-    echoes_sought: bool
-    right: str | None = None
+    filter_name: str
+    parse: ParseFilter
+    multiple: bool
+    keys_rows: bool
+    echoes_parsed: bool
+    permission: str | None = None
 
 
-def query_reader(resource: Resource) -> ReadQuery:
-    """Make the function that reads the raw query of a resource's list.
+def query_parser(resource: Resource) -> ParseQuery:
+    """Build the function that parses the raw query string of a resource's list.
 
-    Of a repeated parameter the last counts; `name[]=a&name[]=b` means any of them. What nobody knows is ignored, an empty value is
-    none, and a value that can't be (an unknown letter, a wrong type) matches nothing.
+    The last occurrence of a repeated parameter wins; `name[]=a&name[]=b` matches either value. Unknown and empty parameters are
+    ignored; an invalid value (unknown code, wrong type) matches nothing (docs/reference/legacy.md#filters).
     """
-    singles = dict(_singles(resource))
-    groups = [group for group in resource.filters if isinstance(group, Together)]
+    filters = dict(_single_filters(resource))
+    groups = [group for group in resource.filters if isinstance(group, CombinedFilter)]
 
-    def read(raw: str, scope: Scope) -> ListQuery:
-        given = parameters(raw)
-        asked = ListQuery(page_number(given), _size(given), *_sorting(resource, given))
-        for name, value in given.items():
-            sought = singles.get(name)
-            if sought is not None and (sought.right is None or resource.rights[sought.right](scope)):
-                _seek(asked, name, sought, _texts(value))
+    def parse(raw: str, scope: Scope) -> ListQuery:
+        parameters = parse_query(raw)
+        query = ListQuery(page_number(parameters), _page_size(parameters), *_sort(resource, parameters))
+        for name, value in parameters.items():
+            spec = filters.get(name)
+            if spec is not None and (spec.permission is None or resource.permissions[spec.permission](scope)):
+                _apply_filter(query, name, spec, _texts(value))
         for group in groups:
-            _seek_together(asked, group, given, scope)
-        return asked
+            _apply_combined(query, group, parameters, scope)
+        return query
 
-    return read
+    return parse
 
 
-def envelope(resource: Resource, scope: Scope, asked: ListQuery, rows: list[Record], total: int) -> Any:
-    """Write a list in the store's form: the contract's, or CS-Cart's (setting `legacy_lists`)."""
+def envelope(resource: Resource, scope: Scope, query: ListQuery, rows: list[Record], total: int) -> Any:
+    """Build the response body of a list in the store's form, standard or CS-Cart (setting `legacy_lists`)."""
     params = {
-        "page": asked.page,
-        "items_per_page": asked.size,
+        "page": query.page,
+        "items_per_page": query.size,
         "total_items": total,
-        **asked.order,
-        **asked.echo,
+        **query.order,
+        **query.echo,
     }
     if scope.store.settings.get("legacy_lists") == CSCART:
-        if not resource.bare:
+        if not resource.unwrapped:
             return {resource.name: rows, "params": params}
         return _keyed(resource, rows) if resource.always_keyed else rows
-    if asked.is_keyed:
-        return {resource.name: _keyed(resource, rows), "search": asked.echo, "params": params}
-    found = _keyed(resource, rows) if resource.always_keyed else rows
-    told = {"search": asked.echo} if resource.always_searching else {}
-    return {resource.name: found, **told, "params": params}
+    if query.is_keyed:
+        return {resource.name: _keyed(resource, rows), "search": query.echo, "params": params}
+    records = _keyed(resource, rows) if resource.always_keyed else rows
+    search = {"search": query.echo} if resource.always_has_search else {}
+    return {resource.name: records, **search, "params": params}
 
 
 def _keyed(resource: Resource, rows: list[Record]) -> dict[str, Record]:
-    key, spare = resource.key, resource.spare_key
+    key, fallback = resource.key, resource.fallback_key
     keyed: dict[str, Record] = {}
     for row in rows:
-        keyed[row[spare] if spare and row[key] in keyed else row[key]] = row
+        keyed[row[fallback] if fallback and row[key] in keyed else row[key]] = row
     return keyed
 
 
-# --- What is asked for -------------------------------------------------------------------------------------------------------
+# --- Pagination and sorting --------------------------------------------------------------------------------------------------
 
 
-def parameters(raw: str) -> dict[str, Any]:
-    """Read a raw query as PHP does: of a repeated parameter the last counts, brackets make lists and objects."""
+def parse_query(raw: str) -> dict[str, Any]:
+    """Parse a raw query string like PHP: the last of a repeated parameter wins, brackets build lists and objects."""
     if not raw:
         return {}
     try:
-        return php_form(raw)
+        return parse_form(raw)
     except MalformedBody as error:
         raise MalformedRequest("invalid parameter", detail=str(error)) from error
 
 
-def page_number(given: Mapping[str, Any]) -> int:
-    """Give the number of the page asked for; the first for what is no number, or below 1."""
-    return min(max(natural(given.get("page")) or 1, 1), _MAX_PAGE)
+def page_number(parameters: Mapping[str, Any]) -> int:
+    """Return the requested page; 1 for anything that is not a positive number."""
+    return min(max(natural_number(parameters.get("page")) or 1, 1), _MAX_PAGE)
 
 
-def _size(given: Mapping[str, Any]) -> int:
-    asked = natural(given.get("items_per_page"))
-    return min(asked, MAX_SIZE) if asked else DEFAULT_SIZE
+def _page_size(parameters: Mapping[str, Any]) -> int:
+    requested = natural_number(parameters.get("items_per_page"))
+    return min(requested, MAX_SIZE) if requested else DEFAULT_SIZE
 
 
-def natural(value: Any) -> int:
-    """Give the number a text holds; 0 for what is none, or below."""
+def natural_number(value: Any) -> int:
+    """Parse a non-negative number; anything else is 0."""
     return int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else 0
 
 
-def _sorting(resource: Resource, given: Mapping[str, Any]) -> tuple[str | None, dict[str, str]]:
-    """Give GraphQL's order and what the answer says of it; an unknown `sort_by` falls back to the default."""
-    by, order = given.get("sort_by"), given.get("sort_order")
-    wanted = order.lower() if isinstance(order, str) and order.lower() in _ORDERS else None
+def _sort(resource: Resource, parameters: Mapping[str, Any]) -> tuple[str | None, dict[str, str]]:
+    """Return the GraphQL sort and its echo in `params`; an unknown `sort_by` falls back to the default."""
+    by, order = parameters.get("sort_by"), parameters.get("sort_order")
+    requested = order.lower() if isinstance(order, str) and order.lower() in _ORDERS else None
     if isinstance(by, str) and by in resource.sorts:
-        name, direction = by, wanted or resource.default_order
+        name, direction = by, requested or resource.default_order
     else:
-        name, direction = resource.default_sort[0], wanted or resource.default_sort[1]
+        name, direction = resource.default_sort[0], requested or resource.default_sort[1]
     if not name:
         return None, {}
     return f"{resource.sorts[name]}_{direction.upper()}", {"sort_by": name, "sort_order": direction}
@@ -157,79 +157,83 @@ def _sorting(resource: Resource, given: Mapping[str, Any]) -> tuple[str | None, 
 # --- Filters -----------------------------------------------------------------------------------------------------------------
 
 
-def _singles(resource: Resource) -> Iterable[tuple[str, _Sought]]:
-    for each in (*resource.single, *resource.fields):
-        if each.filters is not None and each.name not in _OWN:
-            yield each.name, _of_field(each, each.filters)
+def _single_filters(resource: Resource) -> Iterable[tuple[str, _Filter]]:
+    for column in (*resource.detail_fields, *resource.fields):
+        name, value_type = column.filter_name, column.value_type
+        if name is not None and column.name not in _RESERVED:
+            yield column.name, _filter_of(value_type, name, value_type.multiple, True, column.permission)
     for other in resource.filters:
         if isinstance(other, QueryFilter):
-            assert other.kind.seek is not None, other.name
-            yield (
-                other.name,
-                _Sought(other.filters, other.kind.seek, other.many, other.keys, other.kind.echoes_sought),
-            )
+            yield other.name, _filter_of(other.value_type, other.filter_name, other.multiple, other.keys_rows)
 
 
-def _of_field(described: RecordField, filters: str) -> _Sought:
-    kind = described.kind
-    assert kind.seek is not None, described.name
-    return _Sought(filters, kind.seek, kind.many, True, kind.echoes_sought, described.right)
+def _filter_of(
+    value_type: ValueType, filter_name: str, multiple: bool, keys_rows: bool, permission: str | None = None
+) -> _Filter:
+    assert value_type.parse_filter is not None, filter_name
+    return _Filter(
+        filter_name, value_type.parse_filter, multiple, keys_rows, value_type.echoes_parsed, permission
+    )
 
 
 def _texts(value: Any) -> list[str | None]:
-    """Give the values of a parameter: one, or several in brackets. Empty ones are none; what is nested deeper can't match: None."""
+    """Return the non-empty values of a parameter; a nested structure becomes None, which can't match."""
     if isinstance(value, str):
         return [value] if value.strip() else []
     values = value.values() if isinstance(value, Mapping) else value
-    return [each if isinstance(each, str) else None for each in values if each != ""]
+    return [item if isinstance(item, str) else None for item in values if item != ""]
 
 
-def _seek(asked: ListQuery, name: str, sought: _Sought, texts: list[str | None]) -> None:
+def _apply_filter(query: ListQuery, name: str, spec: _Filter, texts: list[str | None]) -> None:
     if not texts:
         return
-    found, echoed = [], []
+    values, echoed = [], []
     for text in texts:
         echoed.append(text)
         if text is None:
             continue
         try:
-            value = sought.seek(text)
-        except Malformed:
+            value = spec.parse(text)
+        except InvalidValue:
             continue
-        found.append(value)
-        if sought.echoes_sought:
+        values.append(value)
+        if spec.echoes_parsed:
             echoed[-1] = value
-    asked.is_keyed |= sought.keys
-    asked.echo[name] = echoed if len(echoed) > 1 else echoed[0]
-    if not found:
-        asked.matches_nothing = True
-    elif sought.many:
-        _narrow(asked, sought.filters, found)
+    query.is_keyed |= spec.keys_rows
+    query.echo[name] = echoed if len(echoed) > 1 else echoed[0]
+    if not values:
+        query.matches_nothing = True
+    elif spec.multiple:
+        _add_filter(query, spec.filter_name, values)
     else:
-        asked.filter[sought.filters] = found[-1]
+        query.filter[spec.filter_name] = values[-1]
 
 
-def _seek_together(asked: ListQuery, group: Together, given: Mapping[str, Any], scope: Scope) -> None:
-    held = {name: texts for name in group.names if name in given and (texts := _texts(given[name]))}
-    if not held:
+def _apply_combined(
+    query: ListQuery, group: CombinedFilter, parameters: Mapping[str, Any], scope: Scope
+) -> None:
+    present = {
+        name: texts for name in group.parameters if name in parameters and (texts := _texts(parameters[name]))
+    }
+    if not present:
         return
-    asked.echo |= {name: texts if len(texts) > 1 else texts[0] for name, texts in held.items()}
-    asked.is_keyed |= any(name in held for name in group.keys)
-    readable = {name: [text for text in texts if text is not None] for name, texts in held.items()}
+    query.echo |= {name: texts if len(texts) > 1 else texts[0] for name, texts in present.items()}
+    query.is_keyed |= any(name in present for name in group.keying_parameters)
+    readable = {name: [text for text in texts if text is not None] for name, texts in present.items()}
     if not all(readable.values()):
-        asked.matches_nothing = True
+        query.matches_nothing = True
         return
     try:
-        for name, value in group.read(readable, scope).items():
-            _narrow(asked, name, value)
-    except Malformed:
-        asked.matches_nothing = True
+        for name, value in group.parse(readable, scope).items():
+            _add_filter(query, name, value)
+    except InvalidValue:
+        query.matches_nothing = True
 
 
-def _narrow(asked: ListQuery, name: str, value: Any) -> None:
-    """Add a filter; two parameters that mean the same one (`product_code` and `pcode`) must both hold."""
-    before = asked.filter.get(name)
-    if isinstance(before, list) and isinstance(value, list):
-        value = [each for each in value if each in before]
-        asked.matches_nothing |= not value
-    asked.filter[name] = value
+def _add_filter(query: ListQuery, name: str, value: Any) -> None:
+    """Set a filter; two parameters for the same one (`product_code` and `pcode`) are combined with AND."""
+    existing = query.filter.get(name)
+    if isinstance(existing, list) and isinstance(value, list):
+        value = [item for item in value if item in existing]
+        query.matches_nothing |= not value
+    query.filter[name] = value

@@ -1,4 +1,4 @@
-"""Say what it costs to send a product to a postal code, `GET delivery_methods`, and who does, `GET sellers_availability`."""
+"""Serve shipping quotes, `GET delivery_methods`, and vendor availability, `GET sellers_availability`, for a postal code."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from aiohttp import web
 
 from kernel.errors import ValidationFailed
-from kernel.text import Malformed
+from kernel.text import InvalidValue
 from resolvers.execute import FacadeOperation, execute
 from rest_facade.legacy import engine
-from rest_facade.legacy.queries import parameters
-from rest_facade.legacy.reshape import renamer, row_shower
+from rest_facade.legacy.queries import parse_query
+from rest_facade.legacy.reshape import message_renamer, record_renderer
 from rest_facade.legacy.resource import RecordField
-from rest_facade.legacy.value_types import FLAG, ID, MONEY, NUMBER, id_from, whole_from
+from rest_facade.legacy.value_types import BIGINT, FLAG, ID, MONEY, parse_id, parse_integer
 from rest_facade.responses import json_response
-from rest_facade.routing import Needs, Route
+from rest_facade.routing import Credential, Route
 
-_show_quote = row_shower(
+_render_quote = record_renderer(
     (
         RecordField("shipping_id", ID),
         RecordField("price", MONEY),
@@ -26,62 +26,58 @@ _show_quote = row_shower(
         RecordField("warehouse_id", ID),
     )
 )
-_show_seller = row_shower(
+_render_vendor = record_renderer(
     (
         RecordField("company_id", ID),
         RecordField("product_id", ID),
         RecordField("price", MONEY),
-        RecordField("amount", NUMBER),
+        RecordField("amount", BIGINT),
         RecordField("delivers", FLAG),
     )
 )
-# Words of messages from below that the legacy layer says differently.
-_rename = renamer((), {"product": "product_id", "quantity": "amount"})
+# Terms of GraphQL error messages renamed for the legacy API.
+_rename = message_renamer((), {"product": "product_id", "quantity": "amount"})
 
 
 def routes(operations: Mapping[str, FacadeOperation]) -> list[Route]:
     """List the two routes."""
+    quotes, vendors = (operations[name] for name in ("DeliveryMethods", "SellersAvailability"))
     return [
-        Route("GET", "/api/delivery_methods", _quotes(operations["DeliveryMethods"]), Needs.LEGACY_ADMIN),
-        Route(
-            "GET",
-            "/api/sellers_availability",
-            _sellers(operations["SellersAvailability"]),
-            Needs.LEGACY_ADMIN,
-        ),
+        Route("GET", "/api/delivery_methods", _quotes_handler(quotes), Credential.LEGACY_ADMIN),
+        Route("GET", "/api/sellers_availability", _vendors_handler(vendors), Credential.LEGACY_ADMIN),
     ]
 
 
-def _quotes(operation: FacadeOperation) -> Callable[[web.Request], Any]:
-    async def quoted(request: web.Request) -> web.Response:
-        scope = engine.admit_to(request, "shipping", engine.VIEW, operation)
-        given = parameters(request.rel_url.raw_query_string)
-        asked = _asked(given)
-        amount = _read(whole_from, given.get("amount") or "1", "amount")
-        found = await _executed(scope, operation, {**asked, "amount": amount})
-        shown = [_show_quote(row) for row in found["quotes"]]
-        return json_response({"delivery_methods": shown, "params": {**asked, "amount": str(amount)}})
+def _quotes_handler(operation: FacadeOperation) -> Callable[[web.Request], Any]:
+    async def list_quotes(request: web.Request) -> web.Response:
+        scope = engine.authorize_area(request, "shipping", engine.VIEW, operation)
+        parameters = parse_query(request.rel_url.raw_query_string)
+        destination = _parse_destination(parameters)
+        amount = _parse(parse_integer, parameters.get("amount") or "1", "amount")
+        data = await _execute(scope, operation, {**destination, "amount": amount})
+        quotes = [_render_quote(row) for row in data["quotes"]]
+        return json_response({"delivery_methods": quotes, "params": {**destination, "amount": str(amount)}})
 
-    return quoted
-
-
-def _sellers(operation: FacadeOperation) -> Callable[[web.Request], Any]:
-    async def listed(request: web.Request) -> web.Response:
-        scope = engine.admit_to(request, "marketplace", engine.VIEW, operation)
-        asked = _asked(parameters(request.rel_url.raw_query_string))
-        found = await _executed(scope, operation, asked)
-        return json_response({"sellers": [_show_seller(row) for row in found["sellers"]]})
-
-    return listed
+    return list_quotes
 
 
-def _asked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Read which product is asked about, and where it is to go."""
+def _vendors_handler(operation: FacadeOperation) -> Callable[[web.Request], Any]:
+    async def list_vendors(request: web.Request) -> web.Response:
+        scope = engine.authorize_area(request, "marketplace", engine.VIEW, operation)
+        destination = _parse_destination(parse_query(request.rel_url.raw_query_string))
+        data = await _execute(scope, operation, destination)
+        return json_response({"sellers": [_render_vendor(row) for row in data["sellers"]]})
+
+    return list_vendors
+
+
+def _parse_destination(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parse the product and its destination postal code."""
     for name in ("product_id", "zipcode"):
-        if given.get(name) in (None, ""):
+        if parameters.get(name) in (None, ""):
             raise ValidationFailed(f"{name} is required", field=name, code="required")
-    product = _read(id_from, given["product_id"], "product_id")
-    zipcode = given["zipcode"]
+    product = _parse(parse_id, parameters["product_id"], "product_id")
+    zipcode = parameters["zipcode"]
     if product is None:
         raise ValidationFailed("product_id is required", field="product_id", code="required")
     if not isinstance(zipcode, str):
@@ -89,15 +85,15 @@ def _asked(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"product_id": product, "zipcode": zipcode}
 
 
-def _read(read: Callable[[Any, str], Any], value: Any, label: str) -> Any:
+def _parse(parse: Callable[[Any, str], Any], value: Any, label: str) -> Any:
     try:
-        return read(value, label)
-    except Malformed as error:
+        return parse(value, label)
+    except InvalidValue as error:
         raise ValidationFailed(str(error), field=label) from error
 
 
-async def _executed(scope: Any, operation: FacadeOperation, variables: Mapping[str, Any]) -> dict[str, Any]:
+async def _execute(scope: Any, operation: FacadeOperation, variables: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return await execute(scope, operation, variables)
-    except ValidationFailed as refusal:
-        raise ValidationFailed(_rename(refusal.message), fields=refusal.fields) from refusal
+    except ValidationFailed as error:
+        raise ValidationFailed(_rename(error.message), fields=error.fields) from error

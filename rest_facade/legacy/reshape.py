@@ -1,7 +1,6 @@
-"""Make, once for each resource, the functions that turn GraphQL's records into legacy ones and bodies into GraphQL's inputs.
+"""Build, once per resource, the functions that convert GraphQL records to legacy ones and legacy bodies to GraphQL inputs.
 
-Pure: descriptions in, functions out. A row costs one loop over a tuple of the fields that change; the rest is as GraphQL's aliases
-left it.
+Pure functions. Rendering a row is one loop over the fields that need conversion; GraphQL aliases have renamed the rest.
 """
 
 from __future__ import annotations
@@ -11,119 +10,128 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from kernel.errors import ValidationFailed
-from kernel.text import Malformed, shown
-from rest_facade.legacy.resource import Given, Record, RecordField
+from kernel.text import InvalidValue, repr_value
+from rest_facade.legacy.resource import Record, RecordField, Values
 from rest_facade.legacy.value_types import ABSENT
 
-ShowRow: TypeAlias = Callable[[Record], Record]
-Touch: TypeAlias = Callable[[Record], None]
-ReadBody: TypeAlias = Callable[[Given], dict[str, Any]]
-Rename: TypeAlias = Callable[[str], str]
+RenderRecord: TypeAlias = Callable[[Record], Record]
+RecordHook: TypeAlias = Callable[[Record], None]
+ParseBody: TypeAlias = Callable[[Values], dict[str, Any]]
+RenameMessage: TypeAlias = Callable[[str], str]
 
 
-def row_shower(
-    fields: Iterable[RecordField], *, prepare: Touch | None = None, complete: Touch | None = None
-) -> ShowRow:
-    """Make the function that turns a GraphQL row into the legacy record, in place.
+def record_renderer(
+    fields: Iterable[RecordField], *, prepare: RecordHook | None = None, complete: RecordHook | None = None
+) -> RenderRecord:
+    """Build the function that converts a GraphQL row to the legacy record, in place.
 
-    A field that the caller has no right to is not in the row, and stays away.
+    A field without the caller's permission is absent from the row, and stays absent.
     """
     described = tuple(fields)
-    guarded = {field.name for field in described if field.right is not None}
     conversions = tuple(
-        (field.name, field.kind.show)
+        (field.name, field.value_type.render)
         for field in described
-        if field.kind.show is not None and field.name not in guarded
+        if field.value_type.render is not None and field.permission is None
     )
-    guarded_conversions = tuple(
-        (field.name, field.kind.show)
+    optional_conversions = tuple(
+        (field.name, field.value_type.render)
         for field in described
-        if field.kind.show is not None and field.name in guarded
+        if field.value_type.render is not None and field.permission is not None
     )
 
-    def show(row: Record) -> Record:
+    def render(row: Record) -> Record:
         if prepare is not None:
             prepare(row)
         for name, convert in conversions:
             row[name] = convert(row[name])
-        for name, convert in guarded_conversions:
+        for name, convert in optional_conversions:
             if name in row:
                 row[name] = convert(row[name])
         if complete is not None:
             complete(row)
         return row
 
-    return show
+    return render
 
 
-def body_reader(fields: Iterable[RecordField]) -> ReadBody:
-    """Make the function that turns a body into GraphQL's input; what no field takes is ignored (contract, Conventions 4)."""
-    taken = tuple(
-        (field.name, field.kind.read, tuple(field.writes.split(".")), field.label or field.name, field.within)
+def body_parser(fields: Iterable[RecordField]) -> ParseBody:
+    """Build the function that converts a body to a GraphQL input; unknown fields are ignored."""
+    writable = tuple(
+        (
+            field.name,
+            field.value_type.parse,
+            tuple(field.input_path.split(".")),
+            field.label or field.name,
+            field.parent_object,
+        )
         for field in fields
-        if field.writes is not None and field.kind.read is not None
+        if field.input_path is not None and field.value_type.parse is not None
     )
 
-    def read(body: Given) -> dict[str, Any]:
-        given: dict[str, Any] = {}
-        for name, read_value, place, label, within in taken:
-            holder = _holder(body, name, within)
-            if holder is None:
+    def parse(body: Values) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for name, parse_value, path, label, parent_object in writable:
+            container = _container_of(body, name, parent_object)
+            if container is None:
                 continue
             try:
-                value = read_value(holder[name], label)
-            except Malformed as error:
+                value = parse_value(container[name], label)
+            except InvalidValue as error:
                 raise ValidationFailed(str(error), field=name) from error
             if value is not ABSENT:
-                _put(given, place, value)
-        return given
+                _set_path(result, path, value)
+        return result
 
-    return read
+    return parse
 
 
-def require(body: Given, required: Mapping[str, str]) -> None:
-    """Refuse a body that lacks what creation needs; null and the empty text are as good as nothing."""
+def require(body: Values, required: Mapping[str, str]) -> None:
+    """Raise ValidationFailed when a required field is missing, null or empty."""
     for name, message in required.items():
         if body.get(name) in (None, ""):
             raise ValidationFailed(message, fields={name: "required"})
 
 
-def renamer(fields: Iterable[RecordField], says: Mapping[str, str]) -> Rename:
-    """Make the function that lets messages from below name fields as legacy bodies do (`price_cents is …` → `price is …`).
+def message_renamer(fields: Iterable[RecordField], message_terms: Mapping[str, str]) -> RenameMessage:
+    """Build the function that replaces GraphQL field names in error messages (`price_cents is …` → `price is …`).
 
-    Only a sentence's first word is a field's name.
+    Only the first word of a sentence is a field name.
     """
-    words = {field.writes.rpartition(".")[2]: field.label or field.name for field in fields if field.writes}
-    words = {below: legacy for below, legacy in {**words, **says}.items() if below != legacy}
-    longest_first = sorted(words, key=len, reverse=True)
-    pattern = re.compile(rf"(^|; )({'|'.join(map(re.escape, longest_first))})(?= )") if words else None
+    terms = {
+        field.input_path.rpartition(".")[2]: field.label or field.name for field in fields if field.input_path
+    }
+    terms = {term: legacy for term, legacy in {**terms, **message_terms}.items() if term != legacy}
+    longest_first = sorted(terms, key=len, reverse=True)
+    pattern = re.compile(rf"(^|; )({'|'.join(map(re.escape, longest_first))})(?= )") if terms else None
 
     def rename(message: str) -> str:
-        return (
-            pattern.sub(lambda found: found[1] + words[found[2]], message) if pattern is not None else message
-        )
+        if pattern is None:
+            return message
+        return pattern.sub(lambda match: match[1] + terms[match[2]], message)
 
     return rename
 
 
-def _holder(body: Given, name: str, within: str | None) -> Given | None:
-    """Give the object that holds the field: the one it may stand in, else the body; None where neither does."""
-    if within is not None:
-        inner = body.get(within)
+def _container_of(body: Values, name: str, parent_object: str | None) -> Values | None:
+    """Return the object that contains the field: its parent object, else the body; None when neither does."""
+    if parent_object is not None:
+        inner = body.get(parent_object)
         if isinstance(inner, Mapping):
             if name in inner:
                 return inner
         elif inner not in (None, "", []):
-            raise ValidationFailed(f"{within} is {shown(inner)}; expected an object", field=within)
+            raise ValidationFailed(
+                f"{parent_object} is {repr_value(inner)}; expected an object", field=parent_object
+            )
     return body if name in body else None
 
 
-def _put(given: dict[str, Any], place: tuple[str, ...], value: Any) -> None:
-    for step in place[:-1]:
-        given = given.setdefault(step, {})
-    last = place[-1]
-    known = given.get(last)
-    if isinstance(known, dict) and isinstance(value, dict):
-        known.update(value)
+def _set_path(target: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    for step in path[:-1]:
+        target = target.setdefault(step, {})
+    last = path[-1]
+    existing = target.get(last)
+    if isinstance(existing, dict) and isinstance(value, dict):
+        existing.update(value)
     else:
-        given[last] = value
+        target[last] = value

@@ -1,7 +1,7 @@
-"""Be the words by which an entity of the legacy layer is described; `engine` serves whatever is described in them.
+"""Define the dataclasses that describe an entity of the legacy API; `engine` builds the handlers from them.
 
-A description holds facts and, for the odd case, references to small functions. GraphQL aliases in `operations/*.graphql` have
-renamed nearly everything already: a field's `name` is its name in the record and the alias in the fragment.
+A description holds data and, for special cases, references to small functions. GraphQL aliases in `operations/*.graphql` rename most
+fields: a field's `name` is both its key in the record and the alias in the fragment.
 """
 
 from __future__ import annotations
@@ -11,94 +11,97 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from kernel.scope import Scope
-from rest_facade.legacy.value_types import ID, ValueType
+from rest_facade.legacy.value_types import ID, TEXT, ValueType
 
 Record: TypeAlias = dict[str, Any]
-Given: TypeAlias = Mapping[str, Any]
-Right: TypeAlias = Callable[[Scope], bool]
+Values: TypeAlias = Mapping[str, Any]
+Permission: TypeAlias = Callable[[Scope], bool]
 
-WAS_THERE = "was_there"
-"""What the operation of a creation may ask for: whether the record was there already, which is answered with 200."""
+ALREADY_EXISTS = "was_there"
+"""An optional flag in the result of a create operation: the record existed already, so the status is 200."""
 
-EVERYTHING = ("list", "show", "create", "update", "delete")
+ALL_ACTIONS = ("list", "show", "create", "update", "delete")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordField:
     """Describe one field of a record.
 
-    `writes` is the place it fills in the GraphQL input (`price_cents`, `billing_address.city`); without it the field is never
-    taken. `filters` is the GraphQL filter that finds it by equal value; without it nobody asks for it. `label` is its name in
-    messages where that differs. `within` is the object of a body that may hold it too, and then goes before. `right` names the one
-    of the resource's rights without which the field is neither shown nor sought.
+    `input_path` is the path it sets in the GraphQL input (`price_cents`, `billing_address.city`); without it the field is read-only.
+    `filter_name` is the GraphQL filter for an equal value; without it the field is not filterable. `label` replaces the name in error
+    messages. `parent_object` is an object of the body that may also contain the field, and takes precedence. `permission` names the
+    entry of `Resource.permissions` required to see and filter by the field.
     """
 
     name: str
-    kind: ValueType
-    writes: str | None = None
-    filters: str | None = None
+    value_type: ValueType
+    input_path: str | None = None
+    filter_name: str | None = None
     label: str = ""
-    within: str | None = None
-    right: str | None = None
+    parent_object: str | None = None
+    permission: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class QueryFilter:
-    """Describe a query parameter that is no field: the GraphQL filter it becomes.
+    """Describe a query parameter that is not a field, and the GraphQL filter it sets.
 
-    `many` filters take several values, any of which may match. `keys` says that the parameter makes the list a filtered one
-    (decisions-legacy section 2): the contract's do, CS-Cart's own spellings don't.
+    A `multiple` filter accepts several values and matches any. `keys_rows`: the parameter makes the response an object keyed by id
+    (docs/reference/legacy.md#filters); CS-Cart's own spellings don't.
     """
 
     name: str
-    filters: str
-    kind: ValueType
-    many: bool = True
-    keys: bool = True
+    filter_name: str
+    value_type: ValueType
+    multiple: bool = True
+    keys_rows: bool = True
+
+
+SEARCH = QueryFilter("q", "search", TEXT, multiple=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
-    """Describe query parameters that mean something only together: `read` gives GraphQL filters from those that were given.
+class CombinedFilter:
+    """Describe query parameters that are parsed together; `parse` maps the ones present to GraphQL filters.
 
-    It gets each one's values, of which there is at least one, and raises Malformed when nothing can match. `keys` are those of the
-    names that make the list a filtered one.
+    `parse` receives at least one value per parameter and raises InvalidValue when nothing can match. `keying_parameters` are those
+    that make the response an object keyed by id.
     """
 
-    names: tuple[str, ...]
-    read: Callable[[Given, Scope], Mapping[str, Any]]
-    keys: tuple[str, ...] = ()
+    parameters: tuple[str, ...]
+    parse: Callable[[Values, Scope], Mapping[str, Any]]
+    keying_parameters: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nested:
-    """Describe the list `<resource>/{id}/<path>`: its rows are those of `of`.
+@dataclass(frozen=True, slots=True)
+class NestedList:
+    """Describe the list `<resource>/{id}/<path>`, whose rows are records of `resource`.
 
-    Its operation asks for the `parent` (null: 404) and either for a `page`, whose filter `by` names the parent, or, without `by`, for
-    the rows within the parent, all of them, under the name of their collection.
+    The operation selects `parent` (null: 404) and either a `page` filtered by `parent_filter`, or, without one, all rows within the
+    parent under their collection's name.
     """
 
     path: str
     operation: str
-    of: Resource
-    by: str | None = None
+    resource: Resource
+    parent_filter: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
-    """Describe a single route: what it takes from the address and the body, which mutation it is, and what it answers.
+class ActionRoute:
+    """Describe a single route below a record: its path and body parameters, mutation and response.
 
-    `arguments` maps variables of the operation to segments of the path. `takes` are fields of the body whose `writes` are variables or
-    places in one, `required` those that must be there, with the message when they aren't. `answers` makes the body of `done` and the
-    address; without it the answer is 204 and empty.
+    `path_arguments` maps variables of the operation to path segments. `input_path`s of `body_fields` are variables or paths in one.
+    `required` maps required fields to error messages. `render_result` builds the body from `done` and the path; without it the
+    response is 204.
     """
 
     method: str
     path: str
     operation: str
-    arguments: Mapping[str, str]
-    takes: tuple[RecordField, ...] = ()
-    answers: Callable[[Record, Mapping[str, str]], Record] | None = None
+    path_arguments: Mapping[str, str]
+    body_fields: tuple[RecordField, ...] = ()
+    render_result: Callable[[Record, Mapping[str, str]], Record] | None = None
     required: Mapping[str, str] = field(default_factory=dict)
     status: int = 200
 
@@ -107,59 +110,60 @@ class Action:
 class Resource:
     """Describe an entity.
 
-    Names: `path` below `/api` and its `aliases`, `collection` in envelopes (the path unless said), `key` (the id's field, which keys
-    filtered lists), `thing` in not-found messages, `operations` (the first part of its operations' names), `area` of privileges
-    (`view_<area>` to read, `manage_<area>` to write), `segment` (the variable that the last part of the address fills), `also` (variables
-    of single records that come from the query, else from the body).
+    Names: `path` below `/api` and its `aliases`, `collection` in envelopes (default: the path), `key` (the id field, which keys
+    filtered lists), `display_name` in not-found messages, `operations` (prefix of its operation names), `privilege_area`
+    (`view_<area>` to read, `manage_<area>` to write), `id_variable` (the variable set by the last path segment), `lookup_parameters`
+    (variables of single records read from the query, else from the body).
 
-    Fields: `fields` are in every record, `single` only in single ones, `inputs` are taken and never shown. `required` are those that
-    creation needs, with the message when they are missing. `says` are words of messages from below that the legacy layer says
-    differently, beyond the names of fields. `prepare` is the first to touch any record, `complete` the last to touch a single one.
+    Fields: `fields` are in every record, `detail_fields` only in single ones, `input_fields` are write-only. `required` maps fields
+    required on creation to error messages. `message_terms` renames further terms in GraphQL error messages. `prepare` runs first on
+    every record, `complete` last on single ones.
 
-    Lists: `filters` beyond the fields', `sorts` (names → GraphQL's), `default_sort` and `default_order` (of a sort that is asked for
-    without one). `always_keyed` lists are objects keyed by id whether filtered or not; `bare` ones have no envelope in CS-Cart's
-    form, and what is always keyed but not bare is an array there. `always_searching` lists tell what was sought even when nothing
-    was. `spare_key` keys a row whose `key` an earlier one of the page has. What is `kept_from_vendors` is not taken from a vendor,
-    whatever it holds (decisions-legacy section 4). `rights` are passed to the reading operations as
-    variables of their names.
+    Lists: `filters` besides the fields', `sorts` (name → GraphQL sort), `default_sort`, and `default_order` of a sort requested without
+    one. `always_keyed` lists are objects keyed by id even when unfiltered; `unwrapped` ones have no envelope in CS-Cart's form, and a
+    list that is always keyed but wrapped is an array there. `always_has_search` adds an empty `search` to unfiltered lists.
+    `fallback_key` keys a row whose `key` is taken by an earlier row of the page.
+
+    Fields `protected_from_vendors` are ignored in a vendor's body (docs/reference/legacy.md#vendor-app). `permissions` are passed to
+    the read operations as variables of the same names.
     """
 
     path: str
     aliases: tuple[str, ...] = ()
     key: str
-    thing: str
-    area: str
+    display_name: str
+    privilege_area: str
     operations: str = ""
     collection: str = ""
-    does: tuple[str, ...] = EVERYTHING
+    actions: tuple[str, ...] = ALL_ACTIONS
     fields: tuple[RecordField, ...]
-    single: tuple[RecordField, ...] = ()
-    inputs: tuple[RecordField, ...] = ()
+    detail_fields: tuple[RecordField, ...] = ()
+    input_fields: tuple[RecordField, ...] = ()
     required: Mapping[str, str] = field(default_factory=dict)
-    says: Mapping[str, str] = field(default_factory=dict)
+    message_terms: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[Record], None] | None = None
     complete: Callable[[Record], None] | None = None
-    filters: tuple[QueryFilter | Together, ...] = ()
+    filters: tuple[QueryFilter | CombinedFilter, ...] = ()
     sorts: Mapping[str, str] = field(default_factory=dict)
     default_sort: tuple[str, str] = ("", "asc")
     default_order: str = "asc"
     always_keyed: bool = False
-    bare: bool = False
-    always_searching: bool = False
-    spare_key: str = ""
-    segment: str = "id"
-    also: tuple[str, ...] = ()
-    rights: Mapping[str, Right] = field(default_factory=dict)
+    unwrapped: bool = False
+    always_has_search: bool = False
+    fallback_key: str = ""
+    id_variable: str = "id"
+    lookup_parameters: tuple[str, ...] = ()
+    permissions: Mapping[str, Permission] = field(default_factory=dict)
     open_to_vendors: bool = False
-    kept_from_vendors: tuple[str, ...] = ()
-    below: tuple[Nested | Action, ...] = ()
+    protected_from_vendors: tuple[str, ...] = ()
+    subroutes: tuple[NestedList | ActionRoute, ...] = ()
 
     @property
     def name(self) -> str:
-        """Give the name of the collection in envelopes."""
+        """Return the name of the collection in envelopes."""
         return self.collection or self.path
 
 
 def id_field(name: str) -> RecordField:
     """Describe the id of a record."""
-    return RecordField(name, ID, filters="id")
+    return RecordField(name, ID, filter_name="id")

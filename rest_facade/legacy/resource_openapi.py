@@ -1,18 +1,35 @@
-"""Describe for readers the routes that a `Resource` makes, from its description."""
+"""Build the OpenAPI metadata of the routes that a `Resource` describes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from rest_facade.legacy.resource import WAS_THERE, Action, Nested, QueryFilter, RecordField, Resource
+from rest_facade.legacy.resource import (
+    ALREADY_EXISTS,
+    ActionRoute,
+    NestedList,
+    QueryFilter,
+    RecordField,
+    Resource,
+)
 from rest_facade.legacy.resources import RESOURCES
-from rest_facade.openapi import TEXT, Key, OperationResult, RouteDocs, Schema, array, given, size
+from rest_facade.openapi import (
+    STRING,
+    OperationResult,
+    RouteDocs,
+    RouteKey,
+    Schema,
+    array,
+    page_size_schema,
+    request_body,
+    with_article,
+)
 
 BASE = "/api"
-PAGE_SIZE = size(10, 250)
-# What a client may send where the record shows a text: decisions-legacy section 1, values on input.
-_LOOSE: Schema = {"type": ["string", "number", "boolean", "array", "object", "null"]}
+PAGE_SIZE = page_size_schema(10, 250)
+# Types accepted where the record has a string (docs/reference/legacy.md#values).
+_ANY_SCALAR: Schema = {"type": ["string", "number", "boolean", "array", "object", "null"]}
 PARAMS: Schema = {
     "type": "object",
     "properties": {
@@ -24,82 +41,71 @@ PARAMS: Schema = {
 }
 
 
-def told() -> dict[Key, RouteDocs]:
-    """Give the description of every route of the layer that is made of a `Resource`."""
-    found: dict[Key, RouteDocs] = {}
+def route_docs() -> dict[RouteKey, RouteDocs]:
+    """Return the documentation of every route built from a `Resource`."""
+    docs: dict[RouteKey, RouteDocs] = {}
     for resource in RESOURCES:
         for path in (resource.path, *resource.aliases):
-            found.update(_routes_of(resource, f"{BASE}/{path}"))
-    return found
+            docs |= _routes_of(resource, f"{BASE}/{path}")
+    return docs
 
 
-def _routes_of(resource: Resource, path: str) -> Iterator[tuple[Key, RouteDocs]]:
+def _routes_of(resource: Resource, path: str) -> dict[RouteKey, RouteDocs]:
+    docs: dict[RouteKey, RouteDocs] = {}
     single = f"{path}/{{id}}"
-    things = resource.name.replace("_", " ")
-    for word in resource.does:
-        if word == "list":
-            yield ("GET", path), RouteDocs(f"List {things}", rows_of(resource), query=query_of(resource))
-        elif word == "show":
-            yield ("GET", single), RouteDocs(f"Show one {resource.thing}", single_of(resource))
-        elif word == "create":
-            body = body_of(resource, resource.required)
-            made = OperationResult(f"{resource.operations}Create", over=_Texts(), without=(WAS_THERE,))
-            yield (
-                ("POST", path),
-                RouteDocs(
-                    f"Create a {resource.thing}", made, status=201, body=body, forms=True, also={200: made}
-                ),
+    plural, singular = resource.name.replace("_", " "), with_article(resource.display_name)
+    ids, body = _AllStrings(), body_of(resource, resource.required)
+    for action in resource.actions:
+        operation = f"{resource.operations}{action.capitalize()}"
+        if action == "list":
+            docs["GET", path] = RouteDocs(f"List {plural}", rows_of(resource), query=query_of(resource))
+        elif action == "show":
+            docs["GET", single] = RouteDocs(f"Retrieve {singular}", single_of(resource))
+        elif action == "create":
+            created = OperationResult(operation, overrides=ids, exclude=(ALREADY_EXISTS,))
+            docs["POST", path] = RouteDocs(
+                f"Create {singular}", created, 201, body, forms=True, other_responses={200: created}
             )
-        elif word == "update":
-            body = body_of(resource, {})
-            changed = OperationResult(f"{resource.operations}Update", over=_Texts())
-            yield (
-                ("PUT", single),
-                RouteDocs(f"Change what is given of a {resource.thing}", changed, body=body, forms=True),
-            )
-        elif word in ("set", "ask"):
-            done = OperationResult(
-                f"{resource.operations}{word.capitalize()}",
-                over=_shown(resource.fields),
-                only=_names(resource.fields),
-            )
-            method, what = ("PUT", "Set") if word == "set" else ("POST", "Ask for")
-            body = body_of(resource, resource.required)
-            yield (method, path), RouteDocs(f"{what} {things}", done, body=body, forms=True)
-        elif word == "delete":
-            yield ("DELETE", single), RouteDocs(f"Delete a {resource.thing}", status=204)
-    for below in resource.below:
-        address = f"{single}/{below.path}"
-        if isinstance(below, Nested):
-            yield ("GET", address), RouteDocs(f"List the {below.path} of a {resource.thing}", _nested(below))
+        elif action == "update":
+            updated = OperationResult(operation, overrides=ids)
+            update = body_of(resource, {})
+            docs["PUT", single] = RouteDocs(f"Update {singular}", updated, body=update, forms=True)
+        elif action == "delete":
+            docs["DELETE", single] = RouteDocs(f"Delete {singular}", status=204)
         else:
-            yield (below.method, address), _action(resource, below)
+            method, verb = ("PUT", "Set") if action == "set" else ("POST", "Check")
+            record = _result(operation, resource, resource.fields)
+            docs[method, path] = RouteDocs(f"{verb} {plural}", record, body=body, forms=True)
+    for subroute in resource.subroutes:
+        key = "GET" if isinstance(subroute, NestedList) else subroute.method, f"{single}/{subroute.path}"
+        noun = subroute.path.partition("/")[0].replace("_", " ")
+        if isinstance(subroute, NestedList):
+            docs[key] = RouteDocs(f"List the {noun} of {singular}", _nested_list(subroute))
+        else:
+            verb, preposition = _VERBS[subroute.method]
+            item = with_article(noun.removesuffix("s"))
+            docs[key] = _action(subroute, f"{verb} {item} {preposition} {singular}")
+    return docs
 
 
-_VERBS = {"POST": "Add to", "PUT": "Set", "DELETE": "Remove from"}
+_VERBS = {"POST": ("Add", "to"), "PUT": ("Update", "of"), "DELETE": ("Remove", "from")}
 
 
-def _action(resource: Resource, action: Action) -> RouteDocs:
-    summary = f"{_VERBS[action.method]} the {action.path.partition('/')[0]} of a {resource.thing}"
-    if action.answers is None:
+def _action(action: ActionRoute, summary: str) -> RouteDocs:
+    if action.render_result is None:
         return RouteDocs(summary, status=204)
-    return RouteDocs(
-        summary,
-        {"type": "object"},
-        status=action.status,
-        body=_body(action.takes, action.required),
-        forms=True,
-    )
+    body = _body(action.body_fields, action.required)
+    return RouteDocs(summary, {"type": "object"}, action.status, body, forms=True)
 
 
 # --- Records -----------------------------------------------------------------------------------------------------------------
 
 
-class _Texts(Mapping[str, Any]):
-    """Say that every member of an answer is shown as a text: the ids that creation and change answer with."""
+class _AllStrings(Mapping[str, Any]):
+    """Map every name to the string schema: write operations return ids as strings."""
 
     def __getitem__(self, name: str) -> Any:
-        return TEXT
+        return STRING
 
     def __contains__(self, name: object) -> bool:
         return True
@@ -111,98 +117,81 @@ class _Texts(Mapping[str, Any]):
         return 0
 
 
-def _shown(fields: Iterable[RecordField]) -> dict[str, Any]:
-    """Give what the layer shows otherwise than GraphQL."""
-    return {each.name: each.kind.shape or {} for each in fields if each.kind.show is not None}
-
-
-def _names(fields: Iterable[RecordField]) -> tuple[str, ...]:
-    return tuple(each.name for each in fields)
-
-
-def _remakes(resource: Resource, is_single: bool) -> bool:
-    return resource.prepare is not None or (is_single and resource.complete is not None)
+def _result(
+    operation: str, resource: Resource, fields: Collection[RecordField], *, single: bool = False, **where: str
+) -> OperationResult:
+    """Describe the records of an operation, with the schemas of fields rendered differently from GraphQL."""
+    types = {field.name: field.value_type for field in fields}
+    return OperationResult(
+        operation,
+        overrides={name: type_.schema or {} for name, type_ in types.items() if type_.render is not None},
+        include=tuple(types),
+        is_reshaped=resource.prepare is not None or (single and resource.complete is not None),
+        **where,  # type: ignore[arg-type]  # `field` and `member`
+    )
 
 
 def row_of(resource: Resource) -> OperationResult:
     """Describe a row of a list."""
-    return OperationResult(
-        f"{resource.operations}List",
-        inside="items",
-        over=_shown(resource.fields),
-        only=_names(resource.fields),
-        is_remade=_remakes(resource, False),
-    )
+    return _result(f"{resource.operations}List", resource, resource.fields, member="items")
 
 
 def single_of(resource: Resource) -> OperationResult:
     """Describe a single record."""
-    fields = (*resource.fields, *resource.single)
-    return OperationResult(
-        f"{resource.operations}Show",
-        over=_shown(fields),
-        only=_names(fields),
-        is_remade=_remakes(resource, True),
-    )
+    fields = (*resource.fields, *resource.detail_fields)
+    return _result(f"{resource.operations}Show", resource, fields, single=True)
 
 
 def rows_of(resource: Resource) -> dict[str, Any]:
-    """Describe the list of a resource."""
+    """Describe the list response of a resource."""
     return _envelope(resource, row_of(resource))
 
 
-def _nested(nested: Nested) -> dict[str, Any]:
-    if nested.by is not None:
-        fields = nested.of.fields
-        row = OperationResult(
-            nested.operation,
-            "page",
-            "items",
-            _shown(fields),
-            _names(fields),
-            is_remade=_remakes(nested.of, False),
-        )
-        return _envelope(nested.of, row)
-    return _envelope(nested.of, {"type": "object"})
+def _nested_list(nested: NestedList) -> dict[str, Any]:
+    resource = nested.resource
+    if nested.parent_filter is None:
+        return _envelope(resource, {"type": "object"})
+    row = _result(nested.operation, resource, resource.fields, field="page", member="items")
+    return _envelope(resource, row)
 
 
 def _envelope(resource: Resource, row: Any) -> dict[str, Any]:
-    """Describe a list: an array, or an object keyed by id when it is filtered; bare where the store has CS-Cart's lists."""
+    """Describe a list: an array, or an object keyed by id when filtered; without envelope when CS-Cart lists are enabled."""
     rows = {"anyOf": [array(row), {"type": "object", "additionalProperties": row}]}
     envelope = {
         "type": "object",
         "properties": {resource.name: rows, "params": PARAMS, "search": {"type": "object"}},
         "required": [resource.name, "params"],
     }
-    return {"anyOf": [envelope, rows]} if resource.bare else envelope
+    return {"anyOf": [envelope, rows]} if resource.unwrapped else envelope
 
 
 def query_of(resource: Resource) -> dict[str, Schema]:
-    """Describe the parameters of a list."""
-    found: dict[str, Schema] = {
+    """Describe the query parameters of a list."""
+    parameters: dict[str, Schema] = {
         "page": {"type": "integer", "minimum": 1, "default": 1},
         "items_per_page": PAGE_SIZE,
     }
     if resource.sorts:
-        found["sort_by"] = {"type": "string", "enum": list(resource.sorts)}
-        found["sort_order"] = {"type": "string", "enum": ["asc", "desc"]}
-    for each in (*resource.fields, *resource.single):
-        if each.filters is not None:
-            found.setdefault(each.name, TEXT)
+        parameters["sort_by"] = {"type": "string", "enum": list(resource.sorts)}
+        parameters["sort_order"] = {"type": "string", "enum": ["asc", "desc"]}
+    for field in (*resource.fields, *resource.detail_fields):
+        if field.filter_name is not None:
+            parameters.setdefault(field.name, STRING)
     for other in resource.filters:
-        for name in (other.name,) if isinstance(other, QueryFilter) else other.names:
-            found.setdefault(name, TEXT)
-    return found
+        for name in (other.name,) if isinstance(other, QueryFilter) else other.parameters:
+            parameters.setdefault(name, STRING)
+    return parameters
 
 
 def body_of(resource: Resource, required: Mapping[str, str]) -> dict[str, Any]:
-    """Describe the body of a creation or a change."""
-    return _body((*resource.fields, *resource.single, *resource.inputs), required)
+    """Describe the body of a create or update request."""
+    return _body((*resource.fields, *resource.detail_fields, *resource.input_fields), required)
 
 
 def _body(fields: Iterable[RecordField], required: Mapping[str, str]) -> dict[str, Any]:
-    taken = {each.name: _LOOSE for each in fields if each.writes is not None}
-    described = given(*required, **taken)
+    writable = {field.name: _ANY_SCALAR for field in fields if field.input_path is not None}
+    schema = request_body(*required, **writable)
     for name in required:
-        described["properties"].setdefault(name, _LOOSE)
-    return described
+        schema["properties"].setdefault(name, _ANY_SCALAR)
+    return schema

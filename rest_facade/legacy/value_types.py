@@ -1,7 +1,7 @@
-"""Say, for each kind of value, how a legacy record shows it, how a body gives it and how a query asks for it. Pure functions.
+"""Define how each value type is rendered in a legacy record, parsed from a body and parsed from a query. Pure functions.
 
-GraphQL's values are typed (cents, grams, booleans, numbers); the legacy layer's are strings, and numbers or strings on input
-(decisions-legacy section 1).
+GraphQL values are typed (cents, grams, booleans, integers); legacy records contain strings, and legacy input strings or numbers
+(docs/reference/legacy.md#values).
 """
 
 from __future__ import annotations
@@ -14,45 +14,45 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Final, TypeAlias
 
 from kernel import codes
-from kernel.clock import from_unix, rfc3339
+from kernel.clock import format_rfc3339, parse_unix
 from kernel.codes import CodeTable
-from kernel.documents import normalise_document, normalise_email, normalise_phone
+from kernel.documents import normalize_document, normalize_email, normalize_phone
 from kernel.ids import parse_reference
-from kernel.money import cents_from, decimal_text
-from kernel.text import Malformed, nfc, shown
+from kernel.money import format_cents, parse_cents
+from kernel.text import InvalidValue, nfc, repr_value
 
-Show: TypeAlias = Callable[[Any], Any]
-Read: TypeAlias = Callable[[Any, str], Any]
-Seek: TypeAlias = Callable[[str], Any]
+Render: TypeAlias = Callable[[Any], Any]
+Parse: TypeAlias = Callable[[Any, str], Any]
+ParseFilter: TypeAlias = Callable[[str], Any]
 
 MAX_INTEGER = 2**31 - 1
 _MAX_BIGINT = 2**63 - 1
 _GRAMS_PER_KG = 1_000
 
-_WHOLE = re.compile(r"\s*-?[0-9]{1,19}(?:\.0*)?\s*")
+_INTEGER_TEXT = re.compile(r"\s*-?[0-9]{1,19}(?:\.0*)?\s*")
 _KILOGRAMS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,20})?")
-_ONE_LETTER = re.compile(r"[A-Za-z]")
+_SINGLE_LETTER = re.compile(r"[A-Za-z]")
 
 ABSENT: Final = object()
-"""Stands for a value that counts as not given, such as the empty text a form sends for an id nobody chose."""
+"""Marks a value that counts as missing, such as the empty string a form sends for an unselected id."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueType:
-    """Describe a kind of value.
+    """Describe a value type.
 
-    `show` turns GraphQL's value into the record's (None: it is that already), of which `shape` is the JSON Schema (None: nothing is
-    said of it). `read` turns a body's value, with the field's name for messages, into GraphQL's, or gives ABSENT. `seek` turns a
-    query's text into the value of a filter. Both raise Malformed. `echoes_sought` says that answers repeat the value sought instead of
-    the text given (letters: never a long label), `many` that a filter takes several values, any of which may match.
+    `render` converts a GraphQL value to the record's (None: unchanged), whose JSON Schema is `schema` (None: GraphQL's). `parse`
+    converts a body value to GraphQL's, or returns ABSENT; its second argument is the field name for error messages. `parse_filter`
+    converts query text to a filter value. Both raise InvalidValue. `echoes_parsed`: the response echoes the parsed filter value,
+    not the text sent (codes instead of labels). `multiple`: a filter accepts several values and matches any.
     """
 
-    show: Show | None = None
-    read: Read | None = None
-    seek: Seek | None = None
-    echoes_sought: bool = False
-    many: bool = True
-    shape: Mapping[str, Any] | None = None
+    render: Render | None = None
+    parse: Parse | None = None
+    parse_filter: ParseFilter | None = None
+    echoes_parsed: bool = False
+    multiple: bool = True
+    schema: Mapping[str, Any] | None = None
 
 
 _TEXT: Mapping[str, Any] = {"type": "string"}
@@ -60,162 +60,171 @@ _DIGITS: Mapping[str, Any] = {"type": "string", "pattern": "^-?[0-9]+$"}
 _AMOUNT: Mapping[str, Any] = {"type": "string", "pattern": r"^-?[0-9]+\.[0-9]{2}$"}
 
 
-def if_given(kind: ValueType) -> ValueType:
-    """Describe a value that counts as not given where a body holds null or the empty text."""
-    read_value = kind.read
-    assert read_value is not None
+def unexpected(label: str, value: object, expected: str, *, verb: str = "is") -> InvalidValue:
+    """Return the error `<label> is <value>; expected <expected>`."""
+    return InvalidValue(f"{label} {verb} {repr_value(value)}; expected {expected}")
 
-    def read(value: Any, label: str) -> Any:
-        return ABSENT if value is None or value == "" else read_value(value, label)
 
-    return replace(kind, read=read)
+def optional(value_type: ValueType) -> ValueType:
+    """Make null and the empty string count as missing."""
+    parse_value = value_type.parse
+    assert parse_value is not None
+
+    def parse(value: Any, label: str) -> Any:
+        return ABSENT if value is None or value == "" else parse_value(value, label)
+
+    return replace(value_type, parse=parse)
 
 
 # --- Numbers -----------------------------------------------------------------------------------------------------------------
 
 
-def whole_from(value: Any, label: str, *, most: int = _MAX_BIGINT) -> int:
-    """Read a whole number given as a number or as text; `"10"`, `10` and `10.0` are ten."""
+def parse_integer(value: Any, label: str, *, maximum: int = _MAX_BIGINT) -> int:
+    """Parse an integer sent as a number or text; `"10"`, `10` and `10.0` are equal."""
     number: int | None = None
-    if isinstance(value, str) and _WHOLE.fullmatch(value):
+    if isinstance(value, str) and _INTEGER_TEXT.fullmatch(value):
         number = int(value.strip().partition(".")[0])
     elif isinstance(value, int) and not isinstance(value, bool):
         number = value
     elif isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         number = int(value)
-    if number is None or not -most <= number <= most:
-        raise Malformed(f"{label} is {shown(value)}; expected a whole number")
+    if number is None or not -maximum <= number <= maximum:
+        raise unexpected(label, value, "a whole number")
     return number
 
 
-def _whole(most: int) -> ValueType:
+def _integer(maximum: int) -> ValueType:
     return ValueType(
-        show=str,
-        read=lambda value, label: whole_from(value, label, most=most),
-        seek=lambda text: whole_from(text, "the number"),
-        shape=_DIGITS,
+        render=str,
+        parse=lambda value, label: parse_integer(value, label, maximum=maximum),
+        parse_filter=lambda text: parse_integer(text, "the number"),
+        schema=_DIGITS,
     )
 
 
-NUMBER = _whole(_MAX_BIGINT)
-SMALL_NUMBER = _whole(MAX_INTEGER)
-"""Fits GraphQL's Int: positions and the like."""
+BIGINT = _integer(_MAX_BIGINT)
+INTEGER = _integer(MAX_INTEGER)
+"""An integer within GraphQL's Int range, such as a position."""
 
 
-def _cents_read(value: Any, label: str) -> int:
-    return cents_from(value, field=label)
+def _parse_amount(value: Any, label: str) -> int:
+    return parse_cents(value, field=label)
 
 
-INTEGER = ValueType(read=SMALL_NUMBER.read, seek=SMALL_NUMBER.seek)
-"""A whole number that stays one in records: those of warehouses, as the contract tables them."""
+JSON_INTEGER = ValueType(parse=INTEGER.parse, parse_filter=INTEGER.parse_filter)
+"""An integer that stays a JSON number in records (warehouses)."""
 
 
-MONEY = ValueType(show=decimal_text, read=_cents_read, seek=cents_from, shape=_AMOUNT)
+MONEY = ValueType(render=format_cents, parse=_parse_amount, parse_filter=parse_cents, schema=_AMOUNT)
 
 
 SIGNED_MONEY = ValueType(
-    show=decimal_text,
-    read=lambda value, label: cents_from(value, negative=True, field=label),
-    seek=lambda text: cents_from(text, negative=True),
-    shape=_AMOUNT,
+    render=format_cents,
+    parse=lambda value, label: parse_cents(value, negative=True, field=label),
+    parse_filter=lambda text: parse_cents(text, negative=True),
+    schema=_AMOUNT,
 )
-"""What is added to a price, which may be below zero; percentages have the same form, in hundredths of a percent."""
+"""A price modifier, possibly negative; percentages have the same format, in hundredths of a percent."""
 
 
-def _optional_money_read(value: Any, label: str) -> int | None:
-    return None if value is None or value == "" else cents_from(value, field=label) or None
+def _parse_optional_amount(value: Any, label: str) -> int | None:
+    return None if value is None or value == "" else parse_cents(value, field=label) or None
 
 
 OPTIONAL_MONEY = ValueType(
-    show=lambda cents: decimal_text(cents or 0),
-    read=_optional_money_read,
-    seek=cents_from,
-    shape=_AMOUNT,
+    render=lambda cents: format_cents(cents or 0),
+    parse=_parse_optional_amount,
+    parse_filter=parse_cents,
+    schema=_AMOUNT,
 )
-"""An amount that may be absent: `0.00` says that there is none, on input too."""
+"""An optional amount: `0.00` means none, on input too."""
 
 
-def grams_from(value: Any, label: str) -> int:
-    """Read kilograms into grams; what is finer than a gram is rounded, for scales know no better."""
+def parse_grams(value: Any, label: str) -> int:
+    """Parse kilograms to grams, rounding half up to the gram."""
     text = repr(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
     if not isinstance(text, str) or not _KILOGRAMS.fullmatch(text):
-        raise Malformed(f'{label} is {shown(value)}; expected kilograms such as "0.350"')
+        raise InvalidValue(f'{label} is {repr_value(value)}; expected kilograms such as "0.350"')
     return int((Decimal(text) * _GRAMS_PER_KG).to_integral_value(ROUND_HALF_UP))
 
 
-def _kilograms(grams: int) -> str:
+def _format_kilograms(grams: int) -> str:
     whole, rest = divmod(grams, _GRAMS_PER_KG)
     return f"{whole}.{rest:03d}"
 
 
 WEIGHT = ValueType(
-    show=_kilograms,
-    read=grams_from,
-    seek=lambda text: grams_from(text, "the weight"),
-    shape={"type": "string", "pattern": r"^[0-9]+\.[0-9]{3}$"},
+    render=_format_kilograms,
+    parse=parse_grams,
+    parse_filter=lambda text: parse_grams(text, "the weight"),
+    schema={"type": "string", "pattern": r"^[0-9]+\.[0-9]{3}$"},
 )
 
 
 # --- Texts -------------------------------------------------------------------------------------------------------------------
 
 
-def text_from(value: Any, label: str) -> str | None:
-    """Read a text; a number counts as the text that it prints as, for clients send codes and telephones so."""
+def parse_text(value: Any, label: str) -> str | None:
+    """Parse a text; numbers are converted to text, since clients send codes and phone numbers so."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise Malformed(f"{label} is {shown(value)}; expected a text")
+    raise unexpected(label, value, "a text")
 
 
-TEXT = ValueType(read=text_from, seek=nfc)
-OPTIONAL_TEXT = ValueType(show=lambda text: text or "", read=text_from, seek=nfc, shape=_TEXT)
-"""A text that GraphQL gives as null where there is none."""
-EMAIL = ValueType(show=lambda text: text or "", read=text_from, seek=normalise_email, shape=_TEXT)
+TEXT = ValueType(parse=parse_text, parse_filter=nfc)
+OPTIONAL_TEXT = ValueType(render=lambda text: text or "", parse=parse_text, parse_filter=nfc, schema=_TEXT)
+"""A text that is null in GraphQL when missing, and empty in the record."""
+EMAIL = ValueType(
+    render=lambda text: text or "", parse=parse_text, parse_filter=normalize_email, schema=_TEXT
+)
 PHONE = ValueType(
-    show=lambda text: text or "",
-    read=text_from,
-    seek=lambda text: normalise_phone(text) or "".join(re.findall("[0-9]", text)),
-    shape=_TEXT,
+    render=lambda text: text or "",
+    parse=parse_text,
+    parse_filter=lambda text: normalize_phone(text) or "".join(re.findall("[0-9]", text)),
+    schema=_TEXT,
 )
 
 
 def document(digits: int) -> ValueType:
-    """Describe a CPF or CNPJ: a number has lost its leading zeros, so they are put back."""
+    """Describe a CPF or CNPJ; restores the leading zeros that a JSON number has lost."""
 
-    def read(value: Any, label: str) -> str | None:
-        text = text_from(value, label)
+    def parse(value: Any, label: str) -> str | None:
+        text = parse_text(value, label)
         return text.zfill(digits) if isinstance(value, int) and text is not None else text
 
-    return ValueType(show=lambda text: text or "", read=read, seek=normalise_document, shape=_TEXT)
+    return ValueType(
+        render=lambda text: text or "", parse=parse, parse_filter=normalize_document, schema=_TEXT
+    )
 
 
-# --- Letters and flags -------------------------------------------------------------------------------------------------------
+# --- Codes and flags ---------------------------------------------------------------------------------------------------------
 
 
 def code(table: CodeTable) -> ValueType:
-    """Describe a letter: GraphQL shows it already; input and queries take the long labels too."""
+    """Describe a code; input and queries accept the long labels too."""
 
-    def read(value: Any, label: str) -> str:
+    def parse(value: Any, label: str) -> str:
         try:
             return codes.parse_code(value, table)
-        except Malformed as error:
-            raise Malformed(f"{label} {str(error).removeprefix(f'{table.field} ')}") from error
+        except InvalidValue as error:
+            raise InvalidValue(f"{label} {str(error).removeprefix(f'{table.field} ')}") from error
 
-    return ValueType(read=read, seek=lambda text: codes.parse_code(text, table), echoes_sought=True)
+    return ValueType(parse=parse, parse_filter=lambda text: codes.parse_code(text, table), echoes_parsed=True)
 
 
 def open_code(table: CodeTable) -> ValueType:
-    """Describe a letter to which a store may add others: whether a single one is known is said below."""
-    known = code(table)
-    assert known.read is not None
+    """Describe a code table that stores can extend; `domain` checks whether a single-letter code exists."""
+    base = code(table)
+    assert base.parse is not None
 
-    def read(value: Any, label: str) -> Any:
-        if isinstance(value, str) and _ONE_LETTER.fullmatch(value):
+    def parse(value: Any, label: str) -> Any:
+        if isinstance(value, str) and _SINGLE_LETTER.fullmatch(value):
             return value.upper()
-        return known.read(value, label)  # type: ignore[misc]  # asserted above
+        return base.parse(value, label)  # type: ignore[misc]  # asserted above
 
-    return ValueType(read=read, seek=lambda text: read(text, table.field), echoes_sought=True)
+    return ValueType(parse=parse, parse_filter=lambda text: parse(text, table.field), echoes_parsed=True)
 
 
 ORDER_STATUS = open_code(codes.ORDER_STATUSES)
@@ -223,8 +232,8 @@ ORDER_STATUS = open_code(codes.ORDER_STATUSES)
 _FLAGS: Mapping[object, bool] = {"y": True, "n": False, "true": True, "false": False, "1": True, "0": False}
 
 
-def flag_from(value: Any, label: str) -> bool:
-    """Read yes or no: `Y` and `N` in either case, JSON's own, 1 and 0."""
+def parse_flag(value: Any, label: str) -> bool:
+    """Parse a flag: `Y` and `N` in either case, JSON booleans, 1 and 0."""
     word = (
         value.lower()
         if isinstance(value, str)
@@ -233,35 +242,35 @@ def flag_from(value: Any, label: str) -> bool:
         else ""
     )
     if word not in _FLAGS:
-        raise Malformed(f"{label} is {shown(value)}; expected Y or N")
+        raise unexpected(label, value, "Y or N")
     return _FLAGS[word]
 
 
 FLAG = ValueType(
-    show=lambda value: "Y" if value else "N",
-    read=flag_from,
-    seek=lambda text: flag_from(text, "the flag"),
-    many=False,
-    shape={"type": "string", "enum": ["Y", "N"]},
+    render=lambda value: "Y" if value else "N",
+    parse=parse_flag,
+    parse_filter=lambda text: parse_flag(text, "the flag"),
+    multiple=False,
+    schema={"type": "string", "enum": ["Y", "N"]},
 )
 
 
-def one_of(*words: str) -> ValueType:
-    """Describe a word of a few, in capitals."""
+def choice(*words: str) -> ValueType:
+    """Describe an uppercase enumeration."""
 
-    def read(value: Any, label: str) -> str:
+    def parse(value: Any, label: str) -> str:
         if not isinstance(value, str) or value.upper() not in words:
-            raise Malformed(f"{label} is {shown(value)}; expected one of {', '.join(words)}")
+            raise unexpected(label, value, f"one of {', '.join(words)}")
         return value.upper()
 
-    return ValueType(read=read, seek=lambda text: read(text, "the word"))
+    return ValueType(parse=parse, parse_filter=lambda text: parse(text, "the word"))
 
 
 # --- Ids and times -----------------------------------------------------------------------------------------------------------
 
 
-def id_from(value: Any, label: str) -> Any:
-    """Read the number or UUID of a record: null and 0 mean none (None), an empty text counts as not given."""
+def parse_id(value: Any, label: str) -> Any:
+    """Parse a numeric id or UUID; null and 0 mean none (None), an empty text is missing (ABSENT)."""
     if value is None:
         return None
     if value == "":
@@ -271,75 +280,79 @@ def id_from(value: Any, label: str) -> Any:
     if value in (0, "0") and not isinstance(value, bool):
         return None
     if parse_reference(value) is None:
-        raise Malformed(f"{label} is {shown(value)}; expected an id")
+        raise unexpected(label, value, "an id")
     return str(value)
 
 
-ID = ValueType(show=str, read=id_from, seek=str, shape=_DIGITS)
+ID = ValueType(render=str, parse=parse_id, parse_filter=str, schema=_DIGITS)
 
 
-def listed(value: Any) -> list[Any]:
-    """Give what a client may mean by several: a list, PHP's map with numbers as keys, or one alone."""
+def as_list(value: Any) -> list[Any]:
+    """Return the items of a list, of PHP's map with numeric keys, or of a single value."""
     if isinstance(value, Mapping):
         return list(value.values())
     return list(value) if isinstance(value, list) else [value]
 
 
-def ids_from(value: Any, label: str) -> Any:
-    """Read several ids: a list of numbers or texts, or one text that holds one id or several with commas between."""
+def parse_ids(value: Any, label: str) -> Any:
+    """Parse several ids: a list of numbers or texts, or one comma-separated text."""
     if value == "":
         return ABSENT
     parts: Iterable[Any] = (
-        value.split(",") if isinstance(value, str) else listed([] if value is None else value)
+        value.split(",") if isinstance(value, str) else as_list([] if value is None else value)
     )
-    found = [id_from(part.strip() if isinstance(part, str) else part, label) for part in parts]
-    return [each for each in found if each is not None and each is not ABSENT]
+    ids = [parse_id(part.strip() if isinstance(part, str) else part, label) for part in parts]
+    return [value for value in ids if value is not None and value is not ABSENT]
 
 
-def _id_texts(numbers: Iterable[int]) -> list[str]:
+def _render_ids(numbers: Iterable[int]) -> list[str]:
     return [str(number) for number in numbers]
 
 
-IDS = ValueType(show=_id_texts, read=ids_from, seek=str, shape={"type": "array", "items": _DIGITS})
+IDS = ValueType(
+    render=_render_ids, parse=parse_ids, parse_filter=str, schema={"type": "array", "items": _DIGITS}
+)
 
 
-def _as_moment(text: str) -> str:
-    return rfc3339(from_unix(text))
+def _unix_to_rfc3339(text: str) -> str:
+    return format_rfc3339(parse_unix(text))
 
 
-UNIX = ValueType(show=str, seek=_as_moment, shape=_DIGITS)
+UNIX_TIME = ValueType(render=str, parse_filter=_unix_to_rfc3339, schema=_DIGITS)
 
 
-def _iso_moment(text: str) -> str:
+def _iso_to_rfc3339(text: str) -> str:
     try:
         moment = datetime.fromisoformat(text.strip().upper().replace("Z", "+00:00"))
-        return rfc3339(moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC))
+        return format_rfc3339(moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC))
     except (ValueError, OverflowError) as error:
-        raise Malformed(f"the time is {shown(text)}; expected ISO 8601") from error
+        raise InvalidValue(f"the time is {repr_value(text)}; expected ISO 8601") from error
 
 
-ISO = ValueType(seek=_iso_moment)
-"""A time in ISO 8601, UTC: those of warehouses, as the contract tables them."""
+ISO_TIME = ValueType(parse_filter=_iso_to_rfc3339)
+"""An ISO 8601 time in UTC (warehouses)."""
 
-PLAIN = ValueType()
-"""A value shown as it is, written by the server alone and never sought."""
+RAW = ValueType()
+"""A read-only value rendered unchanged; not filterable."""
 
 
-def object_from(value: Any, label: str) -> dict[str, Any]:
-    """Read an object; PHP's empty array is an empty one."""
+def parse_object(value: Any, label: str) -> dict[str, Any]:
+    """Parse an object; PHP's empty array counts as an empty one."""
     if not isinstance(value, Mapping) and value not in (None, []):
-        raise Malformed(f"{label} is {shown(value)}; expected an object")
+        raise unexpected(label, value, "an object")
     return dict(value or {})
 
 
-OBJECT = ValueType(read=object_from)
+OBJECT = ValueType(parse=parse_object)
 
 
-def moment_from(text: str) -> datetime:
-    """Read the Unix seconds of a query."""
-    return from_unix(text).astimezone(UTC)
+def unix_datetime(text: str) -> datetime:
+    """Parse the Unix seconds of a query."""
+    return parse_unix(text).astimezone(UTC)
 
 
-def shown_with(show: Show, read: Read | None = None, shape: Mapping[str, Any] | None = None) -> ValueType:
-    """Describe a value with a form of its own."""
-    return ValueType(show=show, read=read, shape=shape)
+def rendered_by(
+    render: Render, parse: Parse | None = None, schema: Mapping[str, Any] | None = None
+) -> ValueType:
+    """Describe a value type with its own renderer."""
+    return ValueType(render=render, parse=parse, schema=schema)

@@ -1,1 +1,1 @@
-"""Hold the input types of mutations, one module per domain."""
+"""Define the input types of mutations, one module per domain."""

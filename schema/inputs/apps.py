@@ -1,41 +1,45 @@
-"""Define what is given to register apps and to make storefront keys."""
+"""Define the inputs of apps and storefront keys."""
 
 from __future__ import annotations
 
 import strawberry
 
-from schema.inputs.given import given_field
+from schema.inputs.optional_fields import optional_field
 
 
-@strawberry.input(description="An app. Registration needs `name`, `redirect_uris` and `scopes`.")
+@strawberry.input(description="An app. `name`, `redirect_uris` and `scopes` are required.")
 class AppInput:
     """Fields of an app."""
 
-    name: str | None = given_field("What administrators see when they are asked to install it.")
-    redirect_uris: list[str] | None = given_field(
-        "Where administrators are sent back to, 1 to 10 addresses: https, or http on localhost; compared exactly."
+    name: str | None = optional_field("The display name shown on the consent page.")
+    redirect_uris: list[str] | None = optional_field(
+        "The allowed redirect URIs, 1 to 10: https, or http on localhost; compared exactly."
     )
-    scopes: list[str] | None = given_field("What it may ask for: `read_orders`, `write_products`, …")
-    mode: str | None = given_field("`live` (the default) or `test`; it is written in the tokens.")
+    scopes: list[str] | None = optional_field(
+        "The scopes the app may request: `read_orders`, `write_products`, etc."
+    )
+    mode: str | None = optional_field("`live` (the default) or `test`; part of the issued tokens.")
 
 
-@strawberry.input(description="What is changed of an installed app.")
+@strawberry.input(description="Changes to an installed app.")
 class InstalledAppInput:
     """Fields of an installation."""
 
-    scopes: list[str] | None = given_field("What it keeps of what was approved.")
-    rate_limit: int | None = given_field("Its requests a minute, 1 to 100000.")
+    scopes: list[str] | None = optional_field("The remaining scopes, a subset of the approved ones.")
+    rate_limit: int | None = optional_field("The rate limit, in requests per minute, 1 to 100000.")
 
 
-@strawberry.input(description="A key of a headless storefront.")
+@strawberry.input(description="A storefront API key.")
 class StorefrontKeyInput:
     """Fields of a storefront key."""
 
-    name: str | None = given_field("What it is for.")
-    scopes: list[str] | None = given_field(
-        "Any of `storefront:read`, `storefront:cart`, `storefront:checkout`; all three unless said."
+    name: str | None = optional_field("The name that describes the key's purpose.")
+    scopes: list[str] | None = optional_field(
+        "Any of `storefront:read`, `storefront:cart`, `storefront:checkout`; defaults to all three."
     )
-    rate_limit: int | None = given_field("Its requests a minute, 1 to 100000; 600 unless said.")
-    server_side: bool | None = given_field(
-        "Whether it is kept on a server, where it may name customers without their own token."
+    rate_limit: int | None = optional_field(
+        "The rate limit, in requests per minute, 1 to 100000; defaults to 600."
+    )
+    server_side: bool | None = optional_field(
+        "Whether the key is used by a server, which may act for customers without their token."
     )

@@ -1,88 +1,94 @@
-"""Define what is given to change what selling to companies needs."""
+"""Define the B2B inputs: managers, payment terms, business partners, product mixes, order limits."""
 
 from __future__ import annotations
 
 import strawberry
 
-from schema.inputs.given import given_field
-from schema.scalars import BigInt, Ident, SwitchStatus
+from schema.inputs.optional_fields import optional_field
+from schema.scalars import ID, BigInt, SwitchStatus
 
-_STATUS = "The status letter."
+_STATUS = "The status code."
 
 
-@strawberry.input(description="A manager. Creation needs `name` and `email`.")
+@strawberry.input(description="A sales manager. `name` and `email` are required on creation.")
 class ManagerInput:
     """Fields of a manager."""
 
-    name: str | None = given_field("The name.")
-    email: str | None = given_field("The e-mail address.")
-    phone: str | None = given_field("The phone number.")
-    commission_percent: BigInt | None = given_field("The commission, in hundredths of a percent.")
-    status: SwitchStatus | None = given_field(_STATUS)
-    user_id: Ident | None = given_field("The account the manager signs in with.")
+    name: str | None = optional_field("The name.")
+    email: str | None = optional_field("The e-mail address.")
+    phone: str | None = optional_field("The phone number.")
+    commission_percent: BigInt | None = optional_field("The commission, in hundredths of a percent.")
+    status: SwitchStatus | None = optional_field(_STATUS)
+    user_id: ID | None = optional_field("The user account of the manager.")
 
 
-@strawberry.input(description="Terms of payment. Creation needs `code`.")
+@strawberry.input(description="B2B payment terms. `code` is required on creation.")
 class PaymentCodeInput:
-    """Fields of terms of payment."""
+    """Fields of payment terms."""
 
-    code: str | None = given_field("The code, unique in the store.")
-    description: str | None = given_field("The description.")
-    installments: int | None = given_field("How many payments there are.")
-    days: list[BigInt] | None = given_field("Days from the invoice to each payment.")
-    min_amount_cents: BigInt | None = given_field("The smallest order that may be paid so, in cents.")
-    status: SwitchStatus | None = given_field(_STATUS)
+    code: str | None = optional_field("The code, unique in the store.")
+    description: str | None = optional_field("The description.")
+    installments: int | None = optional_field("The number of installments.")
+    days: list[BigInt] | None = optional_field("Days from the invoice to each installment.")
+    min_amount_cents: BigInt | None = optional_field("The minimum order amount, in cents.")
+    status: SwitchStatus | None = optional_field(_STATUS)
 
 
-@strawberry.input(description="A company that buys on terms. Creation needs `name` and `cnpj`.")
+@strawberry.input(
+    description="A company that buys on payment terms. `name` and `cnpj` are required on creation."
+)
 class BusinessPartnerInput:
-    """Fields of a partner."""
+    """Fields of a business partner."""
 
-    name: str | None = given_field("The company's name.")
-    cnpj: str | None = given_field("The CNPJ.")
-    email: str | None = given_field("The e-mail address.")
-    phone: str | None = given_field("The phone number.")
-    contact_name: str | None = given_field("Whom to ask for.")
-    credit_limit_cents: BigInt | None = given_field("How much it may owe, in cents.")
-    payment_code_id: Ident | None = given_field("The terms it pays on.")
-    manager_id: Ident | None = given_field("Who looks after it.")
-    status: SwitchStatus | None = given_field(_STATUS)
+    name: str | None = optional_field("The company's name.")
+    cnpj: str | None = optional_field("The CNPJ.")
+    email: str | None = optional_field("The e-mail address.")
+    phone: str | None = optional_field("The phone number.")
+    contact_name: str | None = optional_field("The contact person.")
+    credit_limit_cents: BigInt | None = optional_field("The credit limit, in cents.")
+    payment_code_id: ID | None = optional_field("The partner's payment terms.")
+    manager_id: ID | None = optional_field("The manager responsible for the partner.")
+    status: SwitchStatus | None = optional_field(_STATUS)
 
 
-@strawberry.input(description="A product of a mix. Creation needs `product_id`.")
+@strawberry.input(description="A product of a product mix. `product_id` is required on creation.")
 class MixProductInput:
-    """Fields of a mix's product."""
+    """Fields of a mix product."""
 
-    product_id: Ident | None = given_field("The product.")
-    partner_id: Ident | None = given_field("The partner whose mix it is.")
-    manager_id: Ident | None = given_field("The manager whose mix it is.")
-    min_quantity: BigInt | None = given_field("The fewest units it is sold in.")
-    price_cents: BigInt | None = given_field("The price of a unit, in cents.")
-    status: SwitchStatus | None = given_field(_STATUS)
+    product_id: ID | None = optional_field("The product.")
+    partner_id: ID | None = optional_field("The business partner that owns the mix.")
+    manager_id: ID | None = optional_field("The manager that owns the mix.")
+    min_quantity: BigInt | None = optional_field("The minimum quantity.")
+    price_cents: BigInt | None = optional_field("The unit price, in cents.")
+    status: SwitchStatus | None = optional_field(_STATUS)
 
 
-@strawberry.input(description="What a manager earned or was paid. Needs `manager_id` and `amount_cents`.")
+@strawberry.input(
+    description="A credit or debit on a manager's balance. `manager_id` and `amount_cents` are required."
+)
 class ManagerTransactionInput:
     """Fields of a transaction."""
 
-    manager_id: Ident | None = given_field("The manager.")
-    type: str | None = given_field("`C` credit (unless said), `D` debit.")
-    amount_cents: BigInt | None = given_field("The amount in cents, 1 or more.")
-    order_id: Ident | None = given_field("The order it is for.")
-    description: str | None = given_field("What for.")
+    manager_id: ID | None = optional_field("The manager.")
+    type: str | None = optional_field("`C` credit (the default), `D` debit.")
+    amount_cents: BigInt | None = optional_field("The amount in cents, at least 1.")
+    order_id: ID | None = optional_field("The related order.")
+    description: str | None = optional_field("The purpose of the transaction.")
 
 
-@strawberry.input(description="A limit. Needs `user_id`, `vendor_id` and, the first time, `limit_cents`.")
+@strawberry.input(
+    description="An order limit. `user_id` and `vendor_id` are required, `limit_cents` on creation."
+)
 class OrderLimitInput:
-    """Fields of a limit."""
+    """Fields of an order limit."""
 
-    user_id: Ident | None = given_field("The buyer.")
-    vendor_id: Ident | None = given_field("The vendor.")
-    limit_cents: BigInt | None = given_field("The limit, in cents.")
+    user_id: ID | None = optional_field("The customer.")
+    vendor_id: ID | None = optional_field("The vendor.")
+    limit_cents: BigInt | None = optional_field("The limit, in cents.")
 
 
-@strawberry.input(description="Whose credit is to be checked. Needs `cnpj`.")
+@strawberry.input(description="A credit check. `cnpj` is required.")
 class CreditCheckInput:
-    """Name a company."""
+    """The company to check."""
 
-    cnpj: str | None = given_field("The CNPJ, its check digits right.")
+    cnpj: str | None = optional_field("The CNPJ with valid check digits.")

@@ -1,56 +1,56 @@
-"""Define what is given to put carts together and to order them."""
+"""Define the inputs of carts and the checkout."""
 
 from __future__ import annotations
 
 import strawberry
 
-from schema.inputs.given import given_field
-from schema.scalars import BigInt, Ident, Json
+from schema.inputs.optional_fields import optional_field
+from schema.scalars import ID, JSON, BigInt
 
 
-@strawberry.input(description="Some units of a product for a cart.")
+@strawberry.input(description="A cart line.")
 class CartItemInput:
-    """An item."""
+    """Fields of a cart line."""
 
-    product_id: Ident | None = given_field("The product's UUID.")
-    quantity: BigInt | None = given_field("How many units, 1 or more.")
-    options: Json | None = given_field(
-        "What is chosen of the product: an object of option id to variant id, or to a text."
-    )
+    product_id: ID | None = optional_field("The product ID (UUID).")
+    quantity: BigInt | None = optional_field("The number of units, 1 or more.")
+    options: JSON | None = optional_field("The chosen options: an object of option ID to variant ID or text.")
 
 
-@strawberry.input(description="A cart. Everything may be left out.")
+@strawberry.input(description="A new cart. All fields are optional.")
 class CartInput:
     """Fields of a new cart."""
 
-    items: list[CartItemInput] | None = given_field("What is in it.")
-    customer_email: str | None = given_field("Whose it is.")
+    items: list[CartItemInput] | None = optional_field("The cart lines.")
+    customer_email: str | None = optional_field("The customer's e-mail address.")
 
 
-@strawberry.input(description="Where a cart goes; the whole address, of which `zipcode` must be there.")
+@strawberry.input(description="The complete shipping address of a cart. `zipcode` is required.")
 class CartAddressInput:
     """Fields of an address."""
 
-    name: str | None = given_field("Who receives it.")
-    street: str | None = given_field("The street.")
-    number: str | None = given_field("The number in the street.")
-    complement: str | None = given_field("Flat, floor, ….")
-    district: str | None = given_field("The district (bairro).")
-    city: str | None = given_field("The city.")
-    state: str | None = given_field("The state, two letters.")
-    zipcode: str | None = given_field("The CEP.")
-    country: str | None = given_field("The country, ISO 3166 code of two letters; `BR` unless said.")
-    phone: str | None = given_field("The phone number.")
+    name: str | None = optional_field("The recipient's name.")
+    street: str | None = optional_field("The street.")
+    number: str | None = optional_field("The street number.")
+    complement: str | None = optional_field("Apartment, floor, etc.")
+    district: str | None = optional_field("The district (bairro).")
+    city: str | None = optional_field("The city.")
+    state: str | None = optional_field("The state code, two letters.")
+    zipcode: str | None = optional_field("The CEP.")
+    country: str | None = optional_field("The country code, ISO 3166 alpha-2; defaults to `BR`.")
+    phone: str | None = optional_field("The phone number.")
 
 
-@strawberry.input(description="Who orders a cart, and how it is paid.")
+@strawberry.input(description="The customer and payment method of a checkout.")
 class CartCheckoutInput:
     """Fields of a checkout."""
 
-    customer_id: Ident | None = given_field(
-        "The account that buys; its own token must come along, unless the key is kept on a server."
+    customer_id: ID | None = optional_field(
+        "The customer's account; requires the customer's own token unless the key is a server-side key."
     )
-    customer_email: str | None = given_field("The buyer's e-mail; enough for a guest.")
-    customer_name: str | None = given_field("The buyer's name.")
-    payment_id: Ident | None = given_field("The way to pay; needed unless nothing is to be paid.")
-    notes: str | None = given_field("What the buyer writes.")
+    customer_email: str | None = optional_field(
+        "The customer's e-mail address; sufficient for a guest customer."
+    )
+    customer_name: str | None = optional_field("The customer's name.")
+    payment_id: ID | None = optional_field("The payment method; required unless the total is 0.")
+    notes: str | None = optional_field("The customer's notes.")

@@ -1,122 +1,126 @@
-"""Define what is given to change the catalogue.
+"""Define the inputs of products, categories and features.
 
-Every field is optional: an update changes what it names, creation asks for what it needs.
+Fields are optional: an update leaves omitted fields unchanged; creation validates the required ones.
 """
 
 from __future__ import annotations
 
 import strawberry
 
-from schema.inputs.given import given_field
-from schema.scalars import BigInt, CategoryStatus, FeatureType, Ident, ProductStatus, SwitchStatus
+from schema.inputs.optional_fields import optional_field
+from schema.scalars import ID, BigInt, CategoryStatus, FeatureType, ProductStatus, SwitchStatus
 
 
-@strawberry.input(description="A picture of a product.")
+@strawberry.input(description="An image of a product.")
 class ProductImageInput:
-    """One image."""
+    """Fields of an image."""
 
-    url: str = strawberry.field(description="Where the picture lies: http or https.")
-    alt: str | None = given_field("What it shows.")
-    width: int | None = given_field("Pixels.", internal=True)
-    height: int | None = given_field("Pixels.", internal=True)
+    url: str = strawberry.field(description="The URL of the image, http or https.")
+    alt: str | None = optional_field("The alternative text.")
+    width: int | None = optional_field("The size in pixels.", internal=True)
+    height: int | None = optional_field("The size in pixels.", internal=True)
 
 
-@strawberry.input(description="What a product has for a feature.")
+@strawberry.input(description="A product's value for a feature.")
 class FeatureValueInput:
-    """One feature value."""
+    """Fields of a feature value."""
 
-    feature_id: Ident = strawberry.field(description="The feature.")
-    type: FeatureType | None = given_field("The feature's type as the sender knows it.", internal=True)
-    value: str | None = given_field(
-        "A text, a number, a date (YYYY-MM-DD), `Y`/`N`, or the name of a variant."
+    feature_id: ID = strawberry.field(description="The feature.")
+    type: FeatureType | None = optional_field("The feature's type as known to the client.", internal=True)
+    value: str | None = optional_field(
+        "The value: a text, a number, a date (YYYY-MM-DD), `Y`/`N`, or the name of a variant."
     )
-    variant_id: Ident | None = given_field("A variant, instead of `value`.")
+    variant_id: ID | None = optional_field("A predefined variant, instead of `value`.")
 
 
-@strawberry.input(description="A product. Creation needs `name` and `price_cents`.")
+@strawberry.input(description="A product. `name` and `price_cents` are required on creation.")
 class ProductInput:
     """Fields of a product."""
 
-    name: str | None = given_field("The name.")
-    sku: str | None = given_field("The stock-keeping unit, unique within the vendor.")
-    slug: str | None = given_field("The name in addresses; made from the name when left out.")
-    description: str | None = given_field("The description, HTML as given.")
-    short_description: str | None = given_field("The short description.")
-    status: ProductStatus | None = given_field("The status letter.")
-    price_cents: BigInt | None = given_field("The price in cents.")
-    compare_at_cents: BigInt | None = given_field("The price to compare with, in cents; null takes it away.")
-    stock: BigInt | None = given_field(
-        "What can be sold; what open orders reserved is added to what is on hand."
+    name: str | None = optional_field("The name.")
+    sku: str | None = optional_field("The stock-keeping unit (SKU), unique within the vendor.")
+    slug: str | None = optional_field("The URL slug; generated from the name if omitted.")
+    description: str | None = optional_field("The description as unsanitized HTML.")
+    short_description: str | None = optional_field("The short description.")
+    status: ProductStatus | None = optional_field("The status code.")
+    price_cents: BigInt | None = optional_field("The price, in cents.")
+    compare_at_cents: BigInt | None = optional_field("The compare-at price, in cents; null removes it.")
+    stock: BigInt | None = optional_field(
+        "The available stock; units reserved by open orders are added to get the stock on hand."
     )
-    tracking: str | None = given_field("`B` stock is kept, `D` it is not.")
-    weight_grams: BigInt | None = given_field("The weight in grams.")
-    is_edp: bool | None = given_field("Whether it is downloaded instead of shipped.")
-    free_shipping: bool | None = given_field("Whether it ships free of charge.")
-    min_quantity: int | None = given_field("The smallest quantity an order may hold, 0 for any.")
-    max_quantity: int | None = given_field("The largest quantity an order may hold, 0 for any.")
-    vendor_id: Ident | None = given_field(
-        "Who sells it; the caller's own vendor, or the store's first, when left out."
+    tracking: str | None = optional_field("Inventory tracking: `B` tracked, `D` not tracked.")
+    weight_grams: BigInt | None = optional_field("The weight, in grams.")
+    is_edp: bool | None = optional_field("Whether the product is digital: downloaded instead of shipped.")
+    free_shipping: bool | None = optional_field("Whether the product ships for free.")
+    min_quantity: int | None = optional_field("The minimum quantity per order; 0 for no limit.")
+    max_quantity: int | None = optional_field("The maximum quantity per order; 0 for no limit.")
+    vendor_id: ID | None = optional_field(
+        "The vendor that sells the product; defaults to the caller's own vendor, or the store's first."
     )
-    category_id: Ident | None = given_field("The main category.")
-    category_ids: list[Ident] | None = given_field(
-        "Every category it stands in; the first is the main one unless that is given."
+    category_id: ID | None = optional_field("The main category.")
+    category_ids: list[ID] | None = optional_field(
+        "All categories of the product; the first becomes the main one unless `category_id` is set."
     )
-    tax_ids: list[Ident] | None = given_field("The taxes that lie on it.")
-    images: list[ProductImageInput] | None = given_field("All its pictures, the main one first.")
-    main_image: ProductImageInput | None = given_field(
-        "The main picture alone; null takes it away.", internal=True
+    tax_ids: list[ID] | None = optional_field("The taxes applied to the product.")
+    images: list[ProductImageInput] | None = optional_field("All images, the main image first.")
+    main_image: ProductImageInput | None = optional_field("The main image; null removes it.", internal=True)
+    more_images: list[ProductImageInput] | None = optional_field(
+        "The images other than the main image.", internal=True
     )
-    more_images: list[ProductImageInput] | None = given_field(
-        "The pictures besides the main one.", internal=True
+    features: list[FeatureValueInput] | None = optional_field(
+        "The feature values to set; others stay unchanged."
     )
-    features: list[FeatureValueInput] | None = given_field("Properties to set; others stay as they are.")
 
 
 @strawberry.input(
-    description="One row of a bulk upsert: matched by `id`, else by `sku` within the vendor, else created."
+    description="A row of a bulk upsert: matched by `id`, then by `sku` within the vendor, otherwise created."
 )
 class ProductUpsertInput(ProductInput):
-    """A product and, when it exists, its id."""
+    """Fields of a product, with its ID if it exists."""
 
-    id: Ident | None = given_field("The product to change.")
+    id: ID | None = optional_field("The product to update.")
 
 
-@strawberry.input(description="A category. Creation needs `name`.")
+@strawberry.input(description="A category. `name` is required on creation.")
 class CategoryInput:
     """Fields of a category."""
 
-    name: str | None = given_field("The name.")
-    parent_id: Ident | None = given_field("The category above; null or 0 makes a root.")
-    position: int | None = given_field("The place among its siblings.")
-    status: CategoryStatus | None = given_field("The status letter.")
-    description: str | None = given_field("The description, HTML as given.")
-    vendor_id: Ident | None = given_field("The vendor it belongs to.")
+    name: str | None = optional_field("The name.")
+    parent_id: ID | None = optional_field("The parent category; null or 0 for a root category.")
+    position: int | None = optional_field("The sort position among sibling categories.")
+    status: CategoryStatus | None = optional_field("The status code.")
+    description: str | None = optional_field("The description as unsanitized HTML.")
+    vendor_id: ID | None = optional_field("The vendor that owns the record.")
 
 
-@strawberry.input(description="A value that a feature offers. A new one needs `name`.")
+@strawberry.input(description="A predefined value of a feature. `name` is required for a new value.")
 class FeatureVariantInput:
     """Fields of a variant."""
 
-    id: Ident | None = given_field("The value that remains; without it, the one of that name or a new one.")
-    name: str | None = given_field("The value.")
-    position: int | None = given_field("Its place among the values.")
+    id: ID | None = optional_field(
+        "The existing value to keep; omitted, the value is matched by name or created."
+    )
+    name: str | None = optional_field("The value.")
+    position: int | None = optional_field("The sort position among the values.")
 
 
-@strawberry.input(description="A feature. Creation needs `name`.")
+@strawberry.input(description="A feature. `name` is required on creation.")
 class FeatureInput:
     """Fields of a feature."""
 
-    name: str | None = given_field("The name.")
-    type: FeatureType | None = given_field("The type letter.")
-    group_id: Ident | None = given_field("The group it belongs to.")
-    status: SwitchStatus | None = given_field("The status letter.")
-    position: int | None = given_field("Its place.")
-    prefix: str | None = given_field("What is written before a value.")
-    suffix: str | None = given_field("What is written after a value.")
-    comparison: bool | None = given_field("Whether products are compared by it.")
-    display_on_product: bool | None = given_field("Whether a product's page shows it.")
-    display_on_catalog: bool | None = given_field("Whether lists of products show it.")
-    category_ids: list[Ident] | None = given_field("The categories whose products carry it; none means all.")
-    variants: list[FeatureVariantInput] | None = given_field(
-        "Every value that is to remain; products lose those left out."
+    name: str | None = optional_field("The name.")
+    type: FeatureType | None = optional_field("The type code.")
+    group_id: ID | None = optional_field("The feature group.")
+    status: SwitchStatus | None = optional_field("The status code.")
+    position: int | None = optional_field("The sort position.")
+    prefix: str | None = optional_field("The text shown before a value.")
+    suffix: str | None = optional_field("The text shown after a value.")
+    comparison: bool | None = optional_field("Whether the feature is used in product comparison.")
+    display_on_product: bool | None = optional_field("Whether the feature is shown on product pages.")
+    display_on_catalog: bool | None = optional_field("Whether the feature is shown in product lists.")
+    category_ids: list[ID] | None = optional_field(
+        "The categories whose products have the feature; empty for all."
+    )
+    variants: list[FeatureVariantInput] | None = optional_field(
+        "The complete list of values; omitted values are deleted and removed from products."
     )

@@ -1,49 +1,49 @@
-"""Define what is given to change languages, pages and blocks."""
+"""Define the inputs of languages, pages and blocks."""
 
 from __future__ import annotations
 
 import strawberry
 
-from schema.inputs.given import given_field
-from schema.scalars import Ident, Json, SwitchStatus
+from schema.inputs.optional_fields import optional_field
+from schema.scalars import ID, JSON, SwitchStatus
 
 
-@strawberry.input(description="A language. Creation needs `code` and `name`.")
+@strawberry.input(description="A language. `code` and `name` are required on creation.")
 class LanguageInput:
     """Fields of a language."""
 
-    code: str | None = given_field("The code, such as `pt`.")
-    name: str | None = given_field("What it calls itself.")
-    country_code: str | None = given_field("The country it is spoken in, ISO 3166.")
-    direction: str | None = given_field("`ltr` or `rtl`.")
-    status: SwitchStatus | None = given_field("The status letter.")
+    code: str | None = optional_field("The language code, such as `pt`.")
+    name: str | None = optional_field("The language's own name.")
+    country_code: str | None = optional_field("The country code, ISO 3166.")
+    direction: str | None = optional_field("`ltr` or `rtl`.")
+    status: SwitchStatus | None = optional_field("The status code.")
 
 
-@strawberry.input(description="A page. Creation needs `name`.")
+@strawberry.input(description="A content page. `name` is required on creation.")
 class PageInput:
     """Fields of a page."""
 
-    name: str | None = given_field("The title.")
-    type: str | None = given_field("`T` text, `L` link, `F` form, `B` blog.")
-    link: str | None = given_field("Where a page of type `L` leads.")
-    description: str | None = given_field("The text, HTML.")
-    meta_keywords: str | None = given_field("Key words for search engines.")
-    meta_description: str | None = given_field("The description for search engines.")
-    seo_title: str | None = given_field("The title for search engines.")
-    position: int | None = given_field("Its place among its neighbours.")
-    status: SwitchStatus | None = given_field("The status letter.")
-    lang_code: str | None = given_field("The language it is written in; the store's first unless given.")
-    parent_id: Ident | None = given_field("The page it stands below; null or 0 for none.")
-    vendor_id: Ident | None = given_field("The vendor whose page it is.")
+    name: str | None = optional_field("The title.")
+    type: str | None = optional_field("`T` text, `L` link, `F` form, `B` blog.")
+    link: str | None = optional_field("The target URL of a page of type `L`.")
+    description: str | None = optional_field("The content, HTML.")
+    meta_keywords: str | None = optional_field("Keywords for search engines.")
+    meta_description: str | None = optional_field("The description for search engines.")
+    seo_title: str | None = optional_field("The title for search engines.")
+    position: int | None = optional_field("The sort position among sibling pages.")
+    status: SwitchStatus | None = optional_field("The status code.")
+    lang_code: str | None = optional_field("The language code; defaults to the store's first language.")
+    parent_id: ID | None = optional_field("The parent page; null or 0 for none.")
+    vendor_id: ID | None = optional_field("The vendor that owns the page.")
 
 
-@strawberry.input(description="A block. Creation needs `type` and `name`.")
+@strawberry.input(description="A layout block. `type` and `name` are required on creation.")
 class BlockInput:
     """Fields of a block."""
 
-    type: str | None = given_field("What kind of block it is, any word.")
-    name: str | None = given_field("The name.")
-    properties: Json | None = given_field("How it looks and behaves, an object.")
-    content: Json | None = given_field("What it holds, an object.")
-    status: SwitchStatus | None = given_field("The status letter.")
-    lang_code: str | None = given_field("The language it is written in; the store's first unless given.")
+    type: str | None = optional_field("The block type, an arbitrary identifier.")
+    name: str | None = optional_field("The name.")
+    properties: JSON | None = optional_field("How it looks and behaves, an object.")
+    content: JSON | None = optional_field("The content, a JSON object.")
+    status: SwitchStatus | None = optional_field("The status code.")
+    lang_code: str | None = optional_field("The language code; defaults to the store's first language.")

@@ -1,6 +1,6 @@
-"""Define what is given to change options, combinations, exceptions, attachments and boxes.
+"""Define the inputs of options, combinations, exceptions, attachments and boxes.
 
-Every field is optional: an update changes what it names, creation asks for what it needs.
+Fields are optional: an update leaves omitted fields unchanged; creation validates the required ones.
 """
 
 from __future__ import annotations
@@ -8,125 +8,135 @@ from __future__ import annotations
 import strawberry
 
 from schema.inputs.catalog import ProductImageInput
-from schema.inputs.given import given_field
-from schema.scalars import BigInt, ExceptionType, Ident, ModifierType, OptionType, SwitchStatus
+from schema.inputs.optional_fields import optional_field
+from schema.scalars import ID, BigInt, ExceptionType, ModifierType, OptionType, SwitchStatus
 
 
-@strawberry.input(description="A value of an option. A new one needs `name`.")
+@strawberry.input(description="A value of an option. `name` is required for a new value.")
 class OptionVariantInput:
     """Fields of a variant."""
 
-    id: Ident | None = given_field("The variant that remains; without it, the one of that name or a new one.")
-    name: str | None = given_field("The value.")
-    modifier: BigInt | None = given_field(
-        "What it adds to the price: cents (`A`), or hundredths of a percent of the price (`P`)."
+    id: ID | None = optional_field(
+        "The existing variant to keep; omitted, the variant is matched by name or created."
     )
-    modifier_type: ModifierType | None = given_field("`A` absolute, `P` percentage.")
-    position: int | None = given_field("Its place among the values.")
-    image_url: str | None = given_field("A link to a picture; empty takes it away.")
-    image_alt: str | None = given_field("What the picture shows.")
+    name: str | None = optional_field("The value.")
+    modifier: BigInt | None = optional_field(
+        "The price modifier: cents (`A`), or hundredths of a percent of the price (`P`)."
+    )
+    modifier_type: ModifierType | None = optional_field("`A` absolute, `P` percentage.")
+    position: int | None = optional_field("The sort position among the values.")
+    image_url: str | None = optional_field("The image URL; empty removes the image.")
+    image_alt: str | None = optional_field("The alternative text of the image.")
 
 
-@strawberry.input(description="A picture of a variant.")
+@strawberry.input(description="An image of a variant.")
 class VariantPictureInput:
-    """One picture."""
+    """Fields of a variant image."""
 
-    variant: Ident = strawberry.field(description="The variant, or its place from 0.")
-    url: str = strawberry.field(description="Where it lies: http or https.")
+    variant: ID = strawberry.field(description="The variant ID, or its index starting at 0.")
+    url: str = strawberry.field(description="The URL, http or https.")
 
 
-@strawberry.input(description="An option. Creation needs `name`.")
+@strawberry.input(description="A product option. `name` is required on creation.")
 class OptionInput:
     """Fields of an option."""
 
-    name: str | None = given_field("The name.")
-    type: OptionType | None = given_field("The type letter, `S` unless said.")
-    product_id: Ident | None = given_field("The product it belongs to; null when several share it.")
-    product_ids: list[Ident] | None = given_field("The products that offer it, when several share it.")
-    vendor_id: Ident | None = given_field("The vendor a shared one belongs to.")
-    required: bool | None = given_field("Whether it has to be chosen.")
-    inventory: bool | None = given_field(
-        "Whether it takes part in combinations; unless said it does, where its type has variants."
+    name: str | None = optional_field("The name.")
+    type: OptionType | None = optional_field("The type code; `S` by default.")
+    product_id: ID | None = optional_field(
+        "The product that owns the option; null for an option shared by several products."
     )
-    status: SwitchStatus | None = given_field("The status letter.")
-    position: int | None = given_field("Its place.")
-    description: str | None = given_field("What buyers are told about it, HTML as given.")
-    variants: list[OptionVariantInput] | None = given_field(
-        "Every variant that is to remain; those left out are deleted."
+    product_ids: list[ID] | None = optional_field("The products that share the option.")
+    vendor_id: ID | None = optional_field("The vendor that owns a shared option.")
+    required: bool | None = optional_field("Whether the customer must choose a value.")
+    inventory: bool | None = optional_field(
+        "Whether the option is part of combinations; defaults to true if its type has variants."
     )
-    variant_pictures: list[VariantPictureInput] | None = given_field("Pictures of variants.", internal=True)
+    status: SwitchStatus | None = optional_field("The status code.")
+    position: int | None = optional_field("The sort position.")
+    description: str | None = optional_field("The description shown to customers, as unsanitized HTML.")
+    variants: list[OptionVariantInput] | None = optional_field(
+        "The complete list of variants; omitted variants are deleted."
+    )
+    variant_pictures: list[VariantPictureInput] | None = optional_field(
+        "The images of variants.", internal=True
+    )
 
 
-@strawberry.input(description="A variant chosen of an option.")
+@strawberry.input(description="A chosen variant of an option.")
 class OptionChoiceInput:
-    """One choice."""
+    """An option and the chosen variant."""
 
-    option_id: Ident = strawberry.field(description="The option.")
-    variant_id: Ident = strawberry.field(description="The variant.")
-
-
-@strawberry.input(description="A combination. Creation needs `product_id` and `choices`.")
-class CombinationInput:
-    """Fields of a combination."""
-
-    product_id: Ident | None = given_field("The product; it stays on an update.")
-    choices: list[OptionChoiceInput] | None = given_field("What is chosen.")
-    sku: str | None = given_field("Its own stock-keeping unit, unique within the product.")
-    stock: BigInt | None = given_field(
-        "What can be sold; what open orders reserved is added to what is on hand."
-    )
-    price_cents: BigInt | None = given_field(
-        "What it adds to the product's price, in cents; may be below zero."
-    )
-    position: int | None = given_field("Its place.")
-    image: ProductImageInput | None = given_field("A picture of it; null takes it away.")
-
-
-@strawberry.input(description="An exception. Creation needs all of it.")
-class OptionExceptionInput:
-    """Fields of an exception."""
-
-    product_id: Ident | None = given_field("The product.")
-    type: ExceptionType | None = given_field("`F` forbidden, `A` allowed.")
-    choices: list[OptionChoiceInput] | None = given_field("What is chosen.")
+    option_id: ID = strawberry.field(description="The option.")
+    variant_id: ID = strawberry.field(description="The variant.")
 
 
 @strawberry.input(
-    description="A file that goes with a product. Creation needs `product_id`, `filename` and `url`."
+    description="A combination of variants. `product_id` and `choices` are required on creation."
+)
+class CombinationInput:
+    """Fields of a combination."""
+
+    product_id: ID | None = optional_field("The product; ignored on update.")
+    choices: list[OptionChoiceInput] | None = optional_field("The chosen variants.")
+    sku: str | None = optional_field("The combination's SKU, unique within the product.")
+    stock: BigInt | None = optional_field(
+        "The available stock; units reserved by open orders are added to get the stock on hand."
+    )
+    price_cents: BigInt | None = optional_field(
+        "The amount added to the product's price, in cents; may be negative."
+    )
+    position: int | None = optional_field("The sort position.")
+    image: ProductImageInput | None = optional_field("The image; null removes it.")
+
+
+@strawberry.input(description="An option exception. All fields are required on creation.")
+class OptionExceptionInput:
+    """Fields of an exception."""
+
+    product_id: ID | None = optional_field("The product.")
+    type: ExceptionType | None = optional_field("`F` forbidden, `A` allowed.")
+    choices: list[OptionChoiceInput] | None = optional_field("The chosen variants.")
+
+
+@strawberry.input(
+    description="A file attached to a product. `product_id`, `filename` and `url` are required on creation."
 )
 class AttachmentInput:
     """Fields of an attachment."""
 
-    product_id: Ident | None = given_field("The product; it stays on an update.")
-    description: str | None = given_field("What it is.")
-    filename: str | None = given_field("The file's name.")
-    url: str | None = given_field("Where it lies: http or https.")
-    filesize: BigInt | None = given_field("Its size in bytes.")
-    position: int | None = given_field("Its place.")
-    status: SwitchStatus | None = given_field("The status letter.")
+    product_id: ID | None = optional_field("The product; ignored on update.")
+    description: str | None = optional_field("The description.")
+    filename: str | None = optional_field("The file name.")
+    url: str | None = optional_field("The URL, http or https.")
+    filesize: BigInt | None = optional_field("The file size in bytes.")
+    position: int | None = optional_field("The sort position.")
+    status: SwitchStatus | None = optional_field("The status code.")
 
 
-@strawberry.input(description="A box. Creation needs `name`. Measures in millimetres, weights in grams.")
+@strawberry.input(
+    description="A packaging box. `name` is required on creation. Measures in millimetres, weights in grams."
+)
 class ProductBoxInput:
     """Fields of a box."""
 
-    name: str | None = given_field("The name.")
-    height_mm: BigInt | None = given_field("Inner height.")
-    width_mm: BigInt | None = given_field("Inner width.")
-    length_mm: BigInt | None = given_field("Inner length.")
-    weight_grams: BigInt | None = given_field("What it weighs empty.")
-    max_weight_grams: BigInt | None = given_field("The most it carries, 0 for any.")
-    status: SwitchStatus | None = given_field("The status letter.")
-    position: int | None = given_field("Its place.")
+    name: str | None = optional_field("The name.")
+    height_mm: BigInt | None = optional_field("The inner height, in millimetres.")
+    width_mm: BigInt | None = optional_field("The inner width, in millimetres.")
+    length_mm: BigInt | None = optional_field("The inner length, in millimetres.")
+    weight_grams: BigInt | None = optional_field("The weight of the empty box, in grams.")
+    max_weight_grams: BigInt | None = optional_field("The maximum content weight, in grams; 0 for no limit.")
+    status: SwitchStatus | None = optional_field("The status code.")
+    position: int | None = optional_field("The sort position.")
 
 
-@strawberry.input(description="What is said of a box in one language. Creation needs `box_id`.")
+@strawberry.input(description="The localized description of a box. `box_id` is required on creation.")
 class BoxDescriptionInput:
     """Fields of a description."""
 
-    box_id: Ident | None = given_field("The box; it stays on an update.")
-    lang_code: str | None = given_field("The language's code, `pt` unless said.")
-    title: str | None = given_field("The title.")
-    full_description: str | None = given_field("The description, HTML as given.")
-    meta_keywords: str | None = given_field("Keywords for search engines.")
-    meta_description: str | None = given_field("The description for search engines.")
+    box_id: ID | None = optional_field("The box; ignored on update.")
+    lang_code: str | None = optional_field("The language code; defaults to `pt`.")
+    title: str | None = optional_field("The title.")
+    full_description: str | None = optional_field("The description as unsanitized HTML.")
+    meta_keywords: str | None = optional_field("Keywords for search engines.")
+    meta_description: str | None = optional_field("The description for search engines.")

@@ -1,152 +1,160 @@
-"""Define what is given to place and change orders."""
+"""Define the inputs of orders, shipments, payment methods and shipping methods."""
 
 from __future__ import annotations
 
 import strawberry
 
-from schema.inputs.given import given_field
+from schema.inputs.optional_fields import optional_field
 from schema.inputs.pricing import ShippingRateInput
-from schema.scalars import BigInt, Ident, Json, OrderStatus, ShipmentStatus, SwitchStatus, Time
+from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus, ShipmentStatus, SwitchStatus
 
 
-@strawberry.input(description="Where an order is billed or shipped.")
+@strawberry.input(description="A billing or shipping address.")
 class AddressInput:
     """Fields of an address."""
 
-    firstname: str | None = given_field("The first name.")
-    lastname: str | None = given_field("The last name.")
-    street: str | None = given_field("The street.")
-    number: str | None = given_field("The number in the street.")
-    complement: str | None = given_field("Flat, floor, ….")
-    district: str | None = given_field("The district (bairro).")
-    city: str | None = given_field("The city.")
-    state: str | None = given_field("The state, two letters.")
-    country: str | None = given_field("The country, ISO 3166 code of two letters.")
-    zipcode: str | None = given_field("The CEP.")
-    phone: str | None = given_field("The phone number.")
+    firstname: str | None = optional_field("The first name.")
+    lastname: str | None = optional_field("The last name.")
+    street: str | None = optional_field("The street.")
+    number: str | None = optional_field("The street number.")
+    complement: str | None = optional_field("Apartment, floor, etc.")
+    district: str | None = optional_field("The district (bairro).")
+    city: str | None = optional_field("The city.")
+    state: str | None = optional_field("The state code, two letters.")
+    country: str | None = optional_field("The country code, ISO 3166 alpha-2.")
+    zipcode: str | None = optional_field("The CEP.")
+    phone: str | None = optional_field("The phone number.")
 
 
-@strawberry.input(description="Some units of a product.")
+@strawberry.input(description="An order line.")
 class OrderItemInput:
-    """One line."""
+    """Fields of an order line."""
 
-    product_id: Ident = strawberry.field(description="The product.")
-    quantity: BigInt = strawberry.field(description="How many units, 1 or more.")
-    price_cents: BigInt | None = given_field("The price of a unit in cents; only administrators may set it.")
-    options: Json | None = given_field(
-        "What is chosen of the product: an object of option id to variant id, or to a text where the option takes one."
+    product_id: ID = strawberry.field(description="The product.")
+    quantity: BigInt = strawberry.field(description="The number of units, 1 or more.")
+    price_cents: BigInt | None = optional_field("The unit price, in cents; only administrators may set it.")
+    options: JSON | None = optional_field(
+        "The chosen options: an object of option ID to variant ID, or to a text for free-text options."
     )
-    extra: Json | None = given_field("What the seller notes on the line.", internal=True)
-
-
-@strawberry.input(description="An order. Creation needs `items` and either `customer_id` or `email`.")
-class OrderInput:
-    """Fields of an order."""
-
-    customer_id: Ident | None = given_field("The account that buys.")
-    email: str | None = given_field("The buyer's e-mail; enough for a guest.")
-    firstname: str | None = given_field("The buyer's first name.")
-    lastname: str | None = given_field("The buyer's last name.")
-    phone: str | None = given_field("The buyer's phone.")
-    items: list[OrderItemInput] | None = given_field(
-        "What is bought. On an update: all lines, while the order is `O` or `B`."
-    )
-    payment_method_id: Ident | None = given_field("How it is paid.")
-    shipping_method_id: Ident | None = given_field("How it travels.")
-    billing_address: AddressInput | None = given_field("Where it is billed.")
-    shipping_address: AddressInput | None = given_field("Where it is shipped.")
-    status: OrderStatus | None = given_field("The status letter.")
-    coupon_code: str | None = given_field("The coupon it is placed with; on an update it is ignored.")
-    notes: str | None = given_field("What the buyer writes.")
-    details: str | None = given_field("What the staff writes.")
-    tracking_code: str | None = given_field("The carrier's code.")
-    ip_address: str | None = given_field("The address it was placed from.", internal=True)
-    fields: Json | None = given_field("Fiscal data and the like.", internal=True)
-
-
-@strawberry.input(description="The data of an order's fiscal note (nota fiscal). Null takes a field away.")
-class FiscalDataInput:
-    """Fields of a fiscal note."""
-
-    link_nota: str | None = given_field("The address of the note's page.")
-    codigo_pedido_erp: str | None = given_field("What the ERP calls the order.")
-    chave_nota: str | None = given_field("The access key, 44 digits; spaces are dropped.")
-    xml_nota: str | None = given_field("The note's XML, or its address.")
-    pdf_nota: str | None = given_field("The address of the note's PDF.")
-    nota_fiscal: str | None = given_field("The note's number.")
-    base64_xml: str | None = given_field("The note's XML in base64.")
-
-
-@strawberry.input(description="Units of an order line that a parcel holds.")
-class ShipmentLineInput:
-    """One line of a parcel."""
-
-    line_id: Ident = strawberry.field(description="The order line.")
-    quantity: BigInt = strawberry.field(description="How many units.")
+    extra: JSON | None = optional_field("Vendor notes on the line.", internal=True)
 
 
 @strawberry.input(
-    description="A parcel. Creation needs `order_id`; without `lines` it holds everything not yet shipped."
+    description="An order. `items` and either `customer_id` or `email` are required on creation."
+)
+class OrderInput:
+    """Fields of an order."""
+
+    customer_id: ID | None = optional_field("The customer's account.")
+    email: str | None = optional_field("The customer's e-mail address; sufficient for a guest customer.")
+    firstname: str | None = optional_field("The customer's first name.")
+    lastname: str | None = optional_field("The customer's last name.")
+    phone: str | None = optional_field("The customer's phone number.")
+    items: list[OrderItemInput] | None = optional_field(
+        "The order lines. On update they replace all lines, while the order status is `O` or `B`."
+    )
+    payment_method_id: ID | None = optional_field("The payment method.")
+    shipping_method_id: ID | None = optional_field("The shipping method.")
+    billing_address: AddressInput | None = optional_field("The billing address.")
+    shipping_address: AddressInput | None = optional_field("The shipping address.")
+    status: OrderStatus | None = optional_field("The status code.")
+    coupon_code: str | None = optional_field("The coupon code; ignored on update.")
+    notes: str | None = optional_field("The customer's notes.")
+    details: str | None = optional_field("Internal staff notes.")
+    tracking_code: str | None = optional_field("The tracking code.")
+    ip_address: str | None = optional_field("The client IP address.", internal=True)
+    fields: JSON | None = optional_field("Extra fields such as fiscal data.", internal=True)
+
+
+@strawberry.input(description="The data of an order's invoice (nota fiscal). Null removes a field.")
+class FiscalDataInput:
+    """Fields of an invoice."""
+
+    link_nota: str | None = optional_field("The URL of the invoice page.")
+    codigo_pedido_erp: str | None = optional_field("The order's ID in the ERP.")
+    chave_nota: str | None = optional_field("The access key, 44 digits; spaces are removed.")
+    xml_nota: str | None = optional_field("The invoice XML, or its URL.")
+    pdf_nota: str | None = optional_field("The URL of the invoice PDF.")
+    nota_fiscal: str | None = optional_field("The invoice number.")
+    base64_xml: str | None = optional_field("The invoice XML in base64.")
+
+
+@strawberry.input(description="The shipped units of an order line.")
+class ShipmentLineInput:
+    """An order line and the units shipped."""
+
+    line_id: ID = strawberry.field(description="The order line.")
+    quantity: BigInt = strawberry.field(description="The number of units.")
+
+
+@strawberry.input(
+    description="A shipment. `order_id` is required on creation; without `lines` it contains all unshipped units."
 )
 class ShipmentInput:
     """Fields of a shipment."""
 
-    order_id: Ident | None = given_field("The order.")
-    lines: list[ShipmentLineInput] | None = given_field("What it holds.")
-    shipping_method_id: Ident | None = given_field("The shipping method.")
-    shipping_name: str | None = given_field("The name of the shipping method.")
-    carrier: str | None = given_field("Who carries it.")
-    tracking_number: str | None = given_field("The carrier's code.")
-    comments: str | None = given_field("Remarks.")
-    status: ShipmentStatus | None = given_field("The status letter.")
-    user_id: Ident | None = given_field("Who it goes to; the order's buyer unless given.")
-    group_key: str | None = given_field("The part of the order it is of.")
-    order_status: OrderStatus | None = given_field("The status the order is taken to.")
-    order_placed_at: Time | None = given_field(
-        "When the order was placed, as the carrier was told.", internal=True
+    order_id: ID | None = optional_field("The order.")
+    lines: list[ShipmentLineInput] | None = optional_field("The shipment lines.")
+    shipping_method_id: ID | None = optional_field("The shipping method.")
+    shipping_name: str | None = optional_field("The name of the shipping method.")
+    carrier: str | None = optional_field("The carrier.")
+    tracking_number: str | None = optional_field("The tracking code.")
+    comments: str | None = optional_field("Comments on the shipment.")
+    status: ShipmentStatus | None = optional_field("The status code.")
+    user_id: ID | None = optional_field("The recipient's account; defaults to the order's customer.")
+    group_key: str | None = optional_field("The shipping group of the order.")
+    order_status: OrderStatus | None = optional_field("The new status of the order.")
+    order_placed_at: DateTime | None = optional_field(
+        "When the order was placed, as reported to the carrier.", internal=True
     )
 
 
-@strawberry.input(description="A way to pay. Creation needs `name`.")
+@strawberry.input(description="A payment method. `name` is required on creation.")
 class PaymentMethodInput:
     """Fields of a payment method."""
 
-    name: str | None = given_field("The name shown to buyers.")
-    description: str | None = given_field("The description shown to buyers.")
-    instructions: str | None = given_field("What the buyer is told after ordering.")
-    processor: str | None = given_field("Who takes the money: a word of at most 64 characters.")
-    processor_params: Json | None = given_field(
-        "The processor's settings, stored encrypted; `****` leaves a secret as it is."
+    name: str | None = optional_field("The name shown to customers.")
+    description: str | None = optional_field("The description shown to customers.")
+    instructions: str | None = optional_field("Payment instructions shown to the customer after ordering.")
+    processor: str | None = optional_field("The payment processor, an identifier of at most 64 characters.")
+    processor_params: JSON | None = optional_field(
+        "The processor settings, stored encrypted; `****` leaves a secret unchanged."
     )
-    surcharge_cents: BigInt | None = given_field("What is added to an order, in cents.")
-    surcharge_percent: BigInt | None = given_field("What is added to an order, in hundredths of a percent.")
-    settles_at_once: bool | None = given_field("Whether an order is paid as it is placed.")
-    hold_minutes: int | None = given_field("How long a checkout waits for the payment, 0 for ever.")
-    tax_ids: list[Ident] | None = given_field("The taxes that lie on its surcharge.")
-    vendor_id: Ident | None = given_field("The vendor it belongs to.")
-    status: SwitchStatus | None = given_field("The status letter.")
-    position: int | None = given_field("The place in the list.")
+    surcharge_cents: BigInt | None = optional_field("The fixed surcharge per order, in cents.")
+    surcharge_percent: BigInt | None = optional_field(
+        "The percentage surcharge per order, in hundredths of a percent."
+    )
+    settles_at_once: bool | None = optional_field("Whether orders are marked as paid when they are placed.")
+    hold_minutes: int | None = optional_field(
+        "How many minutes stock stays reserved while the payment is pending; 0 for no limit."
+    )
+    tax_ids: list[ID] | None = optional_field("The taxes applied to the surcharge.")
+    vendor_id: ID | None = optional_field("The vendor that owns the record.")
+    status: SwitchStatus | None = optional_field("The status code.")
+    position: int | None = optional_field("The sort position.")
 
 
-@strawberry.input(description="A way to deliver. Creation needs `name`.")
+@strawberry.input(description="A shipping method. `name` is required on creation.")
 class ShippingMethodInput:
     """Fields of a shipping method."""
 
-    name: str | None = given_field("The name shown to buyers.")
-    description: str | None = given_field("The description.")
-    delivery_time: str | None = given_field("How long it takes, as text.")
-    rate_calculation: str | None = given_field("`M` manual, `R` realtime.")
-    min_weight_grams: BigInt | None = given_field("The lightest order it takes, in grams.")
-    max_weight_grams: BigInt | None = given_field("The heaviest order it takes, in grams, 0 for any.")
-    base_cents: BigInt | None = given_field("The price of a shipment in cents, before weight and items.")
-    per_kg_cents: BigInt | None = given_field("What each kilogram adds, in cents.")
-    per_item_cents: BigInt | None = given_field("What each item adds, in cents.")
-    free_from_cents: BigInt | None = given_field("The order subtotal from which it is free, in cents.")
-    rates: list[ShippingRateInput] | None = given_field(
-        "All its rates at destinations. With any it serves these destinations only, and charges theirs."
+    name: str | None = optional_field("The name shown to customers.")
+    description: str | None = optional_field("The description.")
+    delivery_time: str | None = optional_field("The estimated delivery time, as text.")
+    rate_calculation: str | None = optional_field("`M` manual, `R` realtime.")
+    min_weight_grams: BigInt | None = optional_field("The minimum order weight, in grams.")
+    max_weight_grams: BigInt | None = optional_field("The maximum order weight, in grams; 0 for no limit.")
+    base_cents: BigInt | None = optional_field("The base price of a shipment, in cents.")
+    per_kg_cents: BigInt | None = optional_field("The price per kilogram, in cents.")
+    per_item_cents: BigInt | None = optional_field("The price per item, in cents.")
+    free_from_cents: BigInt | None = optional_field(
+        "The order subtotal from which shipping is free, in cents."
     )
-    tax_ids: list[Ident] | None = given_field("The taxes that lie on its price.")
-    service: Json | None = given_field("What a realtime calculator needs to know: any object.")
-    vendor_id: Ident | None = given_field("The vendor it belongs to.")
-    status: SwitchStatus | None = given_field("The status letter.")
-    position: int | None = given_field("The place in the list.")
+    rates: list[ShippingRateInput] | None = optional_field(
+        "All rates by destination. A method with rates serves only these destinations, at their rates."
+    )
+    tax_ids: list[ID] | None = optional_field("The taxes applied to the shipping price.")
+    service: JSON | None = optional_field("The settings of a realtime rate calculator, a JSON object.")
+    vendor_id: ID | None = optional_field("The vendor that owns the record.")
+    status: SwitchStatus | None = optional_field("The status code.")
+    position: int | None = optional_field("The sort position.")

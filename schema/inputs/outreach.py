@@ -1,33 +1,35 @@
-"""Define what is given to change subscribers and requests to be called."""
+"""Define the inputs of newsletter subscribers and callback requests."""
 
 from __future__ import annotations
 
 import strawberry
 
-from schema.inputs.given import given_field
-from schema.scalars import CallRequestStatus, Ident, SwitchStatus
+from schema.inputs.optional_fields import optional_field
+from schema.scalars import ID, CallRequestStatus, SwitchStatus
 
 
 @strawberry.input(
-    description="A subscriber. Creation needs `email`; one that is there already stays as it is."
+    description="A newsletter subscriber. `email` is required on creation; an existing subscriber stays unchanged."
 )
 class SubscriberInput:
     """Fields of a subscriber."""
 
-    email: str | None = given_field("The e-mail address.")
-    lang_code: str | None = given_field("The language it is written to in; the store's first unless given.")
-    status: SwitchStatus | None = given_field("The status letter.")
+    email: str | None = optional_field("The e-mail address.")
+    lang_code: str | None = optional_field(
+        "The subscriber's language code; defaults to the store's first language."
+    )
+    status: SwitchStatus | None = optional_field("The status code.")
 
 
-@strawberry.input(description="A request to be called. Creation needs `phone`.")
+@strawberry.input(description="A callback request. `phone` is required on creation.")
 class CallRequestInput:
-    """Fields of a request to be called."""
+    """Fields of a callback request."""
 
-    name: str | None = given_field("Whom to ask for.")
-    phone: str | None = given_field("The phone number.")
-    time_from: str | None = given_field("From when on, as the person says it.")
-    time_to: str | None = given_field("Until when, as the person says it.")
-    product_id: Ident | None = given_field("The product it is about.")
-    order_id: Ident | None = given_field("The order it is about.")
-    notes: str | None = given_field("What it is about.")
-    status: CallRequestStatus | None = given_field("The status letter.")
+    name: str | None = optional_field("The contact person.")
+    phone: str | None = optional_field("The phone number.")
+    time_from: str | None = optional_field("The start of the preferred time, as free text.")
+    time_to: str | None = optional_field("The end of the preferred time, as free text.")
+    product_id: ID | None = optional_field("The related product.")
+    order_id: ID | None = optional_field("The related order.")
+    notes: str | None = optional_field("The customer's notes.")
+    status: CallRequestStatus | None = optional_field("The status code.")

@@ -1,85 +1,97 @@
-"""Define what is given to change destinations, rates, taxes and promotions."""
+"""Define the inputs of destinations, shipping rates, taxes and promotions."""
 
 from __future__ import annotations
 
 import strawberry
 
-from schema.inputs.given import given_field
-from schema.scalars import BigInt, Ident, Json, SwitchStatus, Time
+from schema.inputs.optional_fields import optional_field
+from schema.scalars import ID, JSON, BigInt, DateTime, SwitchStatus
 
 
-@strawberry.input(description="A range of CEPs.")
+@strawberry.input(description="A CEP range.")
 class ZipcodeRangeInput:
-    """One range."""
+    """The bounds of a range."""
 
     zipcode_from: str = strawberry.field(description="The first CEP, with or without hyphen.")
-    zipcode_to: str | None = given_field("The last CEP; the first again when left out.")
+    zipcode_to: str | None = optional_field("The last CEP; defaults to the first.")
 
 
 @strawberry.input(
-    description="A part of the world. Creation needs `name`; what is left empty is not asked of an address."
+    description="A geographic zone for shipping rates and taxes. `name` is required on creation; an empty list matches every address."
 )
 class DestinationInput:
     """Fields of a destination."""
 
-    name: str | None = given_field("The name.")
-    status: SwitchStatus | None = given_field("The status letter.")
-    countries: list[str] | None = given_field("Countries, ISO 3166 codes of two letters.")
-    states: list[str] | None = given_field("States, two letters.")
-    cities: list[str] | None = given_field("Cities.")
-    zipcodes: list[ZipcodeRangeInput] | None = given_field("Ranges of CEPs that don't overlap.")
+    name: str | None = optional_field("The name.")
+    status: SwitchStatus | None = optional_field("The status code.")
+    countries: list[str] | None = optional_field("Country codes, ISO 3166 alpha-2.")
+    states: list[str] | None = optional_field("State codes, two letters.")
+    cities: list[str] | None = optional_field("City names.")
+    zipcodes: list[ZipcodeRangeInput] | None = optional_field("Non-overlapping CEP ranges.")
 
 
-@strawberry.input(description="What a way to deliver charges at a destination.")
+@strawberry.input(description="The price of a shipping method at a destination.")
 class ShippingRateInput:
-    """One rate."""
+    """Fields of a rate."""
 
-    destination_id: Ident | None = given_field(
-        "The destination; without one, the method's own prices, charged where it has no rates."
+    destination_id: ID | None = optional_field(
+        "The destination; omitted for the method's own prices, which apply when it has no rates."
     )
-    base_cents: BigInt | None = given_field("The price of a shipment in cents, before weight and items.")
-    per_kg_cents: BigInt | None = given_field("What each kilogram adds, in cents.")
-    per_item_cents: BigInt | None = given_field("What each item adds, in cents.")
-    max_weight_grams: BigInt | None = given_field("The heaviest order it takes there, in grams, 0 for any.")
+    base_cents: BigInt | None = optional_field("The base price of a shipment, in cents.")
+    per_kg_cents: BigInt | None = optional_field("The price per kilogram, in cents.")
+    per_item_cents: BigInt | None = optional_field("The price per item, in cents.")
+    max_weight_grams: BigInt | None = optional_field(
+        "The maximum order weight at the destination, in grams; 0 for no limit."
+    )
 
 
-@strawberry.input(description="What a tax takes at a destination.")
+@strawberry.input(description="The rate of a tax at a destination.")
 class TaxRateInput:
-    """One rate."""
+    """Fields of a rate."""
 
-    destination_id: Ident = strawberry.field(description="The destination.")
-    rate_type: str | None = given_field("`P` or `F`; the tax's own when left out.")
-    rate_value: BigInt | None = given_field("In thousandths of a percent, or of the currency's unit.")
+    destination_id: ID = strawberry.field(description="The destination.")
+    rate_type: str | None = optional_field("`P` or `F`; defaults to the tax's own.")
+    rate_value: BigInt | None = optional_field(
+        "The rate in thousandths of a percent, or of the currency unit."
+    )
 
 
-@strawberry.input(description="A tax. Creation needs `name`.")
+@strawberry.input(description="A tax. `name` is required on creation.")
 class TaxInput:
     """Fields of a tax."""
 
-    name: str | None = given_field("The name.")
-    regnumber: str | None = given_field("The number under which the store is registered for it.")
-    address_type: str | None = given_field("Which address decides: `S` shipping, `B` billing.")
-    rate_type: str | None = given_field("`P` a percentage, `F` a fixed amount a unit.")
-    rate_value: BigInt | None = given_field("In thousandths of a percent, or of the currency's unit.")
-    price_includes_tax: bool | None = given_field("Whether prices hold it already.")
-    priority: int | None = given_field("The lowest come first.")
-    status: SwitchStatus | None = given_field("The status letter.")
-    rates: list[TaxRateInput] | None = given_field("All its rates at destinations.")
+    name: str | None = optional_field("The name.")
+    regnumber: str | None = optional_field("The store's tax registration number.")
+    address_type: str | None = optional_field(
+        "The address that determines the rate: `S` shipping, `B` billing."
+    )
+    rate_type: str | None = optional_field("`P` a percentage, `F` a fixed amount per unit.")
+    rate_value: BigInt | None = optional_field(
+        "The rate in thousandths of a percent, or of the currency unit."
+    )
+    price_includes_tax: bool | None = optional_field("Whether prices already include the tax.")
+    priority: int | None = optional_field("The priority; lower values are applied first.")
+    status: SwitchStatus | None = optional_field("The status code.")
+    rates: list[TaxRateInput] | None = optional_field("All rates by destination.")
 
 
-@strawberry.input(description="A promotion. Creation needs `name`.")
+@strawberry.input(description="A promotion. `name` is required on creation.")
 class PromotionInput:
     """Fields of a promotion."""
 
-    name: str | None = given_field("The name.")
-    description: str | None = given_field("The description.")
-    zone: str | None = given_field("`cart` or `catalog`.")
-    conditions: Json | None = given_field("What it asks (see docs/promotions.md).")
-    bonuses: Json | None = given_field("What it gives (see docs/promotions.md).")
-    coupon_code: str | None = given_field("The code it asks for.")
-    usage_limit: BigInt | None = given_field("How many orders may use it, 0 for any number.")
-    from_at: Time | None = given_field("When it begins.")
-    to_at: Time | None = given_field("When it ends.")
-    priority: int | None = given_field("The lowest come first.")
-    stop: bool | None = given_field("Whether it keeps later ones of its zone out.")
-    status: SwitchStatus | None = given_field("The status letter.")
+    name: str | None = optional_field("The name.")
+    description: str | None = optional_field("The description.")
+    zone: str | None = optional_field("`cart` or `catalog`.")
+    conditions: JSON | None = optional_field("The conditions (see docs/promotions.md).")
+    bonuses: JSON | None = optional_field("The bonuses (see docs/promotions.md).")
+    coupon_code: str | None = optional_field("The coupon code required.")
+    usage_limit: BigInt | None = optional_field(
+        "The maximum number of orders that may use the promotion; 0 for no limit."
+    )
+    from_at: DateTime | None = optional_field("When the promotion starts.")
+    to_at: DateTime | None = optional_field("When the promotion ends.")
+    priority: int | None = optional_field("The priority; lower values are applied first.")
+    stop: bool | None = optional_field(
+        "Whether later promotions of the same zone are skipped once this one applies."
+    )
+    status: SwitchStatus | None = optional_field("The status code.")

@@ -1,4 +1,4 @@
-"""Define how settings are sought, ordered and changed."""
+"""Define the filter, sort orders and input of settings."""
 
 from __future__ import annotations
 
@@ -7,39 +7,41 @@ from enum import Enum
 import strawberry
 from strawberry import UNSET
 
-from schema.inputs.given import given_field
-from schema.scalars import Ident
+from schema.inputs.optional_fields import optional_field
+from schema.scalars import ID
 
 
-@strawberry.input(description="A change of a setting.")
+@strawberry.input(description="A new value for a setting.")
 class SettingInput:
-    """The new value."""
+    """The new value of a setting."""
 
-    value: str | None = given_field("The value as a text; null leaves it as it is.")
+    value: str | None = optional_field("The value as a string; null leaves it unchanged.")
 
 
-@strawberry.input(description="Narrows a list of settings; all that is given must hold.")
+@strawberry.input(description="Filters a list of settings; all conditions must match.")
 class SettingFilter:
     """Conditions on settings."""
 
-    id: list[Ident] | None = strawberry.field(default=UNSET, description="Any of these settings.")
-    name: list[str] | None = strawberry.field(default=UNSET, description="Any of these names.")
-    section: list[str] | None = strawberry.field(default=UNSET, description="In any of these sections.")
-    type: list[str] | None = strawberry.field(default=UNSET, description="Of any of these types.")
-    value: list[str] | None = strawberry.field(default=UNSET, description="With any of these values.")
-    description: list[str] | None = strawberry.field(default=UNSET, description="Exact description.")
+    id: list[ID] | None = strawberry.field(default=UNSET, description="Matches any of these IDs.")
+    name: list[str] | None = strawberry.field(default=UNSET, description="Matches any of these names.")
+    section: list[str] | None = strawberry.field(default=UNSET, description="Matches any of these sections.")
+    type: list[str] | None = strawberry.field(default=UNSET, description="Matches any of these types.")
+    value: list[str] | None = strawberry.field(default=UNSET, description="Matches any of these values.")
+    description: list[str] | None = strawberry.field(
+        default=UNSET, description="Matches any of these descriptions exactly."
+    )
     search: str | None = strawberry.field(
-        default=UNSET, description="Part of the name or of the description."
+        default=UNSET, description="Matches part of the name or description."
     )
 
 
-@strawberry.enum(description="Orders of a list of settings.")
+@strawberry.enum(description="Sort orders of a list of settings.")
 class SettingSort(Enum):
-    """Fields that settings are ordered by, ascending and descending; the number breaks ties."""
+    """The sort orders of settings; ties are broken by numeric ID."""
 
-    SECTION_ASC = strawberry.enum_value("section", description="By section, lowest first.")
-    SECTION_DESC = strawberry.enum_value("-section", description="By section, highest first.")
-    NAME_ASC = strawberry.enum_value("name", description="By name, lowest first.")
-    NAME_DESC = strawberry.enum_value("-name", description="By name, highest first.")
-    ID_ASC = strawberry.enum_value("number", description="By number, lowest first.")
-    ID_DESC = strawberry.enum_value("-number", description="By number, highest first.")
+    SECTION_ASC = strawberry.enum_value("section", description="By section, ascending.")
+    SECTION_DESC = strawberry.enum_value("-section", description="By section, descending.")
+    NAME_ASC = strawberry.enum_value("name", description="By name, ascending.")
+    NAME_DESC = strawberry.enum_value("-name", description="By name, descending.")
+    ID_ASC = strawberry.enum_value("number", description="By numeric ID, ascending.")
+    ID_DESC = strawberry.enum_value("-number", description="By numeric ID, descending.")

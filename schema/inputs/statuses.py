@@ -1,29 +1,31 @@
-"""Define what is given to change the statuses of orders and parcels."""
+"""Define the inputs of order and shipment statuses."""
 
 from __future__ import annotations
 
 import strawberry
 
-from schema.inputs.given import given_field
+from schema.inputs.optional_fields import optional_field
 
 
-@strawberry.input(description="What a status does.")
+@strawberry.input(description="The parameters of a status.")
 class StatusParamsInput:
     """Parameters of a status."""
 
-    inventory: str | None = given_field(
-        "`D` an order with the letter holds its stock, `I` it gives it back; for orders only."
+    inventory: str | None = optional_field(
+        "The stock rule: `D` orders in this status reserve stock, `I` they release it; for orders only."
     )
-    notify: bool | None = given_field("Whether people are told of the change.")
+    notify: bool | None = optional_field("Whether a status change notifies the customer.")
 
 
-@strawberry.input(description="A status of orders or parcels. Creation needs `description`.")
+@strawberry.input(description="An order or shipment status. `description` is required on creation.")
 class StatusInput:
     """Fields of a status."""
 
-    letter: str | None = given_field("The letter, a capital that is free; the first that is, unless given.")
-    type: str | None = given_field("`O` of orders, `S` of parcels.")
-    description: str | None = given_field("What it is called.")
-    color: str | None = given_field("Its colour, such as `#1f7ae0`.")
-    position: int | None = given_field("Its place among the others.")
-    params: StatusParamsInput | None = given_field("What it does.")
+    letter: str | None = optional_field(
+        "The status code, an unused capital letter; defaults to the first unused one."
+    )
+    type: str | None = optional_field("`O` for orders, `S` for shipments.")
+    description: str | None = optional_field("The display name.")
+    color: str | None = optional_field("The display colour, such as `#1f7ae0`.")
+    position: int | None = optional_field("The sort position.")
+    params: StatusParamsInput | None = optional_field("The parameters of the status.")

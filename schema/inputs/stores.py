@@ -1,16 +1,18 @@
-"""Define what is given to change the store."""
+"""Define the input of the store."""
 
 from __future__ import annotations
 
 import strawberry
 
-from schema.inputs.given import given_field
+from schema.inputs.optional_fields import optional_field
 
 
-@strawberry.input(description="The store.")
+@strawberry.input(description="Changes to the store.")
 class StoreInput:
     """Fields of the store."""
 
-    name: str | None = given_field("The name.")
-    currency: str | None = given_field("The currency of what is sold from now on, ISO 4217.")
-    maintenance_message: str | None = given_field("What shoppers read while the store is in maintenance.")
+    name: str | None = optional_field("The name.")
+    currency: str | None = optional_field("The currency of future sales, ISO 4217.")
+    maintenance_message: str | None = optional_field(
+        "The message shown to customers while the store is in maintenance."
+    )

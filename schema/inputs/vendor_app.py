@@ -1,20 +1,20 @@
-"""Define what is given by those who apply for a place in the marketplace."""
+"""Define the input of a vendor registration."""
 
 from __future__ import annotations
 
 import strawberry
 
-from schema.inputs.given import given_field
+from schema.inputs.optional_fields import optional_field
 
 
-@strawberry.input(description="An application. `company`, `email` and `password` are needed.")
+@strawberry.input(description="A vendor registration. `company`, `email` and `password` are required.")
 class VendorSignupInput:
     """Fields of a vendor and of its first user."""
 
-    company: str | None = given_field("The trade name.")
-    email: str | None = given_field("The e-mail address, of the company and to sign in with.")
-    password: str | None = given_field("8 to 128 characters.")
-    phone: str | None = given_field("The phone number.")
-    cnpj: str | None = given_field("The CNPJ.")
-    firstname: str | None = given_field("The first name of who applies.")
-    lastname: str | None = given_field("The last name of who applies.")
+    company: str | None = optional_field("The trade name.")
+    email: str | None = optional_field("The e-mail address of the vendor and of its first user.")
+    password: str | None = optional_field("The password, 8 to 128 characters.")
+    phone: str | None = optional_field("The phone number.")
+    cnpj: str | None = optional_field("The CNPJ.")
+    firstname: str | None = optional_field("The applicant's first name.")
+    lastname: str | None = optional_field("The applicant's last name.")

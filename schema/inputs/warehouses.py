@@ -1,74 +1,74 @@
-"""Define what is given of warehouses."""
+"""Define the inputs of warehouses."""
 
 from __future__ import annotations
 
 import strawberry
 
-from schema.inputs.given import given_field
-from schema.scalars import AllocationType, Ident, SwitchStatus
+from schema.inputs.optional_fields import optional_field
+from schema.scalars import ID, AllocationType, SwitchStatus
 
 
-@strawberry.input(description="A range of postal codes, both ends in it.")
+@strawberry.input(description="A range of postal codes (CEP), both ends included.")
 class WarehouseZipcodesInput:
-    """The two ends."""
+    """The bounds of a range."""
 
     zipcode_from: str = strawberry.field(description="The first CEP, 8 digits with or without hyphen.")
     zipcode_to: str = strawberry.field(description="The last CEP.")
 
 
 @strawberry.input(
-    description="Where a warehouse delivers: ranges of postal codes, else cities, else states decide. Creation needs `area_name`."
+    description="A delivery area, matched by postal code ranges, else cities, else states. `area_name` is required on creation."
 )
 class WarehouseAreaInput:
     """Fields of a delivery area."""
 
-    area_id: Ident | None = given_field(
-        "Within a warehouse: the area that is meant; without it the area is new."
+    area_id: ID | None = optional_field(
+        "The existing area when nested in a warehouse; omitted for a new area."
     )
-    area_name: str | None = given_field("The name.")
-    states: list[str] | None = given_field("States of Brazil, two letters each.")
-    cities: list[str] | None = given_field("Cities.")
-    zipcodes: list[WarehouseZipcodesInput] | None = given_field(
-        "All ranges of postal codes; they must not overlap."
-    )
-    delivery_time: int | None = given_field("How long it takes, in hours.")
-    status: SwitchStatus | None = given_field("The status letter.")
+    area_name: str | None = optional_field("The name.")
+    states: list[str] | None = optional_field("Brazilian state codes, two letters each.")
+    cities: list[str] | None = optional_field("City names.")
+    zipcodes: list[WarehouseZipcodesInput] | None = optional_field("All postal code ranges, non-overlapping.")
+    delivery_time: int | None = optional_field("The delivery time, in hours.")
+    status: SwitchStatus | None = optional_field("The status code.")
 
 
-@strawberry.input(description="How a warehouse serves a group of customers. Adding one needs `usergroup_id`.")
+@strawberry.input(description="How a warehouse serves a usergroup. `usergroup_id` is required on creation.")
 class WarehouseUsergroupInput:
-    """Fields of a group's place."""
+    """Fields of a served usergroup."""
 
-    usergroup_id: Ident | None = given_field("The group.")
-    priority: int | None = given_field("The higher goes before.")
-    allocation_type: AllocationType | None = given_field("`P` before others, `E` nobody else.")
-    status: SwitchStatus | None = given_field("The status letter.")
+    usergroup_id: ID | None = optional_field("The group.")
+    priority: int | None = optional_field("The priority; higher values come first.")
+    allocation_type: AllocationType | None = optional_field("`P` preferred, `E` exclusive.")
+    status: SwitchStatus | None = optional_field("The status code.")
 
 
 @strawberry.input(
-    description="A place that goods are sent from. Creation needs `name`; `areas` and `usergroups`, when given, are all there will be."
+    description="A warehouse. `name` is required on creation; `areas` and `usergroups` replace the existing lists."
 )
 class WarehouseInput:
     """Fields of a warehouse."""
 
-    name: str | None = given_field("The name.")
-    code: str | None = given_field("What the store calls it for short.")
-    description: str | None = given_field("The description.")
-    status: SwitchStatus | None = given_field("The status letter.")
-    address: str | None = given_field("Street and number.")
-    city: str | None = given_field("The city.")
-    state: str | None = given_field("The state, two letters.")
-    country: str | None = given_field("The country, ISO 3166 code of two letters; BR unless given.")
-    zipcode: str | None = given_field("The CEP.")
-    phone: str | None = given_field("The phone number.")
-    email: str | None = given_field("The e-mail address.")
-    latitude: str | None = given_field("Degrees north, a decimal text.")
-    longitude: str | None = given_field("Degrees east, a decimal text.")
-    priority: int | None = given_field("The higher goes before.")
-    is_default: bool | None = given_field("Whether it is its vendor's default; another one stands back.")
-    shipping_delay: int | None = given_field("Days that it adds to the time of delivery.")
-    min_items_in_box: int | None = given_field("How many items a box holds at least.")
-    max_items_in_box: int | None = given_field("How many items a box holds at most.")
-    vendor_id: Ident | None = given_field("Whose it is; null for the store's own.")
-    areas: list[WarehouseAreaInput] | None = given_field("Where it delivers.")
-    usergroups: list[WarehouseUsergroupInput] | None = given_field("Whom it serves.")
+    name: str | None = optional_field("The name.")
+    code: str | None = optional_field("The store's short code for the warehouse.")
+    description: str | None = optional_field("The description.")
+    status: SwitchStatus | None = optional_field("The status code.")
+    address: str | None = optional_field("Street and number.")
+    city: str | None = optional_field("The city.")
+    state: str | None = optional_field("The state code, two letters.")
+    country: str | None = optional_field("The country code, ISO 3166 alpha-2; defaults to BR.")
+    zipcode: str | None = optional_field("The CEP.")
+    phone: str | None = optional_field("The phone number.")
+    email: str | None = optional_field("The e-mail address.")
+    latitude: str | None = optional_field("The latitude, a decimal string.")
+    longitude: str | None = optional_field("The longitude, a decimal string.")
+    priority: int | None = optional_field("The priority; higher values come first.")
+    is_default: bool | None = optional_field(
+        "Whether this becomes the vendor's default warehouse, replacing the current one."
+    )
+    shipping_delay: int | None = optional_field("Days added to the delivery time.")
+    min_items_in_box: int | None = optional_field("The minimum number of items per box.")
+    max_items_in_box: int | None = optional_field("The maximum number of items per box.")
+    vendor_id: ID | None = optional_field("The vendor that owns the warehouse; null for the store's own.")
+    areas: list[WarehouseAreaInput] | None = optional_field("The delivery areas.")
+    usergroups: list[WarehouseUsergroupInput] | None = optional_field("The customer groups served.")

@@ -1,26 +1,26 @@
-"""Define what is given to subscribe to events."""
+"""Define the input of webhook endpoints."""
 
 from __future__ import annotations
 
 import strawberry
 
-from schema.inputs.given import given_field
-from schema.scalars import Ident, SwitchStatus
+from schema.inputs.optional_fields import optional_field
+from schema.scalars import ID, SwitchStatus
 
 
-@strawberry.input(description="Where an app is told events. Making one needs `url` and `events`.")
+@strawberry.input(description="A webhook endpoint. `url` and `events` are required on creation.")
 class EventEndpointInput:
-    """Fields of an event endpoint."""
+    """Fields of a webhook endpoint."""
 
-    installed_app_id: Ident | None = given_field(
-        "The installed app: administrators name it when they make one, apps need not."
+    installed_app_id: ID | None = optional_field(
+        "The installed app; required on creation by an administrator, optional for the app itself."
     )
-    url: str | None = given_field("An https address of the public internet.")
-    events: list[str] | None = given_field(
+    url: str | None = optional_field("The https URL events are posted to; must be publicly reachable.")
+    events: list[str] | None = optional_field(
         "Any of `order.created`, `order.updated`, `order.cancelled`, `product.created`, `product.updated`, `product.deleted`,"
-        " `user.registered`, `checkout.completed`, `cart.updated`; each needs the scope that reads its subject."
+        " `user.registered`, `checkout.completed`, `cart.updated`; each requires the scope that reads its subject."
     )
-    query: str | None = given_field(
-        "A GraphQL selection on the subject of the events (`{ id total_cents }`), run as the app; its result becomes `data`."
+    query: str | None = optional_field(
+        "A GraphQL selection on the events' subject (`{ id total_cents }`), executed as the app; its result becomes `data`."
     )
-    status: SwitchStatus | None = given_field("On or off.")
+    status: SwitchStatus | None = optional_field("Whether deliveries are enabled.")

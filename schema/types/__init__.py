@@ -1,1 +1,1 @@
-"""Hold the object types, one module per domain."""
+"""Define the object types, one module per domain."""

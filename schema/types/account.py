@@ -1,49 +1,45 @@
-"""Define what registration, mails that prove an address, and the second factor show."""
+"""Define the results of registration, e-mail verification, password reset and two-factor authentication."""
 
 from __future__ import annotations
 
-import strawberry
-
-from auth.access import Access
-from schema.fields import part
-from schema.types.sessions import ANYBODY, PEOPLE
-
-# Whoever has any credential of the store; the REST routes ask for none.
-SHOPPERS: Access = ANYBODY
+from schema.fields import object_type, output_field
+from schema.types.sessions import ANYONE, SIGNED_IN_USERS
 
 
-@part("Acknowledgement", "That something was received or done, in words that tell no more.", access=ANYBODY)
+@object_type("Acknowledgement", "A generic acknowledgement.", access=ANYONE)
 class AcknowledgementObject:
-    """A sentence."""
+    """A human-readable confirmation."""
 
-    message: str = strawberry.field(description="What was received or done.")
+    message: str = output_field("A human-readable confirmation.")
 
 
-@part("TwoFactorState", "Whether the caller has a second factor.", access=PEOPLE)
+@object_type("TwoFactorState", "The caller's two-factor authentication status.", access=SIGNED_IN_USERS)
 class TwoFactorStateObject:
-    """The second factor from outside."""
+    """The two-factor authentication status."""
 
-    enabled: bool = strawberry.field(description="Whether signing in asks for a code.")
-    recovery_codes_left: int = strawberry.field(description="How many recovery codes were not used yet.")
+    enabled: bool = output_field("Whether two-factor authentication is enabled.")
+    recovery_codes_left: int = output_field("The number of unused recovery codes.")
 
 
-@part(
+@object_type(
     "TwoFactorEnrolment",
-    "A secret for an authenticator app; nothing is asked for until it is confirmed.",
-    access=PEOPLE,
+    "A TOTP secret for an authenticator app; two-factor authentication stays off until the enrolment is confirmed.",
+    access=SIGNED_IN_USERS,
 )
 class TwoFactorEnrolmentObject:
-    """The secret in the three forms that apps take."""
+    """The TOTP secret in three formats."""
 
-    secret: str = strawberry.field(description="The secret in base32, to be typed.")
-    otpauth_uri: str = strawberry.field(description="The secret as an `otpauth://` address.")
-    qr_svg: str = strawberry.field(description="The address as a QR code: one SVG element.")
+    secret: str = output_field("The TOTP secret in base32, for manual entry.")
+    otpauth_uri: str = output_field("The secret as an `otpauth://` URI.")
+    qr_svg: str = output_field("The URI as a QR code, an SVG element.")
 
 
-@part(
-    "RecoveryCodes", "Codes that stand for the authenticator app, each once. Shown this once.", access=PEOPLE
+@object_type(
+    "RecoveryCodes",
+    "Single-use codes that replace the authenticator app. Returned only once.",
+    access=SIGNED_IN_USERS,
 )
 class RecoveryCodesObject:
-    """Ten codes."""
+    """Ten recovery codes."""
 
-    recovery_codes: list[str] = strawberry.field(description="The codes, as they are to be typed.")
+    recovery_codes: list[str] = output_field("The recovery codes.")

@@ -1,130 +1,130 @@
-"""Define apps, what stores let them do, and the keys of storefronts."""
+"""Define apps, their installations and OAuth tokens, and storefront keys."""
 
 from __future__ import annotations
 
-import strawberry
-
 from auth.access import Access
 from domain.apps.read import INSTALLED_APPS, STOREFRONT_KEYS, of_app
-from schema.fields import column, entity, part
-from schema.scalars import Ident, Time
-from schema.types.sessions import ANYBODY
+from schema.fields import column, entity_type, object_type, output_field
+from schema.scalars import ID, DateTime
+from schema.types.sessions import ANYONE
 
-# The administration of apps takes user tokens only (decisions section 8, Access).
-SEE_APPS = Access(privileges=("view_apps",), user_only=True)
+# App administration requires a user token (docs/reference/graphql.md#access).
+VIEW_APPS = Access(privileges=("view_apps",), user_only=True)
 MANAGE_APPS = Access(privileges=("manage_apps",), user_only=True)
 
 
-@part("App", "An app of the platform, which any store may install.", access=SEE_APPS)
+@object_type("App", "A registered app, which any store may install.", access=VIEW_APPS)
 class AppObject:
-    """An app that was registered."""
+    """A registered app."""
 
-    id: Ident = strawberry.field(description="The UUID.")
-    client_id: str = strawberry.field(description="The name by which the app proves who it is.")
-    name: str = strawberry.field(description="What administrators see.")
-    mode: str = strawberry.field(description="`live` or `test`.")
-    redirect_uris: list[str] = strawberry.field(description="Where administrators are sent back to.")
-    scopes: list[str] = strawberry.field(description="What it may ask for.")
-    created_at: Time = strawberry.field(description="When it was registered.")
+    id: ID = output_field("The unique ID (UUID).")
+    client_id: str = output_field("The OAuth client ID.")
+    name: str = output_field("The display name of the app.")
+    mode: str = output_field("`live` or `test`.")
+    redirect_uris: list[str] = output_field("The allowed redirect URIs.")
+    scopes: list[str] = output_field("The scopes the app may request.")
+    created_at: DateTime = output_field("When the app was registered.")
 
 
-@part("NewApp", "An app that was just registered.", access=MANAGE_APPS)
+@object_type("NewApp", "A newly registered app with its client secret.", access=MANAGE_APPS)
 class NewAppObject:
-    """The one time the secret is shown."""
+    """The app with its secret, which is returned only here."""
 
-    id: Ident = strawberry.field(description="The UUID.")
-    client_id: str = strawberry.field(description="The name by which the app proves who it is.")
-    client_secret: str = strawberry.field(description="The secret that belongs to it. Shown this once.")
-    name: str = strawberry.field(description="What administrators see.")
-    mode: str = strawberry.field(description="`live` or `test`.")
-    redirect_uris: list[str] = strawberry.field(description="Where administrators are sent back to.")
-    scopes: list[str] = strawberry.field(description="What it may ask for.")
-    created_at: Time = strawberry.field(description="When it was registered.")
+    id: ID = output_field("The unique ID (UUID).")
+    client_id: str = output_field("The OAuth client ID.")
+    client_secret: str = output_field("The OAuth client secret. Returned only once.")
+    name: str = output_field("The display name of the app.")
+    mode: str = output_field("`live` or `test`.")
+    redirect_uris: list[str] = output_field("The allowed redirect URIs.")
+    scopes: list[str] = output_field("The scopes the app may request.")
+    created_at: DateTime = output_field("When the app was registered.")
 
 
-@part("AppApproval", "What an approval gives the app.", access=MANAGE_APPS)
+@object_type("AppApproval", "The authorization code issued for an approved app.", access=MANAGE_APPS)
 class AppApprovalObject:
-    """The code, and the address that carries it."""
+    """The authorization code and the redirect URI."""
 
-    code: str = strawberry.field(
-        description="What the app exchanges for tokens at `POST /api/v1/oauth/token`, once, within 10 minutes."
+    code: str = output_field(
+        "The single-use authorization code, exchanged for tokens at `POST /api/v1/oauth/token` within 10 minutes."
     )
-    redirect_to: str = strawberry.field(
-        description="The app's address with `code` and `state`, where the administrator is sent."
+    redirect_to: str = output_field(
+        "The app's redirect URI with `code` and `state`, to which the administrator is redirected."
     )
 
 
-@part("AppTokens", "What the token route of OAuth gives.", access=ANYBODY)
+@object_type("AppTokens", "An OAuth token pair of an app.", access=ANYONE)
 class AppTokensObject:
-    """A pair of tokens of an app."""
+    """An OAuth token pair."""
 
-    access_token: str = strawberry.field(description="The token sent as `Authorization: Bearer`.")
-    refresh_token: str = strawberry.field(description="The secret that gives the next pair, once.")
-    expires_in: int = strawberry.field(description="How many seconds the access token is good.")
-    scopes: list[str] = strawberry.field(description="What it may do.")
+    access_token: str = output_field("The access token, sent as `Authorization: Bearer`.")
+    refresh_token: str = output_field("The single-use refresh token.")
+    expires_in: int = output_field("The lifetime of the access token, in seconds.")
+    scopes: list[str] = output_field("The granted scopes.")
 
 
-@part("AppTokenRevoked", "The end of a token.", access=ANYBODY)
+@object_type("AppTokenRevoked", "The result of a token revocation.", access=ANYONE)
 class AppTokenRevokedObject:
-    """Tell that a token is good no more, if it ever was."""
+    """The confirmation of a revocation."""
 
-    revoked: bool = strawberry.field(description="Always true: unknown and ended tokens are fine.")
+    revoked: bool = output_field("Always true, also for unknown and expired tokens.")
 
 
-@part("AskedScope", "A scope that an app asks for.", access=ANYBODY)
+@object_type("AskedScope", "A scope requested by an app.", access=ANYONE)
 class AskedScopeObject:
-    """A scope and what its approver needs."""
+    """A scope and the privilege to approve it."""
 
-    name: str = strawberry.field(description="The scope.")
-    privilege: str = strawberry.field(description="The privilege that covers it.")
+    name: str = output_field("The name of the scope.")
+    privilege: str = output_field("The privilege required to approve the scope.")
 
 
-@part("AppConsent", "What the consent page shows, and where it leads.", access=ANYBODY)
+@object_type("AppConsent", "The content of the OAuth consent page.", access=ANYONE)
 class AppConsentObject:
-    """A request for an approval."""
+    """An authorization request."""
 
-    name: str = strawberry.field(description="The app's name.")
-    mode: str = strawberry.field(description="`live` or `test`.")
-    store: str = strawberry.field(description="The store's name.")
-    redirect_uri: str = strawberry.field(description="The app's address that was asked for.")
-    scopes: list[AskedScopeObject] = strawberry.field(description="What the app asks for.")
-    deny_to: str = strawberry.field(description="Where a refusal leads.")
-    error_to: str | None = strawberry.field(description="Where a wrong request leads at once.")
+    name: str = output_field("The app's name.")
+    mode: str = output_field("`live` or `test`.")
+    store: str = output_field("The name of the store.")
+    redirect_uri: str = output_field("The requested redirect URI.")
+    scopes: list[AskedScopeObject] = output_field("The requested scopes.")
+    deny_to: str = output_field("The redirect URI used when the administrator denies the request.")
+    error_to: str | None = output_field("The redirect URI for an invalid request, followed immediately.")
 
 
-@entity(INSTALLED_APPS, "InstalledApp", "An app that the store has installed.")
+@entity_type(INSTALLED_APPS, "InstalledApp", "An app installed in the store.")
 class InstalledAppObject:
     """A row of `app_installations`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    client_id: str = column(of_app("client_id"), "The app's client id.")
+    id: ID = column("public_id", "The unique ID (UUID).")
+    client_id: str = column(of_app("client_id"), "The app's OAuth client ID.")
     name: str = column(of_app("name"), "The app's name.")
     mode: str = column(of_app("mode"), "`live` or `test`.")
-    scopes: list[str] = column(description="What the store lets it do.")
-    rate_limit: int = column(description="Its requests a minute.")
-    installed_at: Time = column(description="When it was installed.")
-    updated_at: Time = column(description="When it was last approved or changed.")
+    scopes: list[str] = column(description="The scopes granted by the store.")
+    rate_limit: int = column(description="The rate limit, in requests per minute.")
+    installed_at: DateTime = column(description="When the app was installed.")
+    updated_at: DateTime = column(description="When the installation was last approved or updated.")
 
 
-@entity(
-    STOREFRONT_KEYS, "StorefrontKey", "A key of a headless storefront. The key itself is never shown again."
+@entity_type(
+    STOREFRONT_KEYS,
+    "StorefrontKey",
+    "The API key of a headless storefront. The key itself is returned only on creation.",
 )
 class StorefrontKeyObject:
     """A row of `storefront_keys`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    name: str = column(description="What it is for.")
+    id: ID = column("public_id", "The unique ID (UUID).")
+    name: str = column(description="The name that describes the key's purpose.")
     hint: str = column(description="The last four characters of the key.")
-    scopes: list[str] = column(description="What it may do.")
-    rate_limit: int = column(description="Its requests a minute.")
-    server_side: bool = column(description="Whether it is kept on a server.")
-    created_at: Time = column(description="When it was made.")
-    last_used_at: Time | None = column(description="When it was last used, to the minute.")
+    scopes: list[str] = column(description="The granted scopes.")
+    rate_limit: int = column(description="The rate limit, in requests per minute.")
+    server_side: bool = column(description="Whether the key is used by a server.")
+    created_at: DateTime = column(description="When the record was created.")
+    last_used_at: DateTime | None = column(description="When the key was last used, with minute precision.")
 
 
-@part("NewStorefrontKey", "A storefront key that was just made.", access=MANAGE_APPS)
+@object_type("NewStorefrontKey", "A newly created storefront key.", access=MANAGE_APPS)
 class NewStorefrontKeyObject:
-    """The one time the key is shown."""
+    """The record with its key, which is returned only here."""
 
-    key: str = strawberry.field(description="The key: `X-API-Key` of the storefront. Shown this once.")
-    storefront_key: StorefrontKeyObject = strawberry.field(description="The key as it is listed from now on.")
+    key: str = output_field("The key, sent as `X-API-Key`. Returned only once.")
+    storefront_key: StorefrontKeyObject = output_field("The storefront key record.")

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from domain.audit_read import AUDIT_ENTRIES
-from schema.fields import column, entity
-from schema.scalars import Ident, Json, Time
+from schema.fields import column, entity_type
+from schema.scalars import ID, JSON, DateTime
 
 
-@entity(AUDIT_ENTRIES, "AuditEntry", "Who did what to which record.")
+@entity_type(AUDIT_ENTRIES, "AuditEntry", "An entry of the audit log.")
 class AuditEntryObject:
-    """A row of `audit_entries`; entries are written once and never changed."""
+    """A row of the append-only table `audit_entries`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    at: Time = column(description="When.")
-    action: str = column(description="What was done, in the past tense: `user.deleted`, `app.installed`.")
+    id: ID = column("public_id", "The unique ID (UUID).")
+    at: DateTime = column(description="When the action was performed.")
+    action: str = column(
+        description="The action in the past tense, such as `user.deleted` or `app.installed`."
+    )
     actor_kind: str = column(
-        description="Who: `admin`, `vendor`, `customer`, `app`, `storefront` or `system`."
+        description="The kind of actor: `admin`, `vendor`, `customer`, `app`, `storefront` or `system`."
     )
-    user_id: Ident | None = column(
+    user_id: ID | None = column(
         "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
-        "The person.",
+        "The user who performed the action.",
     )
-    subject_type: str = column(description="The kind of record it was done to.")
-    subject_id: str = column(description="The record, by its UUID or number.")
-    details: Json = column(description="What changed; never a secret.")
-    ip_address: str = column(description="The address it was done from.")
-    request_id: str = column(description="The request it was done in.")
+    subject_type: str = column(description="The type of the affected record.")
+    subject_id: str = column(description="The affected record, by UUID or numeric ID.")
+    details: JSON = column(description="The changes, without secrets.")
+    ip_address: str = column(description="The client IP address.")
+    request_id: str = column(description="The request ID.")

@@ -1,173 +1,168 @@
-"""Define carts, the ways in which they can travel, and orders as who placed them sees them."""
+"""Define carts, their shipping options, and placed orders as seen by the customer."""
 
 from __future__ import annotations
 
-import strawberry
-
 from auth.access import Access
-from domain.carts.placed import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDERS, told
-from models.reading import ToMany, ToOne
-from schema.fields import column, embedded, entity, part, relation
-from schema.scalars import BigInt, Ident, Json, OrderStatus, Time
+from domain.carts.placed_orders import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDERS, own_data
+from models.queries import ToMany, ToOne
+from schema.fields import column, embedded, entity_type, object_type, output_field, relation
+from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus
 from schema.types.orders import PaymentMethodObject, ShippingMethodObject
 
 CART = "storefront:cart"
-_OPENED_BY_ID = (
-    "The id alone opens the cart; a customer's own token opens that customer's carts and those of nobody yet."
+_ACCESS_NOTE = "The cart ID grants access to the cart; a customer token only to that customer's carts and carts without a customer."
+VIEW_CARTS = Access(
+    privileges=("view_orders",), app_scope="read_orders", customer=True, storefront=CART, note=_ACCESS_NOTE
 )
-SEE_CARTS = Access(
-    privileges=("view_orders",), app_scope="read_orders", customer=True, storefront=CART, note=_OPENED_BY_ID
-)
-CHANGE_CARTS = Access(privileges=("manage_orders",), customer=True, storefront=CART, note=_OPENED_BY_ID)
-CHECK_OUT = Access(privileges=("manage_orders",), customer=True, storefront=CHECKOUT, note=_OPENED_BY_ID)
+EDIT_CARTS = Access(privileges=("manage_orders",), customer=True, storefront=CART, note=_ACCESS_NOTE)
+CHECK_OUT = Access(privileges=("manage_orders",), customer=True, storefront=CHECKOUT, note=_ACCESS_NOTE)
 
 
-@part("CartItem", "Some units of one product in a cart, at today's price.", access=SEE_CARTS)
+@object_type("CartItem", "A line of a cart, at the current price.", access=VIEW_CARTS)
 class CartItemObject:
-    """An item of a cart."""
+    """A priced cart line."""
 
-    id: Ident = strawberry.field(description="The UUID.")
-    product_id: Ident = strawberry.field(description="The product.")
-    name: str = strawberry.field(description="The product's name.")
-    quantity: BigInt = strawberry.field(description="How many units.")
-    price_cents: BigInt = strawberry.field(description="The price of a unit in cents.")
-    total_cents: BigInt = strawberry.field(description="Quantity times price, in cents.")
-    options: Json = strawberry.field(
-        description="What was chosen of the product, as it was asked for: option id to variant id, or to a text."
+    id: ID = output_field("The unique ID (UUID).")
+    product_id: ID = output_field("The product.")
+    name: str = output_field("The product's name.")
+    quantity: BigInt = output_field("The number of units.")
+    price_cents: BigInt = output_field("The unit price, in cents.")
+    total_cents: BigInt = output_field("The line total: quantity times unit price, in cents.")
+    options: JSON = output_field("The chosen options as requested: option ID to variant ID or text.")
+    chosen: JSON = output_field(
+        "The chosen options for display: a list of `{option_id, name, variant_id, value, modifier, modifier_type}`."
     )
-    chosen: Json = strawberry.field(
-        description="The same to be read: a list of `{option_id, name, variant_id, value, modifier, modifier_type}`."
-    )
-    is_available: bool = strawberry.field(
-        description="Whether the product is on sale; its stock is looked at by the checkout."
-    )
+    is_available: bool = output_field("Whether the product is active; stock is checked at checkout.")
 
 
-@part("CartGift", "Units that a promotion would add to the order for nothing.", access=SEE_CARTS)
+@object_type("CartGift", "Free units that a promotion adds to the order.", access=VIEW_CARTS)
 class CartGiftObject:
-    """A gift."""
+    """A free gift."""
 
-    product_id: Ident = strawberry.field(description="The product.")
-    name: str = strawberry.field(description="The product's name.")
-    quantity: BigInt = strawberry.field(description="How many units.")
+    product_id: ID = output_field("The product.")
+    name: str = output_field("The product's name.")
+    quantity: BigInt = output_field("The number of units.")
 
 
-@part("CartAddress", "Where a cart goes.", access=SEE_CARTS)
+@object_type("CartAddress", "The shipping address of a cart.", access=VIEW_CARTS)
 class CartAddressObject:
-    """An address as the shopper gave it."""
+    """A shipping address."""
 
-    name: str = strawberry.field(description="Who receives it.")
-    street: str = strawberry.field(description="The street.")
-    number: str = strawberry.field(description="The number in the street.")
-    complement: str = strawberry.field(description="Flat, floor, ….")
-    district: str = strawberry.field(description="The district (bairro).")
-    city: str = strawberry.field(description="The city.")
-    state: str = strawberry.field(description="The state, two letters.")
-    zipcode: str = strawberry.field(description="The CEP, its eight digits.")
-    country: str = strawberry.field(description="The country, ISO 3166 code of two letters.")
-    phone: str = strawberry.field(description="The phone number.")
+    name: str = output_field("The recipient's name.")
+    street: str = output_field("The street.")
+    number: str = output_field("The street number.")
+    complement: str = output_field("Apartment, floor, etc.")
+    district: str = output_field("The district (bairro).")
+    city: str = output_field("The city.")
+    state: str = output_field("The state code, two letters.")
+    zipcode: str = output_field("The CEP, eight digits.")
+    country: str = output_field("The country code, ISO 3166 alpha-2.")
+    phone: str = output_field("The phone number.")
 
 
-@part("ShippingOption", "A way in which a cart can travel, and its price.", access=SEE_CARTS)
+@object_type("ShippingOption", "A shipping method available for a cart, with its price.", access=VIEW_CARTS)
 class ShippingOptionObject:
-    """A quote."""
+    """A shipping quote."""
 
-    shipping_id: Ident = strawberry.field(description="The shipping method.")
-    name: str = strawberry.field(description="The method's name.")
-    price_cents: BigInt = strawberry.field(description="What it costs, in cents.")
-    delivery_time: str = strawberry.field(description="How long it takes, as text.")
+    shipping_id: ID = output_field("The shipping method.")
+    name: str = output_field("The name of the shipping method.")
+    price_cents: BigInt = output_field("The shipping price, in cents.")
+    delivery_time: str = output_field("The estimated delivery time, as text.")
 
 
-@part(
+@object_type(
     "Cart",
-    "What somebody means to buy, added up anew whenever it is read. Nothing in it is reserved. Money in cents.",
-    access=SEE_CARTS,
+    "A shopping cart; totals are recalculated on every read, no stock is reserved. Amounts in cents.",
+    access=VIEW_CARTS,
 )
 class CartObject:
-    """A cart."""
+    """A priced cart."""
 
-    id: Ident = strawberry.field(description="The UUID, version 4: whoever knows it may open the cart.")
-    status: str = strawberry.field(description="`open`, `ordered` or `expired`.")
-    currency: str = strawberry.field(description="The currency, ISO 4217.")
-    items: list[CartItemObject] = strawberry.field(description="What is in it, in the order it was put in.")
-    gifts: list[CartGiftObject] = strawberry.field(
-        description="What promotions would add to the order for nothing, as far as it is there."
+    id: ID = output_field("The unguessable cart ID (UUIDv4); knowing it grants access to the cart.")
+    status: str = output_field("`open`, `ordered` or `expired`.")
+    currency: str = output_field("The currency, ISO 4217.")
+    items: list[CartItemObject] = output_field("The cart lines, in the order they were added.")
+    gifts: list[CartGiftObject] = output_field("The free gifts of promotions, as far as stock is available.")
+    customer_email: str | None = output_field("The customer's e-mail address, if set.")
+    address: CartAddressObject | None = output_field("The shipping address.")
+    shipping_option: ShippingOptionObject | None = output_field(
+        "The chosen shipping option; null if none was chosen or it is no longer available."
     )
-    customer_email: str | None = strawberry.field(description="Whose it is, as far as a request said so.")
-    address: CartAddressObject | None = strawberry.field(description="Where it goes.")
-    shipping_option: ShippingOptionObject | None = strawberry.field(
-        description="How it travels; null when none was chosen, or the chosen one is not offered any more."
-    )
-    coupon_code: str | None = strawberry.field(description="The coupon it bears.")
-    subtotal_cents: BigInt = strawberry.field(description="The sum of the items, in cents.")
-    discount_cents: BigInt = strawberry.field(description="What is taken off, in cents.")
-    shipping_cents: BigInt = strawberry.field(description="The price of shipping, in cents.")
-    tax_cents: BigInt = strawberry.field(description="Taxes that are added, in cents.")
-    total_cents: BigInt = strawberry.field(
-        description="What is to be paid, in cents, before what a way to pay adds."
-    )
-    updated_at: Time = strawberry.field(description="When it was last changed.")
-    expires_at: Time = strawberry.field(description="When it expires unless it is changed again.")
+    coupon_code: str | None = output_field("The applied coupon code.")
+    subtotal_cents: BigInt = output_field("The sum of the cart lines, in cents.")
+    discount_cents: BigInt = output_field("The discount, in cents.")
+    shipping_cents: BigInt = output_field("The shipping cost, in cents.")
+    tax_cents: BigInt = output_field("Taxes added to the prices, in cents.")
+    total_cents: BigInt = output_field("The cart total before any payment method surcharge, in cents.")
+    updated_at: DateTime = output_field("When the record was last updated.")
+    expires_at: DateTime = output_field("When the cart expires unless it is updated again.")
 
 
-@entity(PLACED_ORDER_LINES, "PlacedOrderLine", "Some units of one product at one price.")
+@entity_type(PLACED_ORDER_LINES, "PlacedOrderLine", "A line of a placed order.")
 class PlacedOrderLineObject:
-    """A row of `order_lines`, as its buyer sees it."""
+    """A row of `order_lines`, as seen by the customer."""
 
-    product_id: Ident | None = column(
+    product_id: ID | None = column(
         "(SELECT p.public_id FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)",
-        "The product, also when it was deleted since.",
+        "The product, even if it was deleted later.",
     )
-    name: str = column("product_name", "The product's name as sold.")
-    quantity: BigInt = column(description="How many units.")
-    price_cents: BigInt = column(description="The price of a unit in cents.")
+    name: str = column("product_name", "The product name at the time of purchase.")
+    quantity: BigInt = column(description="The number of units.")
+    price_cents: BigInt = column(description="The unit price, in cents.")
 
 
-@part("PlacedOrderCustomer", "Who placed an order, as far as the caller has shown to know it.")
+@object_type(
+    "PlacedOrderCustomer",
+    "The customer of a placed order; personal data only for callers that have proven access to it.",
+)
 class PlacedOrderCustomerObject:
-    """Columns of the order; what belongs to an account is blank for all but its holder."""
+    """Columns of the order; account data is blank for everyone but the account's owner."""
 
-    id: Ident | None = column(
+    id: ID | None = column(
         "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
-        "The account; null for a guest.",
+        "The user account; null for a guest customer.",
     )
-    name: str = column(told("btrim(t.firstname || ' ' || t.lastname)"), "First and last name.")
-    email: str = column(told("t.email"), "The e-mail address.")
+    name: str = column(own_data("btrim(t.firstname || ' ' || t.lastname)"), "First and last name.")
+    email: str = column(own_data("t.email"), "The e-mail address.")
 
 
-@entity(
-    PLACED_ORDERS, "PlacedOrder", "An order as whoever placed it sees it. Money in cents of its currency."
+@entity_type(
+    PLACED_ORDERS,
+    "PlacedOrder",
+    "An order as seen by the customer who placed it. Amounts in cents of its currency.",
 )
 class PlacedOrderObject:
     """A row of `orders`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    number: BigInt = column("id", "The number shown to people.")
-    status: OrderStatus = column(description="The status letter.")
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The order number.")
+    status: OrderStatus = column(description="The status code.")
     currency: str = column(description="The currency, ISO 4217.")
-    subtotal_cents: BigInt = column(description="The sum of the lines, in cents.")
-    discount_cents: BigInt = column(description="What was taken off, in cents.")
-    shipping_cents: BigInt = column(description="The price of shipping, in cents.")
-    surcharge_cents: BigInt = column(description="What the payment method adds, in cents.")
-    tax_cents: BigInt = column(description="Taxes, in cents.")
-    total_cents: BigInt = column(description="What is to be paid, in cents.")
+    subtotal_cents: BigInt = column(description="The sum of the order lines, in cents.")
+    discount_cents: BigInt = column(description="The discount, in cents.")
+    shipping_cents: BigInt = column(description="The shipping cost, in cents.")
+    surcharge_cents: BigInt = column(description="The payment method's surcharge, in cents.")
+    tax_cents: BigInt = column(description="The taxes, in cents.")
+    total_cents: BigInt = column(description="The total to be paid, in cents.")
     payment_status: str = column(
         description="`unpaid`, `paid`, `partially_refunded`, `refunded` or `chargeback`."
     )
-    tracking_code: str | None = column(description="The carrier's code of the latest parcel.")
-    customer: PlacedOrderCustomerObject = embedded("Who placed it.")
-    items: list[PlacedOrderLineObject] = relation(ToMany("t.order_id", "t.position"), "What was bought.")
+    tracking_code: str | None = column(description="The tracking code of the latest shipment.")
+    customer: PlacedOrderCustomerObject = embedded("The customer who placed the order.")
+    items: list[PlacedOrderLineObject] = relation(ToMany("t.order_id", "t.position"), "The order lines.")
     payment_method: PaymentMethodObject | None = relation(
-        ToOne("payment_method_id"), "How it is paid, and what the buyer is told about it."
+        ToOne("payment_method_id"), "The payment method with its instructions."
     )
-    shipping_method: ShippingMethodObject | None = relation(ToOne("shipping_method_id"), "How it travels.")
-    created_at: Time = column(description="When it was placed.")
-    updated_at: Time = column(description="When it was last changed.")
+    shipping_method: ShippingMethodObject | None = relation(
+        ToOne("shipping_method_id"), "The shipping method."
+    )
+    created_at: DateTime = column(description="When the order was placed.")
+    updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@part("CartCheckout", "The order that a cart became.", access=CHECK_OUT)
+@object_type("CartCheckout", "The result of a checkout.", access=CHECK_OUT)
 class CartCheckoutObject:
-    """What a checkout gives."""
+    """The order and its access token."""
 
-    token: str = strawberry.field(description="What opens the order for whoever placed it.")
-    order: PlacedOrderObject = strawberry.field(description="The order.")
+    token: str = output_field("The access token of the placed order.")
+    order: PlacedOrderObject = output_field("The placed order.")

@@ -3,72 +3,72 @@
 from __future__ import annotations
 
 from domain.content.read import BLOCKS, LANGUAGES, PAGES
-from models.reading import ToOne
-from schema.fields import column, entity, relation
-from schema.scalars import BigInt, Ident, Json, SwitchStatus, Time
+from models.queries import ToOne
+from schema.fields import column, entity_type, relation
+from schema.scalars import ID, JSON, BigInt, DateTime, SwitchStatus
 from schema.types.marketplace import VendorObject
 
 _UNIX = "floor(extract(epoch from t.created_at))::bigint"
 
 
-@entity(LANGUAGES, "Language", "A language of the shop.")
+@entity_type(LANGUAGES, "Language", "A language of the store.")
 class LanguageObject:
     """A row of `languages`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    number: BigInt = column("id", "The legacy number (`lang_id`).", internal=True)
-    code: str = column(description="The code, such as `pt`.")
-    name: str = column(description="What it calls itself.")
-    country_code: str = column(description="The country it is spoken in, ISO 3166; empty for none.")
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`lang_id`).", internal=True)
+    code: str = column(description="The language code, such as `pt`.")
+    name: str = column(description="The language's own name.")
+    country_code: str = column(description="The country code, ISO 3166; empty if not set.")
     direction: str = column(description="`ltr` or `rtl`.")
-    status: SwitchStatus = column(description="The status letter.")
-    created_at: Time = column(description="When it was added.")
-    updated_at: Time = column(description="When it was last changed.")
+    status: SwitchStatus = column(description="The status code.")
+    created_at: DateTime = column(description="When the language was added.")
+    updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity(PAGES, "Page", "A page beside the goods.")
+@entity_type(PAGES, "Page", "A content page.")
 class PageObject:
     """A row of `pages`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    number: BigInt = column("id", "The legacy number (`page_id`).", internal=True)
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`page_id`).", internal=True)
     name: str = column(description="The title.")
     type: str = column(description="`T` text, `L` link, `F` form, `B` blog.")
-    link: str = column(description="Where a page of type `L` leads.")
-    description: str = column(description="The text, HTML as it was given.")
-    meta_keywords: str = column(description="Key words for search engines.")
+    link: str = column(description="The target URL of a page of type `L`.")
+    description: str = column(description="The content as unsanitized HTML.")
+    meta_keywords: str = column(description="Keywords for search engines.")
     meta_description: str = column(description="The description for search engines.")
     seo_title: str = column(description="The title for search engines.")
-    position: int = column(description="Its place among its neighbours.")
-    status: SwitchStatus = column(description="The status letter.")
-    lang_code: str = column(description="The language it is written in.")
-    parent_id: Ident | None = column(
+    position: int = column(description="The sort position among sibling pages.")
+    status: SwitchStatus = column(description="The status code.")
+    lang_code: str = column(description="The language code.")
+    parent_id: ID | None = column(
         "(SELECT p.public_id FROM pages p WHERE p.tenant_id = t.tenant_id AND p.id = t.parent_id)",
-        "The page it stands below.",
+        "The parent page.",
     )
     parent_number: BigInt = column(
-        "coalesce(t.parent_id, 0)", "The legacy number of the page it stands below, or 0.", internal=True
+        "coalesce(t.parent_id, 0)", "The legacy numeric ID of the parent page, or 0.", internal=True
     )
-    vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor whose page it is.")
+    vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor that owns the page.")
     vendor_number: BigInt = column(
-        "coalesce(t.vendor_id, 0)", "The legacy number of the vendor whose page it is, or 0.", internal=True
+        "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the owning vendor, or 0.", internal=True
     )
-    created_at: Time = column(description="When it was made.")
-    updated_at: Time = column(description="When it was last changed.")
-    created_unix: BigInt = column(_UNIX, "Unix seconds of creation.", internal=True)
+    created_at: DateTime = column(description="When the record was created.")
+    updated_at: DateTime = column(description="When the record was last updated.")
+    created_unix: BigInt = column(_UNIX, "When the record was created, in Unix seconds.", internal=True)
 
 
-@entity(BLOCKS, "Block", "A piece of the shop's layout.")
+@entity_type(BLOCKS, "Block", "A layout block of the storefront.")
 class BlockObject:
     """A row of `blocks`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    number: BigInt = column("id", "The legacy number (`block_id`).", internal=True)
-    type: str = column(description="What kind of block it is, any word.")
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`block_id`).", internal=True)
+    type: str = column(description="The block type, an arbitrary identifier.")
     name: str = column(description="The name.")
-    properties: Json = column(description="How it looks and behaves, an object.")
-    content: Json = column(description="What it holds, an object.")
-    status: SwitchStatus = column(description="The status letter.")
-    lang_code: str = column(description="The language it is written in.")
-    created_at: Time = column(description="When it was made.")
-    updated_at: Time = column(description="When it was last changed.")
+    properties: JSON = column(description="How it looks and behaves, an object.")
+    content: JSON = column(description="The content, a JSON object.")
+    status: SwitchStatus = column(description="The status code.")
+    lang_code: str = column(description="The language code.")
+    created_at: DateTime = column(description="When the record was created.")
+    updated_at: DateTime = column(description="When the record was last updated.")

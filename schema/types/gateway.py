@@ -1,55 +1,55 @@
-"""Define what the payment gateway told: notifications and charges."""
+"""Define payment gateway notifications and charges."""
 
 from __future__ import annotations
 
-import strawberry
-
 from auth.access import Access
 from domain.gateway.read import CHARGES, GATEWAY_NOTIFICATIONS
-from schema.fields import column, entity, part
-from schema.scalars import BigInt, Ident, Time
+from schema.fields import column, entity_type, object_type, output_field
+from schema.scalars import ID, BigInt, DateTime
 
-GATEWAY = Access(anonymous=True, note="The signature proves who asks.")
+GATEWAY = Access(anonymous=True, note="Authenticated by the request signature.")
 
 
-@entity(CHARGES, "Charge", "A demand for payment at the gateway. Money in cents of its currency.")
+@entity_type(CHARGES, "Charge", "A payment gateway charge. Amounts in cents of its currency.")
 class ChargeObject:
     """A row of `charges`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    charge_id: str = column(description="The gateway's identifier.")
-    status: str = column(description="The gateway's word for its state.")
-    payment_method: str = column(description="How it is paid, in the gateway's words.")
+    id: ID = column("public_id", "The unique ID (UUID).")
+    charge_id: str = column(description="The gateway's charge ID.")
+    status: str = column(description="The status as reported by the gateway.")
+    payment_method: str = column(description="The payment method as reported by the gateway.")
     currency: str = column(description="The currency, ISO 4217.")
-    amount_cents: BigInt = column(description="What was asked for, in cents.")
-    paid_cents: BigInt = column(description="What was paid, in cents.")
-    refunded_cents: BigInt = column(description="What was given back, in cents.")
-    last_event: str = column(description="The type of the notification that told of it last.")
-    created_at: Time = column(description="When it was first told of.")
-    updated_at: Time = column(description="When it was last told of.")
+    amount_cents: BigInt = column(description="The charged amount, in cents.")
+    paid_cents: BigInt = column(description="The paid amount, in cents.")
+    refunded_cents: BigInt = column(description="The refunded amount, in cents.")
+    last_event: str = column(description="The event type of the latest notification.")
+    created_at: DateTime = column(description="When the first notification was processed.")
+    updated_at: DateTime = column(description="When the latest notification was processed.")
 
 
-@entity(GATEWAY_NOTIFICATIONS, "GatewayNotification", "A notification received from the payment gateway.")
+@entity_type(
+    GATEWAY_NOTIFICATIONS, "GatewayNotification", "A notification received from the payment gateway."
+)
 class GatewayNotificationObject:
-    """A row of `gateway_notifications`; the body is never read through here."""
+    """A row of `gateway_notifications`; the body is not exposed."""
 
-    id: BigInt = column(description="The number, which `gateway_notification_reprocess` takes.")
-    event_id: str = column(description="The gateway's identifier of the event; empty when it sent none.")
-    event_type: str = column(description="The type of the event, such as `charge.paid`.")
-    charge_id: str | None = column(description="The gateway's identifier of the charge; null for none.")
-    processed: bool = column(description="Whether it was processed.")
+    id: BigInt = column(description="The numeric ID, as passed to `gateway_notification_reprocess`.")
+    event_id: str = column(description="The gateway's event ID; empty if missing.")
+    event_type: str = column(description="The event type, such as `charge.paid`.")
+    charge_id: str | None = column(description="The gateway's charge ID; null if missing.")
+    processed: bool = column(description="Whether the notification was processed.")
     error_message: str = column(
-        description="What went wrong; may be given while `processed` is true: the charge is recorded, the order was not changed."
+        description="The processing error; may be set while `processed` is true: the charge was recorded, the order was not updated."
     )
     unsigned: bool = column(
-        description="Whether it was taken without a signature, for the store has no secret."
+        description="Whether the notification was accepted without a signature because the store has no gateway secret."
     )
-    created_at: Time = column(description="When it arrived.")
-    processed_at: Time | None = column(description="When it was last processed.")
+    created_at: DateTime = column(description="When the notification was received.")
+    processed_at: DateTime | None = column(description="When the notification was last processed.")
 
 
-@part("GatewayReceipt", "What the gateway is answered.", access=GATEWAY)
+@object_type("GatewayReceipt", "The response to a gateway notification.", access=GATEWAY)
 class GatewayReceiptObject:
-    """The answer to a notification."""
+    """The response to a notification."""
 
-    message: str = strawberry.field(description="`received` or `duplicate ignored`.")
+    message: str = output_field("`received` or `duplicate ignored`.")

@@ -1,27 +1,29 @@
-"""Define what the platform tells people."""
+"""Define inbox notifications."""
 
 from __future__ import annotations
 
 from domain.notifications.read import NOTIFICATIONS, STATUS
-from schema.fields import column, entity
-from schema.scalars import BigInt, Ident, Time
+from schema.fields import column, entity_type
+from schema.scalars import ID, BigInt, DateTime
 
 
-@entity(NOTIFICATIONS, "Notification", "What the platform told somebody.")
+@entity_type(NOTIFICATIONS, "Notification", "A notification in a user's inbox.")
 class NotificationObject:
     """A row of `notifications`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    user_id: Ident = column(
+    id: ID = column("public_id", "The unique ID (UUID).")
+    user_id: ID = column(
         "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
-        "Whose inbox it lies in.",
+        "The recipient.",
     )
-    type: str = column(description="What it is about: `order`, `stock` or `app`.")
+    type: str = column(description="The type: `order`, `stock` or `app`.")
     title: str = column(description="The title, in the store's language.")
     message: str = column(description="The text, in the store's language.")
     status: str = column(STATUS, "`read` or `unread`.")
-    created_at: Time = column(description="When it was written.")
-    read_at: Time | None = column(description="When it was read; null while it is unread.")
+    created_at: DateTime = column(description="When the notification was created.")
+    read_at: DateTime | None = column(description="When the notification was read; null while unread.")
     created_unix: BigInt = column(
-        "floor(extract(epoch from t.created_at))::bigint", "Unix seconds of writing.", internal=True
+        "floor(extract(epoch from t.created_at))::bigint",
+        "When the notification was created, in Unix seconds.",
+        internal=True,
     )

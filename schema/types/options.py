@@ -14,11 +14,13 @@ from domain.catalog.read_options import (
     OPTION_VARIANTS,
     OPTIONS,
 )
-from models.reading import ToMany
-from schema.fields import column, entity, relation
-from schema.scalars import BigInt, ExceptionType, Ident, Json, ModifierType, OptionType, SwitchStatus, Time
+from models.queries import ToMany
+from schema.fields import column, entity_type, relation
+from schema.scalars import ID, JSON, BigInt, DateTime, ExceptionType, ModifierType, OptionType, SwitchStatus
 
-_STOCKKEEPERS = Access(privileges=("view_catalog", "view_products"), app_scope="read_products", vendor=True)
+_INVENTORY_READERS = Access(
+    privileges=("view_catalog", "view_products"), app_scope="read_products", vendor=True
+)
 
 
 def _public(table: str, key: str) -> str:
@@ -36,179 +38,186 @@ def _numbers(table: str, key: str) -> str:
     )
 
 
-@entity(OPTION_VARIANTS, "OptionVariant", "A value of an option.")
+@entity_type(OPTION_VARIANTS, "OptionVariant", "A value of an option.")
 class OptionVariantObject:
     """A row of `option_variants`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    number: BigInt = column("id", "The legacy number (`variant_id`).", internal=True)
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`variant_id`).", internal=True)
     name: str = column(description="The value.")
     modifier: BigInt = column(
-        description="What it adds to the price: cents (`A`), or hundredths of a percent of the price (`P`)."
+        description="The price modifier: cents (`A`), or hundredths of a percent of the price (`P`)."
     )
     modifier_type: ModifierType = column(description="`A` absolute, `P` percentage.")
-    position: int = column(description="Its place among the values.")
-    image_url: str = column(description="A link to a picture of it; empty when there is none.")
-    image_alt: str = column(description="What the picture shows.")
+    position: int = column(description="The sort position among the values.")
+    image_url: str = column(description="The image URL; empty if not set.")
+    image_alt: str = column(description="The alternative text of the image.")
 
 
-@entity(OPTIONS, "Option", "Something that buyers choose of a product.")
+@entity_type(OPTIONS, "Option", "A product option that customers choose a value for.")
 class OptionObject:
     """A row of `options`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    number: BigInt = column("id", "The legacy number (`option_id`).", internal=True)
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`option_id`).", internal=True)
     name: str = column(description="The name.")
-    type: OptionType = column(description="The type letter.")
-    required: bool = column(description="Whether it has to be chosen.")
-    inventory: bool = column(description="Whether it takes part in combinations.")
-    status: SwitchStatus = column(description="The status letter.")
-    position: int = column(description="Its place.")
-    description: str = column(description="What buyers are told about it, HTML as given.")
-    product_id: Ident | None = column(
-        _public("products", "product_id"), "The product it belongs to; null when several share it."
+    type: OptionType = column(description="The type code.")
+    required: bool = column(description="Whether the customer must choose a value.")
+    inventory: bool = column(description="Whether the option is part of combinations.")
+    status: SwitchStatus = column(description="The status code.")
+    position: int = column(description="The sort position.")
+    description: str = column(description="The description shown to customers, as unsanitized HTML.")
+    product_id: ID | None = column(
+        _public("products", "product_id"),
+        "The product that owns the option; null for an option shared by several products.",
     )
     product_number: BigInt = column(
         "coalesce(t.product_id, 0)",
-        "The legacy number of its product, 0 when several share it.",
+        "The legacy numeric ID of the product; 0 for an option shared by several products.",
         internal=True,
     )
-    vendor_id: Ident | None = column(_public("vendors", "vendor_id"), "The vendor it belongs to.")
+    vendor_id: ID | None = column(_public("vendors", "vendor_id"), "The vendor that owns the option.")
     vendor_number: BigInt = column(
-        "coalesce(t.vendor_id, 0)", "The legacy number of its vendor, or 0.", internal=True
+        "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the vendor, or 0.", internal=True
     )
-    variants: list[OptionVariantObject] = relation(ToMany("t.option_id", "t.position, t.id"), "Its values.")
-    created_at: Time = column(description="When it was made.")
-    updated_at: Time = column(description="When it was last changed.")
+    variants: list[OptionVariantObject] = relation(
+        ToMany("t.option_id", "t.position, t.id"), "The values of the option."
+    )
+    created_at: DateTime = column(description="When the record was created.")
+    updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity(COMBINATION_CHOICES, "CombinationChoice", "One variant of a combination.")
+@entity_type(COMBINATION_CHOICES, "CombinationChoice", "A variant chosen in a combination.")
 class CombinationChoiceObject:
     """A row of `combination_choices`."""
 
-    option_id: Ident = column(_public("options", "option_id"), "The option.")
+    option_id: ID = column(_public("options", "option_id"), "The option.")
     option_name: str = column(_name("options", "option_id"), "The option's name.")
-    variant_id: Ident = column(_public("option_variants", "variant_id"), "The variant.")
+    variant_id: ID = column(_public("option_variants", "variant_id"), "The variant.")
     variant_name: str = column(_name("option_variants", "variant_id"), "The variant's name.")
 
 
-@entity(
-    COMBINATIONS, "Combination", "Variants kept in store together, with a stock and a price of their own."
-)
+@entity_type(COMBINATIONS, "Combination", "A combination of option variants with its own stock and price.")
 class CombinationObject:
     """A row of `combinations`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    number: BigInt = column("id", "The legacy number (`combination_id`).", internal=True)
-    product_id: Ident = column(_public("products", "product_id"), "The product.")
-    product_number: BigInt = column("product_id", "The legacy number of the product.", internal=True)
-    hash: str = column(description="Legacy numbers of options and variants, joined by `_`.", internal=True)
-    sku: str = column(description="Its own stock-keeping unit, empty when there is none.")
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`combination_id`).", internal=True)
+    product_id: ID = column(_public("products", "product_id"), "The product.")
+    product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
+    hash: str = column(
+        description="The legacy numeric IDs of options and variants, joined by `_`.", internal=True
+    )
+    sku: str = column(description="The combination's SKU; empty if not set.")
     price_cents: BigInt = column(
-        description="What it adds to the product's price, in cents; may be below zero."
+        description="The amount added to the product's price, in cents; may be negative."
     )
-    stock: BigInt = column(description="What can still be sold: on hand less reserved.")
+    stock: BigInt = column(description="The available stock: on hand less reserved.")
     on_hand: BigInt | None = column(
-        description="What lies in store, reserved units included.", guard=_STOCKKEEPERS
+        description="The stock on hand, reserved units included.", guard=_INVENTORY_READERS
     )
-    reserved: BigInt | None = column(description="What open orders have reserved.", guard=_STOCKKEEPERS)
-    position: int = column(description="Its place.")
-    image_url: str = column(description="A link to a picture of it; empty when there is none.")
-    image_alt: str = column(description="What the picture shows.")
-    image_width: int = column(description="Pixels, 0 when unknown.")
-    image_height: int = column(description="Pixels, 0 when unknown.")
+    reserved: BigInt | None = column(
+        description="The stock reserved by open orders.", guard=_INVENTORY_READERS
+    )
+    position: int = column(description="The sort position.")
+    image_url: str = column(description="The image URL; empty if not set.")
+    image_alt: str = column(description="The alternative text of the image.")
+    image_width: int = column(description="The size in pixels; 0 if unknown.")
+    image_height: int = column(description="The size in pixels; 0 if unknown.")
     choices: list[CombinationChoiceObject] = relation(
-        ToMany("t.combination_id", "t.option_id, t.id"), "What is chosen."
+        ToMany("t.combination_id", "t.option_id, t.id"), "The chosen variants."
     )
-    choice_numbers: Json = column(
+    choice_numbers: JSON = column(
         _numbers("combination_choices", "combination_id"),
-        "Legacy numbers of options and their variants.",
+        "The legacy numeric IDs of options and their variants.",
         internal=True,
     )
-    created_at: Time = column(description="When it was made.")
-    updated_at: Time = column(description="When it was last changed.")
+    created_at: DateTime = column(description="When the record was created.")
+    updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity(EXCEPTION_CHOICES, "ExceptionChoice", "One variant of an exception.")
+@entity_type(EXCEPTION_CHOICES, "ExceptionChoice", "A variant chosen in an exception.")
 class ExceptionChoiceObject:
     """A row of `exception_choices`."""
 
-    option_id: Ident = column(_public("options", "option_id"), "The option.")
+    option_id: ID = column(_public("options", "option_id"), "The option.")
     option_name: str = column(_name("options", "option_id"), "The option's name.")
-    variant_id: Ident = column(_public("option_variants", "variant_id"), "The variant.")
+    variant_id: ID = column(_public("option_variants", "variant_id"), "The variant.")
     variant_name: str = column(_name("option_variants", "variant_id"), "The variant's name.")
 
 
-@entity(
-    OPTION_EXCEPTIONS, "OptionException", "Variants that can't be bought together, or the only ones that can."
+@entity_type(
+    OPTION_EXCEPTIONS,
+    "OptionException",
+    "A set of variants that can't be combined, or the only ones that can.",
 )
 class OptionExceptionObject:
     """A row of `option_exceptions`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    number: BigInt = column("id", "The legacy number (`exception_id`).", internal=True)
-    product_id: Ident = column(_public("products", "product_id"), "The product.")
-    product_number: BigInt = column("product_id", "The legacy number of the product.", internal=True)
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`exception_id`).", internal=True)
+    product_id: ID = column(_public("products", "product_id"), "The product.")
+    product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
     type: ExceptionType = column(description="`F` forbidden, `A` allowed.")
     choices: list[ExceptionChoiceObject] = relation(
-        ToMany("t.exception_id", "t.option_id, t.id"), "What is chosen."
+        ToMany("t.exception_id", "t.option_id, t.id"), "The chosen variants."
     )
-    choice_numbers: Json = column(
+    choice_numbers: JSON = column(
         _numbers("exception_choices", "exception_id"),
-        "Legacy numbers of options and their variants.",
+        "The legacy numeric IDs of options and their variants.",
         internal=True,
     )
-    created_at: Time = column(description="When it was made.")
+    created_at: DateTime = column(description="When the record was created.")
 
 
-@entity(ATTACHMENTS, "Attachment", "A file that goes with a product.")
+@entity_type(ATTACHMENTS, "Attachment", "A file attached to a product.")
 class AttachmentObject:
     """A row of `attachments`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    number: BigInt = column("id", "The legacy number (`attachment_id`).", internal=True)
-    product_id: Ident = column(_public("products", "product_id"), "The product.")
-    description: str = column(description="What it is.")
-    filename: str = column(description="The file's name.")
-    url: str = column(description="Where it lies; it is never fetched by the platform.")
-    filesize: BigInt = column(description="Its size in bytes, 0 when unknown.")
-    position: int = column(description="Its place.")
-    status: SwitchStatus = column(description="The status letter.")
-    created_at: Time = column(description="When it was made.")
-    updated_at: Time = column(description="When it was last changed.")
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`attachment_id`).", internal=True)
+    product_id: ID = column(_public("products", "product_id"), "The product.")
+    description: str = column(description="The description.")
+    filename: str = column(description="The file name.")
+    url: str = column(description="The URL; the platform never fetches it.")
+    filesize: BigInt = column(description="The file size in bytes; 0 if unknown.")
+    position: int = column(description="The sort position.")
+    status: SwitchStatus = column(description="The status code.")
+    created_at: DateTime = column(description="When the record was created.")
+    updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity(BOX_DESCRIPTIONS, "BoxDescription", "What is said of a box in one language.")
+@entity_type(BOX_DESCRIPTIONS, "BoxDescription", "The localized description of a box.")
 class BoxDescriptionObject:
     """A row of `box_descriptions`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    number: BigInt = column("id", "The legacy number (`description_id`).", internal=True)
-    box_id: Ident = column(_public("product_boxes", "box_id"), "The box.")
-    box_number: BigInt = column("box_id", "The legacy number of the box.", internal=True)
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`description_id`).", internal=True)
+    box_id: ID = column(_public("product_boxes", "box_id"), "The box.")
+    box_number: BigInt = column("box_id", "The legacy numeric ID of the box.", internal=True)
     lang_code: str = column(description="The language's code, such as `pt`.")
     title: str = column(description="The title.")
-    full_description: str = column(description="The description, HTML as given.")
+    full_description: str = column(description="The description as unsanitized HTML.")
     meta_keywords: str = column(description="Keywords for search engines.")
     meta_description: str = column(description="The description for search engines.")
 
 
-@entity(BOXES, "ProductBox", "A box things are packed in. Measures in millimetres, weights in grams.")
+@entity_type(BOXES, "ProductBox", "A packaging box. Measures in millimetres, weights in grams.")
 class ProductBoxObject:
     """A row of `product_boxes`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    number: BigInt = column("id", "The legacy number (`box_id`).", internal=True)
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`box_id`).", internal=True)
     name: str = column(description="The name.")
-    height_mm: BigInt = column(description="Inner height.")
-    width_mm: BigInt = column(description="Inner width.")
-    length_mm: BigInt = column(description="Inner length.")
-    weight_grams: BigInt = column(description="What it weighs empty.")
-    max_weight_grams: BigInt = column(description="The most it carries, 0 for any.")
-    status: SwitchStatus = column(description="The status letter.")
-    position: int = column(description="Its place.")
+    height_mm: BigInt = column(description="The inner height, in millimetres.")
+    width_mm: BigInt = column(description="The inner width, in millimetres.")
+    length_mm: BigInt = column(description="The inner length, in millimetres.")
+    weight_grams: BigInt = column(description="The weight of the empty box, in grams.")
+    max_weight_grams: BigInt = column(description="The maximum content weight, in grams; 0 for no limit.")
+    status: SwitchStatus = column(description="The status code.")
+    position: int = column(description="The sort position.")
     descriptions: list[BoxDescriptionObject] = relation(
-        ToMany("t.box_id", "t.lang_code, t.id"), "What is said of it."
+        ToMany("t.box_id", "t.lang_code, t.id"), "The localized descriptions."
     )
-    created_at: Time = column(description="When it was made.")
-    updated_at: Time = column(description="When it was last changed.")
+    created_at: DateTime = column(description="When the record was created.")
+    updated_at: DateTime = column(description="When the record was last updated.")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from auth.access import Access
 from domain.people.read import IS_OWNER, MEMBERSHIPS, USERGROUPS, USERS
-from models.reading import ToMany, ToOne
-from schema.fields import column, entity, relation
+from models.queries import ToMany, ToOne
+from schema.fields import column, entity_type, relation
 from schema.scalars import (
+    ID,
     BigInt,
-    Ident,
+    DateTime,
     MembershipStatus,
     Role,
-    Time,
     UsergroupStatus,
     UsergroupType,
     UserStatus,
@@ -19,76 +19,80 @@ from schema.scalars import (
 )
 from schema.types.marketplace import VendorObject
 
-# CPF, CNPJ and phone: only under a privilege, or one's own (the rows a vendor or customer sees are its own alone).
-_PERSONAL = Access(privileges=("view_users",), vendor=True, customer=True)
+# CPF, CNPJ and phone: only with a privilege, or one's own (vendors and customers see only their own rows).
+_PERSONAL_DATA = Access(privileges=("view_users",), vendor=True, customer=True)
 
 
-@entity(USERGROUPS, "Usergroup", "A group of users.")
+@entity_type(USERGROUPS, "Usergroup", "A usergroup.")
 class UsergroupObject:
     """A row of `usergroups`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    number: BigInt = column("id", "The legacy number (`usergroup_id`).", internal=True)
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`usergroup_id`).", internal=True)
     name: str = column(description="The name.")
     type: UsergroupType = column(description="`A` for administrators, `C` for customers.")
-    status: UsergroupStatus = column(description="The status letter.")
-    privileges: list[str] = column(description="What its members may do.")
-    created_at: Time = column(description="When it was made.")
-    updated_at: Time = column(description="When it was last changed.")
+    status: UsergroupStatus = column(description="The status code.")
+    privileges: list[str] = column(description="The privileges granted to members.")
+    created_at: DateTime = column(description="When the record was created.")
+    updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity(MEMBERSHIPS, "UsergroupMembership", "A user's place in a group.")
+@entity_type(MEMBERSHIPS, "UsergroupMembership", "A user's membership in a usergroup.")
 class UsergroupMembershipObject:
     """A row of `usergroup_memberships`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    status: MembershipStatus = column(description="The status letter.")
-    usergroup_number: BigInt = column("usergroup_id", "The legacy number of the group.", internal=True)
+    id: ID = column("public_id", "The unique ID (UUID).")
+    status: MembershipStatus = column(description="The status code.")
+    usergroup_number: BigInt = column("usergroup_id", "The legacy numeric ID of the group.", internal=True)
     usergroup: UsergroupObject | None = relation(ToOne("usergroup_id"), "The group.")
-    created_at: Time = column(description="When it began.")
+    created_at: DateTime = column(description="When the membership was created.")
 
 
-@entity(USERS, "User", "A person with an account.")
+@entity_type(USERS, "User", "A user account.")
 class UserObject:
     """A row of `users`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    number: BigInt = column("id", "The legacy number (`user_id`).", internal=True)
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`user_id`).", internal=True)
     name: str = column(description="First and last name.")
     firstname: str = column(description="The first name.")
     lastname: str = column(description="The last name.")
-    email: str | None = column(description="The e-mail address; null once the account is anonymous.")
+    email: str | None = column(description="The e-mail address; null for an anonymized account.")
     role: Role = column("user_type", "`admin`, `vendor` or `customer`.")
-    user_type: UserType = column(description="The role as a letter.")
-    status: UserStatus = column(description="The status letter.")
-    company_name: str = column(description="The company the person buys for.")
-    phone: str | None = column(description="The phone number, digits only.", guard=_PERSONAL)
-    cpf: str | None = column(description="The CPF, digits only.", guard=_PERSONAL)
-    cnpj: str | None = column(description="The CNPJ, without punctuation.", guard=_PERSONAL)
-    is_owner: bool = column(IS_OWNER, "Whether the store is theirs.")
-    email_verified: bool = column("t.email_verified_at IS NOT NULL", "Whether the address was confirmed.")
+    user_type: UserType = column(description="The role as a one-letter code.")
+    status: UserStatus = column(description="The status code.")
+    company_name: str = column(description="The company the customer buys for.")
+    phone: str | None = column(description="The phone number, digits only.", guard=_PERSONAL_DATA)
+    cpf: str | None = column(description="The CPF, digits only.", guard=_PERSONAL_DATA)
+    cnpj: str | None = column(description="The CNPJ, without punctuation.", guard=_PERSONAL_DATA)
+    is_owner: bool = column(IS_OWNER, "Whether the user owns the store.")
+    email_verified: bool = column(
+        "t.email_verified_at IS NOT NULL", "Whether the e-mail address was verified."
+    )
     privileges: list[str] | None = column(
-        description="What was granted to the person, usergroups apart.",
+        description="The privileges granted directly to the user, excluding those of usergroups.",
         guard=Access(privileges=("view_users",)),
     )
     points: int = column(description="Reward points.", internal=True)
     vendor_number: BigInt = column(
-        "coalesce(t.vendor_id, 0)", "The legacy number of the vendor worked for, or 0.", internal=True
+        "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the user's vendor, or 0.", internal=True
     )
     vendor_name: str = column(
         "coalesce((SELECT v.name FROM vendors v WHERE v.tenant_id = t.tenant_id AND v.id = t.vendor_id), '')",
-        "The name of the vendor worked for.",
+        "The name of the user's vendor.",
         internal=True,
     )
-    vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor worked for.")
+    vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor a vendor user belongs to.")
     usergroups: list[UsergroupMembershipObject] | None = relation(
         ToMany("t.user_id", "t.usergroup_id"),
-        "The groups the person belongs to.",
+        "The user's usergroup memberships.",
         guard=Access(privileges=("view_users",)),
     )
-    created_at: Time = column(description="When the account was made.")
-    updated_at: Time = column(description="When it was last changed.")
-    last_login_at: Time | None = column(description="The last completed sign-in.")
+    created_at: DateTime = column(description="When the account was created.")
+    updated_at: DateTime = column(description="When the record was last updated.")
+    last_login_at: DateTime | None = column(description="When the user last signed in.")
     created_unix: BigInt = column(
-        "floor(extract(epoch from t.created_at))::bigint", "Unix seconds of creation.", internal=True
+        "floor(extract(epoch from t.created_at))::bigint",
+        "When the record was created, in Unix seconds.",
+        internal=True,
     )

@@ -1,4 +1,4 @@
-"""Define destinations, rates, taxes and promotions: what makes an order cheaper or dearer than its goods."""
+"""Define destinations, shipping rates, taxes and promotions."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from domain.orders.read import ORDER_TAXES
 from domain.promotions.read import PROMOTIONS
 from domain.shipping.read import SHIPPING_RATES
 from domain.taxes.read import TAX_RATE_TYPES, TAXES
-from models.reading import ToMany, ToOne
-from schema.fields import column, entity, relation
-from schema.scalars import BigInt, Ident, Json, SwitchStatus, Time
+from models.queries import ToMany, ToOne
+from schema.fields import column, entity_type, relation
+from schema.scalars import ID, JSON, BigInt, DateTime, SwitchStatus
 
-_RATE_TYPE = "`P` a percentage, `F` a fixed amount a unit."
-_RATE_VALUE = "The rate in thousandths: of a percent (`P`), or of the currency's unit (`F`)."
+_RATE_TYPE = "`P` a percentage, `F` a fixed amount per unit."
+_RATE_VALUE = "The rate in thousandths: of a percent (`P`), or of the currency unit (`F`)."
 
 
-@entity(DESTINATION_ZIPCODES, "ZipcodeRange", "A range of CEPs, both ends included.")
+@entity_type(DESTINATION_ZIPCODES, "ZipcodeRange", "A range of CEPs, both ends included.")
 class ZipcodeRangeObject:
     """A row of `destination_zipcodes`."""
 
@@ -23,122 +23,134 @@ class ZipcodeRangeObject:
     zipcode_to: str = column(description="The last CEP, eight digits.")
 
 
-@entity(
+@entity_type(
     DESTINATIONS,
     "Destination",
-    "A part of the world. What it leaves empty it does not ask; what it fills must all hold an address. An address belongs to the most"
-    " specific destination that holds it.",
+    "A geographic zone for shipping rates and taxes. An address must match every non-empty list; it belongs to the most"
+    " specific matching destination.",
 )
 class DestinationObject:
     """A row of `destinations`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    number: BigInt = column("id", "The legacy number (`destination_id`).", internal=True)
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`destination_id`).", internal=True)
     name: str = column(description="The name.")
-    status: SwitchStatus = column(description="The status letter.")
-    countries: list[str] = column(description="Countries, ISO 3166 codes of two letters.")
-    states: list[str] = column(description="States, two letters.")
-    cities: list[str] = column(description="Cities, compared without case and accents.")
+    status: SwitchStatus = column(description="The status code.")
+    countries: list[str] = column(description="Country codes, ISO 3166 alpha-2.")
+    states: list[str] = column(description="State codes, two letters.")
+    cities: list[str] = column(description="City names, compared without case and accents.")
     zipcodes: list[ZipcodeRangeObject] = relation(
-        ToMany("t.destination_id", "t.zipcode_from, t.id"), "Ranges of CEPs."
+        ToMany("t.destination_id", "t.zipcode_from, t.id"), "CEP ranges."
     )
-    created_at: Time = column(description="When it was made.")
-    updated_at: Time = column(description="When it was last changed.")
+    created_at: DateTime = column(description="When the record was created.")
+    updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity(SHIPPING_RATES, "ShippingRate", "What a way to deliver charges at a destination.")
+@entity_type(SHIPPING_RATES, "ShippingRate", "The price of a shipping method at a destination.")
 class ShippingRateObject:
     """A row of `shipping_rates`."""
 
     destination_number: BigInt = column(
-        "destination_id", "The legacy number of the destination.", internal=True
+        "destination_id", "The legacy numeric ID of the destination.", internal=True
     )
-    base_cents: BigInt = column(description="The price of a shipment in cents, before weight and items.")
-    per_kg_cents: BigInt = column(description="What each kilogram adds, in cents.")
-    per_item_cents: BigInt = column(description="What each item adds, in cents.")
-    max_weight_grams: BigInt = column(description="The heaviest order it takes there, in grams, 0 for any.")
-    destination: DestinationObject | None = relation(ToOne("destination_id"), "Where it is charged.")
+    base_cents: BigInt = column(description="The base price of a shipment, in cents.")
+    per_kg_cents: BigInt = column(description="The price per kilogram, in cents.")
+    per_item_cents: BigInt = column(description="The price per item, in cents.")
+    max_weight_grams: BigInt = column(
+        description="The maximum order weight at the destination, in grams; 0 for no limit."
+    )
+    destination: DestinationObject | None = relation(ToOne("destination_id"), "The destination.")
 
 
-@entity(TAX_RATE_TYPES, "TaxRate", "What a tax takes at a destination.")
+@entity_type(TAX_RATE_TYPES, "TaxRate", "The rate of a tax at a destination.")
 class TaxRateObject:
     """A row of `tax_rates`."""
 
     destination_number: BigInt = column(
-        "destination_id", "The legacy number of the destination.", internal=True
+        "destination_id", "The legacy numeric ID of the destination.", internal=True
     )
     rate_type: str = column(description=_RATE_TYPE)
     rate_value: BigInt = column(description=_RATE_VALUE)
-    destination: DestinationObject | None = relation(ToOne("destination_id"), "Where it is taken.")
+    destination: DestinationObject | None = relation(ToOne("destination_id"), "The destination.")
 
 
-@entity(TAXES, "Tax", "A tax on goods, on shipping or on the surcharge of a payment, whatever it is laid on.")
+@entity_type(TAXES, "Tax", "A tax applied to products, shipping methods or payment surcharges.")
 class TaxObject:
     """A row of `taxes`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    number: BigInt = column("id", "The legacy number (`tax_id`).", internal=True)
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`tax_id`).", internal=True)
     name: str = column(description="The name.")
-    regnumber: str = column(description="The number under which the store is registered for it.")
-    address_type: str = column(description="Which address decides: `S` shipping, `B` billing.")
+    regnumber: str = column(description="The store's tax registration number.")
+    address_type: str = column(description="The address that determines the rate: `S` shipping, `B` billing.")
     rate_type: str = column(description=_RATE_TYPE)
-    rate_value: BigInt = column(description=f"{_RATE_VALUE} It counts where no rate is for the destination.")
-    price_includes_tax: bool = column(description="Whether prices hold it already; else it is added.")
+    rate_value: BigInt = column(
+        description=f"{_RATE_VALUE} Applies to destinations without a rate of their own."
+    )
+    price_includes_tax: bool = column(
+        description="Whether prices already include the tax; otherwise it is added."
+    )
     priority: int = column(
-        description="The lowest come first; what they add is taxed by those of a higher one."
+        description="The priority; lower values are applied first, and their amounts are taxed by later ones."
     )
-    status: SwitchStatus = column(description="The status letter.")
+    status: SwitchStatus = column(description="The status code.")
     rates: list[TaxRateObject] = relation(
-        ToMany("t.tax_id", "t.destination_id, t.id"), "What it takes at single destinations."
+        ToMany("t.tax_id", "t.destination_id, t.id"), "The rates by destination."
     )
-    created_at: Time = column(description="When it was made.")
-    updated_at: Time = column(description="When it was last changed.")
+    created_at: DateTime = column(description="When the record was created.")
+    updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity(ORDER_TAXES, "OrderTax", "What a tax took of an order, as the tax stood then.")
+@entity_type(ORDER_TAXES, "OrderTax", "A tax of an order at the time it was placed.")
 class OrderTaxObject:
     """A row of `order_taxes`."""
 
-    name: str = column(description="The tax's name.")
+    name: str = column(description="The name of the tax.")
     rate_type: str = column(description=_RATE_TYPE)
     rate_value: BigInt = column(description=_RATE_VALUE)
-    included: bool = column(description="Whether the prices held it already; else it is part of `tax_cents`.")
-    amount_cents: BigInt = column(description="The amount in cents.")
-    tax_id: Ident | None = column(
+    included: bool = column(
+        description="Whether the prices already included the tax; otherwise it is part of `tax_cents`."
+    )
+    amount_cents: BigInt = column(description="The amount, in cents.")
+    tax_id: ID | None = column(
         "(SELECT x.public_id FROM taxes x WHERE x.tenant_id = t.tenant_id AND x.id = t.tax_id)", "The tax."
     )
 
 
-@entity(PROMOTIONS, "Promotion", "Something given under conditions.")
+@entity_type(PROMOTIONS, "Promotion", "A promotion: discounts or gifts under conditions.")
 class PromotionObject:
     """A row of `promotions`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    number: BigInt = column("id", "The legacy number (`promotion_id`).", internal=True)
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`promotion_id`).", internal=True)
     name: str = column(description="The name.")
     description: str = column(description="The description.")
     zone: str = column(
-        description="`cart` looks at a whole order, `catalog` at the price of each product in it."
+        description="`cart` applies to a whole order, `catalog` to the price of each product in it."
     )
-    conditions: Json = column(description="What it asks, as it was written (see docs/promotions.md).")
-    bonuses: Json = column(description="What it gives, as it was written (see docs/promotions.md).")
-    coupon_code: str = column(description="The code it asks for, compared without case; empty for none.")
-    usage_limit: BigInt = column(description="How many orders may use it, 0 for any number.")
-    used: BigInt = column(description="How many orders use it.")
-    from_at: Time | None = column(description="When it begins.")
-    to_at: Time | None = column(description="When it ends.")
-    priority: int = column(description="The lowest come first.")
-    stop: bool = column(description="Whether it keeps later ones of its zone out.")
-    status: SwitchStatus = column(description="The status letter.")
-    created_at: Time = column(description="When it was made.")
-    updated_at: Time = column(description="When it was last changed.")
+    conditions: JSON = column(description="The conditions (see docs/promotions.md).")
+    bonuses: JSON = column(description="The bonuses (see docs/promotions.md).")
+    coupon_code: str = column(description="The required coupon code, case-insensitive; empty if none.")
+    usage_limit: BigInt = column(
+        description="The maximum number of orders that may use the promotion; 0 for no limit."
+    )
+    used: BigInt = column(description="The number of orders that use the promotion.")
+    from_at: DateTime | None = column(description="When the promotion starts.")
+    to_at: DateTime | None = column(description="When the promotion ends.")
+    priority: int = column(description="The priority; lower values are applied first.")
+    stop: bool = column(
+        description="Whether later promotions of the same zone are skipped once this one applies."
+    )
+    status: SwitchStatus = column(description="The status code.")
+    created_at: DateTime = column(description="When the record was created.")
+    updated_at: DateTime = column(description="When the record was last updated.")
     from_unix: BigInt = column(
         "coalesce(floor(extract(epoch from t.from_at))::bigint, 0)",
-        "Unix seconds of its beginning, 0 for none.",
+        "When the promotion starts, in Unix seconds; 0 if not set.",
         internal=True,
     )
     to_unix: BigInt = column(
         "coalesce(floor(extract(epoch from t.to_at))::bigint, 0)",
-        "Unix seconds of its end, 0 for none.",
+        "When the promotion ends, in Unix seconds; 0 if not set.",
         internal=True,
     )

@@ -1,52 +1,35 @@
-"""Define what it costs to send a product somewhere, and who delivers it there."""
+"""Define shipping quotes and vendor availability for a product."""
 
 from __future__ import annotations
 
-import strawberry
-
-from schema.fields import INTERNAL, part
-from schema.scalars import BigInt, Ident
+from schema.fields import object_type, output_field
+from schema.scalars import ID, BigInt
 
 
-@part("ShippingQuote", "A way to send some units of a product to a place.")
+@object_type("ShippingQuote", "A shipping quote for a product.")
 class ShippingQuoteObject:
-    """A result; no row is behind it."""
+    """A calculated result without a database row."""
 
-    shipping_method_id: Ident = strawberry.field(description="The shipping method.")
-    shipping_number: BigInt = strawberry.field(
-        description="The legacy number of the shipping method.", metadata={INTERNAL: True}
-    )
-    name: str = strawberry.field(description="The name of the shipping method.")
-    price_cents: BigInt = strawberry.field(description="The price in cents.")
-    delivery_time: str = strawberry.field(
-        description="How long it takes, as text: the method's time with the warehouse's."
-    )
-    vendor_id: Ident | None = strawberry.field(
-        description="Who sells the product; null for the store itself."
-    )
-    vendor_number: BigInt = strawberry.field(
-        description="The legacy number of who sells it, or 0.", metadata={INTERNAL: True}
-    )
-    warehouse_number: BigInt = strawberry.field(
-        description="The legacy number of the warehouse it leaves from, or 0.",
-        metadata={INTERNAL: True},
-    )
+    shipping_method_id: ID = output_field("The shipping method.")
+    shipping_number: BigInt = output_field("The legacy numeric ID of the shipping method.", internal=True)
+    name: str = output_field("The name of the shipping method.")
+    price_cents: BigInt = output_field("The shipping price, in cents.")
+    delivery_time: str = output_field("The estimated delivery time as text, including the warehouse's.")
+    vendor_id: ID | None = output_field("The vendor of the product; null for the store itself.")
+    vendor_number: BigInt = output_field("The legacy numeric ID of the vendor, or 0.", internal=True)
+    warehouse_number: BigInt = output_field("The legacy numeric ID of the warehouse, or 0.", internal=True)
 
 
-@part("SellerAvailability", "A seller of a product, and whether it delivers to a place.")
+@object_type("SellerAvailability", "A vendor of a product and whether it delivers to a CEP.")
 class SellerAvailabilityObject:
-    """A result; no row is behind it."""
+    """A calculated result without a database row."""
 
-    product_id: Ident = strawberry.field(description="The seller's product.")
-    product_number: BigInt = strawberry.field(
-        description="The legacy number of the product.", metadata={INTERNAL: True}
-    )
-    vendor_id: Ident | None = strawberry.field(description="The seller; null for the store itself.")
-    vendor_number: BigInt = strawberry.field(
-        description="The legacy number of the seller, or 0.", metadata={INTERNAL: True}
-    )
-    name: str = strawberry.field(description="The seller's name.")
-    price_cents: BigInt = strawberry.field(description="The price of a unit in cents.")
-    stock: BigInt = strawberry.field(description="How many units can be sold.")
-    delivers: bool = strawberry.field(description="Whether the product gets there.")
-    delivery_time: str = strawberry.field(description="How long it takes by the cheapest way, as text.")
+    product_id: ID = output_field("The vendor's product.")
+    product_number: BigInt = output_field("The legacy numeric ID of the product.", internal=True)
+    vendor_id: ID | None = output_field("The vendor; null for the store itself.")
+    vendor_number: BigInt = output_field("The legacy numeric ID of the vendor, or 0.", internal=True)
+    name: str = output_field("The vendor's name.")
+    price_cents: BigInt = output_field("The unit price, in cents.")
+    stock: BigInt = output_field("The available stock.")
+    delivers: bool = output_field("Whether the product can be delivered.")
+    delivery_time: str = output_field("The estimated delivery time of the cheapest shipping method, as text.")

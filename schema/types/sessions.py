@@ -1,94 +1,98 @@
-"""Define what sign-in and the administration of one's own account show: tokens, sessions, API keys."""
+"""Define sign-in results, sessions and API keys."""
 
 from __future__ import annotations
 
-import strawberry
-
 from auth.access import Access
-from schema.fields import part
-from schema.scalars import BigInt, Ident, Time
+from schema.fields import object_type, output_field
+from schema.scalars import ID, BigInt, DateTime
 
-# Account administration is for people signed in with their own token (decisions section 8, Access).
-PEOPLE = Access(vendor=True, customer=True, user_only=True)
+# Account administration requires a user token (docs/reference/graphql.md#access).
+SIGNED_IN_USERS = Access(vendor=True, customer=True, user_only=True)
 # Customers have no API keys.
-STAFF = Access(vendor=True, user_only=True)
-ANYBODY = Access(anonymous=True, note="Whoever asks proves who they are with the arguments.")
+STAFF_AND_VENDORS = Access(vendor=True, user_only=True)
+ANYONE = Access(anonymous=True, note="Authenticated by the arguments.")
 
 
-@part("TokenPair", "What a sign-in or refresh gives.", access=ANYBODY)
+@object_type("TokenPair", "The token pair of a session.", access=ANYONE)
 class TokenPairObject:
-    """A pair of tokens; a refresh token is good for one use."""
+    """A token pair; the refresh token is single-use."""
 
-    access_token: str = strawberry.field(description="The JWT sent as `Authorization: Bearer`.")
-    refresh_token: str = strawberry.field(description="The secret that gives the next pair, once.")
-    expires_at: Time = strawberry.field(description="When the access token expires.")
+    access_token: str = output_field("The access token (JWT), sent as `Authorization: Bearer`.")
+    refresh_token: str = output_field("The single-use refresh token.")
+    expires_at: DateTime = output_field("When the access token expires.")
 
 
-@part("SignInAnswer", "What a right password gives: a pair of tokens, or a challenge.", access=ANYBODY)
+@object_type(
+    "SignInAnswer", "The result of a sign-in: a token pair, or a two-factor challenge.", access=ANYONE
+)
 class SignInAnswerObject:
-    """The pair, or, where the user has a second factor, what asks for a code."""
+    """The token pair or, with two-factor authentication, the challenge."""
 
-    access_token: str | None = strawberry.field(description="The JWT, unless a code is asked for.")
-    refresh_token: str | None = strawberry.field(description="The secret that gives the next pair.")
-    expires_at: Time | None = strawberry.field(description="When the access token expires.")
-    requires_2fa: bool = strawberry.field(description="Whether a code is asked for.")
-    temp_token: str | None = strawberry.field(description="What to send along with the code.")
+    access_token: str | None = output_field("The access token (JWT); null if a two-factor code is required.")
+    refresh_token: str | None = output_field("The refresh token; null if a two-factor code is required.")
+    expires_at: DateTime | None = output_field("When the access token expires.")
+    requires_2fa: bool = output_field("Whether a two-factor code is required.")
+    temp_token: str | None = output_field("The challenge token to send with the two-factor code.")
 
 
-@part("LegacyToken", "A Bearer token of the legacy layer.", access=ANYBODY)
+@object_type("LegacyToken", "A Bearer token of the legacy API.", access=ANYONE)
 class LegacyTokenObject:
-    """A token and its life."""
+    """A token and its lifetime."""
 
-    token: str = strawberry.field(description="The token.")
-    ttl: BigInt = strawberry.field(description="How many seconds it is good.")
+    token: str = output_field("The token.")
+    ttl: BigInt = output_field("The lifetime in seconds.")
 
 
-@part("SignedOut", "What ended.", access=ANYBODY)
+@object_type("SignedOut", "The result of a sign-out.", access=ANYONE)
 class SignedOutObject:
-    """The end of one session or of all."""
+    """The sign-out of one session or all sessions."""
 
-    message: str = strawberry.field(description="What ended, in words.")
+    message: str = output_field("A human-readable confirmation.")
 
 
-@part("JsonWebKey", "The public half of a key that signs access tokens (RFC 8037).", access=ANYBODY)
+@object_type("JsonWebKey", "The public key of a key pair that signs access tokens (RFC 8037).", access=ANYONE)
 class JsonWebKeyObject:
     """A key of `/.well-known/jwks.json`."""
 
-    kty: str = strawberry.field(description="The family of the key: `OKP`.")
-    crv: str = strawberry.field(description="The curve: `Ed25519`.")
-    x: str = strawberry.field(description="The public key, base64url.")
-    kid: str = strawberry.field(description="The name that tokens have in their header.")
-    alg: str = strawberry.field(description="The algorithm: `EdDSA`.")
-    use: str = strawberry.field(description="What it is for: `sig`.")
+    kty: str = output_field("The key type: `OKP`.")
+    crv: str = output_field("The curve: `Ed25519`.")
+    x: str = output_field("The public key, base64url.")
+    kid: str = output_field("The key ID in the token header.")
+    alg: str = output_field("The algorithm: `EdDSA`.")
+    use: str = output_field("The key use: `sig`.")
 
 
-@part("Session", "One signed-in device.", access=PEOPLE)
+@object_type("Session", "A sign-in session.", access=SIGNED_IN_USERS)
 class SessionObject:
-    """A live session of the caller."""
+    """An active session of the caller."""
 
-    id: Ident = strawberry.field(description="The UUID.")
-    created_at: Time = strawberry.field(description="When it began.")
-    last_used_at: Time = strawberry.field(description="When it was last refreshed.")
-    expires_at: Time = strawberry.field(description="When it ends unless it is refreshed before.")
-    ip_address: str = strawberry.field(description="The address it was last refreshed from.")
-    user_agent: str = strawberry.field(description="The program it was last refreshed with.")
-    current: bool = strawberry.field(description="Whether this request came with it.")
+    id: ID = output_field("The unique ID (UUID).")
+    created_at: DateTime = output_field("When the session was created.")
+    last_used_at: DateTime = output_field("When the session was last refreshed.")
+    expires_at: DateTime = output_field("When the session expires unless it is refreshed.")
+    ip_address: str = output_field("The client IP address of the last refresh.")
+    user_agent: str = output_field("The user agent of the last refresh.")
+    current: bool = output_field("Whether this is the session of the current request.")
 
 
-@part("ApiKey", "A key for the legacy layer. The secret itself is never shown again.", access=STAFF)
+@object_type(
+    "ApiKey",
+    "An API key of the legacy API. The secret is returned only on creation.",
+    access=STAFF_AND_VENDORS,
+)
 class ApiKeyObject:
-    """An API key as its owner sees it after creation."""
+    """An API key without its secret."""
 
-    id: Ident = strawberry.field(description="The UUID.")
-    name: str = strawberry.field(description="What its owner calls it.")
-    hint: str = strawberry.field(description="The last four characters of the secret.")
-    created_at: Time = strawberry.field(description="When it was made.")
-    last_used_at: Time | None = strawberry.field(description="When it was last used, to the minute.")
+    id: ID = output_field("The unique ID (UUID).")
+    name: str = output_field("The display name.")
+    hint: str = output_field("The last four characters of the secret.")
+    created_at: DateTime = output_field("When the record was created.")
+    last_used_at: DateTime | None = output_field("When the key was last used, with minute precision.")
 
 
-@part("NewApiKey", "An API key that was just made.", access=STAFF)
+@object_type("NewApiKey", "A newly created API key.", access=STAFF_AND_VENDORS)
 class NewApiKeyObject:
-    """The one time the secret is shown."""
+    """The API key with its secret, which is returned only here."""
 
-    key: str = strawberry.field(description="The secret: the password of Basic credentials. Shown this once.")
-    api_key: ApiKeyObject = strawberry.field(description="The key as it is listed from now on.")
+    key: str = output_field("The secret, used as the password of Basic authentication. Returned only once.")
+    api_key: ApiKeyObject = output_field("The API key record.")

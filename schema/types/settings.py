@@ -1,55 +1,49 @@
-"""Define what a store can set, as records."""
+"""Define store settings as records."""
 
 from __future__ import annotations
 
-import strawberry
-
 from auth.access import Access
-from schema.fields import INHERITED, part
-from schema.scalars import BigInt, Ident
+from schema.fields import INHERITED, object_type, output_field
+from schema.scalars import ID, BigInt
 
 READ_SETTINGS = Access(privileges=("view_settings",))
 
 
-@part("SettingVariant", "A value that a setting may have.", access=INHERITED)
+@object_type("SettingVariant", "An allowed value of a setting.", access=INHERITED)
 class SettingVariantObject:
-    """One of a few."""
+    """An allowed value."""
 
-    value: str = strawberry.field(description="The value.")
-    name: str = strawberry.field(description="What it is called.")
+    value: str = output_field("The value.")
+    name: str = output_field("The display name.")
 
 
-@part(
+@object_type(
     "Setting",
-    "What a store can set about itself. Read by administrators with `view_settings`.",
+    "A setting of the store. Readable by administrators with `view_settings`.",
     access=READ_SETTINGS,
 )
 class SettingObject:
-    """One setting of the store."""
+    """A setting of the store."""
 
-    id: Ident = strawberry.field(description="The UUID.")
-    number: BigInt = strawberry.field(
-        description="The legacy number (`object_id`).", metadata={"vitrine.internal": True}
+    id: ID = output_field("The unique ID (UUID).")
+    number: BigInt = output_field("The legacy numeric ID (`object_id`).", internal=True)
+    name: str = output_field("The name.")
+    section: str = output_field("The settings section.")
+    type: str = output_field(
+        "The setting type: `C` boolean, `S` one of its variants, `U` integer, `I` text, `P` secret."
     )
-    name: str = strawberry.field(description="The name.")
-    section: str = strawberry.field(description="Where people look for it.")
-    type: str = strawberry.field(
-        description="`C` yes or no, `S` one of its variants, `U` a whole number, `I` a text, `P` a secret."
+    value: str = output_field(
+        "The value as a string: `Y` or `N` for booleans, digits for integers; secrets are masked as `****`."
     )
-    value: str = strawberry.field(
-        description="The value as a text: `Y` or `N`, digits; secrets are masked `****`."
-    )
-    description: str = strawberry.field(description="What it does.")
-    variants: list[SettingVariantObject] = strawberry.field(
-        description="The values it may have, where they are few."
-    )
+    description: str = output_field("The description.")
+    variants: list[SettingVariantObject] = output_field("The allowed values, if restricted.")
 
 
-@part("SettingPage", "A numbered page of settings, with their number.", access=INHERITED)
+@object_type("SettingPage", "A page of settings with offset pagination.", access=INHERITED)
 class SettingPageObject:
-    """A page."""
+    """A page of settings."""
 
-    items: list[SettingObject] = strawberry.field(description="The settings of the page.")
-    total: int = strawberry.field(description="How many there are.")
-    page: int = strawberry.field(description="The page's number, from 1.")
-    per_page: int = strawberry.field(description="How many a page holds.")
+    items: list[SettingObject] = output_field("The settings of this page.")
+    total: int = output_field("The total number of matching settings.")
+    page: int = output_field("The page number, starting at 1.")
+    per_page: int = output_field("The page size.")

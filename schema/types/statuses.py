@@ -1,34 +1,35 @@
-"""Define the statuses of orders and parcels."""
+"""Define order and shipment statuses."""
 
 from __future__ import annotations
 
 from domain.orders.read import STATUSES
-from schema.fields import column, embedded, entity, part
-from schema.scalars import BigInt, Ident, Time
+from schema.fields import column, embedded, entity_type, object_type
+from schema.scalars import ID, BigInt, DateTime
 
 
-@part("StatusParams", "What a status does.")
+@object_type("StatusParams", "What a status does.")
 class StatusParamsObject:
     """Columns of the status."""
 
     inventory: str | None = column(
-        "inventory", "`D` an order with the letter holds its stock, `I` it gives it back; null for parcels."
+        "inventory",
+        "The stock rule: `D` orders in this status reserve stock, `I` they release it; null for shipments.",
     )
-    notify: bool = column("notify", "Whether people are told of the change.")
+    notify: bool = column("notify", "Whether a status change notifies the customer.")
 
 
-@entity(STATUSES, "Status", "A status of orders or parcels, as people know it.")
+@entity_type(STATUSES, "Status", "An order or shipment status.")
 class StatusObject:
     """A row of `statuses`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    number: BigInt = column("id", "The legacy number (`status_id`).", internal=True)
-    letter: str = column(description="The letter.")
-    type: str = column(description="`O` of orders, `S` of parcels.")
-    description: str = column(description="What it is called.")
-    is_built_in: bool = column("built_in", "Whether every store has it; it can't be deleted.")
-    color: str = column(description="Its colour, such as `#1f7ae0`.")
-    position: int = column(description="Its place among the others.")
-    params: StatusParamsObject = embedded("What it does.")
-    created_at: Time = column(description="When it was made.")
-    updated_at: Time = column(description="When it was last changed.")
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`status_id`).", internal=True)
+    letter: str = column(description="The one-letter status code.")
+    type: str = column(description="`O` for orders, `S` for shipments.")
+    description: str = column(description="The display name.")
+    is_built_in: bool = column("built_in", "Whether the status is built in and can't be deleted.")
+    color: str = column(description="The display colour, such as `#1f7ae0`.")
+    position: int = column(description="The sort position.")
+    params: StatusParamsObject = embedded("What the status does.")
+    created_at: DateTime = column(description="When the record was created.")
+    updated_at: DateTime = column(description="When the record was last updated.")

@@ -1,22 +1,20 @@
-"""Define the store itself."""
+"""Define the store."""
 
 from __future__ import annotations
 
-import strawberry
-
 from auth.access import Access
-from schema.fields import part
-from schema.scalars import Ident, Json
+from schema.fields import object_type, output_field
+from schema.scalars import ID, JSON
 
 
-@part("Store", "The store that answers.", access=Access(anonymous=True, note="What it shows is public."))
+@object_type("Store", "The current store.", access=Access(anonymous=True, note="The data is public."))
 class StoreObject:
-    """The store in scope."""
+    """The store of the current scope."""
 
-    id: Ident = strawberry.field(description="The UUID, as sent in `X-Tenant-ID`.")
-    name: str = strawberry.field(description="The name.")
-    currency: str = strawberry.field(description="The currency of all its money, ISO 4217.")
-    status: str = strawberry.field(description="`A` active, `M` in maintenance.")
-    settings: Json | None = strawberry.field(
-        description="Its settings, secrets masked; null without `view_settings`."
+    id: ID = output_field("The store ID (UUID), as sent in `X-Tenant-ID`.")
+    name: str = output_field("The name.")
+    currency: str = output_field("The store currency, ISO 4217.")
+    status: str = output_field("`A` active, `M` in maintenance.")
+    settings: JSON | None = output_field(
+        "The store settings with secrets masked; null without `view_settings`."
     )

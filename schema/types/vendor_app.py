@@ -1,126 +1,120 @@
-"""Define what a vendor's app is shown: its beginning, its dashboard, what became of what it asked for."""
+"""Define the types of the vendor app: configuration, dashboard, results."""
 
 from __future__ import annotations
 
-import strawberry
-
 from auth.access import Access
-from schema.fields import INHERITED, part
-from schema.scalars import BigInt, Ident, OrderStatus, Time
-from schema.types.sessions import ANYBODY
+from schema.fields import INHERITED, object_type, output_field
+from schema.scalars import ID, BigInt, DateTime, OrderStatus
+from schema.types.sessions import ANYONE
 
-VENDORS_ONLY = Access(admin=False, vendor=True, note="A vendor sees its own business.")
+VENDORS_ONLY = Access(admin=False, vendor=True, note="A vendor sees only its own data.")
 
 
-@part("VendorToken", "A Bearer token of the vendor app.", access=ANYBODY)
+@object_type("VendorToken", "A Bearer token of the vendor app.", access=ANYONE)
 class VendorTokenObject:
-    """A token, its life, and whom it stands for."""
+    """A token with its lifetime, user and vendor."""
 
-    token: str = strawberry.field(description="The token.")
-    ttl: BigInt = strawberry.field(description="How many seconds it is good.")
-    user_number: BigInt = strawberry.field(description="The legacy number of the user.")
-    vendor_number: BigInt = strawberry.field(description="The legacy number of the vendor.")
-    expires_unix: BigInt = strawberry.field(description="Unix seconds of its end.")
+    token: str = output_field("The token.")
+    ttl: BigInt = output_field("The lifetime in seconds.")
+    user_number: BigInt = output_field("The legacy numeric ID of the user.")
+    vendor_number: BigInt = output_field("The legacy numeric ID of the vendor.")
+    expires_unix: BigInt = output_field("When the token expires, in Unix seconds.")
 
 
-@part("VendorSignedUp", "Who applied for a place in the marketplace.", access=ANYBODY)
+@object_type("VendorSignedUp", "A newly registered vendor awaiting approval.", access=ANYONE)
 class VendorSignedUpObject:
-    """A vendor and its first user, who await approval."""
+    """A vendor and its first user, pending approval."""
 
-    vendor_number: BigInt = strawberry.field(description="The legacy number of the vendor.")
-    user_number: BigInt = strawberry.field(description="The legacy number of the user.")
-    status: str = strawberry.field(description="`P`: both await approval.")
+    vendor_number: BigInt = output_field("The legacy numeric ID of the vendor.")
+    user_number: BigInt = output_field("The legacy numeric ID of the user.")
+    status: str = output_field("The status of vendor and user: `P`, pending approval.")
 
 
-@part("Choice", "A code and what people call it.", access=INHERITED)
+@object_type("Choice", "A code with its display name.", access=INHERITED)
 class ChoiceObject:
-    """One of several things to choose from."""
+    """A code with its display name."""
 
-    code: str = strawberry.field(description="The code.")
-    name: str = strawberry.field(description="The name.")
+    code: str = output_field("The code.")
+    name: str = output_field("The name.")
 
 
-@part("VendorAppMenu", "An entry of the app's menu.", access=INHERITED)
+@object_type("VendorAppMenu", "A menu entry of the vendor app.", access=INHERITED)
 class VendorAppMenuObject:
-    """A part of the app."""
+    """A menu entry."""
 
-    code: str = strawberry.field(description="The code.")
-    name: str = strawberry.field(description="What the app writes on it.")
-    route: str = strawberry.field(description="The route of the vendor app that fills it.")
+    code: str = output_field("The code.")
+    name: str = output_field("The label of the entry.")
+    route: str = output_field("The vendor app route of the entry.")
 
 
-@part("VendorAppStart", "What a vendor's app needs to begin.", access=VENDORS_ONLY)
+@object_type("VendorAppStart", "The initial configuration of the vendor app.", access=VENDORS_ONLY)
 class VendorAppStartObject:
-    """The store, its words, and what the vendor may do."""
+    """Store data, code tables and permissions."""
 
-    app_name: str = strawberry.field(description="The app's name.")
-    app_version: str = strawberry.field(description="The version of the interface.")
-    app_min_version: str = strawberry.field(description="The oldest app that works with it.")
-    store_name: str = strawberry.field(description="The store's name.")
-    store_currency: str = strawberry.field(description="The currency of all its money, ISO 4217.")
-    store_logo: str = strawberry.field(description="The address of its logo; empty for none.")
-    languages: list[ChoiceObject] = strawberry.field(description="The languages of the store.")
-    currencies: list[ChoiceObject] = strawberry.field(description="Its currencies with their symbols.")
-    order_statuses: list[ChoiceObject] = strawberry.field(description="The letters of orders.")
-    product_statuses: list[ChoiceObject] = strawberry.field(description="The letters of products.")
-    menus: list[VendorAppMenuObject] = strawberry.field(description="The parts of the app.")
-    permissions: list[str] = strawberry.field(description="What the vendor may do.")
-    support_email: str = strawberry.field(description="Where to write for help; empty for nowhere.")
-    support_phone: str = strawberry.field(description="Whom to call for help; empty for nobody.")
+    app_name: str = output_field("The app's name.")
+    app_version: str = output_field("The version of the API.")
+    app_min_version: str = output_field("The minimum supported app version.")
+    store_name: str = output_field("The name of the store.")
+    store_currency: str = output_field("The store currency, ISO 4217.")
+    store_logo: str = output_field("The logo URL; empty if not set.")
+    languages: list[ChoiceObject] = output_field("The store languages.")
+    currencies: list[ChoiceObject] = output_field("The store currencies with their symbols.")
+    order_statuses: list[ChoiceObject] = output_field("The order statuses.")
+    product_statuses: list[ChoiceObject] = output_field("The product statuses.")
+    menus: list[VendorAppMenuObject] = output_field("The menu entries.")
+    permissions: list[str] = output_field("The vendor's permissions.")
+    support_email: str = output_field("The support e-mail address; empty if not set.")
+    support_phone: str = output_field("The support phone number; empty if not set.")
 
 
-@part("VendorShelves", "A vendor's products, counted.", access=INHERITED)
+@object_type("VendorShelves", "Product counts of a vendor.", access=INHERITED)
 class VendorShelvesObject:
-    """How the shelves stand."""
+    """Product counts."""
 
-    total: BigInt = strawberry.field(description="How many products there are.")
-    active: BigInt = strawberry.field(description="How many are active.")
-    out_of_stock: BigInt = strawberry.field(description="How many have nothing left to sell.")
+    total: BigInt = output_field("The total number of products.")
+    active: BigInt = output_field("The number of active products.")
+    out_of_stock: BigInt = output_field("The number of products out of stock.")
 
 
-@part("OrderTally", "Orders of a status, counted.", access=INHERITED)
+@object_type("OrderTally", "The number of orders by status.", access=INHERITED)
 class OrderTallyObject:
-    """How many orders bear a letter."""
+    """The number of orders in a status."""
 
-    status: OrderStatus = strawberry.field(description="The status letter.")
-    orders: BigInt = strawberry.field(description="How many orders.")
+    status: OrderStatus = output_field("The status code.")
+    orders: BigInt = output_field("The number of orders.")
 
 
-@part("SalesDay", "The sales of a day.", access=INHERITED)
+@object_type("SalesDay", "Daily sales.", access=INHERITED)
 class SalesDayObject:
-    """A day with sales."""
+    """The sales of one day."""
 
-    date: Time = strawberry.field(description="When the day begins, UTC.")
-    date_unix: BigInt = strawberry.field(description="The same in Unix seconds.")
-    total_cents: BigInt = strawberry.field(description="The vendor's share of its orders, in cents.")
-    orders: BigInt = strawberry.field(description="How many orders.")
+    date: DateTime = output_field("The start of the day, UTC.")
+    date_unix: BigInt = output_field("The start of the day, in Unix seconds.")
+    total_cents: BigInt = output_field("The vendor's share of the orders, in cents.")
+    orders: BigInt = output_field("The number of orders.")
 
 
-@part("VendorDashboard", "How a vendor's business goes.", access=VENDORS_ONLY)
+@object_type("VendorDashboard", "Sales statistics of a vendor.", access=VENDORS_ONLY)
 class VendorDashboardObject:
-    """Sums over the orders of a span of time, and what stands now."""
+    """Totals over a period, and current counts."""
 
-    sales_cents: BigInt = strawberry.field(
-        description="The vendor's share of all orders that were not declined, failed or cancelled, in cents."
+    sales_cents: BigInt = output_field(
+        "The vendor's sales, excluding declined, failed and cancelled orders, in cents."
     )
-    order_count: BigInt = strawberry.field(description="How many orders that is.")
-    average_ticket_cents: BigInt = strawberry.field(description="Sales by order, in cents.")
-    balance_cents: BigInt = strawberry.field(
-        description="Its share of all paid orders ever (`P`, `C`) less the commission, in cents."
+    order_count: BigInt = output_field("The number of these orders.")
+    average_ticket_cents: BigInt = output_field("The average order value, in cents.")
+    balance_cents: BigInt = output_field(
+        "The vendor's share of all paid orders (`P`, `C`) less the commission, in cents."
     )
-    products: VendorShelvesObject = strawberry.field(description="How the shelves stand.")
-    orders_by_status: list[OrderTallyObject] = strawberry.field(
-        description="All orders of the span, by status."
-    )
-    days: list[SalesDayObject] = strawberry.field(description="The days with sales, the earliest first.")
+    products: VendorShelvesObject = output_field("The product counts.")
+    orders_by_status: list[OrderTallyObject] = output_field("The number of orders in the period, by status.")
+    days: list[SalesDayObject] = output_field("The days with sales, earliest first.")
 
 
-@part("BulkDeletion", "What became of records that were to be deleted.", access=INHERITED)
+@object_type("BulkDeletion", "The result of a bulk deletion.", access=INHERITED)
 class BulkDeletionObject:
-    """Those deleted and those that there were not."""
+    """The deleted and the missing records."""
 
-    deleted: list[Ident] = strawberry.field(description="The ids given that named a record, now deleted.")
-    deleted_numbers: list[BigInt] = strawberry.field(description="The legacy numbers of those deleted.")
-    not_found: list[Ident] = strawberry.field(
-        description="The ids given that name none, or one the caller may not delete."
-    )
+    deleted: list[ID] = output_field("The IDs of the deleted records.")
+    deleted_numbers: list[BigInt] = output_field("The legacy numeric IDs of the deleted records.")
+    not_found: list[ID] = output_field("The IDs without a record the caller may delete.")

@@ -1,84 +1,88 @@
-"""Define the endpoints of events, and what was delivered to them."""
+"""Define webhook endpoints, webhook deliveries and client secret rotation."""
 
 from __future__ import annotations
 
-import strawberry
-
 from auth.access import Access
 from domain.webhooks.read import EVENT_DELIVERIES, EVENT_ENDPOINTS, of_app, of_event, of_installation
-from models.reading import ToOne
-from schema.fields import column, entity, part, relation
-from schema.scalars import BigInt, Ident, Json, SwitchStatus, Time
+from models.queries import ToOne
+from schema.fields import column, entity_type, object_type, output_field, relation
+from schema.scalars import ID, JSON, BigInt, DateTime, SwitchStatus
 
 MANAGE_ENDPOINTS = Access(privileges=("manage_apps",), any_app=True)
-ONLY_APPS = Access(any_app=True, admin=False)
+APPS_ONLY = Access(any_app=True, admin=False)
 
 
-@entity(EVENT_ENDPOINTS, "EventEndpoint", "An address that an installed app is told events at.")
-class EventEndpoint:
+@entity_type(EVENT_ENDPOINTS, "EventEndpoint", "A webhook endpoint of an installed app.")
+class EventEndpointObject:
     """A row of `event_endpoints`."""
 
-    id: Ident = column("public_id", "The UUID.")
-    installed_app_id: Ident = column(of_installation("public_id"), "The installed app.")
-    client_id: str = column(of_app("client_id"), "The app's client id.")
-    url: str = column(description="Where events are posted.")
-    events: list[str] = column(description="What it is told of.")
+    id: ID = column("public_id", "The unique ID (UUID).")
+    installed_app_id: ID = column(of_installation("public_id"), "The installed app.")
+    client_id: str = column(of_app("client_id"), "The app's OAuth client ID.")
+    url: str = column(description="The URL events are posted to.")
+    events: list[str] = column(description="The subscribed events.")
     query: str | None = column(
-        description="The GraphQL selection that makes `data`; null for the data as documented."
+        description="The GraphQL selection that produces `data`; null for the default event data."
     )
-    status: SwitchStatus = column(description="Whether it is told anything.")
+    status: SwitchStatus = column(description="Whether deliveries are enabled.")
     disabled_reason: str = column(
-        description="Why it is disabled: `manual`, `gone` (it answered 410), `failing` (for 5 days); empty while it is not."
+        description="Why the endpoint is disabled: `manual`, `gone` (it responded with 410) or `failing` (for 5 days); empty while enabled."
     )
-    last_success_at: Time | None = column(description="When it last took a delivery.")
-    last_failure_at: Time | None = column(description="When it last did not.")
-    failing_since: Time | None = column(description="The first failure since the last success.")
-    paused_until: Time | None = column(description="When it is tried again after many failures in a row.")
-    created_at: Time = column(description="When it was made.")
-    updated_at: Time = column(description="When it was last changed.")
+    last_success_at: DateTime | None = column(description="When a delivery last succeeded.")
+    last_failure_at: DateTime | None = column(description="When a delivery last failed.")
+    failing_since: DateTime | None = column(description="The first failure since the last success.")
+    paused_until: DateTime | None = column(
+        description="When deliveries resume after many consecutive failures."
+    )
+    created_at: DateTime = column(description="When the record was created.")
+    updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity(EVENT_DELIVERIES, "EventDelivery", "One event on its way to one endpoint.")
-class EventDelivery:
+@entity_type(EVENT_DELIVERIES, "EventDelivery", "The webhook delivery of one event to one endpoint.")
+class EventDeliveryObject:
     """A row of `event_deliveries`."""
 
-    id: Ident = column("public_id", "The UUID of the delivery.")
+    id: ID = column("public_id", "The unique delivery ID (UUID).")
     event_id: str = column(
         f"('evt_' || replace({of_event('public_id')}::text, '-', ''))",
-        "The id of the event, the same on every try.",
+        "The event ID, the same for every attempt.",
     )
-    event: str = column("name", "What happened.")
-    subject_type: str = column(of_event("subject_type"), "The kind of record that it is about.")
-    subject_id: Ident = column(of_event("subject_id"), "The record that it is about.")
-    sequence: BigInt = column(of_event("sequence"), "Its number among the events of the subject, from 1.")
-    endpoint: EventEndpoint | None = relation(ToOne("endpoint_id"), "Where it goes.")
+    event: str = column("name", "The event name.")
+    subject_type: str = column(of_event("subject_type"), "The type of the event's subject.")
+    subject_id: ID = column(of_event("subject_id"), "The ID of the event's subject.")
+    sequence: BigInt = column(
+        of_event("sequence"), "The sequence number among the subject's events, starting at 1."
+    )
+    endpoint: EventEndpointObject | None = relation(ToOne("endpoint_id"), "The webhook endpoint.")
     state: str = column(
-        description="`pending` (not tried yet), `delivering`, `delivered`, `failed` (tried again at `next_try_at`), `dead` (given up)"
+        description="`pending` (not attempted), `delivering`, `delivered`, `failed` (retry at `next_try_at`), `dead` (retries exhausted)"
         " or `cancelled`."
     )
-    tries: int = column(description="How often it was tried.")
-    next_try_at: Time | None = column(
-        "(CASE WHEN t.state = 'delivering' THEN NULL ELSE t.due_at END)", "When it is tried next."
+    tries: int = column(description="The number of delivery attempts.")
+    next_try_at: DateTime | None = column(
+        "(CASE WHEN t.state = 'delivering' THEN NULL ELSE t.due_at END)", "When the next attempt is due."
     )
-    last_status: int | None = column(description="The HTTP status of the last answer.")
-    last_error: str = column(description="What went wrong last; empty when all went well.")
-    attempts: Json = column(description="Each try: `number`, `at`, `status`, `error`, `duration_ms`.")
-    created_at: Time = column(description="When it was queued.")
-    delivered_at: Time | None = column(description="When it was taken.")
+    last_status: int | None = column(description="The HTTP status of the last response.")
+    last_error: str = column(description="The last error; empty if none.")
+    attempts: JSON = column(
+        description="The delivery attempts: `number`, `at`, `status`, `error`, `duration_ms`."
+    )
+    created_at: DateTime = column(description="When the delivery was queued.")
+    delivered_at: DateTime | None = column(description="When the delivery succeeded.")
 
 
-@part("EventsReplayed", "What a replay has queued.", access=MANAGE_ENDPOINTS)
-class EventsReplayed:
-    """A number of events."""
+@object_type("EventsReplayed", "The result of an event replay.", access=MANAGE_ENDPOINTS)
+class EventsReplayedObject:
+    """The number of replayed events."""
 
-    replayed: int = strawberry.field(description="How many events are sent (again), at most 10,000.")
+    replayed: int = output_field("The number of events queued for delivery, at most 10,000.")
 
 
-@part("RotatedSecret", "An app's new secret.", access=ONLY_APPS)
-class RotatedSecret:
-    """The one time the secret is shown."""
+@object_type("RotatedSecret", "An app's rotated client secret.", access=APPS_ONLY)
+class RotatedSecretObject:
+    """The new secret, which is returned only here."""
 
-    client_secret: str = strawberry.field(description="The new secret. Shown this once.")
-    previous_valid_until: Time | None = strawberry.field(
-        description="Until when the secret before it is good; null when it ended at once."
+    client_secret: str = output_field("The new client secret. Returned only once.")
+    previous_valid_until: DateTime | None = output_field(
+        "When the previous secret expires; null if it was revoked immediately."
     )

@@ -1,1 +1,1 @@
-"""Hold the browser side of the playground: its sources, and the program that builds them."""
+"""The browser assets and their build."""

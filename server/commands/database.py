@@ -1,20 +1,20 @@
-"""`vitrine migrate`: bring the tables up to date."""
+"""`vitrine migrate`: apply database migrations."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from server.commands.opened import quiet_logging, read_settings, run
-from server.commands.output import say
+from server.commands.context import quiet_logging, read_settings, run_command
+from server.commands.output import print_line
 
 
 def add(commands: Any) -> None:
     """Declare the command."""
     migrate = commands.add_parser(
         "migrate",
-        help="bring the database's tables and roles up to date",
-        description="Apply the migrations that are pending, as the database's owner (DATABASE_URL, else the embedded one).",
+        help="apply pending database migrations",
+        description="Apply pending migrations as the database owner (DATABASE_URL, else the embedded database).",
     )
     migrate.set_defaults(run=_migrate)
 
@@ -23,15 +23,15 @@ def _migrate(_: argparse.Namespace) -> None:
     settings = read_settings()
     quiet_logging(settings)
 
-    async def work() -> list[str]:
+    async def execute() -> list[str]:
         from models import migrate
-        from server.database import reached
+        from server.database import database_location
 
-        async with reached(settings) as place:
-            return await migrate.migrate(place.owner_url)
+        async with database_location(settings) as location:
+            return await migrate.migrate(location.owner_url)
 
-    applied = run(work())
+    applied = run_command(execute())
     for name in applied:
-        say(f"applied {name}")
+        print_line(f"applied {name}")
     if not applied:
-        say("nothing to apply: the database is up to date")
+        print_line("the database is up to date")

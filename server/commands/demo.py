@@ -1,67 +1,65 @@
-"""`vitrine demo`: make the demo stores, and print who can sign in with what."""
+"""`vitrine demo`: create the demo stores and print their credentials."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from server.commands.opened import opened, read_settings, run
-from server.commands.output import say, say_fields, say_json, say_table
+from server.commands.context import open_context, read_settings, run_command
+from server.commands.output import print_fields, print_json, print_line, print_table
 
 if TYPE_CHECKING:
-    from server.demo.making import Demo
+    from server.demo.setup import DemoResult
 
 
 def add(commands: Any) -> None:
     """Declare the command."""
-    demo = commands.add_parser(
+    result = commands.add_parser(
         "demo",
-        help="make the demo stores and print credentials for them",
-        description="Make the demo stores where they are missing and print credentials: new ones each time, and those printed before"
+        help="create the demo stores and print their credentials",
+        description="Create missing demo stores and print new credentials; previously printed credentials"
         " stop working. Refused in production.",
     )
-    demo.add_argument("--json", action="store_true", help="write JSON")
-    demo.add_argument(
-        "--reset", action="store_true", help="empty the demo stores first, whatever was changed in them"
-    )
-    demo.set_defaults(run=_demo)
+    result.add_argument("--json", action="store_true", help="print JSON")
+    result.add_argument("--reset", action="store_true", help="delete all data of the demo stores first")
+    result.set_defaults(run=_demo)
 
 
-def _demo(asked: argparse.Namespace) -> None:
+def _demo(args: argparse.Namespace) -> None:
     settings = read_settings()
     if settings.is_production:
-        from server.commands.refusals import CommandRefused
+        from server.commands.errors import CommandError
 
-        raise CommandRefused("vitrine demo is for development, and VITRINE_ENV is production")
+        raise CommandError("vitrine demo is not available in production (VITRINE_ENV)")
 
-    async def work() -> Demo:
-        from server.demo.making import make
+    async def execute() -> DemoResult:
+        from server.demo.setup import set_up_demo
 
-        async with opened(settings) as open_:
-            return await make(open_.settings, open_.place, reset=asked.reset)
+        async with open_context(settings) as context:
+            return await set_up_demo(context.settings, context.location, reset=args.reset)
 
-    demo = run(work())
-    if asked.json:
-        say_json(demo.json)
+    result = run_command(execute())
+    if args.json:
+        print_json(result.json)
     else:
-        _show(demo)
+        _print_result(result)
 
 
-def _show(demo: Demo) -> None:
-    shown = demo.json
-    for name in demo.filled:
-        say(f"Filled {name}.")
-    say(
-        f"{shown['base_url']} with X-Tenant-ID {shown['tenant_id']}, or http://{shown['host']} at the same port"
+def _print_result(result: DemoResult) -> None:
+    values = result.json
+    for name in result.created:
+        print_line(f"Created the data of {name}.")
+    print_line(
+        f"{values['base_url']} with X-Tenant-ID {values['tenant_id']}, or http://{values['host']} at the same port"
     )
-    say()
+    print_line()
     rows: list[tuple[object, ...]] = [
-        (key, shown[key]["email"], shown[key]["password"], shown[key].get("api_key", ""))
+        (key, values[key]["email"], values[key]["password"], values[key].get("api_key", ""))
         for key in ("admin", "staff", "vendor", "customer", "unverified", "disabled", "pending")
     ]
-    shared = shown["shared_cpf"]
+    shared = values["shared_cpf"]
     rows += [("shared CPF", email, shared["password"], "") for email in shared["emails"]]
-    other = shown["other_store"]
+    other = values["other_store"]
     rows.append(
         (
             "other store's admin",
@@ -70,15 +68,15 @@ def _show(demo: Demo) -> None:
             other["admin"]["api_key"],
         )
     )
-    rows.append(("platform user", shown["platform_user"]["email"], shown["platform_user"]["password"], ""))
-    say_table(("WHO", "E-MAIL", "PASSWORD", "API KEY"), rows)
-    say()
-    say(f"access token of the admin, until {shown['admin']['expires_at']}:")
-    say(shown["admin"]["access_token"])
-    say()
-    say(f"storefront key: {shown['storefront_key']}")
-    app = shown["app"]
-    say_fields(
+    rows.append(("platform user", values["platform_user"]["email"], values["platform_user"]["password"], ""))
+    print_table(("WHO", "E-MAIL", "PASSWORD", "API KEY"), rows)
+    print_line()
+    print_line(f"access token of the admin, valid until {values['admin']['expires_at']}:")
+    print_line(values["admin"]["access_token"])
+    print_line()
+    print_line(f"storefront key: {values['storefront_key']}")
+    app = values["app"]
+    print_fields(
         {
             "app's client_id": app["client_id"],
             "app's client_secret": app["client_secret"],
@@ -86,8 +84,8 @@ def _show(demo: Demo) -> None:
             "app's refresh token": app["refresh_token"],
         }
     )
-    say()
-    say(f"other store: {other['tenant_id']} at {other['host']}")
+    print_line()
+    print_line(f"other store: {other['tenant_id']} at {other['host']}")
     for key, state in (("suspended_store", "suspended"), ("maintenance_store", "in maintenance")):
-        say(f"{state}: {shown[key]['tenant_id']} at {shown[key]['host']}")
-    say(f"secret of the payment gateway: {shown['gateway']['secret_key']}")
+        print_line(f"{state}: {values[key]['tenant_id']} at {values[key]['host']}")
+    print_line(f"payment gateway secret: {values['gateway']['secret_key']}")

@@ -1,56 +1,56 @@
-"""`vitrine doctor`: look whether the deployment is as it should be."""
+"""`vitrine doctor`: check the deployment."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from server.commands.opened import run
-from server.commands.output import complain, say, say_json
+from server.commands.context import run_command
+from server.commands.output import print_error, print_json, print_line
 
 if TYPE_CHECKING:
-    from server.commands.findings import Finding
+    from server.commands.checks import CheckResult
 
 
 def add(commands: Any) -> None:
     """Declare the command."""
     doctor = commands.add_parser(
         "doctor",
-        help="look whether all is as it should be",
-        description="Check settings, database, roles, store isolation, keys, stores and background work; exit 1 when a check fails.",
+        help="check the deployment",
+        description="Check settings, database, roles, tenant isolation, keys, stores and background jobs; exit 1 when a check fails.",
     )
-    doctor.add_argument("--json", action="store_true", help="write JSON")
+    doctor.add_argument("--json", action="store_true", help="print JSON")
     doctor.set_defaults(run=_doctor)
 
 
-def _doctor(asked: argparse.Namespace) -> int:
+def _doctor(args: argparse.Namespace) -> int:
     import logging
 
-    logging.disable(logging.ERROR)  # what there is to say stands in the findings
-    findings = run(_examine(aloud=not asked.json))
-    failed = [finding for finding in findings if finding.level == "fail"]
-    if asked.json:
-        say_json(
+    logging.disable(logging.ERROR)  # the results are printed instead
+    results = run_command(_run_checks(prints=not args.json))
+    failed = [result for result in results if result.level == "fail"]
+    if args.json:
+        print_json(
             {
                 "ok": not failed,
                 "findings": [
-                    {"check": finding.check, "level": finding.level.value, "text": finding.text}
-                    for finding in findings
+                    {"check": result.check, "level": result.level.value, "text": result.text}
+                    for result in results
                 ],
             }
         )
     if failed:
-        complain(f"{len(failed)} of {len(findings)} checks failed, the first: {failed[0].check}")
+        print_error(f"{len(failed)} of {len(results)} checks failed, first: {failed[0].check}")
         return 1
     return 0
 
 
-async def _examine(*, aloud: bool) -> list[Finding]:
-    from server.commands.findings import examine
+async def _run_checks(*, prints: bool) -> list[CheckResult]:
+    from server.commands.checks import run_checks
 
-    findings = []
-    async for finding in examine():
-        if aloud:
-            say(f"{finding.level.value:<4}  {finding.check:<12}  {finding.text}")
-        findings.append(finding)
-    return findings
+    results = []
+    async for result in run_checks():
+        if prints:
+            print_line(f"{result.level.value:<4}  {result.check:<12}  {result.text}")
+        results.append(result)
+    return results

@@ -1,4 +1,4 @@
-"""Write what a command found or made: lines for people, JSON for programs."""
+"""Print command output: lines for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-def say(text: str = "") -> None:
-    """Write a line to stdout, at once: somebody may be reading along."""
+def print_line(text: str = "") -> None:
+    """Print a line to stdout and flush."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
-def say_json(value: Any) -> None:
-    """Write a value as JSON, readable; UUIDs and times as text."""
-    say(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+def print_json(value: Any) -> None:
+    """Print a value as indented JSON; UUIDs and times as strings."""
+    print_line(json.dumps(value, ensure_ascii=False, indent=2, default=str))
 
 
-def complain(text: str) -> None:
-    """Write the one line that says why a command was refused."""
+def print_error(text: str) -> None:
+    """Print the one-line reason of a failed command to stderr."""
     line = " ".join(text.split())
     sys.stderr.write(f"vitrine: {line}\n")
     sys.stderr.flush()
 
 
-def say_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Write rows below headings, each column as wide as its widest value."""
-    table = [list(headings), *([str(value) for value in row] for row in rows)]
-    widths = [max(len(row[column]) for row in table) for column in range(len(headings))]
+def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print an aligned table."""
+    table = [list(headers), *([str(value) for value in row] for row in rows)]
+    widths = [max(len(row[column]) for row in table) for column in range(len(headers))]
     for row in table:
-        say("  ".join(value.ljust(width) for value, width in zip(row, widths, strict=True)).rstrip())
+        print_line("  ".join(value.ljust(width) for value, width in zip(row, widths, strict=True)).rstrip())
 
 
-def say_fields(fields: Mapping[str, object]) -> None:
-    """Write names and values one a line, the values below each other; what is None is left out."""
+def print_fields(fields: Mapping[str, object]) -> None:
+    """Print aligned names and values, one per line; None is omitted."""
     shown = {name: value for name, value in fields.items() if value is not None}
     width = max((len(name) for name in shown), default=0)
     for name, value in shown.items():
-        say(f"{name.ljust(width)}  {value}")
+        print_line(f"{name.ljust(width)}  {value}")

@@ -1,4 +1,4 @@
-"""`vitrine schema`: print the GraphQL schema, or keep its snapshots; needs no database and no settings."""
+"""`vitrine schema`: print the GraphQL schema or update its snapshots; needs no database and no settings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from server.commands.output import complain, say
+from server.commands.output import print_error, print_line
 
 FOLDER = Path(__file__).resolve().parents[2] / "schema"
 PUBLIC, INTERNAL = "public.graphql", "internal.graphql"
@@ -16,26 +16,26 @@ def add(commands: Any) -> None:
     """Declare the command."""
     schema = commands.add_parser(
         "schema",
-        help="print the GraphQL schema, write its snapshots or compare them",
-        description="Print the schema that clients see, in SDL.",
+        help="print the GraphQL schema, or write or check its snapshots",
+        description="Print the public GraphQL schema in SDL.",
     )
-    what = schema.add_mutually_exclusive_group()
-    what.add_argument(
-        "--internal", action="store_true", help="print the schema that the REST facades use instead"
+    options = schema.add_mutually_exclusive_group()
+    options.add_argument(
+        "--internal", action="store_true", help="print the internal schema of the REST facades"
     )
-    what.add_argument("--write", action="store_true", help=f"write schema/{PUBLIC} and schema/{INTERNAL}")
-    what.add_argument(
-        "--check", action="store_true", help="compare them with the code; exit 1 when they differ"
+    options.add_argument("--write", action="store_true", help=f"write schema/{PUBLIC} and schema/{INTERNAL}")
+    options.add_argument(
+        "--check", action="store_true", help="compare the snapshots with the code; exit 1 on a difference"
     )
     schema.set_defaults(run=_schema)
 
 
-def _schema(asked: argparse.Namespace) -> int:
-    if asked.write:
+def _schema(args: argparse.Namespace) -> int:
+    if args.write:
         return _write()
-    if asked.check:
+    if args.check:
         return _check()
-    say(_texts()[INTERNAL if asked.internal else PUBLIC].rstrip("\n"))
+    print_line(_texts()[INTERNAL if args.internal else PUBLIC].rstrip("\n"))
     return 0
 
 
@@ -51,7 +51,7 @@ def _write() -> int:
         changed = not path.is_file() or path.read_text(encoding="utf-8") != text
         if changed:
             path.write_text(text, encoding="utf-8")
-        say(f"{'wrote' if changed else 'unchanged:'} schema/{name}")
+        print_line(f"{'wrote' if changed else 'unchanged:'} schema/{name}")
     return 0
 
 
@@ -62,6 +62,6 @@ def _check() -> int:
         if not (FOLDER / name).is_file() or (FOLDER / name).read_text(encoding="utf-8") != text
     ]
     if stale:
-        complain(f"not what the code says: {', '.join(stale)}; run make snapshots and look at the difference")
+        print_error(f"outdated: {', '.join(stale)}; run make snapshots and review the difference")
         return 1
     return 0

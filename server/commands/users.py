@@ -1,13 +1,13 @@
-"""`vitrine user`: make users of a store, give them API keys and privileges."""
+"""`vitrine user`: create users, API keys and set privileges."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from server.commands.opened import opened, read_settings, run
-from server.commands.output import say, say_fields, say_json
-from server.commands.refusals import CommandRefused
+from server.commands.context import open_context, read_settings, run_command
+from server.commands.errors import CommandError
+from server.commands.output import print_fields, print_json, print_line
 
 if TYPE_CHECKING:
     from domain.people.accounts import UserRef
@@ -16,167 +16,163 @@ if TYPE_CHECKING:
 
 def add(commands: Any) -> None:
     """Declare the commands."""
-    user = commands.add_parser("user", help="the users of a store: make them, give them keys and privileges")
-    about = user.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    user = commands.add_parser("user", help="manage the users of a store")
+    user_commands = user.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    create = about.add_parser("create", help="make a user")
-    _whose(create)
+    create = user_commands.add_parser("create", help="create a user")
+    _add_user_arguments(create)
     create.add_argument(
         "--type", choices=("A", "V", "C"), required=True, help="administrator, vendor or customer"
     )
     create.add_argument("--name", default="", help="first and last name")
+    create.add_argument("--password", metavar="P", help="8 to 128 characters; generated and shown by default")
     create.add_argument(
-        "--password", metavar="P", help="8 to 128 characters; made up and shown when left out"
+        "--privileges", metavar="all|a,b", help="privileges of an administrator (default none)"
     )
-    create.add_argument(
-        "--privileges", metavar="all|a,b", help="what an administrator may do; none when left out"
-    )
-    create.add_argument("--vendor", metavar="ID", help="the vendor a vendor user works for")
-    create.add_argument("--owner", action="store_true", help="make the administrator the owner of the store")
+    create.add_argument("--vendor", metavar="ID", help="the vendor of a vendor user")
+    create.add_argument("--owner", action="store_true", help="make the administrator the store's owner")
     create.set_defaults(run=_create)
 
-    key = about.add_parser("api-key", help="make an API key, the password of the legacy layer")
-    _whose(key)
-    key.add_argument("--name", default="", help="what it is for")
+    key = user_commands.add_parser("api-key", help="create an API key for the legacy API")
+    _add_user_arguments(key)
+    key.add_argument("--name", default="", help="a name for the key")
     key.set_defaults(run=_api_key)
 
-    rights = about.add_parser("privileges", help="show or set what an administrator may do")
-    _whose(rights)
-    rights.add_argument("--set", metavar="all|a,b", help="exactly these from now on; '' for none")
+    rights = user_commands.add_parser("privileges", help="show or set an administrator's privileges")
+    _add_user_arguments(rights)
+    rights.add_argument("--set", metavar="all|a,b", help="replace the privileges; '' for none")
     rights.set_defaults(run=_privileges)
 
 
-def _whose(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--tenant", metavar="ID", required=True, help="the store: its UUID or one of its addresses"
-    )
+def _add_user_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tenant", metavar="ID", required=True, help="the store: UUID or host")
     parser.add_argument("--email", required=True, help="the user's e-mail")
-    parser.add_argument("--json", action="store_true", help="write JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _create(asked: argparse.Namespace) -> None:
-    if asked.type != "A" and (asked.owner or asked.privileges):
-        raise CommandRefused("--owner and --privileges are for administrators (--type A)")
-    if asked.type == "V" and not asked.vendor:
-        raise CommandRefused("a vendor user needs --vendor, the vendor it works for")
+def _create(args: argparse.Namespace) -> None:
+    if args.type != "A" and (args.owner or args.privileges):
+        raise CommandError("--owner and --privileges are for administrators (--type A)")
+    if args.type == "V" and not args.vendor:
+        raise CommandError("--type V requires --vendor")
 
-    async def work() -> dict[str, Any]:
+    async def execute() -> dict[str, Any]:
         from domain.people import accounts
         from kernel.ids import random_token
         from models import database
-        from server import operating
+        from server import store_admin
 
-        password = asked.password or random_token(96)
-        given = {
-            "email": asked.email,
+        password = args.password or random_token(96)
+        values = {
+            "email": args.email,
             "password": password,
-            "user_type": asked.type,
-            "name": asked.name,
-            "vendor_id": asked.vendor,
+            "user_type": args.type,
+            "name": args.name,
+            "vendor_id": args.vendor,
         }
-        async with opened(read_settings()):
-            scope = operating.system_scope((await operating.find(asked.tenant)).store)
+        async with open_context(read_settings()):
+            scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
             async with database.transaction(scope):
-                user = await accounts.create_user(scope, given)
-                privileges = _named(asked.privileges or "")
+                user = await accounts.create_user(scope, values)
+                privileges = _parse_privileges(args.privileges or "")
                 if privileges:
                     await accounts.set_privileges(scope, user.public_id, privileges)
-                if asked.owner:
-                    await operating.set_owner(scope, user)
+                if args.owner:
+                    await store_admin.set_owner(scope, user)
         return {
             "user_id": str(user.public_id),
-            "email": asked.email.strip().lower(),
+            "email": args.email.strip().lower(),
             "password": password,
-            "type": asked.type,
+            "type": args.type,
             "privileges": privileges,
-            "owner": asked.owner,
+            "owner": args.owner,
         }
 
-    _show(asked, run(work()))
+    _print_result(args, run_command(execute()))
 
 
-def _api_key(asked: argparse.Namespace) -> None:
-    async def work() -> dict[str, Any]:
+def _api_key(args: argparse.Namespace) -> None:
+    async def execute() -> dict[str, Any]:
         from auth.api_keys import create_api_key
-        from server import operating
+        from server import store_admin
 
-        async with opened(read_settings()):
-            scope = operating.system_scope((await operating.find(asked.tenant)).store)
-            user = await _find_user(scope, asked.email)
-            made = await create_api_key(scope, user.public_id, asked.name)
+        async with open_context(read_settings()):
+            scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+            user = await _find_user(scope, args.email)
+            created = await create_api_key(scope, user.public_id, args.name)
         return {
             "user_id": str(user.public_id),
-            "email": asked.email.strip().lower(),
-            "api_key_id": str(made.info.id),
-            "api_key": made.secret,
+            "email": args.email.strip().lower(),
+            "api_key_id": str(created.info.id),
+            "api_key": created.secret,
         }
 
-    _show(asked, run(work()))
+    _print_result(args, run_command(execute()))
 
 
-def _privileges(asked: argparse.Namespace) -> None:
-    async def work() -> dict[str, Any]:
+def _privileges(args: argparse.Namespace) -> None:
+    async def execute() -> dict[str, Any]:
         from auth import privileges
         from domain.people import accounts
-        from kernel.scope import entered
-        from server import operating
+        from kernel.scope import active_scope
+        from server import store_admin
 
-        async with opened(read_settings()):
-            scope = operating.system_scope((await operating.find(asked.tenant)).store)
-            with entered(scope):
-                user = await _find_user(scope, asked.email)
-                if asked.set is not None:
-                    await accounts.set_privileges(scope, user.public_id, _named(asked.set))
-                account = await privileges.account(scope, user.id)
+        async with open_context(read_settings()):
+            scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+            with active_scope(scope):
+                user = await _find_user(scope, args.email)
+                if args.set is not None:
+                    await accounts.set_privileges(scope, user.public_id, _parse_privileges(args.set))
+                account = await privileges.load_account(scope, user.id)
         assert account is not None
         return {
             "user_id": str(user.public_id),
-            "email": asked.email.strip().lower(),
+            "email": args.email.strip().lower(),
             "owner": account.is_owner,
             "privileges": sorted(account.own),
             "effective": sorted(account.privileges),
         }
 
-    _show(asked, run(work()))
+    _print_result(args, run_command(execute()))
 
 
-def _named(text: str) -> list[str]:
-    """Read `all` or names with commas between them."""
-    from auth.privileges import ALL, check_names
+def _parse_privileges(text: str) -> list[str]:
+    """Parse `all` or a comma-separated list."""
+    from auth.privileges import ALL, validate_privileges
 
     if text.strip() == "all":
         return sorted(ALL)
-    return sorted(check_names(name.strip() for name in text.split(",") if name.strip()))
+    return sorted(validate_privileges(name.strip() for name in text.split(",") if name.strip()))
 
 
 async def _find_user(scope: Scope, email: str) -> UserRef:
     from domain.people.accounts import UserRef
-    from kernel.documents import normalise_email
-    from kernel.scope import entered
+    from kernel.documents import normalize_email
+    from kernel.scope import active_scope
     from models import database
 
-    with entered(scope):
-        found = await database.row(
+    with active_scope(scope):
+        row = await database.fetchrow(
             "select id, public_id from users where tenant_id = $1 and email = $2 and deleted_at is null",
             scope.store.id,
-            normalise_email(email),
+            normalize_email(email),
         )
-    if found is None:
-        raise CommandRefused(f"nobody in {scope.store.name} has the e-mail {email!r}")
-    return UserRef(found["id"], found["public_id"])
+    if row is None:
+        raise CommandError(f"no user of {scope.store.name} has the e-mail {email!r}")
+    return UserRef(row["id"], row["public_id"])
 
 
-def _show(asked: argparse.Namespace, shown: dict[str, Any]) -> None:
-    if asked.json:
-        say_json(shown)
+def _print_result(args: argparse.Namespace, result: dict[str, Any]) -> None:
+    if args.json:
+        print_json(result)
         return
-    lines = {name: _written(value) for name, value in shown.items() if value is not False}
-    say_fields(lines)
-    if "api_key" in shown:
-        say("The key is shown this once.")
+    lines = {name: _format(value) for name, value in result.items() if value is not False}
+    print_fields(lines)
+    if "api_key" in result:
+        print_line("The key is shown only once.")
 
 
-def _written(value: object) -> object:
+def _format(value: object) -> object:
     if isinstance(value, list):
         return ", ".join(value) or "none"
     return "yes" if value is True else value

@@ -1,10 +1,11 @@
-"""Make the demo stores: believable Brazilian shops to click through, to try requests on and to test against.
+"""Create the demo stores: realistic Brazilian stores for browsing, trying requests and testing.
 
-stores        which stores there are and who lives in them
-assortment    what a shop sells, as data; casa_ipe and serra_alta are the two shops
-population    customers and what they say; sales decides who bought what when, and what became of it
-playing       plays all of it through the operations in operations/, with the clock set back
-credentials   gives those who live there new passwords, keys and tokens
-programs      gives a storefront and an app theirs
-making        does all this in order, again and again
+stores        the stores and their users
+catalog       what a store sells, as data; casa_ipe and serra_alta are the two catalogs
+customers     customers and reviews
+orders        plans the orders and their history
+seeding       creates all data through the operations in operations/, with the clock set back
+credentials   renews passwords, keys and tokens
+apps          a storefront key and an app with tokens
+setup         runs all of this, repeatably
 """

@@ -1,6 +1,6 @@
-"""Let a demo store sell to companies: managers, terms of payment, partners with their mix, what managers earned, two order limits.
+"""Create the B2B data of a demo store: managers, payment codes, business partners, mix products, manager transactions, order limits.
 
-Its credit bureau is the sandbox that the server itself serves.
+Its credit bureau is the sandbox that the server itself provides.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from domain.store_settings import SANDBOX_BUREAU
-from server.demo.acting import StoreOwner
-from server.demo.population import cnpj
+from server.demo.customers import cnpj
+from server.demo.owner import DemoOwner
 
-_BEGAN = timedelta(days=150)
+_STARTED = timedelta(days=150)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ _PARTNERS = (
         1,
     ),
 )
-# Whom, what, how much in cents, for what.
+# Manager, type, amount in cents, description.
 _TRANSACTIONS = (
     (0, "C", 48_250, "Comissão de pedidos do mês"),
     (0, "D", 30_000, "Pagamento de comissão"),
@@ -76,19 +76,19 @@ _TRANSACTIONS = (
 _LIMITS_CENTS = (1_500_000, 600_000)
 
 
-async def trade(
-    owner: StoreOwner,
+async def create_b2b_data(
+    owner: DemoOwner,
     vendors: Mapping[str, str],
     products: Sequence[str],
     customers: Sequence[str],
     now: datetime,
 ) -> None:
-    """Make it all; `vendors`, `products` and `customers` are those of the shop, by their ids."""
-    at = now - _BEGAN
-    await owner.do("DemoSettings", at, settings={"credit_bureau_url": SANDBOX_BUREAU})
+    """Create all of it; `vendors`, `products` and `customers` are ids of the store."""
+    at = now - _STARTED
+    await owner.execute_operation("DemoSettings", at, settings={"credit_bureau_url": SANDBOX_BUREAU})
     managers = [
         (
-            await owner.do(
+            await owner.execute_operation(
                 "DemoManager",
                 at,
                 input={"name": name, "email": email, "phone": phone, "commission_percent": commission},
@@ -98,42 +98,44 @@ async def trade(
     ]
     terms = {}
     for code, description, days, least in _TERMS:
-        given = {
+        values = {
             "code": code,
             "description": description,
             "installments": len(days),
             "days": days,
             "min_amount_cents": least,
         }
-        terms[code] = (await owner.do("DemoPaymentCode", at, input=given))["id"]
-    partners = [await _join(owner, partner, managers, terms, at) for partner in _PARTNERS]
-    for place, product in enumerate(products[:6]):
+        terms[code] = (await owner.execute_operation("DemoPaymentCode", at, input=values))["id"]
+    partners = [await _create_partner(owner, partner, managers, terms, at) for partner in _PARTNERS]
+    for index, product in enumerate(products[:6]):
         mix: dict[str, object] = {
             "product_id": product,
-            "partner_id": partners[place % len(partners)],
-            "manager_id": managers[_PARTNERS[place % len(partners)].manager],
-            "min_quantity": 6 * (1 + place % 3),
-            "price_cents": 3_990 + 500 * place,
+            "partner_id": partners[index % len(partners)],
+            "manager_id": managers[_PARTNERS[index % len(partners)].manager],
+            "min_quantity": 6 * (1 + index % 3),
+            "price_cents": 3_990 + 500 * index,
         }
-        await owner.do("DemoMixProduct", at, input=mix)
-    for place, (manager, kind, amount, what) in enumerate(_TRANSACTIONS):
-        earned = {
+        await owner.execute_operation("DemoMixProduct", at, input=mix)
+    for index, (manager, transaction_type, amount, what) in enumerate(_TRANSACTIONS):
+        transaction = {
             "manager_id": managers[manager],
-            "type": kind,
+            "type": transaction_type,
             "amount_cents": amount,
             "description": what,
         }
-        await owner.do("DemoManagerTransaction", at + timedelta(days=30 * (place + 1)), input=earned)
-    buyers = zip(customers[1:], islice(vendors.values(), len(_LIMITS_CENTS)), _LIMITS_CENTS, strict=False)
-    for customer, vendor, limit in buyers:
-        given = {"user_id": customer, "vendor_id": vendor, "limit_cents": limit}
-        await owner.do("DemoOrderLimit", now, input=given)
+        await owner.execute_operation(
+            "DemoManagerTransaction", at + timedelta(days=30 * (index + 1)), input=transaction
+        )
+    limits = zip(customers[1:], islice(vendors.values(), len(_LIMITS_CENTS)), _LIMITS_CENTS, strict=False)
+    for customer, vendor, limit in limits:
+        values = {"user_id": customer, "vendor_id": vendor, "limit_cents": limit}
+        await owner.execute_operation("DemoOrderLimit", now, input=values)
 
 
-async def _join(
-    owner: StoreOwner, partner: _Partner, managers: Sequence[str], terms: Mapping[str, str], at: datetime
+async def _create_partner(
+    owner: DemoOwner, partner: _Partner, managers: Sequence[str], terms: Mapping[str, str], at: datetime
 ) -> str:
-    given = {
+    values = {
         "name": partner.name,
         "cnpj": cnpj(partner.first_twelve),
         "email": partner.email,
@@ -142,5 +144,5 @@ async def _join(
         "payment_code_id": terms[partner.terms],
         "manager_id": managers[partner.manager],
     }
-    made: str = (await owner.do("DemoBusinessPartner", at, input=given))["id"]
-    return made
+    partner_id: str = (await owner.execute_operation("DemoBusinessPartner", at, input=values))["id"]
+    return partner_id

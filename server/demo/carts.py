@@ -1,40 +1,40 @@
-"""Leave some carts standing in a demo store: one of just now, one of yesterday with an address, one that nobody came back to."""
+"""Create carts in a demo store: a current one, one of yesterday with an address, and an expired one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from server.demo.acting import StoreOwner
-from server.demo.assortment import DemoCatalog
-from server.demo.population import DemoCustomer
+from server.demo.catalog import DemoCatalog
+from server.demo.customers import DemoCustomer
+from server.demo.owner import DemoOwner
 
-# How long ago, and how many products; the oldest has expired.
-_LEFT = ((timedelta(minutes=5), 1), (timedelta(days=1), 2), (timedelta(days=20), 3))
+# Age and number of products; the oldest has expired.
+_CARTS = ((timedelta(minutes=5), 1), (timedelta(days=1), 2), (timedelta(days=20), 3))
 
 
-async def leave(
-    owner: StoreOwner,
-    shop: DemoCatalog,
-    people: Sequence[DemoCustomer],
+async def create_carts(
+    owner: DemoOwner,
+    catalog: DemoCatalog,
+    customers: Sequence[DemoCustomer],
     products: Sequence[str],
     now: datetime,
 ) -> None:
-    """Put the carts together, each for another customer; `products` are the ids of the shop's products, in their order."""
-    sold = [
+    """Create the carts, each for another customer; `products` are the ids of the catalog's products, in order."""
+    product_ids = [
         product_id
-        for product_id, product in zip(products, shop.products, strict=True)
+        for product_id, product in zip(products, catalog.products, strict=True)
         if product.status == "A" and product.stock
     ]
-    for (ago, count), customer in zip(_LEFT, people, strict=False):
-        at = now - ago
-        given = {
+    for (age, count), customer in zip(_CARTS, customers, strict=False):
+        at = now - age
+        values = {
             "customer_email": customer.email,
-            "items": [{"product_id": product_id, "quantity": 1} for product_id in sold[:count]],
+            "items": [{"product_id": product_id, "quantity": 1} for product_id in product_ids[:count]],
         }
-        cart = await owner.do("DemoCart", at, input=given)
+        cart = await owner.execute_operation("DemoCart", at, input=values)
         address = {
             "name": f"{customer.firstname} {customer.lastname}",
             **{name: customer.address[name] for name in ("street", "number", "city", "state", "zipcode")},
         }
-        await owner.do("DemoCartAddress", at, id=cart["id"], input=address)
+        await owner.execute_operation("DemoCartAddress", at, id=cart["id"], input=address)

@@ -1,4 +1,4 @@
-"""Be the payment gateway of a demo store: tell it of payments as the real one would, signed with the store's secret."""
+"""Act as the payment gateway of a demo store: send signed payment notifications."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 import orjson
 
-from auth.secrets import Unreadable
+from auth.secrets import DecryptionError
 from domain import stores
-from kernel.clock import rfc3339
+from kernel.clock import format_rfc3339
 from kernel.ids import random_token
 from kernel.scope import Store
 from kernel.signatures import hmac_sha256_hex
-from server import operating
-from server.demo.acting import StoreOwner
+from server import store_admin
+from server.demo.owner import DemoOwner
 
 
-async def secret_of(store: Store) -> str:
-    """Give the secret that signs the gateway's notifications, made anew where it was emptied or can't be read any more."""
-    scope = operating.system_scope(store)
+async def ensure_secret(store: Store) -> str:
+    """Return the secret that signs gateway notifications, replaced when it is missing or unreadable."""
+    scope = store_admin.system_scope(store)
     try:
         secret = await stores.gateway_secret(scope)
-    except Unreadable:
+    except DecryptionError:
         secret = None
     if secret is None:
         secret = random_token(256)
@@ -32,28 +32,35 @@ async def secret_of(store: Store) -> str:
 
 
 class DemoGateway:
-    """Send notifications to a store; an order has one charge, named by its number."""
+    """Send notifications to a store; each order has one charge, identified by its number."""
 
-    def __init__(self, owner: StoreOwner, secret: str) -> None:
+    def __init__(self, owner: DemoOwner, secret: str) -> None:
         self._owner = owner
         self._secret = secret
         self._sent = 0
 
-    async def tell(self, kind: str, at: datetime, order: Mapping[str, Any], method: str, **more: Any) -> None:
-        """Tell of an order's charge; `more` are further members of it."""
+    async def notify(
+        self, event_type: str, at: datetime, order: Mapping[str, Any], method: str, **extra_fields: Any
+    ) -> None:
+        """Send a notification about an order's charge; `more` are further members of the charge."""
         self._sent += 1
         charge = {
             "id": f"ch_demo{order['number']}",
             "code": str(order["number"]),
             "amount": order["total_cents"],
             "currency": self._owner.store.currency,
-            "status": kind.partition(".")[2],
+            "status": event_type.partition(".")[2],
             "payment_method": method,
             "order": {"id": f"or_demo{order['number']}", "code": str(order["number"])},
             "metadata": {"order_id": order["id"]},
-            **more,
+            **extra_fields,
         }
-        event = {"id": f"hook_demo{self._sent}", "type": kind, "created_at": rfc3339(at), "data": charge}
+        event = {
+            "id": f"hook_demo{self._sent}",
+            "type": event_type,
+            "created_at": format_rfc3339(at),
+            "data": charge,
+        }
         body = orjson.dumps(event)
         signature = f"sha256={hmac_sha256_hex(self._secret, body)}"
-        await self._owner.do("DemoNotification", at, body=body, signatures=[signature])
+        await self._owner.execute_operation("DemoNotification", at, body=body, signatures=[signature])

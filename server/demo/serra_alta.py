@@ -1,28 +1,28 @@
-"""Empório Serra Alta, the other store: coffee, cheese and preserves. It exists so that two stores can be told apart."""
+"""Empório Serra Alta, the second demo store: coffee, cheese and preserves. It makes tenant isolation visible."""
 
 from __future__ import annotations
 
-from server.demo.assortment import (
+from server.demo.catalog import (
     BOLETO,
     PIX,
     DemoCatalog,
     DemoCategory,
     DemoFeature,
     DemoProduct,
+    DemoShippingMethod,
     DemoVendor,
-    ShippingWay,
 )
 
 _FARM = "serra"
 
 
-def _p(
+def _product(
     name: str, category: str, price: int, stock: int, weight: int, text: str, **features: str
 ) -> DemoProduct:
-    return DemoProduct(name, category, _FARM, price, stock, weight, text, features, pictures=1)
+    return DemoProduct(name, category, _FARM, price, stock, weight, text, features, images=1)
 
 
-SHOP = DemoCatalog(
+CATALOG = DemoCatalog(
     colour="3b2417",
     vendors=(
         DemoVendor(
@@ -50,7 +50,7 @@ SHOP = DemoCatalog(
         DemoFeature("peso", "Peso líquido", "N", suffix=" g"),
     ),
     products=(
-        _p(
+        _product(
             "Café Amanhecer",
             "cafes",
             3890,
@@ -60,7 +60,7 @@ SHOP = DemoCatalog(
             torra="Média",
             peso="250",
         ),
-        _p(
+        _product(
             "Café Neblina",
             "cafes",
             4490,
@@ -70,7 +70,7 @@ SHOP = DemoCatalog(
             torra="Clara",
             peso="250",
         ),
-        _p(
+        _product(
             "Café Fogão a lenha",
             "cafes",
             3490,
@@ -80,8 +80,8 @@ SHOP = DemoCatalog(
             torra="Escura",
             peso="500",
         ),
-        _p("Queijo meia cura", "queijos", 6990, 35, 900, "Trinta dias de maturação.", peso="800"),
-        _p(
+        _product("Queijo meia cura", "queijos", 6990, 35, 900, "Trinta dias de maturação.", peso="800"),
+        _product(
             "Queijo canastra curado",
             "queijos",
             11990,
@@ -90,8 +90,8 @@ SHOP = DemoCatalog(
             "Noventa dias, casca lavada com café.",
             peso="900",
         ),
-        _p("Requeijão de corte", "queijos", 3990, 40, 450, "Moreno, raspado do tacho.", peso="400"),
-        _p(
+        _product("Requeijão de corte", "queijos", 3990, 40, 450, "Moreno, raspado do tacho.", peso="400"),
+        _product(
             "Doce de leite",
             "conservas",
             2790,
@@ -100,8 +100,8 @@ SHOP = DemoCatalog(
             "Só leite e açúcar, quatro horas de fogo.",
             peso="400",
         ),
-        _p("Goiabada cascão", "conservas", 2490, 65, 620, "Em barra, embrulhada em palha.", peso="600"),
-        _p(
+        _product("Goiabada cascão", "conservas", 2490, 65, 620, "Em barra, embrulhada em palha.", peso="600"),
+        _product(
             "Geleia de jabuticaba",
             "conservas",
             2990,
@@ -110,11 +110,11 @@ SHOP = DemoCatalog(
             "Colhida em setembro, pouco açúcar.",
             peso="280",
         ),
-        _p("Antepasto de berinjela", "conservas", 2690, 45, 340, "Com passas e castanhas.", peso="280"),
+        _product("Antepasto de berinjela", "conservas", 2690, 45, 340, "Com passas e castanhas.", peso="280"),
     ),
     payments=(PIX, BOLETO),
     shippings=(
-        ShippingWay(
+        DemoShippingMethod(
             "refrigerada", "Entrega refrigerada", "2 a 4 dias úteis", 2490, per_kg=390, free_from=25000
         ),
     ),

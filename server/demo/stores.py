@@ -1,19 +1,19 @@
-"""Say which demo stores there are and who lives in them. Their ids never change, so that whoever wrote one down finds it again."""
+"""The demo stores and their users. Their ids never change, so that stored ids stay valid."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from uuid import UUID
 
-from server.demo.assortment import DemoCatalog
-from server.demo.casa_ipe import SHOP as CASA_IPE
-from server.demo.population import cpf
-from server.demo.serra_alta import SHOP as SERRA_ALTA
+from server.demo.casa_ipe import CATALOG as CASA_IPE
+from server.demo.catalog import DemoCatalog
+from server.demo.customers import cpf
+from server.demo.serra_alta import CATALOG as SERRA_ALTA
 
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """Somebody with an account whose credentials are printed; `key` names it in the JSON."""
+    """A user whose credentials are printed; `key` is its name in the JSON."""
 
     key: str
     email: str
@@ -29,7 +29,7 @@ class Persona:
 
 @dataclass(frozen=True, slots=True)
 class DemoStore:
-    """A store of the demo; `status` is `A`, `S` suspended or `M` in maintenance. The first persona owns it."""
+    """A demo store; `status` is `A` active, `S` suspended or `M` maintenance. The first persona is the owner."""
 
     key: str
     public_id: UUID
@@ -37,7 +37,7 @@ class DemoStore:
     host: str
     status: str = "A"
     message: str | None = None
-    shop: DemoCatalog | None = None
+    catalog: DemoCatalog | None = None
     domain: str = ""
     personas: tuple[Persona, ...] = ()
 
@@ -49,7 +49,7 @@ DEMO = DemoStore(
     UUID("0198f0de-0000-7000-8000-00000000cafe"),
     "Casa Ipê",
     "demo.localhost",
-    shop=CASA_IPE,
+    catalog=CASA_IPE,
     domain="casaipe.example",
     personas=(
         Persona("admin", "admin@demo.example", "Helena Prado", "A", has_api_key=True),
@@ -71,7 +71,7 @@ OTHER = DemoStore(
     UUID("0198f0de-0000-7000-8000-00000000c0de"),
     "Empório Serra Alta",
     "other.localhost",
-    shop=SERRA_ALTA,
+    catalog=SERRA_ALTA,
     domain="serraalta.example",
     personas=(Persona("admin", "admin@other.example", "Caetano Brum", "A", has_api_key=True),),
 )

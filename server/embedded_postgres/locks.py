@@ -1,10 +1,9 @@
-"""Locks on files, which the kernel gives back when their holder dies, however it dies.
+"""File locks, which the kernel releases when their holder dies.
 
-Three of them guard a folder. `lock` is held by whoever starts or stops the server, for as long as that takes.
-`users.lock` is shared by every process that uses the server, so "nobody else is left" is a question to the kernel:
-there is no list of process ids that a SIGKILL leaves wrong, or that a later process with the same id falsifies.
-`server.lock` is inherited by PostgreSQL's own processes, so it is free exactly when the last of them is gone,
-orphans of a killed postmaster included.
+Three of them guard a folder. `lock` is held while the server is started or stopped. `users.lock` is shared by every process that uses
+the server, so whether others use it is a question to the kernel, not a list of process ids that a SIGKILL or id reuse falsifies.
+`server.lock` is inherited by PostgreSQL's processes, so it is free exactly when the last of them is gone, including orphans of a
+killed postmaster.
 """
 
 import fcntl
@@ -18,21 +17,21 @@ from server.embedded_postgres.errors import EmbeddedPostgresError
 
 
 class FileLock:
-    """An open file that can be locked; forked children share it, closing it there does no harm."""
+    """An open file that can be locked; forked children share it, and closing it there is harmless."""
 
     def __init__(self, path: Path) -> None:
-        # O_NOFOLLOW: root may work in the folder of an ordinary user, who must not point it at another file.
+        # O_NOFOLLOW: root may work in an ordinary user's folder, who must not redirect it by a symbolic link.
         self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         if os.geteuid() == 0:
             folder = path.parent.stat()
             os.fchown(self.descriptor, folder.st_uid, folder.st_gid)
 
-    def take_shared(self) -> None:
-        """Take the lock together with others, waiting while somebody has it alone."""
+    def acquire_shared(self) -> None:
+        """Acquire the lock in shared mode, waiting for an exclusive holder."""
         fcntl.flock(self.descriptor, fcntl.LOCK_SH)
 
     def try_exclusive(self) -> bool:
-        """Try to take the lock alone; a failure also gives up a share held before, as flock(2) says."""
+        """Try to acquire the lock exclusively; a failure also releases a shared lock, see flock(2)."""
         try:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -40,7 +39,7 @@ class FileLock:
         return True
 
     def release(self) -> None:
-        """Give the lock back, also on behalf of forked children that share it."""
+        """Release the lock, also for forked children that share it."""
         fcntl.flock(self.descriptor, fcntl.LOCK_UN)
         self.close()
 
@@ -50,8 +49,8 @@ class FileLock:
 
 
 @contextmanager
-def held(path: Path, seconds: float) -> Iterator[None]:
-    """Hold the lock alone for a while, waiting at most so many seconds for it."""
+def exclusive_lock(path: Path, seconds: float) -> Iterator[None]:
+    """Hold the lock exclusively, waiting at most so many seconds for it."""
     lock = FileLock(path)
     deadline = time.monotonic() + seconds
     try:

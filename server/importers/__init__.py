@@ -1,1 +1,1 @@
-"""Read what other marketplaces give out, and play it into a store."""
+"""Import data of other marketplaces into a store."""

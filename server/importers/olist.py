@@ -1,4 +1,4 @@
-"""Import the Olist marketplace into a store, through the operations of the internal schema."""
+"""Import the Olist marketplace into a store through the operations of the internal schema."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from uuid import UUID
 
 from tqdm import tqdm
 
-from auth.tenancy import store_from
+from auth.store_resolution import build_store
 from kernel.clock import now
 from kernel.errors import TenantNotFound
 from kernel.ids import uuid7
-from kernel.scope import SYSTEM, Scope, entered
+from kernel.scope import SYSTEM, Scope, active_scope
 from models import database
-from resolvers.execute import FacadeOperation, execute, load
+from resolvers.execute import FacadeOperation, execute, load_operations
 from server.importers.olist_marketplace import Marketplace, read_marketplace
 
 SOURCE = "olist"
@@ -34,64 +34,72 @@ _STEPS = (
 
 @dataclass
 class ImportReport:
-    """Say what an import did: of each kind how many the files hold and how many were new; or what is wrong with the files."""
+    """The result of an import: per record type the number of records read and added, or the errors in the files."""
 
     read: dict[str, int] = field(default_factory=dict)
     added: dict[str, int] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-    wrong_rows: int = 0
+    error_lines: list[str] = field(default_factory=list)
+    invalid_rows: int = 0
 
     @property
-    def is_refused(self) -> bool:
-        """Say whether nothing was written because rows are wrong."""
-        return self.wrong_rows > 0
+    def is_rejected(self) -> bool:
+        """Return whether nothing was imported because of invalid rows."""
+        return self.invalid_rows > 0
 
     def summary(self) -> str:
-        """Give the report as text."""
-        if self.is_refused:
-            more = self.wrong_rows - len(self.problems)
-            lines = [*self.problems, *([f"and {more} more"] if more else [])]
-            return "\n".join([*lines, f"{self.wrong_rows} rows are wrong; nothing was written"])
+        """Return the report as text."""
+        if self.is_rejected:
+            more = self.invalid_rows - len(self.error_lines)
+            lines = [*self.error_lines, *([f"and {more} more"] if more else [])]
+            return "\n".join([*lines, f"{self.invalid_rows} invalid rows; nothing was imported"])
         return "\n".join(
-            f"{kind}: {self.added[kind]} added, {self.read[kind]} in the files" for kind in self.read
+            f"{record_type}: {self.added[record_type]} added, {self.read[record_type]} in the files"
+            for record_type in self.read
         )
 
 
 async def run(directory: Path, tenant: UUID, *, events: bool = False, progress: bool = True) -> ImportReport:
     """Import the files of a folder into a store.
 
-    All files are read and checked first; one wrong row and nothing is written. Then batches of 250 records are written, each in a
-    transaction; what was imported before is left as it is, so an import that was cut off is finished by running it again. `events`
-    records events for what is new. Raises `TenantNotFound`, and `olist_files.Missing` for a file that can't be read.
+    All files are validated first; one invalid row and nothing is imported. Then batches of 250 records are inserted, a transaction each;
+    existing records are skipped, so an interrupted import can be repeated. `events` emits events for new records. Raises
+    `TenantNotFound`, and `olist_files.ImportFileError` for an unusable file.
     """
     scope = await _scope(tenant)
-    marketplace, problems = read_marketplace(directory)
-    if problems.count:
-        return ImportReport(problems=problems.lines, wrong_rows=problems.count)
-    operations = load(Path(__file__).parent / "operations")
+    marketplace, error_lines = read_marketplace(directory)
+    if error_lines.count:
+        return ImportReport(error_lines=error_lines.lines, invalid_rows=error_lines.count)
+    operations = load_operations(Path(__file__).parent / "operations")
     report = ImportReport()
-    with entered(scope):
-        for kind, name, tells in _STEPS:
-            records = list(getattr(marketplace, kind).values())
-            report.read[kind] = len(records)
-            report.added[kind] = await _play(
-                scope, operations[name], kind, records, {"events": events} if tells else {}, progress
+    with active_scope(scope):
+        for record_type, name, emits_events in _STEPS:
+            records = list(getattr(marketplace, record_type).values())
+            report.read[record_type] = len(records)
+            report.added[record_type] = await _import_records(
+                scope,
+                operations[name],
+                record_type,
+                records,
+                {"events": events} if emits_events else {},
+                progress,
             )
     return report
 
 
-async def _play(
+async def _import_records(
     scope: Scope,
     operation: FacadeOperation,
-    kind: str,
+    record_type: str,
     records: list[Any],
-    also: dict[str, Any],
+    options: dict[str, Any],
     progress: bool,
 ) -> int:
     added = 0
-    with tqdm(total=len(records), desc=f"{kind:>10}", unit="", disable=not progress, file=sys.stderr) as bar:
+    with tqdm(
+        total=len(records), desc=f"{record_type:>10}", unit="", disable=not progress, file=sys.stderr
+    ) as bar:
         for batch in _batches(records):
-            data = await execute(scope, operation, {"source": SOURCE, "rows": batch, **also})
+            data = await execute(scope, operation, {"source": SOURCE, "rows": batch, **options})
             added += data["imported"]
             bar.update(len(batch))
     return added
@@ -103,11 +111,11 @@ def _batches(records: list[Any]) -> Iterator[list[Any]]:
 
 
 async def _scope(tenant: UUID) -> Scope:
-    async with database.across_stores() as everywhere:
-        found = await everywhere.row("SELECT * FROM tenants WHERE public_id = $1", tenant)
-    if found is None:
+    async with database.cross_store_connection() as platform:
+        row = await platform.fetchrow("SELECT * FROM tenants WHERE public_id = $1", tenant)
+    if row is None:
         raise TenantNotFound
-    return Scope(store=store_from(found), actor=SYSTEM, request_id=str(uuid7()), now=now())
+    return Scope(store=build_store(row), actor=SYSTEM, request_id=str(uuid7()), now=now())
 
 
 __all__ = ["ImportReport", "Marketplace", "run"]

@@ -1,7 +1,7 @@
-"""Read and check the Olist files before anything is written.
+"""Read and validate the Olist files before anything is imported (docs/reference/shared.md#olist-import).
 
-The files are the public *Brazilian E-Commerce Public Dataset by Olist*. A row that can't be read, repeats a key or refers to a row that
-isn't there is reported with its file and line; an import with any such row writes nothing.
+The files are the public *Brazilian E-Commerce Public Dataset by Olist*. A row that is malformed, repeats a key or refers to a missing
+row is reported with its file and line; one such row and nothing is imported.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kernel.money import cents_from
-from kernel.text import Malformed, has_forbidden_characters, nfc, shown
+from kernel.money import parse_cents
+from kernel.text import InvalidValue, has_forbidden_characters, nfc, repr_value
 
 T = TypeVar("T")
 
-# What Olist calls a state of an order, and the letter it becomes (decisions, section 9).
+# Olist order status → our status code.
 STATUSES = {
     "created": "O",
     "approved": "P",
@@ -35,132 +35,132 @@ _STATES = frozenset(
     + ("PB", "PE", "PI", "PR", "RJ", "RN", "RO", "RR", "RS", "SC", "SE", "SP", "TO")
 )
 _KEY = re.compile(r"[0-9a-f]{32}")
-_MOMENT = "%Y-%m-%d %H:%M:%S"
+_TIME_FORMAT = "%Y-%m-%d %H:%M:%S"
 
 
-class Missing(Exception):
-    """Say which file isn't there or isn't what its name promises."""
+class ImportFileError(Exception):
+    """An import file is missing or malformed."""
 
 
 @dataclass(frozen=True, slots=True)
 class CsvRow:
-    """One row and where it stands."""
+    """A row with its position."""
 
     file: str
     line: int
     values: Mapping[str, str]
 
     def read(self, column: str, parse: Callable[[str], T]) -> T:
-        """Parse a value; `Malformed` names the column."""
+        """Parse a value; `InvalidValue` names the column."""
         try:
             return parse(self.values[column])
-        except Malformed as problem:
-            raise Malformed(f"{column} {problem}") from problem
+        except InvalidValue as error:
+            raise InvalidValue(f"{column} {error}") from error
 
 
 @dataclass(slots=True)
-class Problems:
-    """Collect what is wrong, at most so many lines of it."""
+class RowErrors:
+    """The invalid rows: their count and the first messages."""
 
     lines: list[str] = field(default_factory=list)
     count: int = 0
 
     def add(self, row: CsvRow, text: str) -> None:
-        """Report a row."""
+        """Add an error."""
         self.count += 1
         if len(self.lines) < 20:
             self.lines.append(f"{row.file}:{row.line}: {text}")
 
 
-def rows_of(folder: Path, name: str, columns: Iterable[str], problems: Problems) -> list[CsvRow]:
-    """Read a file; raises `Missing` when it can't be read as a whole."""
+def read_rows(folder: Path, name: str, columns: Iterable[str], errors: RowErrors) -> list[CsvRow]:
+    """Read a file; raises `ImportFileError` when it is unusable."""
     path = folder / name
     wanted = list(columns)
     try:
         with path.open(encoding="utf-8-sig", newline="") as handle:
             reader = csv.reader(handle, strict=True)
             header = next(reader, [])
-            lacking = [column for column in wanted if column not in header]
-            if lacking:
-                raise Missing(f"{name} has no column {lacking[0]}")
-            return list(_rows(reader, header, name, problems))
-    except OSError as problem:
-        raise Missing(f"{name} can't be read: {problem.strerror}") from problem
-    except (UnicodeDecodeError, csv.Error) as problem:
-        raise Missing(f"{name} is no CSV file in UTF-8: {problem}") from problem
+            missing = [column for column in wanted if column not in header]
+            if missing:
+                raise ImportFileError(f"{name} has no column {missing[0]}")
+            return list(_rows(reader, header, name, errors))
+    except OSError as error:
+        raise ImportFileError(f"{name} can't be read: {error.strerror}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ImportFileError(f"{name} is not a UTF-8 CSV file: {error}") from error
 
 
-def _rows(reader: Any, header: list[str], name: str, problems: Problems) -> Iterable[CsvRow]:
+def _rows(reader: Any, header: list[str], name: str, errors: RowErrors) -> Iterable[CsvRow]:
     line = reader.line_num + 1
     for values in reader:
         row = CsvRow(name, line, dict(zip(header, values, strict=False)))
-        # A text may hold line breaks: the next row begins after the last line of this one.
+        # Values may contain line breaks: the next row starts after the last line of this one.
         line = reader.line_num + 1
         if not values:
             continue
         if len(values) != len(header):
-            problems.add(row, f"has {len(values)} values; expected {len(header)}")
+            errors.add(row, f"has {len(values)} values; expected {len(header)}")
         elif any(has_forbidden_characters(value) for value in values):
-            problems.add(row, "holds a NUL character")
+            errors.add(row, "contains a NUL character")
         else:
             yield row
 
 
-def key(value: str) -> str:
-    """Read one of Olist's keys: 32 hexadecimal digits."""
+def parse_key(value: str) -> str:
+    """Parse one of Olist's keys: 32 hexadecimal digits."""
     if not _KEY.fullmatch(value):
-        raise Malformed(f"is {shown(value)}; expected 32 hexadecimal digits")
+        raise InvalidValue(f"is {repr_value(value)}; expected 32 hexadecimal digits")
     return value
 
 
-def moment(value: str) -> datetime:
-    """Read a time of day and date; Olist names no zone, so it is taken as UTC."""
+def parse_time(value: str) -> datetime:
+    """Parse a date and time; Olist has no time zone, so it is read as UTC."""
     try:
-        return datetime.strptime(value, _MOMENT).replace(tzinfo=UTC)
-    except ValueError as problem:
-        raise Malformed(f"is {shown(value)}; expected a time such as 2017-07-09 21:57:05") from problem
+        return datetime.strptime(value, _TIME_FORMAT).replace(tzinfo=UTC)
+    except ValueError as error:
+        raise InvalidValue(f"is {repr_value(value)}; expected a time such as 2017-07-09 21:57:05") from error
 
 
-def optional_moment(value: str) -> datetime | None:
-    """Read a time that may be absent."""
-    return moment(value) if value else None
+def parse_optional_time(value: str) -> datetime | None:
+    """Parse a time, None when empty."""
+    return parse_time(value) if value else None
 
 
-def amount(value: str) -> int:
-    """Read an amount in cents."""
-    return cents_from(value)
+def parse_amount(value: str) -> int:
+    """Parse an amount into cents."""
+    return parse_cents(value)
 
 
-def number(least: int, most: int) -> Callable[[str], int]:
-    """Read a whole number between the bounds."""
+def parse_number(minimum: int, maximum: int) -> Callable[[str], int]:
+    """Return a parser of whole numbers within the bounds."""
 
     def read(value: str) -> int:
-        if not value.isascii() or not value.isdigit() or not least <= int(value[:12]) <= most:
-            raise Malformed(f"is {shown(value)}; expected a whole number from {least} to {most}")
+        if not value.isascii() or not value.isdigit() or not minimum <= int(value[:12]) <= maximum:
+            raise InvalidValue(f"is {repr_value(value)}; expected a whole number from {minimum} to {maximum}")
         return int(value)
 
     return read
 
 
-def grams(value: str) -> int:
-    """Read a weight in grams, 0 when it is absent."""
-    return number(0, 10_000_000)(value.removesuffix(".0")) if value else 0
+def parse_grams(value: str) -> int:
+    """Parse a weight in grams, 0 when empty."""
+    return parse_number(0, 10_000_000)(value.removesuffix(".0")) if value else 0
 
 
-def status(value: str) -> str:
-    """Read the state of an order as its letter."""
+def parse_status(value: str) -> str:
+    """Parse an order status into its code."""
     if value not in STATUSES:
-        raise Malformed(f"is {shown(value)}; expected one of {', '.join(STATUSES)}")
+        raise InvalidValue(f"is {repr_value(value)}; expected one of {', '.join(STATUSES)}")
     return STATUSES[value]
 
 
-def state(value: str) -> str:
-    """Read a Brazilian state."""
+def parse_state(value: str) -> str:
+    """Parse a Brazilian state code."""
     if value not in _STATES:
-        raise Malformed(f"is {shown(value)}; expected a state of two letters")
+        raise InvalidValue(f"is {repr_value(value)}; expected a state of two letters")
     return value
 
 
-def text(value: str) -> str:
-    """Read a text as it is stored."""
+def parse_text(value: str) -> str:
+    """Strip and normalize a text."""
     return nfc(value.strip())

@@ -1,1 +1,1 @@
-"""Hold what happens to every request before and after its handler; `pipeline` says in which order."""
+"""The steps before and after each handler; `pipeline` defines their order."""

@@ -1,4 +1,4 @@
-"""Write one line about each finished request: no query string, no body, no secret (decisions section 10)."""
+"""Write the access log: one line per finished request, without query string, body or secrets (docs/reference/shared.md#logs)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from aiohttp import web
 from kernel import logging
 from rest_facade.routing import REQUEST_ID, SCOPE
 
-# The client went away before there was an answer; the number is nginx's.
+# The client disconnected before the response; nginx uses the same status.
 CLIENT_GONE = 499
-_LONGEST_PATH = 500
+_MAX_PATH_LENGTH = 500
 
 
-def write(request: web.Request, status: int, started: float, refused: str | None) -> None:
-    """Write the line; `started` is of `perf_counter`, `refused` the code of the refusal that was answered."""
+def write(request: web.Request, status: int, started: float, error_code: str | None) -> None:
+    """Write the line; `started` is a `perf_counter` value, `error_code` the code of the error in the response."""
     line: dict[str, Any] = {
         "request_id": request[REQUEST_ID],
         "method": request.method,
-        "path": request.path[:_LONGEST_PATH],
+        "path": request.path[:_MAX_PATH_LENGTH],
         "status": status,
         "ms": round((perf_counter() - started) * 1_000, 2),
     }
@@ -28,6 +28,6 @@ def write(request: web.Request, status: int, started: float, refused: str | None
     if scope is not None:
         line["store"] = scope.store.public_id
         line["actor"] = scope.actor.credential
-    if refused is not None:
-        line["refused"] = refused
+    if error_code is not None:
+        line["refused"] = error_code
     logging.access(line)

@@ -1,4 +1,4 @@
-"""Find the store and the caller of a request, and bind both into its scope."""
+"""Resolve the store and authenticate the caller of each request, and create its scope."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from typing import Protocol
 from aiohttp import hdrs, web
 from multidict import CIMultiDict, istr
 
-from auth.credential_cache import process_memory
+from auth.credential_cache import process_cache
 from kernel import clock
 from kernel.errors import TenantNotFound
 from kernel.scope import Actor, ActorKind, Scope, Store
-from rest_facade.routing import Needs
-from server.mounting import RouteTerms
+from rest_facade.routing import Credential
+from server.routes import RoutePolicy
 
 TENANT_HEADER = istr("X-Tenant-ID")
 _API_KEY = istr("X-API-Key")
 _CREDENTIALS = (hdrs.AUTHORIZATION, _API_KEY)
-_LONGEST_USER_AGENT = 300
-_MOST_SEEN = 10_000
-# Whoever asks is nobody yet: the handler says who may go on.
-_OPEN = (Needs.STORE, Needs.SIGNATURE)
+_MAX_USER_AGENT_LENGTH = 300
+_MAX_CACHED = 10_000
+# Anonymous here: the handler's operation decides who is allowed.
+_ANONYMOUS = (Credential.STORE, Credential.SIGNATURE)
 
 
-class Directory(Protocol):
-    """Find the store that answers at a host (`auth.tenancy.StoreDirectory`).
+class StoreResolver(Protocol):
+    """Resolve the store of a host (`auth.store_resolution.CachedStoreResolver`).
 
-    `generation`, where there is one, grows whenever what was found before may be stale.
+    `generation`, if present, grows whenever earlier results may be stale.
     """
 
     async def resolve(
         self, host: str, tenant_header: str | None, *, public: bool, allow_maintenance: bool = False
     ) -> Store:
-        """Give the store; raises TenantNotFound, TenantMismatch (not on public routes) or TenantClosed."""
+        """Return the store; raises TenantNotFound, TenantMismatch (not on public routes) or TenantClosed."""
         ...
 
 
 class Authenticate(Protocol):
-    """Tell who a request's credential belongs to (`auth.schemes.authenticate`)."""
+    """Authenticate a request's credential (`auth.schemes.authenticate`)."""
 
     async def __call__(
         self,
@@ -55,13 +55,13 @@ class Authenticate(Protocol):
         request_id: str,
         family: str,
     ) -> Actor:
-        """Give the caller, or raise the contract's refusal in the family's words."""
+        """Return the caller; raises the authentication errors in the family's words."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """What the headers of a request led to: good as long as neither directory nor credentials have changed."""
+class _CachedCaller:
+    """The cached store and caller of a set of headers, valid until stores or credentials change."""
 
     store: Store
     actor: Actor
@@ -69,89 +69,91 @@ class _Seen:
     generations: tuple[int | None, int]
 
 
-class Entrance:
-    """Give the scope of a request: its store first, then its credential (contract, Order of checks).
+class Authenticator:
+    """Create the scope of a request: first its store, then its credential (docs/reference/shared.md#order-of-checks).
 
-    Who comes again with the same headers is let in without looking store and credential up in their own memories: most requests are
-    of such callers, and the look-ups cost a tenth of a small read. Headers are remembered by their hash, never as they are.
+    Results are cached by a hash of the headers, never the headers themselves: most requests repeat a credential, and the lookups
+    cost a tenth of a small read.
     """
 
-    def __init__(self, directory: Directory, authenticate: Authenticate) -> None:
-        self._directory = directory
+    def __init__(self, store_resolver: StoreResolver, authenticate: Authenticate) -> None:
+        self._store_resolver = store_resolver
         self._authenticate = authenticate
-        self._seen: dict[bytes, _Seen] = {}
+        self._cache: dict[bytes, _CachedCaller] = {}
 
-    async def enter(self, request: web.Request, terms: RouteTerms, client_ip: str, request_id: str) -> Scope:
-        """Give the scope; raises the contract's refusals."""
+    async def create_scope(
+        self, request: web.Request, policy: RoutePolicy, client_ip: str, request_id: str
+    ) -> Scope:
+        """Return the scope; raises the errors of store resolution and authentication."""
         headers = request.headers
-        # Not request.host: without the header that is the socket's own address, which the client didn't name.
+        # Not request.host: without the header that is the socket's own address, which the client didn't send.
         host = headers.get(hdrs.HOST, "")
         if not host.isascii():
             raise TenantNotFound
         now = clock.now()
-        generations = (getattr(self._directory, "generation", None), process_memory().generation)
-        key = _key(headers, host, terms) if terms.needs not in _OPEN else None
-        seen = self._seen.get(key) if key is not None else None
-        if seen is not None and seen.until > now and seen.generations == generations:
-            store, actor = seen.store, seen.actor
+        generations = (getattr(self._store_resolver, "generation", None), process_cache().generation)
+        key = _cache_key(headers, host, policy) if policy.credential not in _ANONYMOUS else None
+        cached = self._cache.get(key) if key is not None else None
+        if cached is not None and cached.until > now and cached.generations == generations:
+            store, actor = cached.store, cached.actor
         else:
-            store = await self._directory.resolve(
+            store = await self._store_resolver.resolve(
                 host,
                 headers.get(TENANT_HEADER),
-                public=terms.needs in _OPEN,
-                allow_maintenance=terms.allow_maintenance,
+                public=policy.credential in _ANONYMOUS,
+                allow_maintenance=policy.allow_maintenance,
             )
-            actor = await self._caller(store, terms, headers, now, client_ip, request_id)
-            if key is not None and generations[0] is not None and actor.proven_until is not None:
-                self._remember(key, _Seen(store, actor, actor.proven_until, generations))
+            actor = await self._caller(store, policy, headers, now, client_ip, request_id)
+            if key is not None and generations[0] is not None and actor.verified_until is not None:
+                self._store(key, _CachedCaller(store, actor, actor.verified_until, generations))
         return Scope(
             store=store,
             actor=actor,
             request_id=request_id,
             now=now,
-            family=terms.family.name,
+            family=policy.family.name,
             client_ip=client_ip,
-            user_agent=_storable(headers.get(hdrs.USER_AGENT, "")),
+            user_agent=_truncated(headers.get(hdrs.USER_AGENT, "")),
         )
 
     async def _caller(
         self,
         store: Store,
-        terms: RouteTerms,
+        policy: RoutePolicy,
         headers: Mapping[str, str],
         now: datetime,
         client_ip: str,
         request_id: str,
     ) -> Actor:
-        if terms.needs in _OPEN:
+        if policy.credential in _ANONYMOUS:
             return Actor(ActorKind.ANONYMOUS, credential=f"ip:{client_ip}")
         return await self._authenticate(
             store,
-            terms.needs,
-            _readable(headers),
+            policy.credential,
+            _ascii_credentials(headers),
             now=now,
             client_ip=client_ip,
             request_id=request_id,
-            family=terms.family.name,
+            family=policy.family.name,
         )
 
-    def _remember(self, key: bytes, seen: _Seen) -> None:
-        if len(self._seen) >= _MOST_SEEN:
-            del self._seen[next(iter(self._seen))]
-        self._seen[key] = seen
+    def _store(self, key: bytes, caller: _CachedCaller) -> None:
+        if len(self._cache) >= _MAX_CACHED:
+            del self._cache[next(iter(self._cache))]
+        self._cache[key] = caller
 
 
-def _key(headers: Mapping[str, str], host: str, terms: RouteTerms) -> bytes:
-    """Name what decides who a caller is: everything of a request that the directory and the schemes look at."""
-    # No header holds a newline, so this is none.
+def _cache_key(headers: Mapping[str, str], host: str, policy: RoutePolicy) -> bytes:
+    """Hash everything of a request that store resolution and authentication depend on."""
+    # A header can't contain a newline, so this marks an absent one.
     tenant = headers.get(TENANT_HEADER, "\n")
     authorization, api_key = headers.get(hdrs.AUTHORIZATION, "\n"), headers.get(_API_KEY, "\n")
-    asked = f"{terms.needs}\n{terms.allow_maintenance}\n{host}\n{tenant}\n{authorization}\n{api_key}"
-    return sha256(asked.encode("utf-8", "surrogateescape")).digest()
+    text = f"{policy.credential}\n{policy.allow_maintenance}\n{host}\n{tenant}\n{authorization}\n{api_key}"
+    return sha256(text.encode("utf-8", "surrogateescape")).digest()
 
 
-def _readable(headers: Mapping[str, str]) -> Mapping[str, str]:
-    """Make a credential ASCII, as all of ours are: bytes that are not UTF-8 can't be hashed, and must be merely wrong."""
+def _ascii_credentials(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Replace non-ASCII characters in credentials: they are wrong anyway, and bytes that aren't UTF-8 can't be hashed."""
     for name in _CREDENTIALS:
         value = headers.get(name)
         if value is not None and not value.isascii():
@@ -161,8 +163,8 @@ def _readable(headers: Mapping[str, str]) -> Mapping[str, str]:
     return headers
 
 
-def _storable(text: str) -> str:
-    """Cut a header's text, and replace the bytes that are not UTF-8: the session's row will hold it."""
+def _truncated(text: str) -> str:
+    """Truncate the header and replace invalid UTF-8, since the session row stores it."""
     if not text.isascii():
         text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return text[:_LONGEST_USER_AGENT]
+    return text[:_MAX_USER_AGENT_LENGTH]

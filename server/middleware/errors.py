@@ -1,7 +1,7 @@
-"""Turn whatever ends a request into an answer in its family's form.
+"""Convert exceptions into responses in the family's error format.
 
-A `DomainError` is rendered as it is. aiohttp's own exceptions (404, 405, 413, a bad preflight) and the database's are given the
-refusal they mean. The rest is an accident: logged with its place, answered without a word of it.
+A `DomainError` is rendered as it is. aiohttp's exceptions (404, 405, 413, a bad preflight) and database errors are mapped to one.
+Anything else is unexpected: logged with its traceback and answered without details.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from tortoise.exceptions import BaseORMException
 from kernel import logging
 from kernel.errors import DomainError, Forbidden, MalformedRequest, TooLarge, Unavailable
 from models.base import WrongStore
-from models.failures import ConstraintViolation, translation_of
-from rest_facade.routing import ErrorForm
+from models.database_errors import ConstraintViolation, translated_error
+from rest_facade.routing import ErrorFormat
 
 _DATABASE_ERRORS = (
     asyncpg.PostgresError,
@@ -26,24 +26,24 @@ _DATABASE_ERRORS = (
 )
 
 
-def answer_to(error: Exception, form: ErrorForm) -> tuple[web.Response, str | None]:
-    """Give the answer and the code of the refusal in it."""
+def error_response(error: Exception, error_format: ErrorFormat) -> tuple[web.Response, str | None]:
+    """Return the response and the code of the error in it."""
     if isinstance(error, DomainError):
         if isinstance(error, Unavailable) and error.__cause__ is not None:
-            logging.failure("cut off", error.__cause__, level="warning")
-        return form.render(error), error.code
+            logging.failure("request aborted", error.__cause__, level="warning")
+        return error_format.render(error), error.code
     if isinstance(error, web.HTTPException):
-        return _answer_to_http(error, form)
-    meant = _refusal_behind(error)
-    if meant is not None:
-        logging.failure("cut off", error, level="warning")
-        return form.render(meant), meant.code
-    logging.failure("accident", error)
-    return form.accident(is_of_database(error)), None
+        return _http_error_response(error, error_format)
+    domain_error = _underlying_error(error)
+    if domain_error is not None:
+        logging.failure("request aborted", error, level="warning")
+        return error_format.render(domain_error), domain_error.code
+    logging.failure("unexpected error", error)
+    return error_format.internal_error(is_database_error(error)), None
 
 
-def is_of_database(error: BaseException) -> bool:
-    """Say whether the database or the way to it raised the error, or the error that caused it."""
+def is_database_error(error: BaseException) -> bool:
+    """Return whether the error or one of its causes was raised by the database or its driver."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, _DATABASE_ERRORS):
@@ -52,33 +52,35 @@ def is_of_database(error: BaseException) -> bool:
     return False
 
 
-def _refusal_behind(error: Exception) -> DomainError | None:
-    """Give the refusal that a time-out or a lost database means, where none was raised in its place."""
+def _underlying_error(error: Exception) -> DomainError | None:
+    """Return the domain error for a time-out or a lost database connection that was not translated."""
     if isinstance(error, TimeoutError):
         return Unavailable()
     cause: BaseException | None = error
     while cause is not None:
-        # translation_of takes every OSError for a lost database; here a missing file is an accident.
+        # translated_error treats every OSError as a lost database; here a missing file is unexpected.
         if isinstance(cause, _DATABASE_ERRORS):
-            meant = translation_of(cause)
-            if isinstance(meant, Unavailable):
-                return meant
+            domain_error = translated_error(cause)
+            if isinstance(domain_error, Unavailable):
+                return domain_error
         cause = cause.__cause__
     return None
 
 
-def _answer_to_http(error: web.HTTPException, form: ErrorForm) -> tuple[web.Response, str | None]:
+def _http_error_response(
+    error: web.HTTPException, error_format: ErrorFormat
+) -> tuple[web.Response, str | None]:
     match error:
         case web.HTTPNotFound():
-            return form.unknown_route(), None
+            return error_format.route_not_found(), None
         case web.HTTPMethodNotAllowed():
-            return form.not_allowed(error.allowed_methods), None
+            return error_format.method_not_allowed(error.allowed_methods), None
         case web.HTTPRequestEntityTooLarge():
-            return form.render(TooLarge("the request body is too large")), TooLarge.code
-        case web.HTTPForbidden():  # aiohttp-cors says in its text what is wrong with a preflight
-            return form.render(Forbidden(error.text or error.reason)), Forbidden.code
+            return error_format.render(TooLarge("the request body is too large")), TooLarge.code
+        case web.HTTPForbidden():  # aiohttp-cors explains a bad preflight in the text
+            return error_format.render(Forbidden(error.text or error.reason)), Forbidden.code
         case web.HTTPClientError():
-            return form.render(MalformedRequest(error.reason)), MalformedRequest.code
+            return error_format.render(MalformedRequest(error.reason)), MalformedRequest.code
         case _:
-            logging.failure("accident", error)
-            return form.accident(False), None
+            logging.failure("unexpected error", error)
+            return error_format.internal_error(False), None

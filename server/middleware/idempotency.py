@@ -1,4 +1,4 @@
-"""Answer a request that is sent again with the same `Idempotency-Key` as it was answered the first time."""
+"""Idempotency: replay the stored response to a request repeated with the same `Idempotency-Key`."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from domain import idempotency
 from kernel.errors import DomainError, MalformedRequest
 from kernel.scope import Scope
 from rest_facade.bodies import read_raw
-from rest_facade.routing import ErrorForm
+from rest_facade.routing import ErrorFormat
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotent-Replayed"
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
-# These say nothing about the request itself; the next try may fare better.
-_NOT_KEPT = (401, 403, 429)
+# Not about the request itself: a retry may succeed, so these responses are not stored.
+_NOT_STORED = (401, 403, 429)
 
 
-async def once(
+async def handle_once(
     request: web.Request,
     scope: Scope,
-    form: ErrorForm,
+    form: ErrorFormat,
     handle: Callable[[], Awaitable[web.StreamResponse]],
-    reused: str | None = None,
+    key_reuse_message: str | None = None,
 ) -> web.StreamResponse:
-    """Handle the request unless it was handled before; without the header, handle it. `reused` refuses a key of another request."""
+    """Handle the request unless its key was used before; `key_reuse_message` is the error text for a key of another request."""
     key = request.headers.get(HEADER)
     if key is None:
         return await handle()
@@ -38,51 +38,55 @@ async def once(
         raise MalformedRequest(
             "invalid idempotency key", detail="expected 1 to 255 visible ASCII characters without spaces"
         )
-    taken = await idempotency.take(scope, key, await _fingerprint(request), reused or idempotency.REUSED)
-    if isinstance(taken, idempotency.Answered):
+    claim = await idempotency.claim_key(
+        scope, key, await _fingerprint(request), key_reuse_message or idempotency.REUSED
+    )
+    if isinstance(claim, idempotency.StoredResponse):
         return web.Response(
-            status=taken.status,
-            body=taken.body or None,
+            status=claim.status,
+            body=claim.body or None,
             headers={REPLAYED: "true"},
-            content_type=taken.content_type or None,
+            content_type=claim.content_type or None,
         )
-    was_done = taken.is_done
+    is_replay = claim.is_done
     try:
-        with idempotency.claimed(taken):
+        with idempotency.active_claim(claim):
             response = await handle()
-    except DomainError as refusal:
-        await _settle(scope, taken, form.render(refusal))
+    except DomainError as error:
+        await _store_or_release(scope, claim, form.render(error))
         raise
     except BaseException:
-        await idempotency.release(scope, taken)
+        await idempotency.release(scope, claim)
         raise
-    await _settle(scope, taken, response)
-    if was_done:
+    await _store_or_release(scope, claim, response)
+    if is_replay:
         response.headers[REPLAYED] = "true"
     return response
 
 
-async def _settle(scope: Scope, claim: idempotency.KeyClaim, response: web.StreamResponse) -> None:
-    """Keep an answer that will always be the same, free the key after any other."""
+async def _store_or_release(scope: Scope, claim: idempotency.KeyClaim, response: web.StreamResponse) -> None:
+    """Store a response that a retry must get again; release the key after any other."""
     if claim.is_released:
         return
-    if response.status >= 500 or response.status in _NOT_KEPT or not isinstance(response, web.Response):
+    if response.status >= 500 or response.status in _NOT_STORED or not isinstance(response, web.Response):
         await idempotency.release(scope, claim)
         return
     body = response.body
     assert body is None or isinstance(body, bytes)
-    await idempotency.keep(scope, claim, response.status, body or b"", response.content_type if body else "")
+    await idempotency.store_response(
+        scope, claim, response.status, body or b"", response.content_type if body else ""
+    )
 
 
 async def _fingerprint(request: web.Request) -> bytes:
-    """Name what is asked: method, path and body; two ways to write one JSON value are the same.
+    """Hash method, path and body; equivalent JSON bodies have the same fingerprint.
 
-    Keyed, for a body may hold a password, and the fingerprint is kept for a day.
+    The hash is keyed because a body may contain a password, and it is stored for a day.
     """
     raw = await read_raw(request)
     try:
         raw = orjson.dumps(orjson.loads(raw), option=orjson.OPT_SORT_KEYS)
     except orjson.JSONDecodeError:
         pass
-    asked = hashlib.sha256(b"\n".join([request.method.encode(), request.path.encode(), raw]))
-    return bytes.fromhex(keyed_hash("idempotency", asked.hexdigest()))
+    digest = hashlib.sha256(b"\n".join([request.method.encode(), request.path.encode(), raw]))
+    return bytes.fromhex(keyed_hash("idempotency", digest.hexdigest()))

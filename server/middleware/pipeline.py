@@ -1,10 +1,9 @@
-"""Take a request from the socket to its handler and its answer back, in the one order that the contract prescribes.
+"""Process each request in the order of docs/reference/shared.md#order-of-checks.
 
-    request id → access log → errors → address rate → [unknown route, method] → time-out → wrong credentials → store → credential
-    → caller's rate → handler
+    request id → access log → errors → address rate limit → [unknown route, method] → time-out → wrong credentials → store
+    → credential → caller's rate limit → handler
 
-It is one function instead of a middleware each, because each would cost a coroutine and hide the order. What a step does is in
-the module of its name.
+This is one function because a middleware per step would cost a coroutine each and hide the order.
 """
 
 from __future__ import annotations
@@ -15,43 +14,43 @@ from time import perf_counter
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
 
-from auth.lockout import count_stray_attempt
+from auth.lockout import count_address_attempt
 from kernel import clock
-from kernel.addresses import client_address
 from kernel.errors import MalformedRequest, TenantClosed, TenantNotFound, Unauthenticated, Unavailable
-from kernel.scope import entered
+from kernel.ip_addresses import client_address
+from kernel.scope import active_scope
 from kernel.settings import Settings
 from kernel.text import has_forbidden_characters
-from rest_facade.routing import CLIENT_IP, SCOPE, Needs
+from rest_facade.routing import CLIENT_IP, SCOPE, Credential
 from server.families import RouteFamily, family_of
-from server.middleware import access_log, idempotency, rates, request_id
-from server.middleware.authentication import Authenticate, Directory, Entrance
-from server.middleware.errors import answer_to
-from server.middleware.timeout import Deadlines
-from server.mounting import RouteTerms
+from server.middleware import access_log, idempotency, rate_limits, request_id
+from server.middleware.authentication import Authenticate, Authenticator, StoreResolver
+from server.middleware.errors import error_response
+from server.middleware.timeout import RequestTimeouts
+from server.routes import RoutePolicy
 
 
 def pipeline(
     settings: Settings,
-    terms_of: Mapping[web.AbstractRoute, RouteTerms],
-    limits: rates.Rates,
-    directory: Directory,
+    policies: Mapping[web.AbstractRoute, RoutePolicy],
+    limiter: rate_limits.RateLimiter,
+    store_resolver: StoreResolver,
     authenticate: Authenticate,
 ) -> Middleware:
-    """Make the application's middleware."""
-    deadlines = Deadlines(settings.request_timeout)
+    """Create the application's middleware."""
+    timeouts = RequestTimeouts(settings.request_timeout)
     trusted = settings.trusted_proxies
-    entrance = Entrance(directory, authenticate)
+    authenticator = Authenticator(store_resolver, authenticate)
 
     @web.middleware
     async def serve(request: web.Request, handler: Handler) -> web.StreamResponse:
         started = perf_counter()
-        this_request = request_id.begin(request)
-        terms = terms_of.get(request.match_info.route)
-        family = family_of(request.path) if terms is None else terms.family
-        status, refused = access_log.CLIENT_GONE, None
+        current_request_id = request_id.assign(request)
+        policy = policies.get(request.match_info.route)
+        family = family_of(request.path) if policy is None else policy.family
+        status, error_code = access_log.CLIENT_GONE, None
         try:
-            response = await admit(request, handler, family, terms, this_request)
+            response = await handle(request, handler, family, policy, current_request_id)
             status = response.status
         except Exception as error:
             if isinstance(error, ConnectionError) and request.transport is None:
@@ -59,50 +58,54 @@ def pipeline(
             if isinstance(error, web.HTTPException) and error.status < 400:
                 status = error.status
                 raise
-            response, refused = answer_to(error, family.form)
+            response, error_code = error_response(error, family.error_format)
             status = response.status
         finally:
-            access_log.write(request, status, started, refused)
+            access_log.write(request, status, started, error_code)
         return response
 
-    async def admit(
+    async def handle(
         request: web.Request,
         handler: Handler,
         family: RouteFamily,
-        terms: RouteTerms | None,
-        this_request: str,
+        policy: RoutePolicy | None,
+        current_request_id: str,
     ) -> web.StreamResponse:
         forwarded_for = request.headers.getall(hdrs.X_FORWARDED_FOR, ()) if trusted else ()
         address = client_address(request.remote, forwarded_for, trusted)
         request[CLIENT_IP] = address
-        await limits.count_address(request, family, address)
-        if terms is None:
-            return await handler(request)  # aiohttp's own, which raises 404 or 405
-        _refuse_unstorable(request)
-        shows_credential = _shows_credential(request, terms)
+        await limiter.count_address(request, family, address)
+        if policy is None:
+            return await handler(request)  # aiohttp's handler, which raises 404 or 405
+        _reject_unstorable(request)
+        has_credential = _has_credential(request, policy)
         try:
-            with deadlines.limit():
-                if terms.needs is Needs.NOTHING:
+            with timeouts.limit():
+                if policy.credential is Credential.NONE:
                     return await handler(request)
-                if shows_credential:
-                    await limits.refuse_guessing(address)
+                if has_credential:
+                    await limiter.check_failures(address)
                 try:
-                    scope = await entrance.enter(request, terms, address, this_request)
+                    scope = await authenticator.create_scope(request, policy, address, current_request_id)
                 except (TenantNotFound, TenantClosed):
-                    if terms.attempt:
-                        await count_stray_attempt(address, terms.attempt, clock.now())
+                    if policy.attempt_limit:
+                        await count_address_attempt(address, policy.attempt_limit, clock.now())
                     raise
                 request[SCOPE] = scope
-                await limits.count_caller(request, family, scope)
-                with entered(scope):
-                    if terms.creates and idempotency.HEADER in request.headers:
-                        return await idempotency.once(
-                            request, scope, family.form, lambda: handler(request), terms.key_reused
+                await limiter.count_caller(request, family, scope)
+                with active_scope(scope):
+                    if policy.creates and idempotency.HEADER in request.headers:
+                        return await idempotency.handle_once(
+                            request,
+                            scope,
+                            family.error_format,
+                            lambda: handler(request),
+                            policy.key_reuse_message,
                         )
                     return await handler(request)
         except Unauthenticated:
-            if shows_credential:
-                await limits.count_failure(address)
+            if has_credential:
+                await limiter.count_failure(address)
             raise
         except TimeoutError as error:
             raise Unavailable() from error
@@ -110,15 +113,15 @@ def pipeline(
     return serve
 
 
-def _shows_credential(request: web.Request, terms: RouteTerms) -> bool:
-    """Say whether something can be wrong that is worth guessing; a notification without its signature is a guess too."""
-    if terms.needs is Needs.NOTHING:
+def _has_credential(request: web.Request, policy: RoutePolicy) -> bool:
+    """Return whether a failure counts as guessing; a notification without its signature does too."""
+    if policy.credential is Credential.NONE:
         return False
-    return terms.needs is Needs.SIGNATURE or rates.bears_credential(request.headers)
+    return policy.credential is Credential.SIGNATURE or rate_limits.has_credential(request.headers)
 
 
-def _refuse_unstorable(request: web.Request) -> None:
-    """Refuse NUL and bytes that are not UTF-8 in the address: no row holds them, and PostgreSQL fails on them."""
+def _reject_unstorable(request: web.Request) -> None:
+    """Reject NUL and invalid UTF-8 in the URL: PostgreSQL can't store them."""
     raw = request.raw_path
     if "%00" not in raw and (raw.isascii() or not has_forbidden_characters(raw)):
         return

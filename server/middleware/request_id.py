@@ -1,4 +1,4 @@
-"""Name every request, and put the name on every answer: on errors, preflights and streams too (decisions section 2)."""
+"""Assign a request id to every request and return it on every response (docs/reference/shared.md#request-id)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rest_facade.routing import REQUEST_ID
 HEADER = istr("X-Request-Id")
 
 
-def begin(request: web.Request) -> str:
-    """Keep the inbound id where it is well formed, else make one; the lines logged from here on carry it."""
+def assign(request: web.Request) -> str:
+    """Use the client's id when it is valid, else create one; log lines from here on carry it."""
     request_id = ids.request_id_from(request.headers.get(HEADER))
     request[REQUEST_ID] = request_id
     logging.request_id.set(request_id)
     return request_id
 
 
-def put(request: web.Request, response: web.StreamResponse) -> None:
-    """Put the id on an answer that is about to be sent."""
-    response.headers[HEADER] = request.get(REQUEST_ID) or begin(request)
+def add_header(request: web.Request, response: web.StreamResponse) -> None:
+    """Add the id to a response."""
+    response.headers[HEADER] = request.get(REQUEST_ID) or assign(request)

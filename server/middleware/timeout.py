@@ -1,7 +1,7 @@
-"""Cut off requests that take too long (decisions section 2, Route time-out).
+"""Cancel requests that exceed the request timeout (docs/reference/shared.md#timeouts).
 
-All requests have the same time, so they are due in the order in which they began, and one timer serves them all: it wakes at the
-first one's end. `asyncio.timeout` sets and cancels a timer for each, which costs as much as the rest of the middleware.
+All requests have the same timeout, so they expire in the order they began and one timer serves them all. `asyncio.timeout` sets and
+cancels a timer for each, which costs as much as the rest of the middleware.
 """
 
 from __future__ import annotations
@@ -11,55 +11,55 @@ from types import TracebackType
 from typing import Any
 
 
-class Deadlines:
-    """Know which tasks are due when, and cancel those that are still at work."""
+class RequestTimeouts:
+    """Track the deadlines of tasks and cancel those that exceed them."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._due: dict[asyncio.Task[Any], float] = {}
-        self._cut_off: set[asyncio.Task[Any]] = set()
+        self._deadlines: dict[asyncio.Task[Any], float] = {}
+        self._timed_out: set[asyncio.Task[Any]] = set()
         self._timer_is_set = False
 
-    def limit(self) -> _Limited:
-        """Give a context that raises TimeoutError out of what takes too long; a task enters one at a time."""
+    def limit(self) -> _TimeoutScope:
+        """Return a context manager that raises TimeoutError on expiry; a task may enter only one at a time."""
         task = asyncio.current_task()
         assert task is not None
-        return _Limited(self, task)
+        return _TimeoutScope(self, task)
 
     def begin(self, task: asyncio.Task[Any]) -> None:
-        """Start the task's time."""
+        """Start the task's timeout."""
         loop = task.get_loop()
-        self._due[task] = loop.time() + self._seconds
+        self._deadlines[task] = loop.time() + self._seconds
         if not self._timer_is_set:
             self._timer_is_set = True
-            loop.call_later(self._seconds, self._cut, loop)
+            loop.call_later(self._seconds, self._cancel_expired, loop)
 
     def end(self, task: asyncio.Task[Any]) -> bool:
-        """Stop the task's time, and say whether it was cut off."""
-        if self._due.pop(task, None) is not None:
+        """Stop the task's timeout and return whether it had expired."""
+        if self._deadlines.pop(task, None) is not None:
             return False
-        self._cut_off.discard(task)
+        self._timed_out.discard(task)
         return True
 
-    def _cut(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Cancel what is due, and wake again when the next one is."""
+    def _cancel_expired(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Cancel expired tasks and set the timer for the next deadline."""
         now = loop.time()
-        for task, due in list(self._due.items()):
-            if due > now:
-                loop.call_at(due, self._cut, loop)
+        for task, deadline in list(self._deadlines.items()):
+            if deadline > now:
+                loop.call_at(deadline, self._cancel_expired, loop)
                 return
-            del self._due[task]
-            self._cut_off.add(task)
+            del self._deadlines[task]
+            self._timed_out.add(task)
             task.cancel()
         self._timer_is_set = False
 
 
-class _Limited:
-    """Tell a cancellation of ours from somebody else's, as `asyncio.timeout` does."""
+class _TimeoutScope:
+    """Distinguish our cancellation from others, as `asyncio.timeout` does."""
 
     __slots__ = ("_cancelling", "_deadlines", "_task")
 
-    def __init__(self, deadlines: Deadlines, task: asyncio.Task[Any]) -> None:
+    def __init__(self, deadlines: RequestTimeouts, task: asyncio.Task[Any]) -> None:
         self._deadlines = deadlines
         self._task = task
 
@@ -72,7 +72,7 @@ class _Limited:
     ) -> None:
         if not self._deadlines.end(self._task):
             return
-        # The count goes down even when the work ended in time to ignore the cancellation.
+        # Uncancel even when the work finished before the cancellation was delivered.
         is_only_ours = self._task.uncancel() <= self._cancelling
         if is_only_ours and kind is not None and issubclass(kind, asyncio.CancelledError):
             raise TimeoutError from error

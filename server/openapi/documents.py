@@ -1,8 +1,7 @@
-"""Make one OpenAPI 3.1 document a family: every mounted route, what it needs, takes and answers, and how the family refuses.
+"""Build one OpenAPI 3.1 document per family: every route with its credential, parameters, request body, responses and errors.
 
-Nothing is written here about single routes. A route says its method, address and credential; the family's `described` module what it
-takes and answers, mostly by naming the GraphQL operation; the operation its types. A route without a description is told by the first
-line of its handler.
+A route declares its method, path and credential; the family's `openapi` module its input and output, mostly by naming the GraphQL
+operation; the operation its types. A route without a description is described by the first line of its handler's docstring.
 """
 
 from __future__ import annotations
@@ -18,41 +17,41 @@ from typing import Any, TypeAlias
 import rest_facade.apps
 import rest_facade.current
 import rest_facade.legacy
-from resolvers.answers import answer_of, variables_of
-from resolvers.execute import load
+from resolvers.execute import load_operations
+from resolvers.json_schemas import response_schema, variable_schemas
 from rest_facade.apps import openapi as apps_described
 from rest_facade.current import openapi as current_described
 from rest_facade.legacy import openapi as legacy_described
-from rest_facade.openapi import Key, OperationResult, RouteDocs, Takes
+from rest_facade.openapi import OperationInput, OperationResult, RouteDocs, RouteKey
 from rest_facade.records import FRAGMENTS
-from rest_facade.routing import Needs, Route
+from rest_facade.routing import Credential, Route
 from server.families import family_of
 
 Schema: TypeAlias = dict[str, Any]
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "openapi"
 VERSION = "3.1.0"
-_PLACE = re.compile(r"\{(\w+)(?::[^{}]*(?:\{[^{}]*\}[^{}]*)*)?\}")
+_PATH_PARAMETER = re.compile(r"\{(\w+)(?::[^{}]*(?:\{[^{}]*\}[^{}]*)*)?\}")
 _JSON = "application/json"
 _FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentSource:
-    """Describe a document: its title, its routes and their descriptions, where its operations lie, how its errors look."""
+    """The source of a document: title, routes, their descriptions, the folders of its operations, and its error schema."""
 
     name: str
     title: str
-    about: str
+    description: str
     routes: Callable[[], list[Route]]
-    told: Callable[[], Mapping[Key, RouteDocs]]
+    docs: Callable[[], Mapping[RouteKey, RouteDocs]]
     operations: tuple[Path, ...]
     error: Schema
 
 
 _DETAIL = {"type": "string"}
 _CURRENT_ERROR: Schema = {
-    "description": "One of the contract's three forms: `{error, …}`, `{error: 'validation_failed', fields}`,"
+    "description": "One of three forms: `{error, …}`, `{error: 'validation_failed', fields}`,"
     " `{error: {code, message, details}}`.",
     "type": "object",
     "properties": {
@@ -86,7 +85,7 @@ _APP_ERROR: Schema = {
     "required": ["error", "message", "status"],
 }
 _LEGACY_ERROR: Schema = {
-    "description": "`{status, message}`; the sign-in route answers `{error}` or `{message}`.",
+    "description": "`{status, message}`; the sign-in route returns `{error}` or `{message}`.",
     "type": "object",
     "properties": {
         "status": {"type": "integer"},
@@ -101,26 +100,26 @@ FAMILIES: tuple[DocumentSource, ...] = (
         "Vitrine · current API",
         "Sign-in, administration, the storefront and the payment gateway, under `/api/v1`.",
         lambda: rest_facade.current.routes(),
-        lambda: current_described.told(),
+        lambda: current_described.route_docs(),
         (rest_facade.current.OPERATIONS, FRAGMENTS),
         _CURRENT_ERROR,
     ),
     DocumentSource(
         "apps",
         "Vitrine · app integration",
-        "What installed apps call: `/api/admin` and `/api/storefront`. Every answer carries `X-RateLimit-*`.",
+        "The API of installed apps, under `/api/admin` and `/api/storefront`. Every response has `X-RateLimit-*` headers.",
         lambda: rest_facade.apps.routes(),
-        lambda: apps_described.told(),
+        lambda: apps_described.route_docs(),
         (rest_facade.apps.OPERATIONS, FRAGMENTS),
         _APP_ERROR,
     ),
     DocumentSource(
         "legacy",
         "Vitrine · legacy layer",
-        "The REST API of CS-Cart's form. Every address also answers under `/api/v1.0`, `/api/2.0` and `/api/2`, with and without a"
-        " slash behind.",
+        "A CS-Cart compatible REST API. Every route is also served under `/api/v1.0`, `/api/2.0` and `/api/2`, with and without a"
+        " trailing slash.",
         lambda: rest_facade.legacy.routes(),
-        lambda: legacy_described.told(),
+        lambda: legacy_described.route_docs(),
         (Path(rest_facade.legacy.__file__).parent / "operations",),
         _LEGACY_ERROR,
     ),
@@ -138,56 +137,56 @@ _SCHEMES: Mapping[str, Schema] = {
         "description": "A token of `POST /api/auth_tokens`, or a user's access token.",
     },
 }
-_SECURITY: Mapping[Needs, tuple[str, ...]] = {
-    Needs.SIGNATURE: ("gateway",),
-    Needs.USER: ("user",),
-    Needs.ADMIN: ("user", "app"),
-    Needs.APP: ("app",),
-    Needs.STOREFRONT_KEY: ("storefront_key",),
-    Needs.LEGACY_ANY: ("basic", "legacy_token"),
-    Needs.LEGACY_ADMIN: ("basic", "legacy_token"),
-    Needs.VENDOR: ("basic", "legacy_token"),
+_SECURITY: Mapping[Credential, tuple[str, ...]] = {
+    Credential.SIGNATURE: ("gateway",),
+    Credential.USER: ("user",),
+    Credential.ADMIN: ("user", "app"),
+    Credential.APP: ("app",),
+    Credential.STOREFRONT_KEY: ("storefront_key",),
+    Credential.LEGACY_ANY: ("basic", "legacy_token"),
+    Credential.LEGACY_ADMIN: ("basic", "legacy_token"),
+    Credential.VENDOR: ("basic", "legacy_token"),
 }
-# How any route of a family may refuse, by what the contract says of the status.
-_REFUSALS: Mapping[int, str] = {
-    400: "What was sent can't be read, lacks something, or holds a value that is not allowed.",
-    401: "No credential, or a bad one.",
-    403: "A good credential without the right, or one of another store.",
-    404: "The record, or the store, is not there.",
-    409: "It conflicts with how things stand.",
+# The errors that any route may return.
+_ERROR_DESCRIPTIONS: Mapping[int, str] = {
+    400: "The request is malformed, incomplete or has an invalid value.",
+    401: "The credential is missing or invalid.",
+    403: "The credential lacks the privilege or belongs to another store.",
+    404: "The record or the store does not exist.",
+    409: "The request conflicts with the current state.",
     413: "The body is larger than 2 MiB.",
-    422: "A rule of the store refuses it.",
-    429: "Too many requests; `Retry-After` says how long to wait.",
-    500: "Nobody foresaw it.",
-    503: "The store is closed, or the route took too long.",
+    422: "A business rule rejects the request.",
+    429: "Rate limit exceeded; `Retry-After` is the number of seconds to wait.",
+    500: "Unexpected error.",
+    503: "The store is closed, or the request timed out.",
 }
-_CHANGING = ("POST", "PUT", "PATCH")
+_BODY_METHODS = ("POST", "PUT", "PATCH")
 
 
 @lru_cache(maxsize=1)
 def documents() -> Mapping[str, Schema]:
-    """Give the document of each family by its name, made once."""
+    """Return the document of each family by name, built once."""
     return {family.name: document(family) for family in FAMILIES}
 
 
-def text_of(made: Schema) -> str:
-    """Write a document as it is kept and served."""
-    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+def serialize(document: Schema) -> str:
+    """Serialize a document as it is stored and served."""
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def document(family: DocumentSource) -> Schema:
-    """Make the document of a family."""
-    return _Maker(family).document()
+    """Build the document of a family."""
+    return _DocumentBuilder(family).document()
 
 
-def undescribed(family: DocumentSource) -> list[Key]:
-    """Give the descriptions of a family that belong to no route of it."""
+def find_unused_docs(family: DocumentSource) -> list[RouteKey]:
+    """Return the descriptions that belong to no route of the family."""
     mounted = {(route.method, route.path) for route in family.routes()}
-    return sorted(key for key in family.told() if key not in mounted)
+    return sorted(key for key in family.docs() if key not in mounted)
 
 
-def _address(path: str) -> str:
-    return _PLACE.sub(r"{\1}", path)
+def _openapi_path(path: str) -> str:
+    return _PATH_PARAMETER.sub(r"{\1}", path)
 
 
 def _from_handler(route: Route) -> RouteDocs:
@@ -196,125 +195,132 @@ def _from_handler(route: Route) -> RouteDocs:
         first,
         {},
         status=201 if route.creates else 200,
-        body={"type": "object"} if route.method in _CHANGING else None,
+        body={"type": "object"} if route.method in _BODY_METHODS else None,
     )
 
 
-class _Maker:
-    """Make one document; what operations answer becomes a component, named after the operation."""
+class _DocumentBuilder:
+    """Build one document; results of operations become components named after the operation."""
 
     def __init__(self, family: DocumentSource) -> None:
         self._family = family
-        self._operations = load(*family.operations)
+        self._operations = load_operations(*family.operations)
         self._schemas: dict[str, Schema] = {"Error": family.error}
 
     def document(self) -> Schema:
-        family, told = self._family, self._family.told()
+        family, docs = self._family, self._family.docs()
         paths: dict[str, dict[str, Any]] = {}
-        needs: set[str] = set()
-        for route in sorted(family.routes(), key=lambda each: (_address(each.path), each.method)):
+        schemes: set[str] = set()
+        for route in sorted(family.routes(), key=lambda route: (_openapi_path(route.path), route.method)):
             if family_of(route.path).name == "plain":
                 continue
-            said = told.get((route.method, route.path)) or _from_handler(route)
-            paths.setdefault(_address(route.path), {})[route.method.lower()] = self._operation(route, said)
-            needs.update(_SECURITY.get(route.needs, ()))
+            route_docs = docs.get((route.method, route.path)) or _from_handler(route)
+            paths.setdefault(_openapi_path(route.path), {})[route.method.lower()] = self._operation(
+                route, route_docs
+            )
+            schemes.update(_SECURITY.get(route.credential, ()))
         return {
             "openapi": VERSION,
-            "info": {"title": family.title, "version": "1", "description": family.about},
+            "info": {"title": family.title, "version": "1", "description": family.description},
             "paths": paths,
             "components": {
                 "schemas": dict(sorted(self._schemas.items())),
-                "responses": {f"Refused{status}": _refused(text) for status, text in _REFUSALS.items()},
-                "securitySchemes": {name: _SCHEMES[name] for name in sorted(needs)},
+                "responses": {
+                    f"Refused{status}": _error_response(text) for status, text in _ERROR_DESCRIPTIONS.items()
+                },
+                "securitySchemes": {name: _SCHEMES[name] for name in sorted(schemes)},
                 "parameters": _SHARED_PARAMETERS,
             },
         }
 
-    def _operation(self, route: Route, said: RouteDocs) -> Schema:
-        made: Schema = {
+    def _operation(self, route: Route, route_docs: RouteDocs) -> Schema:
+        operation: Schema = {
             "operationId": _operation_id(route),
             "tags": [_tag(route.path)],
-            "summary": said.summary,
-            "parameters": [*_parameters(route, said)],
+            "summary": route_docs.summary,
+            "parameters": [*_parameters(route, route_docs)],
         }
-        if said.body is not None and route.method in _CHANGING:
-            schema = self._body(said.body)
-            media = (_JSON, _FORM) if said.forms else (_JSON,)
-            made["requestBody"] = {
+        if route_docs.body is not None and route.method in _BODY_METHODS:
+            schema = self._body(route_docs.body)
+            media = (_JSON, _FORM) if route_docs.forms else (_JSON,)
+            operation["requestBody"] = {
                 "required": bool(schema.get("required")),
-                "content": {each: {"schema": schema} for each in media},
+                "content": {media_type: {"schema": schema} for media_type in media},
             }
-        made["responses"] = self._responses(said)
-        made["security"] = [{name: []} for name in _SECURITY.get(route.needs, ())]
-        return made
+        operation["responses"] = self._responses(route_docs)
+        operation["security"] = [{name: []} for name in _SECURITY.get(route.credential, ())]
+        return operation
 
-    def _responses(self, said: RouteDocs) -> Schema:
-        found: dict[str, Any] = {str(said.status): self._success(said.answer, said.media)}
-        for status, answer in said.also.items():
-            found[str(status)] = self._success(answer, said.media)
-        for status in _REFUSALS:
-            found.setdefault(str(status), {"$ref": f"#/components/responses/Refused{status}"})
-        return dict(sorted(found.items()))
+    def _responses(self, route_docs: RouteDocs) -> Schema:
+        responses: dict[str, Any] = {
+            str(route_docs.status): self._success(route_docs.response, route_docs.media)
+        }
+        for status, result in route_docs.other_responses.items():
+            responses[str(status)] = self._success(result, route_docs.media)
+        for status in _ERROR_DESCRIPTIONS:
+            responses.setdefault(str(status), {"$ref": f"#/components/responses/Refused{status}"})
+        return dict(sorted(responses.items()))
 
-    def _success(self, answer: Any, media: str) -> Schema:
-        if answer is None:
-            return {"description": "Done; there is no body."}
-        return {"description": "Done.", "content": {media: {"schema": self._filled(answer)}}}
+    def _success(self, result: Any, media: str) -> Schema:
+        if result is None:
+            return {"description": "Success; no body."}
+        return {"description": "Success.", "content": {media: {"schema": self._expand(result)}}}
 
-    def _filled(self, told: Any) -> Any:
-        """Put in place of each `OperationResult` what its operation answers."""
-        if isinstance(told, OperationResult):
-            return self._named(told)
-        if isinstance(told, Mapping):
-            return {name: self._filled(value) for name, value in told.items()}
-        if isinstance(told, list | tuple):
-            return [self._filled(value) for value in told]
-        return told
+    def _expand(self, value: Any) -> Any:
+        """Replace each `OperationResult` by the schema of its operation's result."""
+        if isinstance(value, OperationResult):
+            return self._component(value)
+        if isinstance(value, Mapping):
+            return {name: self._expand(member) for name, member in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._expand(member) for member in value]
+        return value
 
-    def _named(self, answer: OperationResult) -> Schema:
-        schema = self._shown(answer)
+    def _component(self, result: OperationResult) -> Schema:
+        schema = self._result_schema(result)
         if "properties" not in schema:
             return schema
-        name = answer.operation + ("Row" if answer.inside else "")
+        name = result.operation + ("Row" if result.member else "")
         if self._schemas.setdefault(name, schema) != schema:
             return schema
         return {"$ref": f"#/components/schemas/{name}"}
 
-    def _shown(self, answer: OperationResult) -> Schema:
-        schema = _there(answer_of(self._operations[answer.operation], answer.field))
-        if answer.inside:
-            schema = _there(schema["properties"][answer.inside])
-            schema = _there(schema["items"]) if schema.get("type") == "array" else schema
-        elif answer.first and schema.get("type") == "array":
-            schema = _there(schema["items"])
+    def _result_schema(self, result: OperationResult) -> Schema:
+        schema = _non_null(response_schema(self._operations[result.operation], result.field))
+        if result.member:
+            schema = _non_null(schema["properties"][result.member])
+            schema = _non_null(schema["items"]) if schema.get("type") == "array" else schema
+        elif result.first_item and schema.get("type") == "array":
+            schema = _non_null(schema["items"])
         properties = schema.get("properties")
         if properties is None:
             return schema
-        if answer.is_remade:
-            properties = {name: value for name, value in properties.items() if not _has_parts(value)}
-        names = answer.only or tuple(name for name in properties if name not in answer.without)
-        # What the facade makes of other members is there too, and nothing is known of it.
-        shown = {
-            name: answer.over[name] if name in answer.over else properties.get(name, {}) for name in names
+        if result.is_reshaped:
+            properties = {name: value for name, value in properties.items() if not _is_nested(value)}
+        names = result.include or tuple(name for name in properties if name not in result.exclude)
+        # Fields that the facade computes from others are listed without a type.
+        selected = {
+            name: result.overrides[name] if name in result.overrides else properties.get(name, {})
+            for name in names
         }
-        required = [name for name in schema.get("required", ()) if name in shown]
-        return {**schema, "properties": shown, "required": required}
+        required = [name for name in schema.get("required", ()) if name in selected]
+        return {**schema, "properties": selected, "required": required}
 
-    def _body(self, told: Any) -> Schema:
-        if not isinstance(told, Takes):
-            return dict(told)
-        variables = variables_of(self._operations[told.operation])
-        taken = _there(variables[told.variable])["properties"] if told.variable else variables
-        made: Schema = {"type": "object", "properties": {name: taken.get(name, {}) for name in told.names}}
-        return {**made, "required": list(told.required)} if told.required else made
-
-
-def _has_parts(schema: Schema) -> bool:
-    kinds = schema.get("type", "object")
-    return "object" in kinds or "array" in kinds
+    def _body(self, body: Any) -> Schema:
+        if not isinstance(body, OperationInput):
+            return dict(body)
+        variables = variable_schemas(self._operations[body.operation])
+        fields = _non_null(variables[body.variable])["properties"] if body.variable else variables
+        schema: Schema = {"type": "object", "properties": {name: fields.get(name, {}) for name in body.names}}
+        return {**schema, "required": list(body.required)} if body.required else schema
 
 
-def _refused(text: str) -> Schema:
+def _is_nested(schema: Schema) -> bool:
+    types = schema.get("type", "object")
+    return "object" in types or "array" in types
+
+
+def _error_response(text: str) -> Schema:
     return {
         "description": text,
         "content": {_JSON: {"schema": {"$ref": "#/components/schemas/Error"}}},
@@ -325,45 +331,50 @@ _SHARED_PARAMETERS: Mapping[str, Schema] = {
     "Store": {
         "name": "X-Tenant-ID",
         "in": "header",
-        "description": "The store's UUID, where a shared address is called.",
+        "description": "The store's UUID; required on shared hosts.",
         "schema": {"type": "string", "format": "uuid"},
     },
     "IdempotencyKey": {
         "name": "Idempotency-Key",
         "in": "header",
-        "description": "The same key with the same body has one effect and one answer, for 24 hours.",
+        "description": "Requests with the same key and body are executed once and get the same response, for 24 hours.",
         "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
     },
 }
 
 
 def _operation_id(route: Route) -> str:
-    words = [word for word in re.split(r"[^A-Za-z0-9]+", _PLACE.sub(r"by_\1", route.path)) if word]
+    words = [word for word in re.split(r"[^A-Za-z0-9]+", _PATH_PARAMETER.sub(r"by_\1", route.path)) if word]
     return "_".join([route.method.lower(), *words[1:]])
 
 
 def _tag(path: str) -> str:
     parts = [part for part in path.split("/") if part and not part.startswith("{")]
-    known = [part for part in parts if part not in ("api", "v1", "2.0", "admin", "storefront")]
-    return known[0] if known else parts[-1]
+    segments = [part for part in parts if part not in ("api", "v1", "2.0", "admin", "storefront")]
+    return segments[0] if segments else parts[-1]
 
 
-def _parameters(route: Route, said: RouteDocs) -> Iterable[Schema]:
-    for name in _PLACE.findall(route.path):
+def _parameters(route: Route, route_docs: RouteDocs) -> Iterable[Schema]:
+    for name in _PATH_PARAMETER.findall(route.path):
         yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-    if route.needs is not Needs.NOTHING:
+    if route.credential is not Credential.NONE:
         yield {"$ref": "#/components/parameters/Store"}
     if route.creates:
         yield {"$ref": "#/components/parameters/IdempotencyKey"}
-    for name, schema in said.query.items():
-        yield {"name": name, "in": "query", "required": name in said.required_query, "schema": dict(schema)}
+    for name, schema in route_docs.query.items():
+        yield {
+            "name": name,
+            "in": "query",
+            "required": name in route_docs.required_query,
+            "schema": dict(schema),
+        }
 
 
-def _there(schema: Schema) -> Schema:
-    """Leave null out: a record that is not there is a 404."""
+def _non_null(schema: Schema) -> Schema:
+    """Remove null from a schema: a missing record is a 404."""
     if "anyOf" in schema:
         return dict(schema["anyOf"][0])
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        return {**schema, "type": kind[0]}
+    types = schema.get("type")
+    if isinstance(types, list):
+        return {**schema, "type": types[0]}
     return schema

@@ -1,4 +1,4 @@
-"""Give every test of signing in the deployment's secret."""
+"""Configure the deployment's secret for every auth test."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the tests of signing in share: scopes, users, and requests as a client makes them."""
+"""Shared by the auth tests: scopes, users, and client requests."""
 
 import itertools
 import random
@@ -10,9 +10,9 @@ from typing import Any
 from auth import privileges
 from auth.passwords import hash_password
 from auth.schemes import authenticate
-from auth.sessions import SignedIn, login
+from auth.sessions import SessionTokens, login
 from kernel.ids import uuid7
-from kernel.scope import ANONYMOUS, SYSTEM, Actor, ActorKind, Scope, Store, entered
+from kernel.scope import ANONYMOUS, SYSTEM, Actor, ActorKind, Scope, Store, active_scope
 from models import database
 
 PASSWORD = "correct horse battery"
@@ -21,52 +21,52 @@ _hashes: dict[str, str] = {}
 _KINDS = {"A": ActorKind.ADMIN, "V": ActorKind.VENDOR, "C": ActorKind.CUSTOMER}
 
 
-def some_ip() -> str:
-    """An address no other test has used: attempts are counted in a table that all stores share."""
+def unused_ip() -> str:
+    """Return an address that no other test has used: attempts are counted in a table shared by all stores."""
     return f"10.{random.randrange(256)}.{random.randrange(256)}.{random.randrange(1, 255)}"
 
 
-def visitor(store: Store, *, ip: str | None = None, now: datetime | None = None) -> Scope:
+def anonymous_scope(store: Store, *, ip: str | None = None, now: datetime | None = None) -> Scope:
     return Scope(
         store=store,
         actor=ANONYMOUS,
         request_id=str(uuid7()),
         now=now or datetime.now(UTC),
         family="current",
-        client_ip=ip or some_ip(),
+        client_ip=ip or unused_ip(),
         user_agent="pytest",
     )
 
 
-def system(store: Store) -> Scope:
-    return replace(visitor(store), actor=SYSTEM)
+def system_scope(store: Store) -> Scope:
+    return replace(anonymous_scope(store), actor=SYSTEM)
 
 
-def later(scope: Scope, **span: float) -> Scope:
-    return replace(scope, now=scope.now + timedelta(**span))
+def later(scope: Scope, **delta: float) -> Scope:
+    return replace(scope, now=scope.now + timedelta(**delta))
 
 
-def elsewhere(scope: Scope) -> Scope:
-    return replace(scope, client_ip=some_ip())
+def from_other_ip(scope: Scope) -> Scope:
+    return replace(scope, client_ip=unused_ip())
 
 
 async def rows(store: Store, sql: str, *args: Any) -> list[Any]:
-    with entered(system(store)):
-        return await database.rows(sql, *args)
+    with active_scope(system_scope(store)):
+        return await database.fetch(sql, *args)
 
 
 async def value(store: Store, sql: str, *args: Any) -> Any:
-    with entered(system(store)):
-        return await database.value(sql, *args)
+    with active_scope(system_scope(store)):
+        return await database.fetchval(sql, *args)
 
 
 async def execute(store: Store, sql: str, *args: Any) -> int:
-    with entered(system(store)):
+    with active_scope(system_scope(store)):
         return await database.execute(sql, *args)
 
 
 async def add_user(store: Store, password: str | None = PASSWORD, **columns: Any) -> int:
-    """Put a user into the store and give its number; unverified with `email_verified_at=None`."""
+    """Insert a user and return its number; unverified with `email_verified_at=None`."""
     number = next(_counter)
     if password is not None and password not in _hashes:
         _hashes[password] = await hash_password(password)
@@ -81,12 +81,14 @@ async def add_user(store: Store, password: str | None = PASSWORD, **columns: Any
         "email_verified_at": datetime.now(UTC),
     } | columns
     names = ", ".join(user)
-    places = ", ".join(f"${position}" for position in range(1, len(user) + 1))
-    return await value(store, f"insert into users ({names}) values ({places}) returning id", *user.values())
+    placeholders = ", ".join(f"${position}" for position in range(1, len(user) + 1))
+    return await value(
+        store, f"insert into users ({names}) values ({placeholders}) returning id", *user.values()
+    )
 
 
-async def add_admin(store: Store, *held: str, **columns: Any) -> int:
-    return await add_user(store, user_type="A", privileges=list(held), **columns)
+async def add_admin(store: Store, *granted: str, **columns: Any) -> int:
+    return await add_user(store, user_type="A", privileges=list(granted), **columns)
 
 
 async def add_vendor(store: Store, **columns: Any) -> int:
@@ -110,40 +112,40 @@ async def add_order(store: Store, user_id: int) -> int:
     )
 
 
-async def as_user(store: Store, user_id: int) -> Scope:
-    """A scope in which the user asks, with its privileges as they stand."""
-    with entered(system(store)):
-        account = await privileges.account(system(store), user_id)
+async def user_scope(store: Store, user_id: int) -> Scope:
+    """Return a scope with the user as its caller, with its current privileges."""
+    with active_scope(system_scope(store)):
+        account = await privileges.load_account(system_scope(store), user_id)
     assert account is not None
     actor = Actor(
         kind=_KINDS[account.user_type],
         user_id=account.id,
         user_public_id=account.public_id,
-        company_id=account.vendor_id,
+        vendor_id=account.vendor_id,
         privileges=account.privileges,
         is_owner=account.is_owner,
         credential=f"user:{account.id}",
     )
-    return replace(visitor(store), actor=actor)
+    return replace(anonymous_scope(store), actor=actor)
 
 
-async def roll_back(store: Store, work: Awaitable[object]) -> None:
-    """Do the work in a transaction that fails afterwards."""
+async def run_and_roll_back(store: Store, work: Awaitable[object]) -> None:
+    """Run the work in a transaction that fails afterwards."""
 
     class LaterFailure(Exception):
         pass
 
     try:
-        async with database.transaction(system(store)):
+        async with database.transaction(system_scope(store)):
             await work
             raise LaterFailure
     except LaterFailure:
         return
 
 
-async def owner_of(store, *held):
-    """Give the store an owner; answer the store as it then is, and the owner's number."""
-    owner = await add_admin(store, *held)
+async def add_owner(store, *granted):
+    """Add an owner to the store; return the changed store and the owner's number."""
+    owner = await add_admin(store, *granted)
     await execute(store, "update tenants set owner_id = $2 where id = $1", store.id, owner)
     return replace(store, owner_id=owner), owner
 
@@ -152,15 +154,15 @@ async def email_of(store: Store, user_id: int) -> str:
     return await value(store, "select email from users where id = $1", user_id)
 
 
-async def sign_in(store: Store, user_id: int, *, now: datetime | None = None) -> SignedIn:
-    scope = visitor(store, now=now)
-    with entered(scope):
+async def sign_in(store: Store, user_id: int, *, now: datetime | None = None) -> SessionTokens:
+    scope = anonymous_scope(store, now=now)
+    with active_scope(scope):
         pair = await login(scope, await email_of(store, user_id), PASSWORD)
-    assert isinstance(pair, SignedIn)
+    assert isinstance(pair, SessionTokens)
     return pair
 
 
-async def ask(
+async def authenticate_request(
     store: Store,
     needs: str,
     headers: Mapping[str, str] | None = None,
@@ -168,13 +170,13 @@ async def ask(
     now: datetime | None = None,
     family: str = "current",
 ) -> Actor:
-    """Authenticate a request as the server does."""
+    """Authenticate a request like the server."""
     return await authenticate(
         store,
         needs,
         headers or {},
         now=now or datetime.now(UTC),
-        client_ip=some_ip(),
+        client_ip=unused_ip(),
         request_id=str(uuid7()),
         family=family,
     )

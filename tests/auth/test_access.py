@@ -37,13 +37,13 @@ def actor(kind: ActorKind, *, privileges=(), scopes=()) -> Actor:
     ],
     ids=lambda caller: caller.kind,
 )
-def test_callers_that_the_rule_names_pass(caller):
+def test_callers_named_by_the_rule_are_allowed(caller):
     ORDERS.check(asked_by(caller))
     assert ORDERS.allows(asked_by(caller))
 
 
 @pytest.mark.parametrize(
-    "caller, refusal, message, details",
+    "caller, error, message, details",
     [
         (ANONYMOUS, Unauthenticated, "missing authorization header", {}),
         (
@@ -70,40 +70,40 @@ def test_callers_that_the_rule_names_pass(caller):
     ],
     ids=["anonymous", "admin", "app", "storefront", "customer", "customer with privileges"],
 )
-def test_others_are_refused_by_name(caller, refusal, message, details):
-    with pytest.raises(refusal) as refused:
+def test_other_callers_are_rejected(caller, error, message, details):
+    with pytest.raises(error) as refused:
         ORDERS.check(asked_by(caller))
-    assert type(refused.value) is refusal
+    assert type(refused.value) is error
     assert (refused.value.message, refused.value.details) == (message, details)
     assert not ORDERS.allows(asked_by(caller))
 
 
-def test_one_privilege_is_named_as_required():
+def test_a_single_missing_privilege_is_reported_as_required():
     with pytest.raises(InsufficientPrivileges) as refused:
         Access(privileges=("manage_apps",)).check(asked_by(actor(ActorKind.ADMIN)))
     assert refused.value.details == {"required": "manage_apps"}
 
 
 @pytest.mark.parametrize("kind", [ActorKind.APP, ActorKind.STOREFRONT, ActorKind.VENDOR, ActorKind.CUSTOMER])
-def test_a_rule_without_names_is_for_every_administrator_and_nobody_else(kind):
+def test_a_rule_without_names_allows_administrators_only(kind):
     Access().check(asked_by(actor(ActorKind.ADMIN)))
     with pytest.raises(Forbidden, match="insufficient permissions"):
         Access().check(asked_by(actor(kind, scopes=["read_orders"])))
 
 
-def test_a_rule_may_leave_administrators_out():
+def test_a_rule_can_exclude_administrators():
     rule = Access(admin=False, customer=True)
     rule.check(asked_by(actor(ActorKind.CUSTOMER)))
     with pytest.raises(Forbidden):
         rule.check(asked_by(actor(ActorKind.ADMIN)))
 
 
-def test_an_anonymous_rule_lets_everybody_pass():
+def test_an_anonymous_rule_allows_everybody():
     for kind in ActorKind:
         Access(anonymous=True).check(asked_by(actor(kind)))
 
 
-def test_a_rule_for_users_only_names_no_scope():
+def test_a_rule_for_users_only_rejects_scopes():
     with pytest.raises(TypeError):
         Access(user_only=True, app_scope="read_users")
 
@@ -120,14 +120,14 @@ def test_a_rule_is_described_in_one_line():
     assert Access(admin=False).describe() == "the system only"
 
 
-def test_a_module_that_is_off_is_asked_last_and_binds_all_but_the_system():
+def test_a_disabled_module_is_checked_last_and_rejects_all_but_the_system():
     rule = Access(privileges=("view_payments",), module="payment_gateway")
     off = replace(STORE, settings={"payment_gateway": False})
     treasurer = actor(ActorKind.ADMIN, privileges=["view_payments"])
     rule.check(asked_by(treasurer))
-    with pytest.raises(Forbidden) as refusal:
+    with pytest.raises(Forbidden) as error:
         rule.check(replace(asked_by(treasurer), store=off))
-    assert (refusal.value.message, refusal.value.details) == (
+    assert (error.value.message, error.value.details) == (
         "module_disabled",
         {"module": "payment_gateway"},
     )

@@ -1,4 +1,4 @@
-"""Users: who may make and change them, and what a change brings with it (decisions section 3, Privileges and More)."""
+"""Users: who may create and change them, and the effects of a change (docs/reference/shared.md#privileges)."""
 
 from dataclasses import replace
 
@@ -17,27 +17,27 @@ from kernel.errors import (
     ValidationFailed,
 )
 from kernel.ids import uuid7
-from kernel.scope import Actor, ActorKind, entered
+from kernel.scope import Actor, ActorKind, active_scope
 from tests.auth.kit import (
     PASSWORD,
     add_admin,
+    add_owner,
     add_user,
     add_vendor,
-    as_user,
-    ask,
+    anonymous_scope,
+    authenticate_request,
     bearer,
     email_of,
     execute,
-    owner_of,
     rows,
     sign_in,
-    system,
+    system_scope,
+    user_scope,
     value,
-    visitor,
 )
 
 
-def given(**fields):
+def user_fields(**fields):
     return {
         "email": f"{uuid7().hex}@example.com",
         "password": PASSWORD,
@@ -46,13 +46,13 @@ def given(**fields):
     } | fields
 
 
-async def make(scope, **fields):
-    with entered(scope):
-        return await create_user(scope, given(**fields))
+async def create(scope, **fields):
+    with active_scope(scope):
+        return await create_user(scope, user_fields(**fields))
 
 
-async def change(scope, user, **fields):
-    with entered(scope):
+async def update(scope, user, **fields):
+    with active_scope(scope):
         return await update_user(scope, user, fields)
 
 
@@ -61,39 +61,41 @@ async def user_row(store, user_id):
 
 
 def app_with(store, *scopes):
-    return replace(visitor(store), actor=Actor(ActorKind.APP, scopes=frozenset(scopes), app_id=1))
+    return replace(anonymous_scope(store), actor=Actor(ActorKind.APP, scopes=frozenset(scopes), app_id=1))
 
 
-# --- Making ------------------------------------------------------------------------------------------------------------------
+# --- Creating ----------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_new_user_signs_in_and_is_told_of(store):
-    made = await make(system(store), email=" Ana@Loja.com.BR ", phone="(11) 91234-5678", cpf="111.444.777-35")
-    scope = visitor(store)
-    with entered(scope):
+async def test_a_created_user_can_sign_in_and_emits_an_event(store):
+    user = await create(
+        system_scope(store), email=" Ana@Loja.com.BR ", phone="(11) 91234-5678", cpf="111.444.777-35"
+    )
+    scope = anonymous_scope(store)
+    with active_scope(scope):
         for identifier in ("ana@loja.com.br", "11912345678", "11144477735"):
-            assert (await login(scope, identifier, PASSWORD)).user_id == made.public_id
+            assert (await login(scope, identifier, PASSWORD)).user_id == user.public_id
     (event,) = await rows(store, "select * from outbox_events where name = 'user.registered'")
-    assert (event["subject_id"], event["sequence"]) == (made.public_id, 1)
+    assert (event["subject_id"], event["sequence"]) == (user.public_id, 1)
     data = orjson.loads(event["data"])
     assert {name: data[name] for name in ("id", "name", "email", "role")} == {
-        "id": str(made.public_id),
+        "id": str(user.public_id),
         "name": "Ana Souza",
         "email": "ana@loja.com.br",
         "role": "customer",
     }
 
 
-async def test_a_name_given_whole_is_split_at_its_first_space(store):
-    made = await make(system(store), firstname="", lastname="")
-    await change(system(store), made.id, name="  Maria da Silva ")
-    user = await user_row(store, made.id)
+async def test_a_full_name_is_split_at_its_first_space(store):
+    user = await create(system_scope(store), firstname="", lastname="")
+    await update(system_scope(store), user.id, name="  Maria da Silva ")
+    user = await user_row(store, user.id)
     assert (user["firstname"], user["lastname"], user["name"]) == ("Maria", "da Silva", "Maria da Silva")
 
 
-async def test_a_whole_name_does_not_replace_its_parts(store):
-    made = await make(system(store), name="Other Name")
-    assert (await user_row(store, made.id))["name"] == "Ana Souza"
+async def test_a_full_name_does_not_override_first_and_last_name(store):
+    user = await create(system_scope(store), name="Other Name")
+    assert (await user_row(store, user.id))["name"] == "Ana Souza"
 
 
 @pytest.mark.parametrize(
@@ -118,92 +120,94 @@ async def test_a_whole_name_does_not_replace_its_parts(store):
     ],
     ids=str,
 )
-async def test_wrong_fields_are_named(store, fields, wrong):
+async def test_invalid_fields_are_named(store, fields, wrong):
     with pytest.raises(ValidationFailed) as refused:
-        await make(system(store), **fields)
+        await create(system_scope(store), **fields)
     assert refused.value.fields == wrong
     assert await value(store, "select count(*) from users") == 0
 
 
 async def test_an_email_is_required(store):
-    scope = system(store)
-    with entered(scope), pytest.raises(ValidationFailed) as refused:
+    scope = system_scope(store)
+    with active_scope(scope), pytest.raises(ValidationFailed) as refused:
         await create_user(scope, {"password": PASSWORD})
     assert refused.value.fields == {"email": "required"}
 
 
-async def test_an_email_that_another_has_is_taken_in_every_spelling(store, other_store):
+async def test_a_duplicate_email_is_rejected_in_every_spelling(store, other_store):
     await add_user(other_store, email="ana@loja.com.br")
-    await make(system(store), email="ana@loja.com.br")
+    await create(system_scope(store), email="ana@loja.com.br")
     with pytest.raises(ValidationFailed) as refused:
-        await make(system(store), email="ANA@loja.com.br")
+        await create(system_scope(store), email="ANA@loja.com.br")
     assert refused.value.fields == {"email": "email_taken"}
-    second = await make(system(store))
+    second = await create(system_scope(store))
     with pytest.raises(ValidationFailed) as refused:
-        await change(system(store), second.id, email="Ana@Loja.com.br")
+        await update(system_scope(store), second.id, email="Ana@Loja.com.br")
     assert refused.value.fields == {"email": "email_taken"}
 
 
 async def test_another_stores_vendor_is_unknown(store, other_store):
     foreign = await add_vendor(other_store)
     with pytest.raises(ValidationFailed) as refused:
-        await make(system(store), user_type="V", vendor_id=foreign)
+        await create(system_scope(store), user_type="V", vendor_id=foreign)
     assert refused.value.fields == {"vendor_id": "not_found"}
 
 
 @pytest.mark.parametrize("nothing", [None, "", 0, "0"])
-async def test_no_vendor_is_written_in_several_ways(store, nothing):
-    assert (await user_row(store, (await make(system(store), vendor_id=nothing)).id))["vendor_id"] is None
+async def test_several_values_mean_no_vendor(store, nothing):
+    assert (await user_row(store, (await create(system_scope(store), vendor_id=nothing)).id))[
+        "vendor_id"
+    ] is None
 
 
-async def test_a_new_administrator_holds_no_privilege(store):
-    scope = await as_user(store, await add_admin(store, "manage_users", "manage_orders"))
-    made = await make(scope, user_type="A", privileges=["manage_orders"], is_root="Y")
-    actor = await ask(store, "admin", bearer((await sign_in(store, made.id)).access_token))
+async def test_a_new_administrator_has_no_privileges(store):
+    scope = await user_scope(store, await add_admin(store, "manage_users", "manage_orders"))
+    user = await create(scope, user_type="A", privileges=["manage_orders"], is_root="Y")
+    actor = await authenticate_request(store, "admin", bearer((await sign_in(store, user.id)).access_token))
     assert actor.privileges == frozenset()
 
 
-async def test_users_are_made_with_manage_users_or_an_apps_scope(store):
+async def test_creating_users_requires_manage_users_or_an_app_scope(store):
     with pytest.raises(InsufficientPrivileges) as refused:
-        await make(await as_user(store, await add_admin(store, "view_users")))
+        await create(await user_scope(store, await add_admin(store, "view_users")))
     assert refused.value.details == {"required": "manage_users"}
     with pytest.raises(Forbidden, match="insufficient permissions"):
-        await make(await as_user(store, await add_user(store)))
+        await create(await user_scope(store, await add_user(store)))
     with pytest.raises(Forbidden):
-        await make(visitor(store))
+        await create(anonymous_scope(store))
     with pytest.raises(MissingScope):
-        await make(app_with(store, "read_users"))
-    assert await make(app_with(store, "write_users"))
+        await create(app_with(store, "read_users"))
+    assert await create(app_with(store, "write_users"))
 
 
-async def test_an_app_makes_and_touches_no_administrator(store):
+async def test_an_app_cannot_create_or_change_administrators(store):
     app = app_with(store, "write_users")
     admin = await add_admin(store)
     customer = await add_user(store)
     with pytest.raises(InsufficientPrivileges):
-        await make(app, user_type="A")
+        await create(app, user_type="A")
     with pytest.raises(InsufficientPrivileges):
-        await change(app, customer, user_type="A")
+        await update(app, customer, user_type="A")
     with pytest.raises(InsufficientPrivileges):
-        await change(app, admin, password="a new password")
-    assert await change(app, customer, password="a new password")
+        await update(app, admin, password="a new password")
+    assert await update(app, customer, password="a new password")
 
 
 # --- Changing ----------------------------------------------------------------------------------------------------------------
 
 
-async def test_only_what_is_given_changes(store):
-    made = await make(system(store), phone="11912345678")
-    before = dict(await user_row(store, made.id))
-    await change(system(store), made.public_id, lastname="Lima")
-    after = dict(await user_row(store, made.id))
+async def test_only_supplied_fields_change(store):
+    user = await create(system_scope(store), phone="11912345678")
+    before = dict(await user_row(store, user.id))
+    await update(system_scope(store), user.public_id, lastname="Lima")
+    after = dict(await user_row(store, user.id))
     differing = {name for name in before if before[name] != after[name]}
     assert differing == {"lastname", "name", "updated_at", "search"}
 
 
-async def test_a_change_is_audited_by_names_without_values(store):
-    made = await make(system(store))
-    await change(system(store), made.id, firstname="Beatriz", password="a new password")
+async def test_an_update_is_audited_with_field_names_without_values(store):
+    user = await create(system_scope(store))
+    await update(system_scope(store), user.id, firstname="Beatriz", password="a new password")
     (line,) = await rows(store, "select * from audit_entries where action = 'user.updated'")
     assert orjson.loads(line["details"]) == {"changed": ["firstname", "password_changed_at", "password_hash"]}
     assert "Beatriz" not in line["details"]
@@ -211,28 +215,28 @@ async def test_a_change_is_audited_by_names_without_values(store):
 
 async def test_a_new_password_replaces_the_old_one(store):
     user_id = await add_user(store)
-    await change(system(store), user_id, password="a new password")
-    scope = visitor(store)
-    with entered(scope):
+    await update(system_scope(store), user_id, password="a new password")
+    scope = anonymous_scope(store)
+    with active_scope(scope):
         with pytest.raises(Unauthenticated):
             await login(scope, await email_of(store, user_id), PASSWORD)
         assert await login(scope, await email_of(store, user_id), "a new password")
 
 
-async def test_users_that_are_not_there_are_not_found(store, other_store):
+async def test_unknown_users_are_not_found(store, other_store):
     foreign = await add_user(other_store)
     for user in (foreign, uuid7(), 0, "garbage"):
         with pytest.raises(NotFound, match="user not found"):
-            await change(system(store), user, firstname="x")
+            await update(system_scope(store), user, firstname="x")
 
 
 @pytest.mark.parametrize("user_type", ["V", "C"])
-async def test_vendors_and_customers_change_their_own_name_and_credentials_and_nothing_else(store, user_type):
+async def test_vendors_and_customers_can_change_only_their_own_name_and_credentials(store, user_type):
     vendor_id, other_vendor = await add_vendor(store), await add_vendor(store)
     user_id = await add_user(store, user_type=user_type, vendor_id=vendor_id if user_type == "V" else None)
     before = dict(await user_row(store, user_id))
-    await change(
-        await as_user(store, user_id),
+    await update(
+        await user_scope(store, user_id),
         user_id,
         firstname="Novo",
         phone="11912345678",
@@ -260,19 +264,19 @@ async def test_vendors_and_customers_change_their_own_name_and_credentials_and_n
     }
     other = await add_user(store)
     with pytest.raises(Forbidden, match="insufficient permissions"):
-        await change(await as_user(store, user_id), other, firstname="x")
+        await update(await user_scope(store, user_id), other, firstname="x")
 
 
-async def test_an_administrator_without_manage_users_changes_only_its_own_name_and_credentials(store):
+async def test_an_administrator_without_manage_users_can_change_only_its_own_name_and_credentials(store):
     user_id = await add_admin(store, "manage_orders")
-    scope = await as_user(store, user_id)
-    await change(scope, user_id, lastname="Lima", password="a new password")
+    scope = await user_scope(store, user_id)
+    await update(scope, user_id, lastname="Lima", password="a new password")
     for fields in ({"status": "P"}, {"user_type": "C"}, {"company_name": "x"}):
         with pytest.raises(InsufficientPrivileges) as refused:
-            await change(scope, user_id, **fields)
+            await update(scope, user_id, **fields)
         assert refused.value.details == {"required": "manage_users"}
     with pytest.raises(InsufficientPrivileges):
-        await change(scope, await add_user(store), lastname="Lima")
+        await update(scope, await add_user(store), lastname="Lima")
 
 
 @pytest.mark.parametrize(
@@ -280,17 +284,17 @@ async def test_an_administrator_without_manage_users_changes_only_its_own_name_a
     [{"email": "x@example.com"}, {"password": "a new password"}, {"status": "D"}, {"user_type": "C"}],
     ids=str,
 )
-async def test_an_administrators_account_is_changed_only_by_who_holds_all_its_privileges(store, fields):
+async def test_changing_an_administrator_requires_all_its_privileges(store, fields):
     target = await add_admin(store, "manage_users", "manage_payments")
-    lesser = await as_user(store, await add_admin(store, "manage_users", "view_payments"))
+    lesser = await user_scope(store, await add_admin(store, "manage_users", "view_payments"))
     with pytest.raises(InsufficientPrivileges) as refused:
-        await change(lesser, target, **fields)
+        await update(lesser, target, **fields)
     assert refused.value.details == {"required": "manage_payments"}
-    equal = await as_user(store, await add_admin(store, "manage_users", "manage_payments"))
-    assert await change(equal, target, **fields)
+    equal = await user_scope(store, await add_admin(store, "manage_users", "manage_payments"))
+    assert await update(equal, target, **fields)
 
 
-async def test_privileges_of_groups_count_among_a_users(store):
+async def test_group_privileges_count_as_the_users(store):
     target, caller = await add_admin(store), await add_admin(store, "manage_users")
     group = await value(
         store,
@@ -308,15 +312,15 @@ async def test_privileges_of_groups_count_among_a_users(store):
         target,
     )
     with pytest.raises(InsufficientPrivileges):
-        await change(await as_user(store, caller), target, password="a new password")
+        await update(await user_scope(store, caller), target, password="a new password")
     await execute(store, "update usergroups set status = 'D' where id = $1", group)
-    assert await change(await as_user(store, caller), target, password="a new password")
+    assert await update(await user_scope(store, caller), target, password="a new password")
 
 
-async def test_nobody_but_the_owner_changes_the_owner(store):
-    owned, owner = await owner_of(store)
-    everything = sorted((await as_user(owned, owner)).actor.privileges)
-    deputy = await as_user(owned, await add_admin(owned, *everything))
+async def test_only_the_owner_can_change_the_owner(store):
+    owned, owner = await add_owner(store)
+    everything = sorted((await user_scope(owned, owner)).actor.privileges)
+    deputy = await user_scope(owned, await add_admin(owned, *everything))
     for fields in (
         {"lastname": "x"},
         {"password": "a new password"},
@@ -324,34 +328,34 @@ async def test_nobody_but_the_owner_changes_the_owner(store):
         {"phone": "11912345678"},
     ):
         with pytest.raises(InsufficientPrivileges):
-            await change(deputy, owner, **fields)
-    assert await change(await as_user(owned, owner), owner, lastname="x", password="a new password")
+            await update(deputy, owner, **fields)
+    assert await update(await user_scope(owned, owner), owner, lastname="x", password="a new password")
 
 
 @pytest.mark.parametrize("fields", [{"status": "D"}, {"status": "P"}, {"user_type": "C"}], ids=str)
-async def test_the_owner_stays_an_active_administrator(store, fields):
+async def test_the_owner_cannot_be_demoted_or_disabled(store, fields):
     await add_admin(store)
-    owned, owner = await owner_of(store)
+    owned, owner = await add_owner(store)
     with pytest.raises(RuleViolation) as refused:
-        await change(await as_user(owned, owner), owner, **fields)
+        await update(await user_scope(owned, owner), owner, **fields)
     assert refused.value.reason == "owner"
 
 
 @pytest.mark.parametrize("fields", [{"status": "D"}, {"user_type": "C"}], ids=str)
-async def test_the_last_active_administrator_stays_one(store, fields):
+async def test_the_last_active_administrator_cannot_be_demoted_or_disabled(store, fields):
     user_id = await add_admin(store)
     await add_admin(store, status="D")
     with pytest.raises(RuleViolation) as refused:
-        await change(system(store), user_id, **fields)
+        await update(system_scope(store), user_id, **fields)
     assert refused.value.reason == "last_admin"
     await add_admin(store)
-    assert await change(system(store), user_id, **fields)
+    assert await update(system_scope(store), user_id, **fields)
 
 
-async def test_somebody_made_administrator_again_has_lost_the_old_privileges(store):
+async def test_a_user_who_becomes_administrator_again_has_no_old_privileges(store):
     await add_admin(store)
     user_id = await add_admin(store, "manage_orders")
-    await change(system(store), user_id, user_type="C")
-    await change(await as_user(store, await add_admin(store, "manage_users")), user_id, user_type="A")
-    actor = await ask(store, "admin", bearer((await sign_in(store, user_id)).access_token))
+    await update(system_scope(store), user_id, user_type="C")
+    await update(await user_scope(store, await add_admin(store, "manage_users")), user_id, user_type="A")
+    actor = await authenticate_request(store, "admin", bearer((await sign_in(store, user_id)).access_token))
     assert actor.privileges == frozenset()

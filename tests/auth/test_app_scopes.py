@@ -1,14 +1,21 @@
-"""Scopes of apps: what includes what, what lies within what, and which privilege covers which."""
+"""Scopes of apps: implied scopes, limits, and the covering privileges."""
 
 import pytest
 
-from auth.app_scopes import APP_SCOPES, privilege_for, read_app_scopes, read_storefront_scopes, widen, within
+from auth.app_scopes import (
+    APP_SCOPES,
+    expand_scopes,
+    limit_scopes,
+    parse_app_scopes,
+    parse_storefront_scopes,
+    privilege_for,
+)
 from auth.privileges import ALL
-from auth.redirects import with_parameters
-from kernel.text import Malformed
+from domain.apps.redirects import add_query_parameters
+from kernel.text import InvalidValue
 
 
-def test_every_scope_is_covered_by_a_privilege_that_exists():
+def test_every_scope_is_covered_by_an_existing_privilege():
     assert len(APP_SCOPES) == 14
     assert {privilege_for(name) for name in APP_SCOPES} <= ALL
     assert privilege_for("read_categories") == "view_catalog"
@@ -27,15 +34,15 @@ def test_every_scope_is_covered_by_a_privilege_that_exists():
         ([], ["read_users"], []),
     ],
 )
-def test_what_lies_within_a_limit_never_goes_beyond_it(scopes, limit, expected):
-    assert within(scopes, limit) == expected
-    assert widen(within(scopes, limit)) <= widen(scopes) & widen(limit)
+def test_limited_scopes_never_exceed_the_limit(scopes, limit, expected):
+    assert limit_scopes(scopes, limit) == expected
+    assert expand_scopes(limit_scopes(scopes, limit)) <= expand_scopes(scopes) & expand_scopes(limit)
 
 
 @pytest.mark.parametrize("value", [None, [], "read_orders", ["read_orders", 1], ["x"], {}, 5])
-def test_what_is_no_list_of_scopes_is_malformed(value):
-    for read in (read_app_scopes, read_storefront_scopes):
-        with pytest.raises(Malformed):
+def test_an_invalid_list_of_scopes_is_rejected(value):
+    for read in (parse_app_scopes, parse_storefront_scopes):
+        with pytest.raises(InvalidValue):
             read(value)
 
 
@@ -48,6 +55,6 @@ def test_what_is_no_list_of_scopes_is_malformed(value):
         ("https://a.example/?x=1&", "https://a.example/?x=1&code=1&state=%26"),
     ],
 )
-def test_parameters_are_added_to_what_an_address_has(address, expected):
-    assert with_parameters(address, code="1", state="&") == expected
-    assert with_parameters(address, state=None) == address
+def test_query_parameters_are_added_to_existing_ones(address, expected):
+    assert add_query_parameters(address, code="1", state="&") == expected
+    assert add_query_parameters(address, state=None) == address

@@ -6,27 +6,27 @@ from auth.passwords import check_new_password, hash_password, needs_rehash, veri
 from kernel.errors import ValidationFailed
 
 
-async def test_a_password_is_right_after_it_was_hashed_and_no_other_is():
+async def test_only_the_hashed_password_verifies():
     hashed = await hash_password("segredo da loja")
     assert await verify_password(hashed, "segredo da loja")
     assert not await verify_password(hashed, "segredo da Loja")
 
 
-async def test_the_hash_is_argon2id_with_the_decided_parameters():
+async def test_the_hash_is_argon2id_with_the_documented_parameters():
     assert (await hash_password("segredo da loja")).startswith("$argon2id$v=19$m=19456,t=2,p=1$")
 
 
-async def test_an_accent_typed_on_another_keyboard_is_the_same():
+async def test_an_accent_in_another_unicode_form_is_the_same():
     hashed = await hash_password("coração do shopping")
     assert await verify_password(hashed, "corac\u0327a\u0303o do shopping")
 
 
 @pytest.mark.parametrize("password_hash", [None, "", "no hash at all"])
-async def test_without_a_readable_hash_every_password_is_wrong(password_hash):
+async def test_without_a_valid_hash_every_password_is_wrong(password_hash):
     assert not await verify_password(password_hash, "segredo da loja")
 
 
-async def test_an_unknown_account_costs_the_work_of_a_known_one(monkeypatch):
+async def test_an_unknown_account_costs_as_much_as_a_known_one(monkeypatch):
     hashed = await hash_password("segredo da loja")
     await verify_password(None, "once")  # the dummy hash is made at its first use
     work = []
@@ -53,19 +53,19 @@ def test_eight_to_128_characters_are_accepted(password):
 
 
 @pytest.mark.parametrize("password", ["", "x" * 7, "x" * 129, "12345678\x00"])
-def test_other_passwords_are_refused_with_a_code(password):
+def test_invalid_passwords_are_rejected_with_a_code(password):
     with pytest.raises(ValidationFailed) as refused:
         check_new_password(password)
     assert refused.value.fields == {"password": "password_invalid"}
 
 
-async def test_a_hash_of_other_parameters_is_still_good_and_to_be_replaced():
+async def test_a_hash_with_other_parameters_verifies_and_needs_rehash():
     old = PasswordHasher(time_cost=1, memory_cost=8 * 1024, parallelism=1).hash("segredo da loja")
     assert await verify_password(old, "segredo da loja")
     assert needs_rehash(old)
     assert not needs_rehash(await hash_password("segredo da loja"))
 
 
-async def test_a_password_far_too_long_equals_no_accepted_one():
+async def test_a_far_too_long_password_never_verifies():
     hashed = await hash_password("x" * 128)
     assert not await verify_password(hashed, "x" * 100_000)

@@ -1,4 +1,4 @@
-"""POST /api/v1/auth/login as the contract tells it: who gets in, and the status and text of everybody else."""
+"""POST /api/v1/auth/login: successful sign-ins, and the status and text of all errors (docs/reference/current.md#sign-in)."""
 
 from datetime import UTC, datetime
 
@@ -7,41 +7,41 @@ from argon2 import PasswordHasher
 
 from auth.passwords import hash_password
 from auth.sessions import login
-from kernel.errors import AccountBarred, Conflict, Unauthenticated, ValidationFailed
+from kernel.errors import Conflict, SignInDenied, Unauthenticated, ValidationFailed
 from kernel.ids import uuid7
-from kernel.scope import ActorKind, entered
+from kernel.scope import ActorKind, active_scope
 from tests.auth.kit import (
     PASSWORD,
     add_admin,
     add_user,
     add_vendor,
-    ask,
+    anonymous_scope,
+    authenticate_request,
     bearer,
     email_of,
     execute,
     rows,
     sign_in,
     value,
-    visitor,
 )
 
 CPF, CNPJ, ALPHANUMERIC_CNPJ, PHONE = "11144477735", "11222333000181", "12ABC34501DE35", "11912345678"
 
 
 async def attempt(store, identifier, password=PASSWORD):
-    scope = visitor(store)
-    with entered(scope):
+    scope = anonymous_scope(store)
+    with active_scope(scope):
         return await login(scope, identifier, password)
 
 
-async def test_a_right_password_gives_a_pair_whose_access_token_works(store):
+async def test_a_right_password_returns_a_pair_with_a_valid_access_token(store):
     user_id = await add_user(store)
     pair = await attempt(store, await email_of(store, user_id))
-    actor = await ask(store, "user", bearer(pair.access_token))
+    actor = await authenticate_request(store, "user", bearer(pair.access_token))
     assert (actor.kind, actor.user_id) == (ActorKind.CUSTOMER, user_id)
 
 
-async def test_the_access_token_lives_15_minutes_in_whole_seconds(store):
+async def test_the_access_token_expires_after_15_minutes_in_whole_seconds(store):
     pair = await sign_in(store, await add_user(store))
     assert pair.expires_at.microsecond == 0
     assert 890 <= (pair.expires_at - datetime.now(UTC)).total_seconds() <= 900
@@ -56,7 +56,7 @@ async def test_a_sign_in_is_recorded(store):
     assert session["user_agent"] == "pytest"
 
 
-async def test_the_refresh_token_is_kept_as_a_hash_only(store):
+async def test_the_refresh_token_is_stored_as_a_hash(store):
     pair = await sign_in(store, await add_user(store))
     (stored,) = await rows(store, "select token_hash::text as hash from refresh_tokens")
     assert len(pair.refresh_token) >= 43
@@ -74,26 +74,30 @@ async def test_the_refresh_token_is_kept_as_a_hash_only(store):
     ],
     ids=["e-mail", "CPF", "CNPJ", "alphanumeric CNPJ", "telephone"],
 )
-async def test_every_kind_of_identifier_in_every_spelling(store, columns, spellings):
+async def test_every_identifier_type_is_accepted_in_every_spelling(store, columns, spellings):
     user_id = await add_user(store, **columns)
     for spelling in spellings:
         pair = await attempt(store, spelling)
-        assert (await ask(store, "user", bearer(pair.access_token))).user_id == user_id
+        assert (await authenticate_request(store, "user", bearer(pair.access_token))).user_id == user_id
 
 
-async def test_eleven_digits_are_a_cpf_first_and_a_telephone_second(store):
-    both = "11980000077"  # a valid CPF and the form of a mobile number
+async def test_eleven_digits_are_a_cpf_first_and_a_phone_second(store):
+    both = "11980000077"  # a valid CPF that is also a valid mobile number
     by_phone = await add_user(store, phone=both)
-    assert (await ask(store, "user", bearer((await attempt(store, both)).access_token))).user_id == by_phone
+    assert (
+        await authenticate_request(store, "user", bearer((await attempt(store, both)).access_token))
+    ).user_id == by_phone
     by_cpf = await add_user(store, cpf=both)
-    assert (await ask(store, "user", bearer((await attempt(store, both)).access_token))).user_id == by_cpf
+    assert (
+        await authenticate_request(store, "user", bearer((await attempt(store, both)).access_token))
+    ).user_id == by_cpf
 
 
 @pytest.mark.parametrize(
     "identifier",
     ["nobody@example.com", CPF, CNPJ, PHONE, "not an identifier", "@", "x" * 5000, "\x00", "\ud800", "🙈"],
 )
-async def test_an_identifier_nobody_has_is_invalid_credentials(store, identifier):
+async def test_an_unknown_identifier_is_invalid_credentials(store, identifier):
     with pytest.raises(Unauthenticated) as refused:
         await attempt(store, identifier)
     assert refused.value.message == "invalid credentials"
@@ -109,7 +113,7 @@ async def test_a_wrong_password_is_invalid_credentials(store, password):
     assert refused.value.message == "invalid credentials"
 
 
-async def test_an_account_without_a_password_lets_nobody_in(store):
+async def test_an_account_without_a_password_cannot_sign_in(store):
     user_id = await add_user(store, password=None)
     with pytest.raises(Unauthenticated):
         await attempt(store, await email_of(store, user_id), "None")
@@ -138,7 +142,7 @@ async def test_a_deleted_account_is_unknown(store):
         (None, None, "identifier is required"),
     ],
 )
-async def test_what_is_missing_is_named_in_the_simple_form(store, identifier, password, message):
+async def test_missing_fields_are_named_in_the_simple_error_format(store, identifier, password, message):
     with pytest.raises(ValidationFailed) as refused:
         await attempt(store, identifier, password)
     assert (refused.value.message, refused.value.fields) == (message, {})
@@ -153,22 +157,22 @@ async def test_what_is_missing_is_named_in_the_simple_form(store, identifier, pa
         ({"email_verified_at": None, "status": "D"}, "account_disabled"),
     ],
 )
-async def test_an_account_that_may_not_enter_is_told_why(store, columns, reason):
+async def test_a_denied_sign_in_reports_the_reason(store, columns, reason):
     user_id = await add_user(store, **columns)
-    with pytest.raises(AccountBarred) as refused:
+    with pytest.raises(SignInDenied) as refused:
         await attempt(store, await email_of(store, user_id))
     assert refused.value.reason == reason
     assert refused.value.message
     assert await value(store, "select count(*) from sessions") == 0
 
 
-async def test_only_the_right_password_is_told_about_the_account(store):
+async def test_account_states_are_reported_only_with_the_right_password(store):
     user_id = await add_user(store, status="D")
     with pytest.raises(Unauthenticated, match="invalid credentials"):
         await attempt(store, await email_of(store, user_id), "wrong password")
 
 
-async def test_an_account_without_an_email_needs_no_confirmation(store):
+async def test_an_account_without_an_email_needs_no_verification(store):
     await add_user(store, email=None, phone=PHONE, email_verified_at=None)
     assert await attempt(store, PHONE)
 
@@ -176,7 +180,7 @@ async def test_an_account_without_an_email_needs_no_confirmation(store):
 async def add_platform_user(email):
     from models import database
 
-    async with database.across_stores() as platform:
+    async with database.cross_store_connection() as platform:
         await platform.execute(
             "insert into platform_users (public_id, email, password_hash) values ($1, $2, $3)",
             uuid7(),
@@ -185,9 +189,9 @@ async def add_platform_user(email):
         )
 
 
-async def test_a_platform_account_is_at_the_wrong_panel(store):
+async def test_a_platform_account_gets_wrong_panel(store):
     await add_platform_user(email := f"{uuid7()}@vitrine.example")
-    with pytest.raises(AccountBarred) as refused:
+    with pytest.raises(SignInDenied) as refused:
         await attempt(store, email)
     assert refused.value.reason == "wrong_panel"
     assert refused.value.message
@@ -195,7 +199,7 @@ async def test_a_platform_account_is_at_the_wrong_panel(store):
         await attempt(store, email, "wrong password")
 
 
-async def test_a_stores_own_account_goes_before_a_platform_account(store):
+async def test_a_store_account_takes_precedence_over_a_platform_account(store):
     await add_platform_user(email := f"{uuid7()}@vitrine.example")
     await add_user(store, email=email)
     assert await attempt(store, email)
@@ -206,7 +210,7 @@ async def test_a_stores_own_account_goes_before_a_platform_account(store):
     [("cpf", CPF), ("cnpj", CNPJ), ("phone", PHONE)],
     ids=["CPF", "CNPJ", "telephone"],
 )
-async def test_what_several_accounts_share_is_a_conflict_for_who_knows_a_password(store, column, identifier):
+async def test_a_shared_identifier_is_a_conflict_with_the_right_password(store, column, identifier):
     await add_user(store, **{column: identifier})
     await add_user(store, "the other's password", **{column: identifier})
     for password in (PASSWORD, "the other's password"):
@@ -218,7 +222,7 @@ async def test_what_several_accounts_share_is_a_conflict_for_who_knows_a_passwor
         await attempt(store, identifier, "nobody's password")
 
 
-async def test_a_deleted_account_shares_nothing(store):
+async def test_a_deleted_account_does_not_count_as_sharing(store):
     await add_user(store, cpf=CPF)
     await add_user(store, cpf=CPF, deleted_at=datetime.now(UTC))
     assert await attempt(store, CPF)
@@ -230,12 +234,12 @@ async def test_a_deleted_account_shares_nothing(store):
 async def test_users_of_every_type_sign_in(store, user_type, kind):
     vendor_id = await add_vendor(store)
     user_id = await add_user(store, user_type=user_type, vendor_id=vendor_id if user_type == "V" else None)
-    actor = await ask(store, "user", bearer((await sign_in(store, user_id)).access_token))
+    actor = await authenticate_request(store, "user", bearer((await sign_in(store, user_id)).access_token))
     assert actor.kind is kind
-    assert actor.company_id == (vendor_id if user_type == "V" else None)
+    assert actor.vendor_id == (vendor_id if user_type == "V" else None)
 
 
-async def test_an_old_hash_is_replaced_at_sign_in(store):
+async def test_an_outdated_hash_is_replaced_at_sign_in(store):
     old = PasswordHasher(time_cost=1, memory_cost=8 * 1024, parallelism=1).hash(PASSWORD)
     user_id = await add_user(store, password=None, password_hash=old)
     await sign_in(store, user_id)
@@ -244,18 +248,18 @@ async def test_an_old_hash_is_replaced_at_sign_in(store):
     assert await sign_in(store, user_id)
 
 
-async def test_a_password_changed_while_it_is_verified_lets_nobody_in(store, monkeypatch):
-    from auth import identify
+async def test_a_password_changed_during_verification_rejects_the_sign_in(store, monkeypatch):
+    from auth import password_authentication
 
     user_id = await add_admin(store)
-    verify = identify.verify_password
+    verify = password_authentication.verify_password
 
     async def slow(password_hash, password):
         right = await verify(password_hash, password)
         await execute(store, "update users set password_hash = 'changed' where id = $1", user_id)
         return right
 
-    monkeypatch.setattr(identify, "verify_password", slow)
+    monkeypatch.setattr(password_authentication, "verify_password", slow)
     with pytest.raises(Unauthenticated):
         await attempt(store, await email_of(store, user_id))
     assert await value(store, "select count(*) from sessions") == 0

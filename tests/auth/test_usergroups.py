@@ -1,36 +1,36 @@
-"""Usergroups: through a group nobody gives a privilege they don't hold (decisions section 3, Privileges)."""
+"""User groups: a group can't grant more privileges than the caller has (docs/reference/shared.md#privileges)."""
 
 import pytest
 
 from domain.people.usergroups import create_usergroup, delete_usergroup, set_membership, update_usergroup
 from kernel.errors import Forbidden, InsufficientPrivileges, NotFound, RuleViolation, ValidationFailed
 from kernel.ids import uuid7
-from kernel.scope import entered
-from tests.auth.kit import add_admin, add_user, as_user, owner_of, rows, system, value
+from kernel.scope import active_scope
+from tests.auth.kit import add_admin, add_owner, add_user, rows, system_scope, user_scope, value
 
 
-async def make(scope, **given):
-    with entered(scope):
-        return await create_usergroup(scope, {"name": "Estoque", "type": "A"} | given)
+async def create(scope, **fields):
+    with active_scope(scope):
+        return await create_usergroup(scope, {"name": "Estoque", "type": "A"} | fields)
 
 
-async def change(scope, group, **given):
-    with entered(scope):
-        return await update_usergroup(scope, group, given)
+async def update(scope, group, **fields):
+    with active_scope(scope):
+        return await update_usergroup(scope, group, fields)
 
 
-async def place(scope, user, group, status="A"):
-    with entered(scope):
+async def add_member(scope, user, group, status="A"):
+    with active_scope(scope):
         await set_membership(scope, user, group, status)
 
 
 async def privileges_of(store, user_id):
-    return (await as_user(store, user_id)).actor.privileges
+    return (await user_scope(store, user_id)).actor.privileges
 
 
-async def test_members_hold_what_the_group_gives_while_they_are_active(store):
+async def test_active_members_have_the_group_privileges(store):
     user_id = await add_admin(store, "view_orders")
-    group = await make(system(store), privileges=["manage_products"])
+    group = await create(system_scope(store), privileges=["manage_products"])
     for status, held in (
         ("P", {"view_orders"}),
         ("A", {"view_orders", "manage_products", "view_products"}),
@@ -38,22 +38,22 @@ async def test_members_hold_what_the_group_gives_while_they_are_active(store):
         ("active", {"view_orders", "manage_products", "view_products"}),
         ("D", {"view_orders"}),
     ):
-        await place(system(store), user_id, group.public_id, status)
+        await add_member(system_scope(store), user_id, group.public_id, status)
         assert await privileges_of(store, user_id) == held
     assert await value(store, "select count(*) from usergroup_memberships") == 1
 
 
 @pytest.mark.parametrize("status", ["D", "H"])
-async def test_a_group_that_is_off_or_deleted_gives_nothing(store, status):
+async def test_a_disabled_or_deleted_group_grants_nothing(store, status):
     user_id = await add_admin(store)
-    group = await make(system(store), privileges=["manage_products"])
-    await place(system(store), user_id, group.id)
-    await change(system(store), group.id, status=status)
+    group = await create(system_scope(store), privileges=["manage_products"])
+    await add_member(system_scope(store), user_id, group.id)
+    await update(system_scope(store), group.id, status=status)
     assert await privileges_of(store, user_id) == frozenset()
-    await change(system(store), group.id, status="A")
+    await update(system_scope(store), group.id, status="A")
     assert await privileges_of(store, user_id)
-    scope = system(store)
-    with entered(scope):
+    scope = system_scope(store)
+    with active_scope(scope):
         await delete_usergroup(scope, group.id)
         with pytest.raises(NotFound, match="usergroup not found"):
             await delete_usergroup(scope, group.id)
@@ -61,7 +61,7 @@ async def test_a_group_that_is_off_or_deleted_gives_nothing(store, status):
 
 
 @pytest.mark.parametrize(
-    "given, wrong",
+    "fields, wrong",
     [
         ({"name": " "}, {"name": "name_required"}),
         ({"type": "X"}, {"type": "type_invalid"}),
@@ -72,109 +72,111 @@ async def test_a_group_that_is_off_or_deleted_gives_nothing(store, status):
     ],
     ids=str,
 )
-async def test_wrong_fields_are_named(store, given, wrong):
+async def test_invalid_fields_are_named(store, fields, wrong):
     with pytest.raises(ValidationFailed) as refused:
-        await make(system(store), **given)
+        await create(system_scope(store), **fields)
     assert refused.value.fields == wrong
 
 
-async def test_groups_take_manage_users(store):
-    for caller, refusal in (
-        (await as_user(store, await add_admin(store, "view_users")), InsufficientPrivileges),
-        (await as_user(store, await add_user(store)), Forbidden),
+async def test_groups_require_manage_users(store):
+    for caller, error in (
+        (await user_scope(store, await add_admin(store, "view_users")), InsufficientPrivileges),
+        (await user_scope(store, await add_user(store)), Forbidden),
     ):
-        with pytest.raises(refusal):
-            await make(caller)
+        with pytest.raises(error):
+            await create(caller)
 
 
-async def test_a_group_is_made_and_widened_only_with_what_its_maker_holds(store):
-    caller = await as_user(store, await add_admin(store, "manage_users", "manage_orders"))
+async def test_group_privileges_are_limited_to_the_callers(store):
+    caller = await user_scope(store, await add_admin(store, "manage_users", "manage_orders"))
     with pytest.raises(InsufficientPrivileges) as refused:
-        await make(caller, privileges=["view_payments"])
+        await create(caller, privileges=["view_payments"])
     assert refused.value.details == {"required": "view_payments"}
-    group = await make(caller, privileges=["view_orders"])
+    group = await create(caller, privileges=["view_orders"])
     with pytest.raises(InsufficientPrivileges):
-        await change(caller, group.id, privileges=["view_orders", "view_payments"])
-    assert await change(caller, group.id, privileges=["manage_orders"])
+        await update(caller, group.id, privileges=["view_orders", "view_payments"])
+    assert await update(caller, group.id, privileges=["manage_orders"])
 
 
-async def test_what_others_put_into_a_group_may_stay_and_go(store):
-    group = await make(system(store), privileges=["manage_payments"])
-    caller = await as_user(store, await add_admin(store, "manage_users"))
-    await change(caller, group.id, name="Caixa", privileges=["manage_payments"])
-    await change(caller, group.id, privileges=[])
+async def test_existing_group_privileges_can_be_retained_or_removed(store):
+    group = await create(system_scope(store), privileges=["manage_payments"])
+    caller = await user_scope(store, await add_admin(store, "manage_users"))
+    await update(caller, group.id, name="Caixa", privileges=["manage_payments"])
+    await update(caller, group.id, privileges=[])
     with pytest.raises(InsufficientPrivileges):
-        await change(caller, group.id, privileges=["manage_payments"])
+        await update(caller, group.id, privileges=["manage_payments"])
 
 
 @pytest.mark.parametrize("off", [{"status": "D"}, {"status": "H"}])
-async def test_turning_a_group_on_gives_its_privileges(store, off):
-    group = await make(system(store), privileges=["manage_payments"], **off)
-    caller = await as_user(store, await add_admin(store, "manage_users"))
+async def test_enabling_a_group_requires_its_privileges(store, off):
+    group = await create(system_scope(store), privileges=["manage_payments"], **off)
+    caller = await user_scope(store, await add_admin(store, "manage_users"))
     with pytest.raises(InsufficientPrivileges):
-        await change(caller, group.id, status="A")
-    assert await change(system(store), group.id, status="A")
+        await update(caller, group.id, status="A")
+    assert await update(system_scope(store), group.id, status="A")
 
 
-async def test_a_group_that_is_off_is_not_loaded_either(store):
-    caller = await as_user(store, await add_admin(store, "manage_users"))
-    group = await make(caller, status="D")
+async def test_privileges_cannot_be_added_to_a_disabled_group(store):
+    caller = await user_scope(store, await add_admin(store, "manage_users"))
+    group = await create(caller, status="D")
     with pytest.raises(InsufficientPrivileges):
-        await change(caller, group.id, privileges=["manage_payments"])
+        await update(caller, group.id, privileges=["manage_payments"])
 
 
-async def test_a_group_for_customers_has_no_privileges(store):
-    group = await make(system(store), privileges=["view_orders"])
-    await change(system(store), group.id, type="C")
+async def test_a_customer_group_cannot_have_privileges(store):
+    group = await create(system_scope(store), privileges=["view_orders"])
+    await update(system_scope(store), group.id, type="C")
     (row,) = await rows(store, "select type, privileges from usergroups")
     assert (row["type"], row["privileges"]) == ("C", [])
     with pytest.raises(ValidationFailed):
-        await change(system(store), group.id, privileges=["view_orders"])
+        await update(system_scope(store), group.id, privileges=["view_orders"])
 
 
-async def test_nobody_is_placed_by_somebody_who_holds_less_than_the_group(store):
-    group = await make(system(store), privileges=["manage_payments"])
+async def test_adding_a_member_requires_the_group_privileges(store):
+    group = await create(system_scope(store), privileges=["manage_payments"])
     user_id = await add_admin(store, "manage_users")
-    caller = await as_user(store, user_id)
+    caller = await user_scope(store, user_id)
     for target in (user_id, await add_admin(store)):
         for status in ("A", "P", "F"):
             with pytest.raises(InsufficientPrivileges) as refused:
-                await place(caller, target, group.id, status)
+                await add_member(caller, target, group.id, status)
             assert refused.value.details == {"required": "manage_payments"}
 
 
-async def test_nobody_is_put_out_by_somebody_who_holds_less_than_they(store):
-    group = await make(system(store), privileges=["manage_payments"])
+async def test_removing_a_member_requires_the_members_privileges(store):
+    group = await create(system_scope(store), privileges=["manage_payments"])
     target = await add_admin(store)
-    await place(system(store), target, group.id)
+    await add_member(system_scope(store), target, group.id)
     with pytest.raises(InsufficientPrivileges):
-        await place(await as_user(store, await add_admin(store, "manage_users")), target, group.id, "D")
+        await add_member(
+            await user_scope(store, await add_admin(store, "manage_users")), target, group.id, "D"
+        )
     assert "manage_payments" in await privileges_of(store, target)
 
 
-async def test_only_administrators_are_in_groups_for_administrators(store):
-    group, open_group = await make(system(store)), await make(system(store), type="C")
+async def test_only_administrators_can_join_administrator_groups(store):
+    group, open_group = await create(system_scope(store)), await create(system_scope(store), type="C")
     customer = await add_user(store)
     with pytest.raises(RuleViolation):
-        await place(system(store), customer, group.id)
-    await place(system(store), customer, open_group.id)
+        await add_member(system_scope(store), customer, group.id)
+    await add_member(system_scope(store), customer, open_group.id)
 
 
-async def test_the_owners_groups_are_the_owners_business(store):
-    owned, owner = await owner_of(store)
-    group = await make(system(owned), type="C")
-    deputy = await as_user(owned, await add_admin(owned, "manage_users"))
+async def test_only_the_owner_can_change_the_owners_groups(store):
+    owned, owner = await add_owner(store)
+    group = await create(system_scope(owned), type="C")
+    deputy = await user_scope(owned, await add_admin(owned, "manage_users"))
     with pytest.raises(InsufficientPrivileges):
-        await place(deputy, owner, group.id)
-    await place(await as_user(owned, owner), owner, group.id)
+        await add_member(deputy, owner, group.id)
+    await add_member(await user_scope(owned, owner), owner, group.id)
 
 
-async def test_unknown_users_groups_and_letters_are_told(store, other_store):
-    group, foreign = await make(system(store)), await make(system(other_store))
+async def test_unknown_users_groups_and_codes_are_reported(store, other_store):
+    group, foreign = await create(system_scope(store)), await create(system_scope(other_store))
     user_id = await add_admin(store)
     for user, wanted in ((uuid7(), group.id), (user_id, foreign.id), (user_id, "garbage")):
         with pytest.raises(NotFound):
-            await place(system(store), user, wanted)
+            await add_member(system_scope(store), user, wanted)
     with pytest.raises(ValidationFailed) as refused:
-        await place(system(store), user_id, group.id, "X")
+        await add_member(system_scope(store), user_id, group.id, "X")
     assert refused.value.fields == {"status": "status_invalid"}

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import pytest
 
 from bench import load
-from bench.load import WrongAnswer, ask
-from bench.work import http
+from bench.load import UnexpectedResponse, send_request
+from bench.workloads import http
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers whole at /whole, in chunks at /chunks, 404 elsewhere; both answers are the same JSON."""
+    """Responds with the same JSON at /whole and, chunked, at /chunks; 404 elsewhere."""
 
     protocol_version = "HTTP/1.1"
     body: ClassVar[bytes] = json.dumps({"name": "Prato " * 50}).encode()
@@ -49,13 +49,13 @@ def address() -> Iterator[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("path", ["/whole", "/chunks"])
-def test_an_answer_is_read_whole_however_it_is_sent(address, path):
-    answer = ask(address, http("GET", path, {}))
+def test_plain_and_chunked_responses_are_read_completely(address, path):
+    response = send_request(address, http("GET", path, {}))
 
-    assert (answer.status, answer.body) == (200, _Handler.body)
+    assert (response.status, response.body) == (200, _Handler.body)
 
 
-def test_a_slot_measures_rate_and_latencies(address):
+def test_a_round_measures_rate_and_latencies(address):
     sample = load.run(address, [http("GET", "/whole", {})], connections=2, seconds=0.3)
 
     assert sample.rate > 1
@@ -63,6 +63,6 @@ def test_a_slot_measures_rate_and_latencies(address):
     assert sample.size > len(_Handler.body)
 
 
-def test_an_answer_that_is_no_success_ends_the_run(address):
-    with pytest.raises(WrongAnswer):
+def test_an_error_response_ends_the_run(address):
+    with pytest.raises(UnexpectedResponse):
         load.run(address, [http("GET", "/nowhere", {})], connections=2, seconds=0.3)

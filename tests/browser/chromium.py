@@ -35,7 +35,7 @@ FLAGS: Final = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # Only our own server exists for this browser: whatever a page wants from elsewhere fails.
+    # The browser can only reach our own server.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE *.localhost",
     "--remote-debugging-port=0",
 )
@@ -47,16 +47,16 @@ POLL_SECONDS: Final = 0.05
 
 
 class BrowserError(Exception):
-    """Report what the browser refused, or what never came true in a page."""
+    """A protocol error, or a condition that never became true in a page."""
 
 
 def find_chromium() -> str | None:
-    """Give the path of the machine's Chromium, if it has one."""
+    """Return the path of the installed Chromium, if any."""
     return next((path for path in map(shutil.which, PROGRAMS) if path), None)
 
 
 class Page:
-    """One open tab; `requests` and `complaints` grow while it lives."""
+    """An open tab; `requests` and `complaints` grow while it is open."""
 
     def __init__(self, browser: Browser, target: str, session: str) -> None:
         """Belong to one tab of the browser."""
@@ -64,16 +64,16 @@ class Page:
         self._target = target
         self._session = session
         self.requests: list[str] = []
-        """The address of everything the page asked for."""
+        """The URLs requested by the page."""
         self.complaints: list[str] = []
-        """Uncaught exceptions, console errors and what the browser itself reported, refused styles among them."""
+        """Uncaught exceptions, console errors and browser reports such as blocked styles."""
 
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send one protocol command to this tab and give its result."""
+        """Send a protocol command to this tab and return its result."""
         return await self._browser.call(method, params, self._session)
 
     async def evaluate(self, expression: str) -> Any:
-        """Evaluate JavaScript in the page, awaiting a promise, and give its value."""
+        """Evaluate JavaScript in the page, awaiting a promise, and return its value."""
         answer = await self.call(
             "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
         )
@@ -82,7 +82,7 @@ class Page:
         return answer["result"].get("value")
 
     async def wait_for(self, expression: str, seconds: float = 15.0) -> Any:
-        """Wait until the expression is truthy and give its value; raise `BrowserError` when it stays false."""
+        """Wait until the expression is truthy and return its value; raise `BrowserError` on a time-out."""
         deadline = asyncio.get_running_loop().time() + seconds
         while True:
             value = await self.evaluate(expression)
@@ -95,7 +95,7 @@ class Page:
             await asyncio.sleep(POLL_SECONDS)
 
     async def click(self, selector: str) -> None:
-        """Click in the middle of the first element that matches, once it is there and has a size."""
+        """Click in the middle of the first matching element, once it is visible."""
         find = f"document.querySelector({json.dumps(selector)})"
         await self.wait_for(f"{find}?.getBoundingClientRect().width > 0")
         x, y = await self.evaluate(
@@ -106,7 +106,7 @@ class Page:
             await self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
 
     async def type(self, text: str) -> None:
-        """Insert text where the focus is, as a keyboard or an input method would."""
+        """Insert text into the focused element."""
         await self.call("Input.insertText", text=text)
 
     async def press(self, key: str, *modifiers: str) -> None:
@@ -128,7 +128,7 @@ class Page:
         await self.call("Input.dispatchKeyEvent", type="keyUp", **pressed)
 
     async def screenshot(self, path: Path) -> None:
-        """Write what the tab shows to a PNG file."""
+        """Save a screenshot of the tab as a PNG file."""
         shot = await self.call("Page.captureScreenshot", format="png")
         path.write_bytes(base64.b64decode(shot["data"]))
 
@@ -137,7 +137,7 @@ class Page:
         await self._browser.call("Target.closeTarget", {"targetId": self._target})
 
     def hear(self, method: str, params: Mapping[str, Any]) -> None:
-        """Note what a protocol event tells about this tab."""
+        """Record a protocol event of this tab."""
         if method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
         elif method == "Runtime.exceptionThrown":
@@ -150,7 +150,7 @@ class Page:
 
 
 class Browser:
-    """One running Chromium, spoken to over a single socket."""
+    """A running Chromium, controlled over a single socket."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         """Listen on an open protocol socket."""
@@ -163,7 +163,7 @@ class Browser:
     async def call(
         self, method: str, params: Mapping[str, Any] | None = None, session: str | None = None
     ) -> dict[str, Any]:
-        """Send one protocol command and give its result; raise `BrowserError` when it is refused."""
+        """Send a protocol command and return its result; raise `BrowserError` when it fails."""
         if self._listener.done():
             raise BrowserError(f"{method}: the browser is gone")
         number = next(self._numbers)
@@ -209,14 +209,14 @@ class Browser:
         return page
 
     async def close(self) -> None:
-        """Ask the browser to end, and stop listening."""
+        """Close the browser and stop listening."""
         with contextlib.suppress(BrowserError, ConnectionError):
             await self.call("Browser.close")
         await self._socket.close()
         await asyncio.gather(self._listener, return_exceptions=True)
 
     async def _listen(self) -> None:
-        """Hand answers to who waits for them and events to their page, until the socket closes."""
+        """Dispatch results to their callers and events to their page, until the socket closes."""
         async for message in self._socket:
             if message.type is not aiohttp.WSMsgType.TEXT:
                 continue
@@ -240,7 +240,7 @@ class Browser:
 
 @contextlib.asynccontextmanager
 async def chromium() -> AsyncIterator[Browser]:
-    """Run a Chromium with an empty profile for as long as the block lasts; raise `BrowserError` if there is none."""
+    """Run a Chromium with an empty profile; raise `BrowserError` if there is none."""
     program = find_chromium()
     if program is None:
         raise BrowserError("Chromium is not installed (Debian: apt-get install chromium)")
@@ -266,14 +266,14 @@ async def chromium() -> AsyncIterator[Browser]:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(process.wait(), 5)
         finally:
-            # The whole group: Chromium's helpers outlive a parent that was killed alone.
+            # The whole process group: Chromium's helpers outlive a killed parent.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
 
 
 async def _protocol_address(port_file: Path, process: asyncio.subprocess.Process) -> str:
-    """Wait for the file in which Chromium tells its port and path, and make a socket address of it."""
+    """Wait for the file with Chromium's port and path, and return its socket URL."""
     deadline = asyncio.get_running_loop().time() + START_SECONDS
     while asyncio.get_running_loop().time() < deadline:
         if process.returncode is not None:
@@ -286,5 +286,5 @@ async def _protocol_address(port_file: Path, process: asyncio.subprocess.Process
 
 
 def _exception_text(details: Mapping[str, Any]) -> str:
-    """Put a JavaScript exception into words."""
+    """Format a JavaScript exception."""
     return str(details.get("exception", {}).get("description") or details["text"])

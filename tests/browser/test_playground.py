@@ -1,4 +1,4 @@
-"""Promise what the GraphQL playground's page and files are, and that a person can work with them."""
+"""The GraphQL playground: its page, its assets, and its use in a browser."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ needs_chromium = pytest.mark.skipif(
 
 @dataclass(frozen=True)
 class Shop:
-    """Name what a browser test needs of a running server; give the real one here once it exists."""
+    """What a browser test needs of a running server."""
 
     url: str
     store: str
     credentials: Mapping[str, str]
-    """A good one of each kind."""
-    refused_token: str
-    refusal: str
+    """A valid one of each type."""
+    invalid_token: str
+    error_message: str
     store_name: str
 
 
@@ -60,7 +60,7 @@ class _Store:
 
 @strawberry.type
 class _Query:
-    @strawberry.field(description="The store that answers.")
+    @strawberry.field(description="The current store.")
     def store(self) -> _Store:
         return _Store(name="Loja de teste", currency="BRL")
 
@@ -71,16 +71,16 @@ STOREFRONT_KEY = "sfk_good-key"
 SCHEMA = strawberry.Schema(_Query, config=StrawberryConfig(auto_camel_case=False))
 
 
-def _refusal(status: int, error: str, message: str) -> web.Response:
+def _error(status: int, error: str, message: str) -> web.Response:
     return web.json_response({"error": error, "message": message, "status": status}, status=status)
 
 
 async def _graphql(request: web.Request) -> web.Response:
     if request.headers.get("X-Tenant-ID") != STORE:
-        return _refusal(404, "not_found", "tenant not found")
+        return _error(404, "not_found", "tenant not found")
     bearer = request.headers.get("Authorization") == f"Bearer {TOKEN}"
     if not bearer and request.headers.get("X-API-Key") != STOREFRONT_KEY:
-        return _refusal(401, "unauthorized", "invalid or expired token")
+        return _error(401, "unauthorized", "invalid or expired token")
     body = await request.json()
     result = await SCHEMA.execute(
         body["query"], body.get("variables"), operation_name=body.get("operationName")
@@ -100,21 +100,21 @@ def _stub_app(store: str = "", built: Path = BUILT) -> web.Application:
 
 @pytest.fixture
 async def shop() -> AsyncIterator[Shop]:
-    """Run a shop on a port of this machine."""
+    """Run a stub server."""
     async with TestServer(_stub_app(), host="127.0.0.1") as server:
         yield Shop(
             url=str(server.make_url("/")).rstrip("/"),
             store=STORE,
             credentials={"token": TOKEN, "storefront key": STOREFRONT_KEY},
-            refused_token="not-a-token",
-            refusal="invalid or expired token",
+            invalid_token="not-a-token",
+            error_message="invalid or expired token",
             store_name="Loja de teste",
         )
 
 
 @pytest.fixture
 async def client() -> AsyncIterator[Client]:
-    """Speak to the page's routes without a browser."""
+    """Yield an HTTP client for the page's routes."""
     async with TestClient(TestServer(_stub_app())) as client:
         yield client
 
@@ -162,7 +162,7 @@ async def test_the_page_forbids_framing_and_foreign_hosts(client: Client) -> Non
         ("graphql.worker.js", "text/javascript; charset=utf-8"),
     ],
 )
-async def test_an_asset_is_kept_by_clients_for_ever(client: Client, name: str, content_type: str) -> None:
+async def test_an_asset_is_cached_as_immutable(client: Client, name: str, content_type: str) -> None:
     address = f"{ASSETS_PATH}/{built_version()}/{name}"
     for accepted in ("identity", "gzip"):
         answer = await client.get(address, headers={"Accept-Encoding": accepted}, auto_decompress=False)
@@ -179,13 +179,13 @@ async def test_an_asset_is_kept_by_clients_for_ever(client: Client, name: str, c
 
 @needs_assets
 @pytest.mark.parametrize("name", ["nothing.js", "main.js.gz", "../version", "..%2fversion", ".%2e/version"])
-async def test_what_is_no_asset_is_not_found(client: Client, name: str) -> None:
+async def test_an_unknown_asset_is_not_found(client: Client, name: str) -> None:
     answer = await client.get(f"{ASSETS_PATH}/{built_version()}/{name}")
 
     assert answer.status == 404
 
 
-async def test_without_assets_the_page_says_how_to_build_them(tmp_path: Path) -> None:
+async def test_without_assets_the_page_explains_how_to_build_them(tmp_path: Path) -> None:
     async with TestClient(TestServer(_stub_app(built=tmp_path))) as client:
         answer = await client.get("/graphql/playground")
 
@@ -194,7 +194,7 @@ async def test_without_assets_the_page_says_how_to_build_them(tmp_path: Path) ->
         assert "make assets" in await answer.text()
 
 
-async def test_a_store_cannot_break_out_of_the_configuration() -> None:
+async def test_a_store_value_is_escaped_in_the_configuration() -> None:
     page = render_page("0" * 16, "</script><script>alert(1)</script>")
 
     config = re.search(r'id="config">(.*?)</script>', page)
@@ -216,7 +216,7 @@ async def test_built_files_load_nothing_from_another_host() -> None:
     assert not re.findall(loads, scripts)
 
 
-async def test_lock_files_record_no_address() -> None:
+async def test_lock_files_contain_no_registry_url() -> None:
     lock = json.loads((SOURCES / "package-lock.json").read_text(encoding="utf-8"))
     installed = {name: package for name, package in lock["packages"].items() if name}
 
@@ -263,7 +263,7 @@ async def _fill(page: Page, selector: str, text: str) -> None:
 @needs_assets
 @needs_chromium
 @pytest.mark.parametrize("kind", ["token", "storefront key"])
-async def test_an_example_is_answered_and_the_documentation_shows(shop: Shop, kind: str) -> None:
+async def test_an_example_runs_and_the_documentation_is_shown(shop: Shop, kind: str) -> None:
     async with chromium() as browser:
         page = await _open_playground(browser, shop)
         await _fill(page, "#store", shop.store)
@@ -280,28 +280,28 @@ async def test_an_example_is_answered_and_the_documentation_shows(shop: Shop, ki
         await page.screenshot(SCREENSHOTS / f"playground-{kind.replace(' ', '-')}.png")
         assert [url for url in page.requests if not url.startswith((f"{shop.url}/", "data:"))] == []
         assert [url for url in page.requests if url.endswith("/graphql.worker.js")] != []
-        # Reading the schema was refused before the fields were filled; nothing else may be complained about.
+        # Introspection failed before the fields were filled; no other errors are expected.
         assert [line for line in page.complaints if not line.endswith(f"{shop.url}/graphql")] == []
 
 
 @pytest.mark.browser
 @needs_assets
 @needs_chromium
-async def test_a_refusal_is_shown_and_a_better_token_mends_it(shop: Shop) -> None:
+async def test_an_error_is_shown_and_disappears_with_a_valid_token(shop: Shop) -> None:
     async with chromium() as browser:
         page = await _open_playground(browser, shop)
         await _fill(page, "#store", shop.store)
-        await _fill(page, "#token", shop.refused_token)
+        await _fill(page, "#token", shop.invalid_token)
         await page.wait_for(f"{SCHEMA_STATUS}.includes('401')")
         await page.click(RUN_BUTTON)
         await page.wait_for(f"{RESPONSE}.includes('\"status\": 401')")
-        await page.wait_for(f"{RESPONSE}.includes({json.dumps(shop.refusal)})")
+        await page.wait_for(f"{RESPONSE}.includes({json.dumps(shop.error_message)})")
 
         await _fill(page, "#token", shop.credentials["token"])
         await page.wait_for(SCHEMA_READ)
         await page.wait_for(f"{RESPONSE}.trim() === ''")
 
-        # Both fields are remembered.
+        # Both fields are stored.
         await page.call("Page.reload")
         await page.wait_for(f"document.querySelector('#schema-status') && {SCHEMA_READ}")
 
@@ -309,7 +309,7 @@ async def test_a_refusal_is_shown_and_a_better_token_mends_it(shop: Shop) -> Non
 @pytest.mark.browser
 @needs_assets
 @needs_chromium
-async def test_headers_written_in_a_tab_are_not_kept_in_the_history(shop: Shop) -> None:
+async def test_headers_of_a_tab_are_not_stored_in_the_history(shop: Shop) -> None:
     async with chromium() as browser:
         page = await _open_playground(browser, shop)
         await _fill(page, "#store", shop.store)
@@ -320,7 +320,7 @@ async def test_headers_written_in_a_tab_are_not_kept_in_the_history(shop: Shop) 
             "__MONACO.editor.getModels().find(model => model.uri.path.endsWith('request-headers.json'))"
             """.setValue('{"X-Request-Id": "written-in-a-tab"}')"""
         )
-        # GraphiQL takes a change of an editor over after a short rest, which nothing on the page shows.
+        # GraphiQL applies an editor change after a short delay, which is not visible on the page.
         await asyncio.sleep(1)
         await page.click(RUN_BUTTON)
         await page.wait_for(f"{RESPONSE}.includes({json.dumps(shop.store_name)})")

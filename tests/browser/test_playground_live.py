@@ -1,4 +1,4 @@
-"""A developer opens the playground of the real application, runs an example and sees the shop."""
+"""The playground of the real application runs the examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Give the tests of the contract a whole shop where they ask for one."""
+"""Provide a populated store to the contract tests."""
 
 from tests.shop import new_shop, other_shop, shop, shop_client
 

@@ -1,4 +1,4 @@
-"""docs/settings.md says of every setting what the program says."""
+"""docs/settings.md documents every setting as the program does."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from kernel.settings import SETTINGS
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
 
-def test_every_setting_has_its_line() -> None:
+def test_every_setting_is_documented() -> None:
     rows = [
-        f"| `{setting.name}` | {setting.type} | {setting.default or '–'} | {setting.line} |".replace(
+        f"| `{setting.name}` | {setting.type} | {setting.default or '–'} | {setting.description} |".replace(
             "||", "|"
         )
         for setting in SETTINGS
@@ -21,7 +21,7 @@ def test_every_setting_has_its_line() -> None:
     assert missing == [], "write these lines into docs/settings.md:\n" + "\n".join(missing)
 
 
-def test_no_setting_is_documented_that_there_is_not() -> None:
+def test_only_existing_settings_are_documented() -> None:
     names = {setting.name for setting in SETTINGS}
     documented = {
         line.split("`")[1] for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")

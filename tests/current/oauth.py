@@ -1,4 +1,4 @@
-"""What the tests of apps share: to register one, approve it, and exchange what that gives, all over HTTP."""
+"""Shared by tests of apps: register and approve an app and exchange its code, over HTTP."""
 
 import base64
 import hashlib
@@ -48,7 +48,7 @@ def challenge(verifier: str = VERIFIER) -> str:
 
 
 async def graphql(caller: Caller, query: str, **variables: Any) -> dict[str, Any]:
-    """Ask GraphQL and give the whole answer."""
+    """Execute a GraphQL operation and return the response body."""
     answer = await caller.client.post(
         "/graphql",
         json={"query": query, "variables": variables},
@@ -62,55 +62,57 @@ async def graphql(caller: Caller, query: str, **variables: Any) -> dict[str, Any
     return await answer.json()
 
 
-async def done(caller: Caller, query: str, **variables: Any) -> Any:
-    """Ask GraphQL and give what the one root field shows."""
+async def graphql_result(caller: Caller, query: str, **variables: Any) -> Any:
+    """Execute a GraphQL operation and return the value of its only root field."""
     body = await graphql(caller, query, **variables)
     assert "errors" not in body, body
     return next(iter(body["data"].values()))
 
 
-async def refused(caller: Caller, query: str, **variables: Any) -> dict[str, Any]:
-    """Ask GraphQL and give the one error."""
+async def graphql_error(caller: Caller, query: str, **variables: Any) -> dict[str, Any]:
+    """Execute a GraphQL operation and return its only error."""
     body = await graphql(caller, query, **variables)
     assert len(body["errors"]) == 1, body
     return body["errors"][0]
 
 
-async def register(admin: Caller, **given: Any) -> App:
-    standard = {"name": "Etiquetas", "redirect_uris": [REDIRECT], "scopes": SCOPES}
-    made = await done(admin, REGISTER, input=standard | given)
+async def register_app(admin: Caller, **fields: Any) -> App:
+    defaults = {"name": "Etiquetas", "redirect_uris": [REDIRECT], "scopes": SCOPES}
+    made = await graphql_result(admin, REGISTER, input=defaults | fields)
     return App(made["client_id"], made["client_secret"])
 
 
-async def approve(admin: Caller, app: App, scopes: list[str] | None = None, **more: Any) -> dict[str, str]:
-    return await done(admin, INSTALL, client_id=app.client_id, scopes=scopes or SCOPES, **more)
+async def approve_app(
+    admin: Caller, app: App, scopes: list[str] | None = None, **more: Any
+) -> dict[str, str]:
+    return await graphql_result(admin, INSTALL, client_id=app.client_id, scopes=scopes or SCOPES, **more)
 
 
-async def exchange(caller: Caller, app: App, code: str, **more: Any) -> Answer:
+async def exchange_code(caller: Caller, app: App, code: str, **more: Any) -> Answer:
     body = {"grant_type": "authorization_code", **app.credentials, "code": code} | more
     return await caller.with_token(None).post(TOKEN, body)
 
 
-async def renew(caller: Caller, refresh_token: str, **more: Any) -> Answer:
+async def refresh_tokens(caller: Caller, refresh_token: str, **more: Any) -> Answer:
     body = {"grant_type": "refresh_token", "refresh_token": refresh_token} | more
     return await caller.with_token(None).post(TOKEN, body)
 
 
-async def form(caller: Caller, path: str, *, basic: str | None = None, **fields: str) -> Answer:
+async def post_form(caller: Caller, path: str, *, basic: str | None = None, **fields: str) -> Answer:
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Authorization": basic}
-    return await caller.with_token(None).ask("POST", path, data=urlencode(fields), headers=headers)
+    return await caller.with_token(None).request("POST", path, data=urlencode(fields), headers=headers)
 
 
-async def tokens_of(admin: Caller, app: App, scopes: list[str] | None = None) -> dict[str, Any]:
-    """Install the app and give its first pair."""
-    answer = await exchange(admin, app, (await approve(admin, app, scopes))["code"])
+async def issue_tokens(admin: Caller, app: App, scopes: list[str] | None = None) -> dict[str, Any]:
+    """Install the app and return its first token pair."""
+    answer = await exchange_code(admin, app, (await approve_app(admin, app, scopes))["code"])
     assert answer.status == 200, answer
     return answer.body
 
 
-async def installation(admin: Caller, app: App) -> dict[str, Any]:
-    return next(each for each in await done(admin, INSTALLED) if each["client_id"] == app.client_id)
+async def find_installation(admin: Caller, app: App) -> dict[str, Any]:
+    return next(app_ for app_ in await graphql_result(admin, INSTALLED) if app_["client_id"] == app.client_id)
 
 
-def query_of(address: str) -> dict[str, list[str]]:
+def query_parameters(address: str) -> dict[str, list[str]]:
     return parse_qs(urlsplit(address).query, keep_blank_values=True)

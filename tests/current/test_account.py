@@ -1,4 +1,4 @@
-"""One's own account in GraphQL: `me`, sessions, API keys."""
+"""The caller's own account in GraphQL: `me`, sessions, API keys (docs/reference/current.md#sessions)."""
 
 import base64
 
@@ -10,7 +10,7 @@ from tests.current.kit import Caller
 from tests.shop import NOBODY
 
 
-async def _run(caller: Caller, text: str, **variables) -> dict:
+async def _run_graphql(caller: Caller, text: str, **variables) -> dict:
     answer = await caller.client.post(
         "/graphql",
         json={"query": text, "variables": variables},
@@ -37,9 +37,9 @@ KEYS = "query ($user: ID) { api_keys(user_id: $user) { id name hint created_at l
 KEY_REVOKE = "mutation ($id: ID!) { api_key_revoke(id: $id) { id } }"
 
 
-async def test_me_is_one_s_own_record_with_its_personal_fields(caller) -> None:
+async def test_me_returns_the_callers_record_with_personal_fields(caller) -> None:
     staff = await caller("view_orders", phone="11987654321", cpf="52998224725")
-    shown = (await _run(staff, ME))["data"]["me"]
+    shown = (await _run_graphql(staff, ME))["data"]["me"]
     assert shown == {
         "id": staff.user.id,
         "name": shown["name"],
@@ -56,48 +56,48 @@ async def test_me_is_one_s_own_record_with_its_personal_fields(caller) -> None:
     }
 
 
-@pytest.mark.parametrize("kind", ["C", "V"])
-async def test_me_is_for_everybody_who_signed_in(caller, store: Store, kind: str) -> None:
-    columns = {"vendor_id": (await kit.add_vendor(store)).number} if kind == "V" else {}
-    person = await caller(user_type=kind, phone="11987654321", **columns)
-    shown = (await _run(person, "{ me { id phone privileges vendor { name } } }"))["data"]["me"]
+@pytest.mark.parametrize("user_type", ["C", "V"])
+async def test_me_is_available_to_every_signed_in_user(caller, store: Store, user_type: str) -> None:
+    columns = {"vendor_id": (await kit.add_vendor(store)).number} if user_type == "V" else {}
+    person = await caller(user_type=user_type, phone="11987654321", **columns)
+    shown = (await _run_graphql(person, "{ me { id phone privileges vendor { name } } }"))["data"]["me"]
     assert shown["id"] == person.user.id
     assert shown["phone"] == "11987654321"
-    assert shown["vendor"] == ({"name": "Loja do João"} if kind == "V" else None)
+    assert shown["vendor"] == ({"name": "Loja do João"} if user_type == "V" else None)
 
 
-async def test_me_opens_no_relation_that_the_caller_may_not_see(caller, store: Store) -> None:
+async def test_me_does_not_expose_relations_without_privileges(caller, store: Store) -> None:
     staff = await caller("view_settings")
-    answer = await _run(staff, "{ me { id usergroups { status } } }")
+    answer = await _run_graphql(staff, "{ me { id usergroups { status } } }")
     assert answer["data"]["me"] == {"id": staff.user.id, "usergroups": None}
     assert _codes(answer) == ["FORBIDDEN"]
 
 
-async def test_me_takes_one_statement(caller) -> None:
+async def test_me_executes_one_statement(caller) -> None:
     staff = await caller("view_orders")
     answer = await staff.get("/api/v1/auth/me")
     assert answer.statements == 1
 
 
-async def test_sessions_are_listed_and_ended(caller) -> None:
+async def test_sessions_are_listed_and_revoked(caller) -> None:
     customer = await caller(user_type="C")
-    other = await kit.signed_in(customer.store, customer.user)
+    other = await kit.sign_in(customer.store, customer.user)
     text = "{ sessions { id current created_at last_used_at expires_at ip_address user_agent } }"
-    listed = (await _run(customer, text))["data"]["sessions"]
+    listed = (await _run_graphql(customer, text))["data"]["sessions"]
     assert [session["current"] for session in listed] == [False, True]
     end = "mutation ($id: ID!) { session_end(id: $id) { id } }"
-    ended = await _run(customer, end, id=listed[0]["id"])
+    ended = await _run_graphql(customer, end, id=listed[0]["id"])
     assert ended["data"] == {"session_end": {"id": listed[0]["id"]}}
     assert (await customer.with_token(other.access_token).get("/api/v1/auth/me")).status == 401
-    again = await _run(customer, end, id=listed[0]["id"])
+    again = await _run_graphql(customer, end, id=listed[0]["id"])
     assert _codes(again) == ["NOT_FOUND"]
     for id in ("1", "abc", NOBODY):
-        assert _codes(await _run(customer, end, id=id)) == ["NOT_FOUND"]
+        assert _codes(await _run_graphql(customer, end, id=id)) == ["NOT_FOUND"]
 
 
-async def test_signing_out_everywhere(caller) -> None:
+async def test_sign_out_everywhere_revokes_all_sessions(caller) -> None:
     customer = await caller(user_type="C")
-    answer = await _run(customer, "mutation { sign_out_everywhere { message } }")
+    answer = await _run_graphql(customer, "mutation { sign_out_everywhere { message } }")
     assert answer["data"] == {"sign_out_everywhere": {"message": "signed out of all devices"}}
     assert (await customer.get("/api/v1/auth/me")).body == {
         "error": "token revoked: signed out of all devices"
@@ -109,79 +109,81 @@ async def test_signing_out_everywhere(caller) -> None:
 
 async def test_the_secret_of_an_api_key_is_shown_once(caller) -> None:
     staff = await caller("view_orders")
-    made = (await _run(staff, KEY_CREATE, name="ERP"))["data"]["api_key_create"]
+    made = (await _run_graphql(staff, KEY_CREATE, name="ERP"))["data"]["api_key_create"]
     assert len(made["key"]) == 40
     assert made["api_key"]["hint"] == made["key"][-4:]
     assert made["api_key"]["name"] == "ERP"
-    listed = await _run(staff, KEYS)
+    listed = await _run_graphql(staff, KEYS)
     assert listed["data"]["api_keys"] == [made["api_key"]]
     assert made["key"] not in str(listed)
     stored = await kit.rows(staff.store, "select * from api_keys")
     assert made["key"] not in str([dict(row) for row in stored])
 
 
-async def test_a_vendor_has_keys_and_a_customer_none(caller, store: Store) -> None:
+async def test_vendors_may_have_api_keys_and_customers_may_not(caller, store: Store) -> None:
     vendor = await caller(user_type="V", vendor_id=(await kit.add_vendor(store)).number)
-    assert "errors" not in await _run(vendor, KEY_CREATE, name="x")
+    assert "errors" not in await _run_graphql(vendor, KEY_CREATE, name="x")
     customer = await caller(user_type="C")
-    for answer in (await _run(customer, KEY_CREATE, name="x"), await _run(customer, KEYS)):
+    for answer in (await _run_graphql(customer, KEY_CREATE, name="x"), await _run_graphql(customer, KEYS)):
         assert _codes(answer) == ["FORBIDDEN"]
 
 
-async def test_a_revoked_key_is_gone(caller) -> None:
+async def test_a_revoked_api_key_is_not_listed(caller) -> None:
     staff = await caller("view_orders")
-    made = (await _run(staff, KEY_CREATE, name="ERP"))["data"]["api_key_create"]["api_key"]
-    assert (await _run(staff, KEY_REVOKE, id=made["id"]))["data"] == {"api_key_revoke": {"id": made["id"]}}
-    assert (await _run(staff, KEYS))["data"] == {"api_keys": []}
-    assert _codes(await _run(staff, KEY_REVOKE, id=made["id"])) == ["NOT_FOUND"]
+    made = (await _run_graphql(staff, KEY_CREATE, name="ERP"))["data"]["api_key_create"]["api_key"]
+    assert (await _run_graphql(staff, KEY_REVOKE, id=made["id"]))["data"] == {
+        "api_key_revoke": {"id": made["id"]}
+    }
+    assert (await _run_graphql(staff, KEYS))["data"] == {"api_keys": []}
+    assert _codes(await _run_graphql(staff, KEY_REVOKE, id=made["id"])) == ["NOT_FOUND"]
 
 
-async def test_a_key_may_be_made_for_whose_privileges_one_holds(caller, store: Store) -> None:
+async def test_an_api_key_is_created_only_for_users_with_no_more_privileges(caller, store: Store) -> None:
     manager = await caller("manage_users", "view_orders")
     weaker, stronger = await kit.add_user(store, "view_orders"), await kit.add_user(store, "view_payments")
-    made = await _run(manager, KEY_CREATE, name="x", user=weaker.id)
+    made = await _run_graphql(manager, KEY_CREATE, name="x", user=weaker.id)
     key = made["data"]["api_key_create"]["api_key"]
-    assert (await _run(manager, KEYS, user=weaker.id))["data"] == {"api_keys": [key]}
-    assert (await _run(manager, KEYS))["data"] == {"api_keys": []}
+    assert (await _run_graphql(manager, KEYS, user=weaker.id))["data"] == {"api_keys": [key]}
+    assert (await _run_graphql(manager, KEYS))["data"] == {"api_keys": []}
     for answer in (
-        await _run(manager, KEY_CREATE, name="x", user=stronger.id),
-        await _run(manager, KEYS, user=stronger.id),
+        await _run_graphql(manager, KEY_CREATE, name="x", user=stronger.id),
+        await _run_graphql(manager, KEYS, user=stronger.id),
     ):
         assert _codes(answer) == ["FORBIDDEN"]
         assert answer["errors"][0]["message"] == "insufficient privileges"
-    owner = await _run(await caller("view_orders"), KEY_CREATE, name="x", user=weaker.id)
+    owner = await _run_graphql(await caller("view_orders"), KEY_CREATE, name="x", user=weaker.id)
     assert _codes(owner) == ["FORBIDDEN"]
     assert await kit.value(store, "select count(*) from api_keys") == 1
 
 
-async def test_nobody_revokes_the_key_of_a_stronger_user(caller, store: Store) -> None:
+async def test_the_api_key_of_a_user_with_more_privileges_is_not_revoked(caller, store: Store) -> None:
     strong = await caller("view_orders", "manage_payments")
-    key = (await _run(strong, KEY_CREATE, name="x"))["data"]["api_key_create"]["api_key"]
+    key = (await _run_graphql(strong, KEY_CREATE, name="x"))["data"]["api_key_create"]["api_key"]
     manager = await caller("manage_users")
-    assert _codes(await _run(manager, KEY_REVOKE, id=key["id"])) == ["FORBIDDEN"]
-    assert (await _run(strong, KEYS))["data"]["api_keys"] == [key]
+    assert _codes(await _run_graphql(manager, KEY_REVOKE, id=key["id"])) == ["FORBIDDEN"]
+    assert (await _run_graphql(strong, KEYS))["data"]["api_keys"] == [key]
 
 
-async def test_keys_and_users_of_another_store_are_unknown(
+async def test_api_keys_and_users_of_another_store_are_not_found(
     caller, admin: Caller, other_admin: Caller
 ) -> None:
-    key = (await _run(other_admin, KEY_CREATE, name="x"))["data"]["api_key_create"]["api_key"]
-    assert _codes(await _run(admin, KEY_REVOKE, id=key["id"])) == ["NOT_FOUND"]
+    key = (await _run_graphql(other_admin, KEY_CREATE, name="x"))["data"]["api_key_create"]["api_key"]
+    assert _codes(await _run_graphql(admin, KEY_REVOKE, id=key["id"])) == ["NOT_FOUND"]
     for user in (other_admin.user.id, NOBODY, "abc", "0"):
-        assert _codes(await _run(admin, KEY_CREATE, name="x", user=user)) == ["NOT_FOUND"]
-    assert len((await _run(other_admin, KEYS))["data"]["api_keys"]) == 1
+        assert _codes(await _run_graphql(admin, KEY_CREATE, name="x", user=user)) == ["NOT_FOUND"]
+    assert len((await _run_graphql(other_admin, KEYS))["data"]["api_keys"]) == 1
 
 
 @pytest.mark.parametrize("name, works", [("", True), ("x" * 100, True), ("x" * 101, False), ("☃", True)])
-async def test_the_name_of_a_key_is_short(caller, name: str, works: bool) -> None:
+async def test_the_length_of_an_api_key_name_is_limited(caller, name: str, works: bool) -> None:
     staff = await caller("view_orders")
-    answer = await _run(staff, KEY_CREATE, name=name)
+    answer = await _run_graphql(staff, KEY_CREATE, name=name)
     assert ("errors" not in answer) == works
     if not works:
         assert _codes(answer) == ["VALIDATION_FAILED"]
 
 
-# --- What only the REST routes may execute -------------------------------------------------------------------------------------
+# --- Operations only for REST routes -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -193,15 +195,15 @@ async def test_the_name_of_a_key_is_short(caller, name: str, works: bool) -> Non
         'mutation { legacy_token_create(email: "a", password: "b") { token } }',
     ],
 )
-async def test_the_sign_in_fields_can_t_be_executed_over_http(admin: Caller, text: str) -> None:
-    answer = await _run(admin, text)
+async def test_rest_only_sign_in_fields_are_not_in_the_public_schema(admin: Caller, text: str) -> None:
+    answer = await _run_graphql(admin, text)
     assert "Cannot query field" in answer["errors"][0]["message"]
 
 
-async def test_graphql_takes_no_other_credential(admin: Caller) -> None:
+async def test_graphql_accepts_only_access_tokens(admin: Caller) -> None:
     basic = base64.b64encode(b"a@example.com:key").decode()
     for header in (f"Basic {basic}", f"Bearer {admin.refresh_token}"):
-        answer = await admin.ask(
+        answer = await admin.request(
             "POST", "/graphql", {"query": "{ me { id } }"}, headers={"Authorization": header}
         )
         assert answer.status == 401

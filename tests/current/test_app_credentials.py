@@ -1,23 +1,23 @@
-"""What an app's token opens: the routes and fields of its scopes, in its store, at its rate, and nothing else."""
+"""Access of app tokens: routes and fields of their scopes, one store, a rate limit (docs/reference/current.md#app-tokens)."""
 
 import asyncio
 
 import pytest
 
 from auth import credential_cache
-from auth.credential_cache import CredentialMemory
+from auth.credential_cache import CredentialCache
 from kernel.ids import checksummed_token
 from tests.current.kit import add_category, add_order, add_product
 from tests.current.oauth import (
     UNINSTALL,
     UPDATE,
     App,
-    done,
+    find_installation,
     graphql,
-    installation,
-    refused,
-    register,
-    tokens_of,
+    graphql_error,
+    graphql_result,
+    issue_tokens,
+    register_app,
 )
 
 ALL = [
@@ -28,16 +28,16 @@ ALL = [
 
 @pytest.fixture
 async def app(admin) -> App:
-    return await register(admin, scopes=ALL)
+    return await register_app(admin, scopes=ALL)
 
 
 @pytest.fixture
 async def client(admin, app):
-    """The app as a caller, with every scope."""
-    return admin.with_token((await tokens_of(admin, app, ALL))["access_token"])
+    """Return the app as a caller with every scope."""
+    return admin.with_token((await issue_tokens(admin, app, ALL))["access_token"])
 
 
-async def test_each_collection_of_the_admin_routes_asks_for_its_scopes(admin, app):
+async def test_admin_routes_require_the_scopes_of_their_collection(admin, app):
     product, category = await add_product(admin.store), await add_category(admin.store)
     order = await add_order(admin.store, product=product)
     base = "/api/v1/admin"
@@ -54,11 +54,11 @@ async def test_each_collection_of_the_admin_routes_asks_for_its_scopes(admin, ap
         ),
         ("orders", f"{base}/orders/{order.id}", ("PUT", f"{base}/orders/{order.id}/status", {"status": "P"})),
     ):
-        reader = admin.with_token((await tokens_of(admin, app, [f"read_{part}"]))["access_token"])
+        reader = admin.with_token((await issue_tokens(admin, app, [f"read_{part}"]))["access_token"])
         assert (await reader.get(f"{base}/{part}")).status == 200
         assert (await reader.get(read)).status == 200
-        refusal = await reader.ask(*write)
-        assert (refusal.status, refusal.body) == (
+        answer = await reader.request(*write)
+        assert (answer.status, answer.body) == (
             403,
             {
                 "error": "token_scope",
@@ -66,21 +66,23 @@ async def test_each_collection_of_the_admin_routes_asks_for_its_scopes(admin, ap
                 "scope": f"write_{part}",
             },
         )
-        writer = admin.with_token((await tokens_of(admin, app, [f"write_{part}"]))["access_token"])
+        writer = admin.with_token((await issue_tokens(admin, app, [f"write_{part}"]))["access_token"])
         assert (await writer.get(read)).status == 200
-        assert (await writer.ask(*write)).status == 200
+        assert (await writer.request(*write)).status == 200
         other = "users" if part != "users" else "orders"
         answer = await writer.get(f"{base}/{other}")
         assert (answer.status, answer.body["error"]) == (403, "token_scope")
 
 
-async def test_graphql_opens_what_the_scopes_open(admin, app):
+async def test_graphql_fields_require_scopes(admin, app):
     await add_product(admin.store, name="Caneca")
-    reader = admin.with_token((await tokens_of(admin, app, ["read_products"]))["access_token"])
-    assert await done(reader, "{ products { name } }") == [{"name": "Caneca"}]
-    error = await refused(reader, "{ orders { id } }")
+    reader = admin.with_token((await issue_tokens(admin, app, ["read_products"]))["access_token"])
+    assert await graphql_result(reader, "{ products { name } }") == [{"name": "Caneca"}]
+    error = await graphql_error(reader, "{ orders { id } }")
     assert error["extensions"] == {"code": "FORBIDDEN", "details": {"scope": "read_orders"}}
-    error = await refused(reader, 'mutation { product_create(input: {name: "x", price_cents: 1}) { id } }')
+    error = await graphql_error(
+        reader, 'mutation { product_create(input: {name: "x", price_cents: 1}) { id } }'
+    )
     assert error["extensions"]["details"] == {"scope": "write_products"}
 
 
@@ -88,8 +90,8 @@ async def test_graphql_opens_what_the_scopes_open(admin, app):
     "method,path",
     [("GET", "/api/v1/auth/me"), ("GET", "/api/v1/auth/sessions"), ("POST", "/api/v1/auth/logout-all")],
 )
-async def test_routes_of_users_refuse_apps(client, method, path):
-    answer = await client.ask(method, path)
+async def test_user_routes_reject_app_tokens(client, method, path):
+    answer = await client.request(method, path)
     assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"})
 
 
@@ -103,8 +105,8 @@ async def test_routes_of_users_refuse_apps(client, method, path):
         ("DELETE", "/api/v1/admin/storefront-keys/x"),
     ],
 )
-async def test_the_administration_of_apps_refuses_apps(client, method, path):
-    answer = await client.ask(method, path)
+async def test_app_administration_rejects_app_tokens(client, method, path):
+    answer = await client.request(method, path)
     assert (answer.status, answer.body) == (403, {"error": "insufficient permissions"})
 
 
@@ -125,41 +127,41 @@ async def test_the_administration_of_apps_refuses_apps(client, method, path):
         "mutation { storefront_key_create(input: {}) { key } }",
     ],
 )
-async def test_fields_for_users_refuse_apps(client, query):
-    error = await refused(client, query)
+async def test_user_fields_reject_app_tokens(client, query):
+    error = await graphql_error(client, query)
     assert (error["message"], error["extensions"]["code"]) == ("insufficient permissions", "FORBIDDEN")
 
 
 async def test_a_token_of_another_store_is_403_and_a_forged_one_401(client, other_store, store):
-    abroad = client.at(other_store)
+    foreign_client = client.at(other_store)
     for answer in (
-        await abroad.get("/api/v1/admin/products"),
-        await abroad.post("/graphql", {"query": "{ x }"}),
+        await foreign_client.get("/api/v1/admin/products"),
+        await foreign_client.post("/graphql", {"query": "{ x }"}),
     ):
         assert answer.status == 403
         assert answer.body["error"] == "token not valid for this storefront"
-    # One that only says it is of the other store proves nothing there.
-    for named in (store, other_store):
-        forged = checksummed_token(f"vat_live_{named.public_id.hex}_")
-        answer = await abroad.with_token(forged).get("/api/v1/admin/products")
+    # A forged token that names the other store is not accepted there.
+    for named_store in (store, other_store):
+        forged = checksummed_token(f"vat_live_{named_store.public_id.hex}_")
+        answer = await foreign_client.with_token(forged).get("/api/v1/admin/products")
         assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"})
 
 
-async def test_a_token_with_a_slip_is_not_looked_up(client):
-    slipped = client.token[:-1] + ("0" if client.token[-1] != "0" else "1")
-    for token in (slipped, client.token + "0", "vat_live_", "vat_x"):
+async def test_a_token_with_a_wrong_checksum_is_not_looked_up(client):
+    wrong_checksum = client.token[:-1] + ("0" if client.token[-1] != "0" else "1")
+    for token in (wrong_checksum, client.token + "0", "vat_live_", "vat_x"):
         answer = await client.with_token(token).get("/api/v1/admin/products")
         assert (answer.status, answer.body["error"]) == (401, "invalid or expired token")
 
 
-async def test_graphql_says_a_revoked_token_in_both_forms(admin, app, client):
-    await done(admin, UNINSTALL, id=(await installation(admin, app))["id"])
+async def test_graphql_reports_a_revoked_token_in_both_error_formats(admin, app, client):
+    await graphql_result(admin, UNINSTALL, id=(await find_installation(admin, app))["id"])
     answer = await client.post("/graphql", {"query": "{ products { id } }"})
     text = "token revoked: app removed"
     assert (answer.status, answer.body) == (401, {"error": text, "message": text, "status": 401})
 
 
-async def test_the_legacy_layer_takes_no_app_token(client):
+async def test_the_legacy_api_rejects_app_tokens(client):
     answer = await client.client.get(
         "/api/products",
         headers={"Authorization": f"Bearer {client.token}", "X-Tenant-ID": str(client.store.public_id)},
@@ -167,34 +169,36 @@ async def test_the_legacy_layer_takes_no_app_token(client):
     assert answer.status == 401
 
 
-async def test_another_process_sees_a_removal_within_a_second(admin, app, client):
-    elsewhere = CredentialMemory()
-    await credential_cache.listen(elsewhere)
+async def test_another_process_evicts_an_uninstalled_app_within_a_second(admin, app, client):
+    other_cache = CredentialCache()
+    await credential_cache.listen(other_cache)
     assert (await client.get("/api/v1/admin/products")).status == 200
-    here = credential_cache.process_memory()
-    mine = [
+    here = credential_cache.process_cache()
+    entries = [
         (key, entry)
         for key, entry in here._entries.items()
         if entry.store_id == admin.store.id and entry.actor.installation_id is not None
     ]
-    assert len(mine) == 1
-    elsewhere.put(*mine[0], elsewhere.generation)
-    await done(admin, UNINSTALL, id=(await installation(admin, app))["id"])
+    assert len(entries) == 1
+    other_cache.put(*entries[0], other_cache.generation)
+    await graphql_result(admin, UNINSTALL, id=(await find_installation(admin, app))["id"])
     for _ in range(200):
-        if not elsewhere._entries:
+        if not other_cache._entries:
             return
         await asyncio.sleep(0.005)
     raise AssertionError("not seen within a second")
 
 
-# --- Its rate ----------------------------------------------------------------------------------------------------------------
+# --- Rate limit ----------------------------------------------------------------------------------------------------------------
 
 
-async def test_an_app_is_told_its_rate_and_stopped_at_it(admin, app, client):
+async def test_an_app_is_rate_limited_and_sees_its_limit(admin, app, client):
     answer = await client.post("/graphql", {"query": "{ products { id } }"})
     assert (answer.headers["X-RateLimit-Limit"], answer.headers["X-RateLimit-Remaining"]) == ("120", "119")
     assert int(answer.headers["X-RateLimit-Reset"]) > 1_700_000_000
-    await done(admin, UPDATE, id=(await installation(admin, app))["id"], input={"rate_limit": 3})
+    await graphql_result(
+        admin, UPDATE, id=(await find_installation(admin, app))["id"], input={"rate_limit": 3}
+    )
     left = []
     for _ in range(3):
         answer = await client.post("/graphql", {"query": "{ products { id } }"})
@@ -204,21 +208,21 @@ async def test_an_app_is_told_its_rate_and_stopped_at_it(admin, app, client):
     assert left == [(200, "3", "1"), (200, "3", "0"), (429, "3", "0")]
     assert answer.headers["Retry-After"] == "60"
     assert answer.body["error"] == "rate limit exceeded"
-    # All tokens of the installation share it, on every door; the store's own people don't.
-    other = admin.with_token((await tokens_of(admin, app, ALL))["access_token"])
+    # All tokens of the installation share the limit, in every API; users of the store do not.
+    other = admin.with_token((await issue_tokens(admin, app, ALL))["access_token"])
     answer = await other.get("/api/v1/admin/products")
     assert (answer.status, answer.headers["Retry-After"]) == (429, "60")
     assert (await admin.get("/api/v1/admin/products")).status == 200
 
 
 @pytest.mark.parametrize("rate", [0, -1, 100_001])
-async def test_a_rate_out_of_bounds_is_refused(admin, app, client, rate):
-    error = await refused(
-        admin, UPDATE, id=(await installation(admin, app))["id"], input={"rate_limit": rate}
+async def test_a_rate_limit_out_of_bounds_is_rejected(admin, app, client, rate):
+    error = await graphql_error(
+        admin, UPDATE, id=(await find_installation(admin, app))["id"], input={"rate_limit": rate}
     )
     assert error["extensions"]["details"]["fields"] == {"rate_limit": "rate_limit_invalid"}
 
 
-async def test_a_document_of_a_user_is_not_opened_by_the_app(client):
+async def test_an_app_cannot_execute_a_document_cached_for_a_user(client):
     body = await graphql(client, "{ a: products { id } b: installed_apps { id } }")
     assert [error["path"] for error in body["errors"]] == [["b"]]

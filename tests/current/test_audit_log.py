@@ -8,7 +8,7 @@ KEYS = {
 }  # fmt: skip
 
 
-async def test_what_was_done_is_listed_newest_first_with_who_did_it(admin):
+async def test_entries_are_listed_newest_first_with_their_actor(admin):
     made = await admin.post(
         "/graphql", {"query": 'mutation { api_key_create(name: "ERP") { api_key { id } } }'}
     )
@@ -36,19 +36,19 @@ async def test_filters_narrow_the_log(admin):
     assert (await admin.get(PATH, created_before="yesterday")).status == 400
 
 
-async def test_the_log_takes_view_settings_and_no_changes(admin, caller):
+async def test_the_audit_log_is_read_only_and_requires_view_settings(admin, caller):
     clerk = await caller("view_orders")
-    refused = await clerk.get(PATH)
-    assert (refused.status, refused.body["error"]) == (403, "insufficient privileges")
+    rejected = await clerk.get(PATH)
+    assert (rejected.status, rejected.body["error"]) == (403, "insufficient privileges")
     for method in ("POST", "DELETE"):
-        answer = await admin.ask(method, PATH, {} if method == "POST" else None)
+        answer = await admin.request(method, PATH, {} if method == "POST" else None)
         assert (answer.status, answer.raw) == (405, b"")
     assert (await admin.get(f"{PATH}/{NOBODY}")).status == 404
 
 
-async def test_another_stores_log_is_not_seen(admin, caller, new_store):
-    elsewhere = await caller("view_settings", "manage_settings", store=await new_store())
-    await elsewhere.post("/graphql", {"query": 'mutation { api_key_create(name: "x") { api_key { id } } }'})
-    theirs = (await elsewhere.get(PATH)).body["entries"][0]
-    assert (await admin.get(f"{PATH}/{theirs['id']}")).status == 404
-    assert theirs["id"] not in [entry["id"] for entry in (await admin.get(PATH)).body["entries"]]
+async def test_entries_of_another_store_are_not_found(admin, caller, new_store):
+    other_admin = await caller("view_settings", "manage_settings", store=await new_store())
+    await other_admin.post("/graphql", {"query": 'mutation { api_key_create(name: "x") { api_key { id } } }'})
+    foreign_entry = (await other_admin.get(PATH)).body["entries"][0]
+    assert (await admin.get(f"{PATH}/{foreign_entry['id']}")).status == 404
+    assert foreign_entry["id"] not in [entry["id"] for entry in (await admin.get(PATH)).body["entries"]]

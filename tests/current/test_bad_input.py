@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is a refusal in the family's form and never an accident."""
+"""Any input gets a valid response in the error format of the family (docs/reference/current.md#errors)."""
 
 import json
 
@@ -97,8 +97,8 @@ VALUES: list[object] = [
 ]
 
 
-async def _writes(admin: Caller) -> list[tuple[str, str, dict]]:
-    """List the routes that take a body, with a body that they take."""
+async def _write_routes(admin: Caller) -> list[tuple[str, str, dict]]:
+    """Return the routes that read a body, each with a valid body."""
     store = admin.store
     product, category, order = (
         await kit.add_product(store),
@@ -134,31 +134,31 @@ async def _writes(admin: Caller) -> list[tuple[str, str, dict]]:
 PUBLIC = ("/api/v1/auth/refresh", "/api/v1/auth/logout")
 
 
-async def test_a_body_that_can_t_be_read_is_refused(admin: Caller) -> None:
-    for method, path, _ in await _writes(admin):
+async def test_an_unreadable_body_is_rejected(admin: Caller) -> None:
+    for method, path, _ in await _write_routes(admin):
         for raw in UNREADABLE:
-            answer = await admin.ask(method, path, data=raw, headers=JSON)
+            answer = await admin.request(method, path, data=raw, headers=JSON)
             assert answer.status == 400, (path, raw[:60], answer)
             assert set(answer.body) == {"error", "detail"}
             assert answer.body["error"] == "invalid request body"
             assert answer.body["detail"]
 
 
-async def test_the_sign_in_routes_read_the_same_bodies(visitor: Caller) -> None:
+async def test_sign_in_routes_reject_unreadable_bodies(visitor: Caller) -> None:
     for path in PUBLIC:
         for raw in UNREADABLE:
             answer = await visitor.post(path, data=raw, headers=JSON)
             assert answer.status == 400, (path, raw[:60], answer)
             assert answer.body["error"] in ("invalid request body", "refresh_token is required")
     for raw in UNREADABLE:
-        answer = await visitor.from_elsewhere().post("/api/v1/auth/login", data=raw, headers=JSON)
+        answer = await visitor.from_new_address().post("/api/v1/auth/login", data=raw, headers=JSON)
         assert (answer.status, answer.body["error"]) == (400, "invalid request body")
 
 
-async def test_the_content_type_has_to_say_json(admin: Caller) -> None:
-    for method, path, body in await _writes(admin):
+async def test_the_content_type_must_be_json(admin: Caller) -> None:
+    for method, path, body in await _write_routes(admin):
         for content_type in WRONG_TYPES:
-            answer = await admin.ask(
+            answer = await admin.request(
                 method, path, data=json.dumps(body).encode(), headers={"Content-Type": content_type}
             )
             assert (answer.status, answer.body["error"]) == (400, "invalid request body"), (
@@ -170,7 +170,7 @@ async def test_the_content_type_has_to_say_json(admin: Caller) -> None:
             "application/merge-patch+json",
             "APPLICATION/JSON",
         ):
-            answer = await admin.ask(
+            answer = await admin.request(
                 method, path, data=json.dumps(body).encode(), headers={"Content-Type": content_type}
             )
             assert answer.status in (200, 201), (path, content_type, answer)
@@ -181,40 +181,40 @@ async def test_a_byte_order_mark_is_skipped(admin: Caller) -> None:
     assert (await admin.post(f"{ADMIN}/products", data=raw, headers=JSON)).status == 201
 
 
-async def test_a_body_over_two_mebibytes_is_too_large(admin: Caller, visitor: Caller) -> None:
+async def test_a_body_over_two_mebibytes_is_rejected(admin: Caller, visitor: Caller) -> None:
     raw = b'{"name": "' + b"x" * (2 * 1024 * 1024) + b'"}'
-    for method, path, _ in await _writes(admin):
-        answer = await admin.ask(method, path, data=raw, headers=JSON)
+    for method, path, _ in await _write_routes(admin):
+        answer = await admin.request(method, path, data=raw, headers=JSON)
         assert answer.status == 413
         assert set(answer.body) == {"error"}
     for path in ("/api/v1/auth/login", *PUBLIC):
-        assert (await visitor.from_elsewhere().post(path, data=raw, headers=JSON)).status == 413
+        assert (await visitor.from_new_address().post(path, data=raw, headers=JSON)).status == 413
 
 
 @pytest.mark.parametrize("number", range(7))
-async def test_every_field_stands_every_value(admin: Caller, number: int) -> None:
-    method, path, body = (await _writes(admin))[number]
+async def test_any_value_in_any_field_is_handled(admin: Caller, number: int) -> None:
+    method, path, body = (await _write_routes(admin))[number]
     for field in body:
         for value in VALUES:
-            answer = await admin.ask(method, path, body | {field: value})
+            answer = await admin.request(method, path, body | {field: value})
             assert answer.status in (200, 201, 400, 422), (field, value, answer)
             if answer.status == 400:
                 assert answer.body["error"] == "validation_failed"
-                named = set(answer.body["fields"])
-                assert {name.partition(".")[0] for name in named} == {field}, (field, value, answer)
+                named_fields = set(answer.body["fields"])
+                assert {name.partition(".")[0] for name in named_fields} == {field}, (field, value, answer)
                 assert all(
                     code and code.replace("_", "").isalpha() for code in answer.body["fields"].values()
                 )
 
 
 @pytest.mark.parametrize("path", ["/api/v1/auth/login", *PUBLIC])
-async def test_every_field_of_the_sign_in_routes_stands_every_value(visitor: Caller, path: str) -> None:
+async def test_any_value_in_any_field_of_the_sign_in_routes_is_handled(visitor: Caller, path: str) -> None:
     fields = (("email", "identifier"), ("password",)) if path.endswith("login") else (("refresh_token",),)
-    for named in fields:
+    for group in fields:
         for number, value in enumerate(VALUES):
-            body = {"email": f"nobody{number}@example.com", "password": "wrong password"}
-            answer = await visitor.from_elsewhere().post(path, body | dict.fromkeys(named, value))
-            assert answer.status in (200, 400, 401), (named, value, answer)
+            body = {"email": f"unknown{number}@example.com", "password": "wrong password"}
+            answer = await visitor.from_new_address().post(path, body | dict.fromkeys(group, value))
+            assert answer.status in (200, 400, 401), (group, value, answer)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ async def test_every_field_of_the_sign_in_routes_stands_every_value(visitor: Cal
         "/customers/{}",
     ],
 )
-async def test_odd_addresses_are_answered(admin: Caller, path: str) -> None:
+async def test_unusual_urls_are_answered(admin: Caller, path: str) -> None:
     for id in (
         "%00",
         "%FF",
@@ -245,15 +245,15 @@ async def test_odd_addresses_are_answered(admin: Caller, path: str) -> None:
     ):
         for method in ("GET", "PUT", "PATCH", "DELETE", "POST", "OPTIONS"):
             address = URL((ADMIN + path).replace("{}", id), encoded=True)
-            answer = await admin.ask(method, address, {"status": "P"} if method[0] == "P" else None)
+            answer = await admin.request(method, address, {"status": "P"} if method[0] == "P" else None)
             assert answer.status in (200, 201, 400, 404, 405), (method, id, answer)
 
 
-async def test_a_get_with_a_body_is_a_get(admin: Caller) -> None:
-    answer = await admin.ask("GET", f"{ADMIN}/products", data=b"{", headers=JSON)
+async def test_the_body_of_a_get_is_ignored(admin: Caller) -> None:
+    answer = await admin.request("GET", f"{ADMIN}/products", data=b"{", headers=JSON)
     assert answer.status == 200
 
 
-async def test_repeated_keys_take_the_last_value(admin: Caller) -> None:
+async def test_the_last_of_repeated_keys_is_used(admin: Caller) -> None:
     raw = b'{"name": "A", "name": "B", "price_cents": 1}'
     assert (await admin.post(f"{ADMIN}/products", data=raw, headers=JSON)).body["name"] == "B"

@@ -1,4 +1,4 @@
-"""`/api/v1/admin/categories`: records, changes, refusals."""
+"""`/api/v1/admin/categories`: records, changes and validation (docs/reference/current.md#admin)."""
 
 import pytest
 
@@ -11,14 +11,14 @@ CATEGORIES = "/api/v1/admin/categories"
 FIELDS = {"id", "name", "parent_id", "position", "status", "created_at", "updated_at"}
 
 
-async def test_every_field_given_is_read_back(admin: Caller) -> None:
+async def test_every_field_is_stored_and_returned(admin: Caller) -> None:
     parent = await kit.add_category(admin.store)
-    given = {"name": "Camisetas", "parent_id": parent.id, "position": 7, "status": "H"}
-    made = await admin.post(CATEGORIES, given)
+    fields = {"name": "Camisetas", "parent_id": parent.id, "position": 7, "status": "H"}
+    made = await admin.post(CATEGORIES, fields)
     assert made.status == 201
     record = made.body
     assert set(record) == FIELDS
-    assert {name: record[name] for name in given} == given
+    assert {name: record[name] for name in fields} == fields
     assert is_uuid(record["id"])
     assert record["created_at"].endswith("Z")
     assert record["updated_at"].endswith("Z")
@@ -29,7 +29,7 @@ async def test_every_field_given_is_read_back(admin: Caller) -> None:
     assert record in listed["categories"]
 
 
-async def test_a_name_is_enough(admin: Caller) -> None:
+async def test_only_the_name_is_required(admin: Caller) -> None:
     made = await admin.post(CATEGORIES, {"name": "Roupas", "description": "ignored", "anything": 1})
     assert made.status == 201
     assert {name: made.body[name] for name in ("name", "parent_id", "position", "status")} == {
@@ -56,7 +56,7 @@ async def test_a_name_is_enough(admin: Caller) -> None:
 async def test_updates_are_partial(admin: Caller, method: str, change: dict, shown: dict) -> None:
     parent = await kit.add_category(admin.store)
     made = (await admin.post(CATEGORIES, {"name": "Camisetas", "parent_id": parent.id})).body
-    changed = await admin.ask(method, f"{CATEGORIES}/{made['id']}", change)
+    changed = await admin.request(method, f"{CATEGORIES}/{made['id']}", change)
     assert changed.status == 200, changed
     assert changed.body == made | shown | {"updated_at": changed.body["updated_at"]}
     assert (await admin.get(f"{CATEGORIES}/{made['id']}")).body == changed.body
@@ -67,11 +67,11 @@ async def test_an_empty_category_is_deleted(admin: Caller) -> None:
     answer = await admin.delete(f"{CATEGORIES}/{made['id']}")
     assert (answer.status, answer.raw) == (204, b"")
     for method, body in (("GET", None), ("PUT", {}), ("PATCH", {"name": "x"}), ("DELETE", None)):
-        again = await admin.ask(method, f"{CATEGORIES}/{made['id']}", body)
+        again = await admin.request(method, f"{CATEGORIES}/{made['id']}", body)
         assert (again.status, again.body) == (404, {"error": "category not found"})
 
 
-async def test_a_category_that_holds_something_stays(admin: Caller) -> None:
+async def test_a_category_with_products_or_subcategories_is_not_deleted(admin: Caller) -> None:
     parent = (await admin.post(CATEGORIES, {"name": "Roupas"})).body
     child = (await admin.post(CATEGORIES, {"name": "Camisetas", "parent_id": parent["id"]})).body
     await admin.post("/api/v1/admin/products", {"name": "A", "price_cents": 1, "category_id": child["id"]})
@@ -107,16 +107,16 @@ async def test_a_category_that_holds_something_stays(admin: Caller) -> None:
         ({"parent_id": True}, {"parent_id": "invalid"}),
     ],
 )
-async def test_wrong_fields_are_named(admin: Caller, change: dict, fields: dict) -> None:
+async def test_invalid_fields_are_named(admin: Caller, change: dict, fields: dict) -> None:
     made = await admin.post(CATEGORIES, {"name": "Roupas"} | change)
     assert (made.status, made.body) == (400, {"error": "validation_failed", "fields": fields})
     category = await kit.add_category(admin.store)
     for method in ("PUT", "PATCH"):
-        changed = await admin.ask(method, f"{CATEGORIES}/{category.id}", change)
+        changed = await admin.request(method, f"{CATEGORIES}/{category.id}", change)
         assert (changed.status, changed.body) == (400, {"error": "validation_failed", "fields": fields})
 
 
-async def test_a_new_category_needs_a_name(admin: Caller) -> None:
+async def test_the_name_of_a_new_category_is_required(admin: Caller) -> None:
     made = await admin.post(CATEGORIES, {"position": 1})
     assert (made.status, made.body) == (
         400,
@@ -124,15 +124,15 @@ async def test_a_new_category_needs_a_name(admin: Caller) -> None:
     )
 
 
-async def test_a_category_can_t_stand_below_itself(admin: Caller) -> None:
-    top = (await admin.post(CATEGORIES, {"name": "Roupas"})).body
-    below = (await admin.post(CATEGORIES, {"name": "Camisetas", "parent_id": top["id"]})).body
-    for parent in (top, below):
-        moved = await admin.put(f"{CATEGORIES}/{top['id']}", {"parent_id": parent["id"]})
-        assert (moved.status, moved.body["fields"]) == (400, {"parent_id": "parent_invalid"})
+async def test_a_category_cannot_be_its_own_descendant(admin: Caller) -> None:
+    root = (await admin.post(CATEGORIES, {"name": "Roupas"})).body
+    child = (await admin.post(CATEGORIES, {"name": "Camisetas", "parent_id": root["id"]})).body
+    for parent in (root, child):
+        answer = await admin.put(f"{CATEGORIES}/{root['id']}", {"parent_id": parent["id"]})
+        assert (answer.status, answer.body["fields"]) == (400, {"parent_id": "parent_invalid"})
 
 
-async def test_a_parent_of_another_store_is_unknown(admin: Caller, other_store: Store) -> None:
-    foreign = await kit.add_category(other_store)
-    made = await admin.post(CATEGORIES, {"name": "Roupas", "parent_id": foreign.id})
+async def test_a_parent_of_another_store_is_rejected(admin: Caller, other_store: Store) -> None:
+    foreign_category = await kit.add_category(other_store)
+    made = await admin.post(CATEGORIES, {"name": "Roupas", "parent_id": foreign_category.id})
     assert (made.status, made.body["fields"]) == (400, {"parent_id": "not_found"})

@@ -1,4 +1,4 @@
-"""Administrators look at the gateway's notifications and have them processed again, to the letter of the contract."""
+"""Listing and reprocessing gateway notifications (docs/reference/current.md#gateway-notifications)."""
 
 import re
 
@@ -15,13 +15,13 @@ BOTH = ["manage_payments", "view_payments"]
 
 @pytest.fixture(autouse=True)
 async def gateway_secret(store):
-    await stores.set_gateway_secret(kit.system(store), SECRET)
+    await stores.set_gateway_secret(kit.system_scope(store), SECRET)
 
 
-async def send(caller, kind, data, **more):
-    body = event(kind, data, **more)
+async def send(caller, event_type, data, **more):
+    body = event(event_type, data, **more)
     headers = {"X-Hub-Signature-256": signature(body)}
-    answer = await caller.with_token(None).ask("POST", INBOUND, data=raw(body), headers=headers)
+    answer = await caller.with_token(None).request("POST", INBOUND, data=raw(body), headers=headers)
     assert answer.body == {"message": "received"}
     return await kit.value(caller.store, "select max(id) from gateway_notifications")
 
@@ -31,13 +31,13 @@ async def status(store, order):
 
 
 async def switch_off(store):
-    await stores.update_settings(kit.system(store), {"payment_gateway": False})
+    await stores.update_settings(kit.system_scope(store), {"payment_gateway": False})
 
 
 # --- Listing -----------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_record_has_what_the_contract_says(admin, store):
+async def test_a_notification_record_has_all_documented_fields(admin, store):
     order = await kit.add_order(store)
     paid = charge(order.number, 3_980)
     number = await send(admin, "charge.paid", paid, id="hook_of_this_test")
@@ -58,21 +58,21 @@ async def test_a_record_has_what_the_contract_says(admin, store):
     assert (answer.body["total"], answer.body["page"], answer.body["per_page"]) == (1, 1, 20)
 
 
-async def test_what_the_gateway_left_out_is_empty_or_absent(admin):
+async def test_missing_members_are_empty_or_absent(admin):
     await send(admin, "recipient.created", {}, id=None)
     [record] = (await admin.get(LIST)).body["webhooks"]
     assert record["event_id"] == ""
     assert "charge_id" not in record
 
 
-async def test_a_failed_update_is_processed_and_says_why(admin):
-    await send(admin, "charge.paid", charge("nobody's"))
+async def test_a_failed_update_is_processed_with_an_error_message(admin):
+    await send(admin, "charge.paid", charge("unknown"))
     [record] = (await admin.get(LIST, processed="true")).body["webhooks"]
     assert record["processed"] is True
-    assert record["error_message"] == 'order not found: "nobody\'s"'
+    assert record["error_message"] == 'order not found: "unknown"'
 
 
-async def test_the_newest_come_first_in_pages(admin):
+async def test_notifications_are_paginated_newest_first(admin):
     numbers = [await send(admin, "charge.created", charge(1)) for _ in range(5)]
     shown = []
     for page in (1, 2, 3, 4):
@@ -82,50 +82,50 @@ async def test_the_newest_come_first_in_pages(admin):
     assert shown == sorted(numbers, reverse=True)
 
 
-async def test_the_applied_page_size_is_told(admin):
+async def test_the_response_contains_the_applied_page_size(admin):
     sizes = {
-        given: (await admin.get(LIST, per_page=given)).body["per_page"]
-        for given in ("1", "100", "101", "99999")
+        value: (await admin.get(LIST, per_page=value)).body["per_page"]
+        for value in ("1", "100", "101", "99999")
     }
     assert sizes == {"1": 1, "100": 100, "101": 100, "99999": 100}
 
 
 @pytest.mark.parametrize(
-    "given, ids",
+    "value, ids",
     [("true", 1), ("1", 1), ("t", 1), ("TRUE", 1), ("false", 2), ("0", 2), ("f", 2), ("", 3), (None, 3)],
 )
-async def test_processed_filters(admin, store, given, ids):
+async def test_the_list_is_filtered_by_processed(admin, store, value, ids):
     numbers = [await send(admin, "charge.created", charge(1)) for _ in range(3)]
     await kit.execute(store, "update gateway_notifications set processed = false where id <> $1", numbers[0])
-    query = {} if given is None else {"processed": given}
+    query = {} if value is None else {"processed": value}
     answer = await admin.get(LIST, **query)
     expected = {1: numbers[:1], 2: numbers[1:], 3: numbers}[ids]
     assert [record["id"] for record in answer.body["webhooks"]] == expected[::-1]
     assert answer.body["total"] == len(expected)
 
 
-@pytest.mark.parametrize("given", ["yes", "2", "truee", "null", "-1", "é", "t f"])
-async def test_a_processed_that_is_no_boolean_is_refused(admin, given):
-    answer = await admin.get(LIST, processed=given)
+@pytest.mark.parametrize("value", ["yes", "2", "truee", "null", "-1", "é", "t f"])
+async def test_a_processed_filter_that_is_not_a_boolean_is_rejected(admin, value):
+    answer = await admin.get(LIST, processed=value)
     assert (answer.status, answer.body["error"]) == (400, "invalid processed filter")
     assert set(answer.body) == {"error", "detail"}
 
 
 @pytest.mark.parametrize("name", ["page", "per_page"])
-@pytest.mark.parametrize("given", ["0", "-1", "x", "1.5", "", " ", "1e3", "٣"])
-async def test_a_page_that_is_no_number_from_one_is_refused(admin, name, given):
-    answer = await admin.get(LIST, **{name: given})
+@pytest.mark.parametrize("value", ["0", "-1", "x", "1.5", "", " ", "1e3", "٣"])
+async def test_pagination_parameters_that_are_not_positive_integers_are_rejected(admin, name, value):
+    answer = await admin.get(LIST, **{name: value})
     assert (answer.status, answer.body["error"]) == (400, f"invalid {name}")
 
 
 async def test_other_stores_notifications_are_not_listed(admin, other_admin, other_store):
-    await stores.set_gateway_secret(kit.system(other_store), SECRET)
+    await stores.set_gateway_secret(kit.system_scope(other_store), SECRET)
     await send(other_admin, "charge.created", charge(1))
     assert (await admin.get(LIST)).body["total"] == 0
     assert (await other_admin.get(LIST)).body["total"] == 1
 
 
-async def test_the_statements_of_a_list_do_not_grow(admin):
+async def test_the_statement_count_of_a_list_is_constant(admin):
     counts = []
     for _ in range(2):
         for _ in range(5):
@@ -134,7 +134,7 @@ async def test_the_statements_of_a_list_do_not_grow(admin):
     assert counts[0] == counts[1] <= 2
 
 
-async def test_a_list_that_fails_says_so(admin, monkeypatch):
+async def test_an_unexpected_error_in_a_list_is_500(admin, monkeypatch):
     async def fails(*_):
         raise LookupError("a bug")
 
@@ -150,78 +150,80 @@ async def test_a_list_that_fails_says_so(admin, monkeypatch):
     }
 
 
-# --- Who may -----------------------------------------------------------------------------------------------------------------
+# --- Privileges -----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method, path", [("GET", LIST), ("POST", f"{LIST}/1/reprocess")])
 class TestRights:
-    """Both routes ask the same in the same order."""
+    """Both routes run the same checks in the same order."""
 
-    async def test_either_privilege_is_enough(self, caller, method, path):
+    async def test_either_privilege_is_sufficient(self, caller, method, path):
         for privilege in BOTH:
-            somebody = await caller(privilege)
-            assert (await somebody.ask(method, path)).status in (200, 422)
+            user = await caller(privilege)
+            assert (await user.request(method, path)).status in (200, 422)
 
-    async def test_without_either_both_are_named(self, caller, method, path):
-        somebody = await caller("manage_orders", "view_settings")
-        answer = await somebody.ask(method, path)
+    async def test_without_either_privilege_the_error_names_both(self, caller, method, path):
+        user = await caller("manage_orders", "view_settings")
+        answer = await user.request(method, path)
         assert (answer.status, answer.body) == (
             403,
             {"error": "insufficient privileges", "privilege_required_any": BOTH},
         )
 
     @pytest.mark.parametrize("user_type", ["C", "V"])
-    async def test_others_than_administrators_are_refused(self, caller, method, path, user_type):
-        somebody = await caller(user_type=user_type)
-        answer = await somebody.ask(method, path)
+    async def test_users_other_than_administrators_are_rejected(self, caller, method, path, user_type):
+        user = await caller(user_type=user_type)
+        answer = await user.request(method, path)
         assert (answer.status, answer.body) == (403, {"error": "insufficient permissions"})
 
-    async def test_a_module_that_is_off_is_said_last(self, admin, caller, store, method, path):
+    async def test_a_disabled_module_is_checked_last(self, admin, caller, store, method, path):
         clerk = await caller("view_orders")
         await switch_off(store)
-        answer = await admin.ask(method, path)
+        answer = await admin.request(method, path)
         assert (answer.status, answer.body) == (
             403,
             {"error": "module_disabled", "module": "payment_gateway"},
         )
-        assert (await clerk.ask(method, path)).body["error"] == "insufficient privileges"
+        assert (await clerk.request(method, path)).body["error"] == "insufficient privileges"
         for wrong in (f"{LIST}?page=0", f"{LIST}?processed=x"):
             assert (await admin.get(wrong)).body["error"] == "module_disabled"
         assert (await admin.post(f"{LIST}/x/reprocess")).body["error"] == "module_disabled"
 
-    async def test_the_checks_come_in_the_contracts_order(self, admin, store, method, path):
+    async def test_checks_run_in_the_documented_order(self, admin, store, method, path):
         await switch_off(store)
         unknown = {"X-Tenant-ID": "018f0000-0000-7000-8000-000000000000"}
-        nobody = admin.with_token(None)
-        for sent, code, text in (
+        anonymous = admin.with_token(None)
+        for headers, code, text in (
             (unknown, 404, "tenant not found"),
             ({}, 401, "missing authorization header"),
             ({"Authorization": "Basic x"}, 401, "invalid authorization format"),
             ({"Authorization": "Bearer x"}, 401, "invalid or expired token"),
         ):
-            answer = await nobody.from_elsewhere().ask(method, path, headers=sent)
+            answer = await anonymous.from_new_address().request(method, path, headers=headers)
             assert (answer.status, answer.body["error"]) == (code, text)
 
-    async def test_another_stores_token_is_refused(self, other_admin, store, method, path):
-        answer = await other_admin.at(store).ask(method, path)
+    async def test_a_token_of_another_store_is_rejected(self, other_admin, store, method, path):
+        answer = await other_admin.at(store).request(method, path)
         assert (answer.status, answer.body["error"]) == (403, "token not valid for this storefront")
 
 
-async def test_a_module_that_is_off_still_takes_notifications(admin, store):
+async def test_a_disabled_module_still_receives_notifications(admin, store):
     order = await kit.add_order(store)
     await switch_off(store)
     await send(admin, "charge.paid", charge(order.number, 3_980))
     assert await status(store, order) == "P"
 
 
-# --- Again -------------------------------------------------------------------------------------------------------------------
+# --- Reprocessing -------------------------------------------------------------------------------------------------------------------
 
 
-async def test_reprocessing_sets_the_mapped_letter_whatever_came_since(admin, store):
+async def test_reprocessing_sets_the_mapped_status_regardless_of_later_changes(admin, store):
     order = await kit.add_order(store)
     number = await send(admin, "charge.paid", charge(order.number, 3_980))
-    for letter in ("C", "I"):
-        assert (await admin.put(f"/api/v1/admin/orders/{order.id}/status", {"status": letter})).status == 200
+    for status_code in ("C", "I"):
+        assert (
+            await admin.put(f"/api/v1/admin/orders/{order.id}/status", {"status": status_code})
+        ).status == 200
     answer = await admin.post(f"{LIST}/{number}/reprocess")
     assert (answer.status, answer.body) == (200, {"message": "webhook reprocessed"})
     assert await status(store, order) == "P"
@@ -241,17 +243,17 @@ async def test_reprocessing_clears_the_error(admin, store):
 
 
 @pytest.mark.parametrize(
-    "given", ["x", "1.5", "1e3", "018f0000-0000-7000-8000-000000000000", "é", "+", "1%20"]
+    "value", ["x", "1.5", "1e3", "018f0000-0000-7000-8000-000000000000", "é", "+", "1%20"]
 )
-async def test_an_id_that_is_no_integer_is_refused(admin, given):
-    answer = await admin.post(f"{LIST}/{given}/reprocess")
+async def test_an_id_that_is_not_an_integer_is_rejected(admin, value):
+    answer = await admin.post(f"{LIST}/{value}/reprocess")
     assert (answer.status, answer.body["error"]) == (400, "invalid webhook id")
     assert set(answer.body) == {"error", "detail"}
 
 
-@pytest.mark.parametrize("given", ["0", "-1", "999999999", str(2**63), "9" * 5_000])
-async def test_an_id_that_nothing_has_is_422(admin, given):
-    answer = await admin.post(f"{LIST}/{given}/reprocess")
+@pytest.mark.parametrize("value", ["0", "-1", "999999999", str(2**63), "9" * 5_000])
+async def test_an_unknown_id_is_422(admin, value):
+    answer = await admin.post(f"{LIST}/{value}/reprocess")
     assert (answer.status, answer.body) == (
         422,
         {"error": "failed to reprocess webhook", "detail": "webhook not found"},
@@ -259,13 +261,13 @@ async def test_an_id_that_nothing_has_is_422(admin, given):
 
 
 async def test_another_stores_notification_is_422(admin, other_admin, other_store):
-    await stores.set_gateway_secret(kit.system(other_store), SECRET)
+    await stores.set_gateway_secret(kit.system_scope(other_store), SECRET)
     number = await send(other_admin, "charge.created", charge(1))
     assert (await admin.post(f"{LIST}/{number}/reprocess")).status == 422
 
 
 @pytest.mark.parametrize(
-    "kind, more, detail",
+    "event_type, more, detail",
     [
         ("charge.paid", {"order": None, "metadata": {"order_id": 2**40}}, f"order not found: {2**40}"),
         ("charge.paid", {"amount": 100}, "underpaid: 100 of 3980 cents"),
@@ -277,9 +279,11 @@ async def test_another_stores_notification_is_422(admin, other_admin, other_stor
         ),
     ],
 )
-async def test_what_can_not_be_processed_is_422_and_changes_nothing(admin, store, kind, more, detail):
+async def test_a_notification_that_cannot_be_processed_is_422_and_changes_nothing(
+    admin, store, event_type, more, detail
+):
     order = await kit.add_order(store)
-    number = await send(admin, kind, {**charge(order.number, 3_980), **more})
+    number = await send(admin, event_type, {**charge(order.number, 3_980), **more})
     before = (await admin.get(LIST)).body
     answer = await admin.post(f"{LIST}/{number}/reprocess")
     assert (answer.status, answer.body) == (422, {"error": "failed to reprocess webhook", "detail": detail})
@@ -287,7 +291,7 @@ async def test_what_can_not_be_processed_is_422_and_changes_nothing(admin, store
     assert await status(store, order) == "O"
 
 
-async def test_stock_that_is_gone_is_422(admin, store):
+async def test_reprocessing_without_stock_is_422(admin, store):
     product = await kit.add_product(store, on_hand=2)
     order = await kit.add_order(store, product=product, status="I")
     await kit.add_order(store, product=product)
@@ -301,7 +305,7 @@ async def test_stock_that_is_gone_is_422(admin, store):
 # --- GraphQL -----------------------------------------------------------------------------------------------------------------
 
 
-async def ask(caller, query, **variables):
+async def run_graphql(caller, query, **variables):
     answer = await caller.post("/graphql", {"query": query, "variables": variables})
     assert answer.status == 200
     return answer.body
@@ -311,28 +315,28 @@ async def test_graphql_lists_and_reprocesses(admin, store):
     order = await kit.add_order(store)
     paid = charge(order.number, 3_980, payment_method="pix")
     number = await send(admin, "charge.paid", paid)
-    found = await ask(
+    body = await run_graphql(
         admin,
         "query($id: ID!) { gateway_notification(id: $id) { id event_type unsigned processed_at }"
         " gateway_notifications(filter: {processed: true}) { id charge_id }"
         " gateway_notification_page { total items { error_message } } }",
         id=str(number),
     )
-    data = found["data"]
+    data = body["data"]
     assert data["gateway_notification"]["id"] == number
     assert data["gateway_notification"]["unsigned"] is False
     assert data["gateway_notifications"] == [{"id": number, "charge_id": paid["id"]}]
     assert data["gateway_notification_page"] == {"total": 1, "items": [{"error_message": ""}]}
     await admin.put(f"/api/v1/admin/orders/{order.id}/status", {"status": "C"})
     again = "mutation($id: ID!) { gateway_notification_reprocess(id: $id) { id processed } }"
-    done = await ask(admin, again, id=str(number))
+    done = await run_graphql(admin, again, id=str(number))
     assert done["data"] == {"gateway_notification_reprocess": {"id": number, "processed": True}}
     assert await status(store, order) == "P"
-    [error] = (await ask(admin, again, id="0"))["errors"]
+    [error] = (await run_graphql(admin, again, id="0"))["errors"]
     assert error["extensions"]["code"] == "NOT_FOUND"
 
 
-async def test_an_order_shows_its_charges(admin, caller, store):
+async def test_an_order_returns_its_charges(admin, caller, store):
     order = await kit.add_order(store)
     paid = charge(order.number, 3_980, payment_method="pix")
     await send(admin, "charge.paid", paid)
@@ -350,44 +354,44 @@ async def test_an_order_shows_its_charges(admin, caller, store):
         "refunded_cents": 0,
         "last_event": "charge.paid",
     }
-    for somebody in (admin, await caller("view_orders")):
-        assert (await ask(somebody, query, id=order.id))["data"]["order"] == {"charges": [expected]}
+    for viewer in (admin, await caller("view_orders")):
+        assert (await run_graphql(viewer, query, id=order.id))["data"]["order"] == {"charges": [expected]}
 
 
-async def test_graphql_asks_the_same_rights(admin, caller, store):
+async def test_graphql_requires_the_same_privileges(admin, caller, store):
     clerk = await caller("view_orders")
     query = "{ gateway_notifications { id } }"
     again = 'mutation { gateway_notification_reprocess(id: "1") { id } }'
     for document in (query, again):
-        [error] = (await ask(clerk, document))["errors"]
+        [error] = (await run_graphql(clerk, document))["errors"]
         assert error["extensions"]["code"] == "FORBIDDEN"
         assert error["extensions"]["details"]["privilege_required_any"] == BOTH
     await switch_off(store)
     for document in (query, again):
-        [error] = (await ask(admin, document))["errors"]
+        [error] = (await run_graphql(admin, document))["errors"]
         assert (error["message"], error["extensions"]["details"]) == (
             "module_disabled",
             {"module": "payment_gateway"},
         )
 
 
-async def test_the_secret_is_set_and_emptied_by_who_may_manage_payments(admin, caller, store):
+async def test_setting_or_clearing_the_secret_requires_manage_payments(admin, caller, store):
     document = "mutation($secret: String!) { store_gateway_secret_set(secret: $secret) { id } }"
     for privilege in ("view_payments", "manage_settings"):
-        somebody = await caller(privilege)
-        [error] = (await ask(somebody, document, secret=""))["errors"]
+        user = await caller(privilege)
+        [error] = (await run_graphql(user, document, secret=""))["errors"]
         assert error["extensions"]["details"] == {"required": "manage_payments"}
-    assert await stores.gateway_secret(kit.system(store)) == SECRET
+    assert await stores.gateway_secret(kit.system_scope(store)) == SECRET
     treasurer = await caller("manage_payments")
-    for given, kept in (("new", "new"), ("****", "new"), ("", None)):
-        found = await ask(treasurer, document, secret=given)
-        assert found["data"]["store_gateway_secret_set"]["id"] == str(store.public_id)
-        assert await stores.gateway_secret(kit.system(store)) == kept
-    [error] = (await ask(treasurer, document, secret="x" * 1_001))["errors"]
+    for secret, stored in (("new", "new"), ("****", "new"), ("", None)):
+        body = await run_graphql(treasurer, document, secret=secret)
+        assert body["data"]["store_gateway_secret_set"]["id"] == str(store.public_id)
+        assert await stores.gateway_secret(kit.system_scope(store)) == stored
+    [error] = (await run_graphql(treasurer, document, secret="x" * 1_001))["errors"]
     assert error["extensions"]["details"]["fields"] == {"secret": "secret_invalid"}
 
 
-async def test_receiving_is_no_business_of_graphqls_clients(admin):
+async def test_the_receive_mutation_is_not_in_the_public_schema(admin):
     document = 'mutation { gateway_notification_receive(body: "x", signatures: []) { message } }'
     answer = await admin.post("/graphql", {"query": document})
     assert "errors" in answer.body

@@ -1,4 +1,4 @@
-"""What all lists of the administrative routes share: envelope, pages, filters, sorts, and how many statements they take."""
+"""Shared behaviour of admin lists: envelope, pagination, filters, sorting, statement counts (docs/reference/current.md#admin)."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -23,8 +23,8 @@ MAKERS = {
 }
 
 
-async def _fill(store: Store, collection: str, number: int) -> list[str]:
-    """Put so many records into the store, oldest first; give their ids."""
+async def _insert_records(store: Store, collection: str, number: int) -> list[str]:
+    """Insert records into the store, oldest first, and return their ids."""
     start = datetime(2026, 1, 1, 12, tzinfo=UTC)
     return [
         (await MAKERS[collection](store, created_at=start + timedelta(days=day))).id for day in range(number)
@@ -38,14 +38,14 @@ async def _ids(admin: Caller, collection: str, **query) -> list[str]:
 
 
 @pytest.mark.parametrize("collection", [name for name in COLLECTIONS if name != "users"])
-async def test_an_empty_list(admin: Caller, collection: str) -> None:
+async def test_an_empty_list_has_the_envelope(admin: Caller, collection: str) -> None:
     answer = await admin.get(f"{ADMIN}/{collection}")
     assert (answer.status, answer.body) == (200, {collection: [], "total": 0, "page": 1, "per_page": 20})
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_pages_follow_each_other(admin: Caller, collection: str) -> None:
-    await _fill(admin.store, collection, 7)
+async def test_pages_contain_every_record_once(admin: Caller, collection: str) -> None:
+    await _insert_records(admin.store, collection, 7)
     total = 8 if collection == "users" else 7
     seen: list[str] = []
     for page in (1, 2, 3, 4):
@@ -57,21 +57,21 @@ async def test_pages_follow_each_other(admin: Caller, collection: str) -> None:
 
 
 @pytest.mark.parametrize("collection", NEWEST_FIRST)
-async def test_the_newest_come_first(admin: Caller, collection: str) -> None:
-    made = await _fill(admin.store, collection, 3)
+async def test_lists_are_sorted_newest_first_by_default(admin: Caller, collection: str) -> None:
+    made = await _insert_records(admin.store, collection, 3)
     assert [id for id in await _ids(admin, collection) if id in made] == made[::-1]
     assert [id for id in await _ids(admin, collection, sort_order="asc") if id in made] == made
     assert [id for id in await _ids(admin, collection, sort_by="created_at") if id in made] == made
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_the_applied_page_size_is_told(admin: Caller, collection: str) -> None:
-    for given, used in (("1", 1), ("100", 100), ("101", 100), ("5000", 100), ("9" * 30, 100), ("007", 7)):
-        answer = await admin.get(f"{ADMIN}/{collection}", per_page=given)
-        assert (answer.status, answer.body["per_page"]) == (200, used)
+async def test_the_response_contains_the_applied_page_size(admin: Caller, collection: str) -> None:
+    for value, applied in (("1", 1), ("100", 100), ("101", 100), ("5000", 100), ("9" * 30, 100), ("007", 7)):
+        answer = await admin.get(f"{ADMIN}/{collection}", per_page=value)
+        assert (answer.status, answer.body["per_page"]) == (200, applied)
 
 
-async def test_a_hundred_records_fit_on_a_page(admin: Caller) -> None:
+async def test_a_page_contains_up_to_a_hundred_records(admin: Caller) -> None:
     await kit.execute(
         admin.store,
         """insert into products (tenant_id, public_id, name, slug, price_cents)
@@ -83,24 +83,26 @@ async def test_a_hundred_records_fit_on_a_page(admin: Caller) -> None:
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_a_page_that_is_no_number_from_1_is_refused(admin: Caller, collection: str) -> None:
+async def test_pagination_parameters_that_are_not_positive_integers_are_rejected(
+    admin: Caller, collection: str
+) -> None:
     for name in ("page", "per_page"):
-        for given in ("0", "-1", "abc", "1.5", "1e3", "", " ", "+1", "٣", "0x10", "null", "1 2"):
-            answer = await admin.get(f"{ADMIN}/{collection}", **{name: given})
+        for value in ("0", "-1", "abc", "1.5", "1e3", "", " ", "+1", "٣", "0x10", "null", "1 2"):
+            answer = await admin.get(f"{ADMIN}/{collection}", **{name: value})
             assert answer.status == 400
             assert set(answer.body) == {"error", "detail"}
             assert answer.body["error"] == f"invalid {name}"
             assert f"{name} is" in answer.body["detail"]
 
 
-@pytest.mark.parametrize("given", ["2147483648", "9" * 19, "9" * 5000])
-async def test_a_page_beyond_all_pages_is_refused(admin: Caller, given: str) -> None:
-    answer = await admin.get(f"{ADMIN}/products", page=given)
+@pytest.mark.parametrize("value", ["2147483648", "9" * 19, "9" * 5000])
+async def test_a_page_number_out_of_range_is_rejected(admin: Caller, value: str) -> None:
+    answer = await admin.get(f"{ADMIN}/products", page=value)
     assert (answer.status, answer.body["error"]) == (400, "invalid page")
 
 
 async def test_a_page_after_the_last_is_empty(admin: Caller) -> None:
-    await _fill(admin.store, "products", 1)
+    await _insert_records(admin.store, "products", 1)
     answer = (await admin.get(f"{ADMIN}/products", page=2_147_483_647, per_page=100)).body
     assert (answer["products"], answer["total"], answer["page"]) == ([], 1, 2_147_483_647)
 
@@ -117,7 +119,7 @@ WRONG_DATES = ("yesterday", "2026-02-30", "2026-13-01", "01/02/2026", "2026-1-1"
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_a_wrong_parameter_is_named(admin: Caller, collection: str) -> None:
+async def test_an_invalid_parameter_is_named(admin: Caller, collection: str) -> None:
     wrong = list(WRONG_EVERYWHERE)
     if collection in DATED:
         wrong += [{name: date} for name in ("created_after", "created_before") for date in WRONG_DATES]
@@ -128,7 +130,7 @@ async def test_a_wrong_parameter_is_named(admin: Caller, collection: str) -> Non
         assert answer.body["error"] == f"invalid {list(query)[-1]}"
 
 
-async def test_the_detail_says_what_was_expected(admin: Caller) -> None:
+async def test_the_detail_states_the_expected_values(admin: Caller) -> None:
     assert (await admin.get(f"{ADMIN}/products", status="X")).body["detail"] == (
         "status is 'X'; expected one of A, D, H, P"
     )
@@ -150,8 +152,8 @@ async def test_parameters_that_are_empty_or_unknown_are_ignored(admin: Caller, c
 
 
 @pytest.mark.parametrize("collection", DATED)
-async def test_dates_include_their_day(admin: Caller, collection: str) -> None:
-    made = await _fill(admin.store, collection, 4)
+async def test_date_filters_include_the_whole_day(admin: Caller, collection: str) -> None:
+    made = await _insert_records(admin.store, collection, 4)
     assert set(await _ids(admin, collection, created_after="2026-01-02")) & set(made) == set(made[1:])
     assert set(await _ids(admin, collection, created_before="2026-01-02")) == set(made[:2])
     assert await _ids(admin, collection, created_after="2026-01-02", created_before="2026-01-02") == [made[1]]
@@ -165,32 +167,32 @@ async def test_products_are_filtered(admin: Caller, other_store: Store) -> None:
     category, other = await kit.add_category(store), await kit.add_category(store)
     foreign = await kit.add_category(other_store)
     shoe = await kit.add_product(store, name="Calçado Infantil", sku="CAL-9", category_id=category.number)
-    await kit.put(store, "product_categories", product_id=shoe.number, category_id=category.number)
+    await kit.insert(store, "product_categories", product_id=shoe.number, category_id=category.number)
     await kit.add_product(store, name="Boné", status="D")
     assert await _ids(admin, "products", search="calcado") == [shoe.id]
     assert await _ids(admin, "products", search="CAL-9") == [shoe.id]
     assert await _ids(admin, "products", search="nada") == []
     assert await _ids(admin, "products", status="active") == [shoe.id]
     assert await _ids(admin, "products", category_id=category.id) == [shoe.id]
-    for nothing in (other.id, NOBODY, "abc", "-1", "9" * 400, foreign.id, str(foreign.number)):
-        assert await _ids(admin, "products", category_id=nothing) == []
+    for unknown_id in (other.id, NOBODY, "abc", "-1", "9" * 400, foreign.id, str(foreign.number)):
+        assert await _ids(admin, "products", category_id=unknown_id) == []
     assert await _ids(admin, "products", search="calcado", status="D") == []
 
 
 async def test_categories_are_filtered(admin: Caller) -> None:
-    top = await kit.add_category(admin.store, name="Vestuário")
-    below = await kit.add_category(admin.store, name="Camisetas", parent_id=top.number, status="H")
-    assert await _ids(admin, "categories", search="vestuario") == [top.id]
-    assert await _ids(admin, "categories", status="hidden") == [below.id]
-    assert await _ids(admin, "categories", parent_id=top.id) == [below.id]
-    assert await _ids(admin, "categories", parent_id="0") == [top.id]
+    root = await kit.add_category(admin.store, name="Vestuário")
+    child = await kit.add_category(admin.store, name="Camisetas", parent_id=root.number, status="H")
+    assert await _ids(admin, "categories", search="vestuario") == [root.id]
+    assert await _ids(admin, "categories", status="hidden") == [child.id]
+    assert await _ids(admin, "categories", parent_id=root.id) == [child.id]
+    assert await _ids(admin, "categories", parent_id="0") == [root.id]
     assert await _ids(admin, "categories", parent_id="abc") == []
 
 
-async def test_categories_come_by_position(admin: Caller) -> None:
+async def test_categories_are_sorted_by_position(admin: Caller) -> None:
     made = [
-        (await kit.add_category(admin.store, name=name, position=5 - place)).id
-        for place, name in enumerate("abc")
+        (await kit.add_category(admin.store, name=name, position=5 - index)).id
+        for index, name in enumerate("abc")
     ]
     assert await _ids(admin, "categories") == made[::-1]
     assert await _ids(admin, "categories", sort_order="desc") == made
@@ -225,38 +227,38 @@ async def test_orders_are_filtered(admin: Caller) -> None:
         ("users", "email", ["a@a.aa", "b@b.bb", "c@c.cc"]),
     ],
 )
-async def test_lists_are_sorted_both_ways(
+async def test_lists_are_sorted_in_both_directions(
     caller, store: Store, collection: str, field: str, values: list
 ) -> None:
     admin = await caller("view_products", "view_catalog", "view_orders", "view_users", email="zz@zz.zz")
     order = [values[1], values[2], values[0]]
     made = {value: (await MAKERS[collection](store, **{field: value})).id for value in order}
-    wanted = [made[value] for value in values]
-    ascending = [id for id in await _ids(admin, collection, sort_by=field) if id in wanted]
-    assert ascending == wanted
+    expected = [made[value] for value in values]
+    ascending = [id for id in await _ids(admin, collection, sort_by=field) if id in expected]
+    assert ascending == expected
     for direction in ("desc", "DESC"):
-        found = await _ids(admin, collection, sort_by=field, sort_order=direction)
-        assert [id for id in found if id in wanted] == wanted[::-1]
+        sorted_ids = await _ids(admin, collection, sort_by=field, sort_order=direction)
+        assert [id for id in sorted_ids if id in expected] == expected[::-1]
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_every_offered_sort_works(admin: Caller, collection: str) -> None:
-    made = await _fill(admin.store, collection, 2)
-    refused = (await admin.get(f"{ADMIN}/{collection}", sort_by="?")).body["detail"]
-    offered = refused.partition("one of ")[2].split(", ")
-    assert "created_at" in offered
-    for field in offered:
+async def test_every_documented_sort_field_works(admin: Caller, collection: str) -> None:
+    made = await _insert_records(admin.store, collection, 2)
+    detail = (await admin.get(f"{ADMIN}/{collection}", sort_by="?")).body["detail"]
+    sort_fields = detail.partition("one of ")[2].split(", ")
+    assert "created_at" in sort_fields
+    for field in sort_fields:
         assert set(made) <= set(await _ids(admin, collection, sort_by=field))
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_a_search_is_words_whatever_they_are(admin: Caller, collection: str) -> None:
+async def test_any_text_is_a_valid_search(admin: Caller, collection: str) -> None:
     for search in ("'", '"', "\\", "%", "_", "a:*", "a & b | !c", "<->", "☃", "x" * 5000, "((", "a\tb"):
         assert (await admin.get(f"{ADMIN}/{collection}", search=search)).status == 200
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_odd_queries_are_answered(admin: Caller, collection: str) -> None:
+async def test_unusual_query_strings_are_answered(admin: Caller, collection: str) -> None:
     long = "search=" + "%25" * 900
     for query in ("search=%00", "search=%FF", "search=%ED%A0%80", "page=1&page=x", "=&&&", "a[]=1", long):
         answer = await admin.get(URL(f"{ADMIN}/{collection}?{query}", encoded=True))
@@ -264,35 +266,38 @@ async def test_odd_queries_are_answered(admin: Caller, collection: str) -> None:
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_the_number_of_statements_does_not_grow_with_the_rows(admin: Caller, collection: str) -> None:
-    most = {"products": 4, "categories": 2, "orders": 3, "users": 2, "customers": 2}
+async def test_the_statement_count_of_a_list_is_constant(admin: Caller, collection: str) -> None:
+    max_statements = {"products": 4, "categories": 2, "orders": 3, "users": 2, "customers": 2}
     category = await kit.add_category(admin.store)
-    await kit.put(
+    await kit.insert(
         admin.store, "product_images", product_id=(await kit.add_product(admin.store)).number, url="/a.png"
     )
-    await _fill(admin.store, collection, 2)
+    await _insert_records(admin.store, collection, 2)
     if collection == "products":
         await kit.execute(admin.store, "update products set category_id = $1", category.number)
-    sizes = (20, 100)  # short pages take fewer statements than long ones, of which there is one a level
-    few = [await admin.get(f"{ADMIN}/{collection}", per_page=size) for size in sizes]
-    await _fill(admin.store, collection, 25)
-    many = [await admin.get(f"{ADMIN}/{collection}", per_page=size) for size in sizes]
-    for before, after in zip(few, many, strict=True):
+    sizes = (20, 100)  # short pages take fewer statements than long ones, which take one per level
+    before_pages = [await admin.get(f"{ADMIN}/{collection}", per_page=size) for size in sizes]
+    await _insert_records(admin.store, collection, 25)
+    after_pages = [await admin.get(f"{ADMIN}/{collection}", per_page=size) for size in sizes]
+    for before, after in zip(before_pages, after_pages, strict=True):
         assert len(after.body[collection]) > len(before.body[collection])
-        assert before.statements == after.statements <= most[collection]
+        assert before.statements == after.statements <= max_statements[collection]
 
 
 @pytest.mark.parametrize(
-    "collection, most", [("products", 3), ("categories", 1), ("orders", 2), ("users", 1), ("customers", 1)]
+    "collection, max_statements",
+    [("products", 3), ("categories", 1), ("orders", 2), ("users", 1), ("customers", 1)],
 )
-async def test_a_single_record_takes_a_statement_a_level(admin: Caller, collection: str, most: int) -> None:
+async def test_a_single_record_executes_one_statement_per_level(
+    admin: Caller, collection: str, max_statements: int
+) -> None:
     made = await MAKERS[collection](admin.store)
     answer = await admin.get(f"{ADMIN}/{collection}/{made.id}")
     assert answer.status == 200
-    assert answer.statements <= most
+    assert answer.statements <= max_statements
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_lists_answer_head(admin: Caller, collection: str) -> None:
-    answer = await admin.ask("HEAD", f"{ADMIN}/{collection}")
+async def test_lists_support_head(admin: Caller, collection: str) -> None:
+    answer = await admin.request("HEAD", f"{ADMIN}/{collection}")
     assert (answer.status, answer.raw) == (200, b"")

@@ -1,4 +1,4 @@
-"""`POST /api/v1/auth/login`, to the letter of the contract and decisions section 3."""
+"""`POST /api/v1/auth/login` (docs/reference/current.md#sign-in)."""
 
 import jwt
 import pytest
@@ -20,7 +20,7 @@ ME = "/api/v1/auth/me"
 # --- login -------------------------------------------------------------------------------------------------------------------
 
 
-async def test_login_with_an_email_gives_a_token_pair(visitor: Caller) -> None:
+async def test_login_with_an_email_returns_a_token_pair(visitor: Caller) -> None:
     user = await kit.add_user(visitor.store)
     answer = await visitor.post(LOGIN, {"email": user.email, "password": PASSWORD})
     assert answer.status == 200
@@ -44,13 +44,13 @@ async def test_login_with_an_email_gives_a_token_pair(visitor: Caller) -> None:
         ({"phone": "11987654321"}, "(11) 98765-4321"),
     ],
 )
-async def test_login_takes_any_identifier(visitor: Caller, columns: dict, identifier: str) -> None:
+async def test_login_accepts_any_identifier(visitor: Caller, columns: dict, identifier: str) -> None:
     await kit.add_user(visitor.store, **columns)
     answer = await visitor.post(LOGIN, {"identifier": identifier, "password": PASSWORD})
     assert answer.status == 200, answer
 
 
-async def test_the_identifier_wins_over_the_email(visitor: Caller) -> None:
+async def test_the_identifier_takes_precedence_over_the_email(visitor: Caller) -> None:
     first = await kit.add_user(visitor.store, cpf="52998224725")
     user = await kit.add_user(visitor.store)
     answer = await visitor.post(
@@ -60,10 +60,10 @@ async def test_the_identifier_wins_over_the_email(visitor: Caller) -> None:
     assert claims["sub"] == first.id
 
 
-@pytest.mark.parametrize("nothing", [None, "", "  "])
-async def test_an_empty_identifier_leaves_the_email(visitor: Caller, nothing: str | None) -> None:
+@pytest.mark.parametrize("empty", [None, "", "  "])
+async def test_an_empty_identifier_is_ignored(visitor: Caller, empty: str | None) -> None:
     user = await kit.add_user(visitor.store)
-    answer = await visitor.post(LOGIN, {"email": user.email, "identifier": nothing, "password": PASSWORD})
+    answer = await visitor.post(LOGIN, {"email": user.email, "identifier": empty, "password": PASSWORD})
     assert answer.status == 200
 
 
@@ -79,7 +79,7 @@ async def test_unknown_fields_are_ignored(visitor: Caller) -> None:
     "body",
     [{"email": "ana@example.com"}, {"identifier": "x", "password": None}, {"email": "x", "password": ""}],
 )
-async def test_a_missing_password_is_refused(visitor: Caller, body: dict) -> None:
+async def test_a_missing_password_is_rejected(visitor: Caller, body: dict) -> None:
     answer = await visitor.post(LOGIN, body)
     assert (answer.status, answer.body) == (400, {"error": "password is required"})
 
@@ -93,12 +93,12 @@ async def test_a_missing_password_is_refused(visitor: Caller, body: dict) -> Non
         {"email": " ", "identifier": "", "password": "x"},
     ],
 )
-async def test_a_missing_identifier_is_refused(visitor: Caller, body: dict) -> None:
+async def test_a_missing_identifier_is_rejected(visitor: Caller, body: dict) -> None:
     answer = await visitor.post(LOGIN, body)
     assert (answer.status, answer.body) == (400, {"error": "identifier is required"})
 
 
-async def test_a_body_that_is_no_json_is_refused(visitor: Caller) -> None:
+async def test_a_body_that_is_not_json_is_rejected(visitor: Caller) -> None:
     answer = await visitor.post(LOGIN, data=b'{"email": ', headers={"Content-Type": "application/json"})
     assert answer.status == 400
     assert answer.body["error"] == "invalid request body"
@@ -106,7 +106,7 @@ async def test_a_body_that_is_no_json_is_refused(visitor: Caller) -> None:
 
 
 @pytest.mark.parametrize("content_type", [None, "text/plain", "application/x-www-form-urlencoded"])
-async def test_the_content_type_has_to_be_json(visitor: Caller, content_type: str | None) -> None:
+async def test_the_content_type_must_be_json(visitor: Caller, content_type: str | None) -> None:
     user = await kit.add_user(visitor.store)
     body = b'{"email": "%s", "password": "%s"}' % (user.email.encode(), PASSWORD.encode())
     answer = await visitor.post(LOGIN, data=body, headers={"Content-Type": content_type})
@@ -115,7 +115,7 @@ async def test_the_content_type_has_to_be_json(visitor: Caller, content_type: st
 
 @pytest.mark.parametrize("field", ["email", "identifier", "password"])
 @pytest.mark.parametrize("wrong", [5, 1.5, True, [], {}, ["a"]])
-async def test_a_credential_of_another_type_is_refused_without_being_repeated(
+async def test_a_credential_of_a_wrong_type_is_rejected_and_not_echoed(
     visitor: Caller, field: str, wrong
 ) -> None:
     answer = await visitor.post(LOGIN, {"email": "a@example.com", "password": "12345678"} | {field: wrong})
@@ -125,16 +125,16 @@ async def test_a_credential_of_another_type_is_refused_without_being_repeated(
     )
 
 
-async def test_wrong_credentials_look_alike(visitor: Caller) -> None:
+async def test_wrong_credentials_get_identical_responses(visitor: Caller) -> None:
     user = await kit.add_user(visitor.store)
     wrong = await visitor.post(LOGIN, {"email": user.email, "password": "wrong password"})
     unknown = await visitor.post(LOGIN, {"email": "nobody@example.com", "password": PASSWORD})
-    odd = await visitor.post(LOGIN, {"identifier": "☃" * 5000, "password": PASSWORD})
-    for answer in (wrong, unknown, odd):
+    unusual = await visitor.post(LOGIN, {"identifier": "☃" * 5000, "password": PASSWORD})
+    for answer in (wrong, unknown, unusual):
         assert (answer.status, answer.body) == (401, {"error": "invalid credentials"})
 
 
-async def test_a_user_of_another_store_is_unknown(visitor: Caller, other_store: Store) -> None:
+async def test_a_user_of_another_store_cannot_sign_in(visitor: Caller, other_store: Store) -> None:
     user = await kit.add_user(other_store)
     answer = await visitor.post(LOGIN, {"email": user.email, "password": PASSWORD})
     assert (answer.status, answer.body) == (401, {"error": "invalid credentials"})
@@ -148,7 +148,9 @@ async def test_a_user_of_another_store_is_unknown(visitor: Caller, other_store: 
         ({"status": "P"}, "account_pending_approval"),
     ],
 )
-async def test_an_account_that_may_not_enter_is_told_why(visitor: Caller, columns: dict, code: str) -> None:
+async def test_an_account_that_may_not_sign_in_gets_the_reason(
+    visitor: Caller, columns: dict, code: str
+) -> None:
     user = await kit.add_user(visitor.store, **columns)
     answer = await visitor.post(LOGIN, {"email": user.email, "password": PASSWORD})
     assert answer.status == 403
@@ -159,9 +161,9 @@ async def test_an_account_that_may_not_enter_is_told_why(visitor: Caller, column
     assert (wrong.status, wrong.body) == (401, {"error": "invalid credentials"})
 
 
-async def test_a_platform_account_is_sent_to_its_own_panel(visitor: Caller) -> None:
+async def test_a_platform_account_is_redirected_to_its_panel(visitor: Caller) -> None:
     email = f"{uuid7()}@platform.example"
-    async with database.across_stores() as everywhere:
+    async with database.cross_store_connection() as everywhere:
         await everywhere.execute(
             "insert into platform_users (public_id, email, password_hash) values ($1, $2, $3)",
             uuid7(),
@@ -182,7 +184,7 @@ async def test_a_platform_account_is_sent_to_its_own_panel(visitor: Caller) -> N
         ({"phone": "11987654321"}, "11987654321", "multiple_accounts_phone"),
     ],
 )
-async def test_a_shared_identifier_is_told_to_who_knows_a_password(
+async def test_an_ambiguous_identifier_is_reported_only_with_a_correct_password(
     visitor: Caller, columns: dict, identifier: str, code: str
 ) -> None:
     await kit.add_user(visitor.store, **columns)
@@ -195,9 +197,9 @@ async def test_a_shared_identifier_is_told_to_who_knows_a_password(
     assert (wrong.status, wrong.body) == (401, {"error": "invalid credentials"})
 
 
-async def _exhaust(visitor: Caller, *attempts: dict) -> None:
-    for more in attempts:
-        answer = await visitor.post(LOGIN, **more)
+async def _send_attempts(visitor: Caller, *attempts: dict) -> None:
+    for attempt in attempts:
+        answer = await visitor.post(LOGIN, **attempt)
         assert answer.status in (200, 400, 401)
 
 
@@ -215,39 +217,37 @@ GOOD_FORM = {"Content-Type": "application/json"}
         {"data": b"", "headers": {}},
     ],
 )
-async def test_the_sixth_attempt_in_a_minute_is_refused_whatever_the_five_held(
+async def test_the_sixth_attempt_in_a_minute_is_rejected_regardless_of_the_previous_five(
     visitor: Caller, attempt: dict
 ) -> None:
     user = await kit.add_user(visitor.store)
-    await _exhaust(visitor, *[attempt] * 5)
+    await _send_attempts(visitor, *[attempt] * 5)
     for sixth in ({"body": {"email": user.email, "password": PASSWORD}}, attempt):
         answer = await visitor.post(LOGIN, **sixth)
         assert answer.status == 429
         assert answer.body["error"] == "rate limit exceeded"
         assert set(answer.body) == {"error", "detail"}
         assert answer.headers["Retry-After"] == "60"
-    elsewhere = await visitor.from_elsewhere().post(LOGIN, {"email": user.email, "password": PASSWORD})
-    assert elsewhere.status == 200
+    other_address = await visitor.from_new_address().post(LOGIN, {"email": user.email, "password": PASSWORD})
+    assert other_address.status == 200
 
 
-async def test_attempts_of_all_stores_and_outcomes_count_together(
-    visitor: Caller, other_store: Store
-) -> None:
+async def test_attempts_at_all_stores_share_one_rate_limit(visitor: Caller, other_store: Store) -> None:
     user = await kit.add_user(visitor.store)
-    good = {"body": {"email": user.email, "password": PASSWORD}}
-    await _exhaust(visitor, good, good)
-    await _exhaust(visitor.at(other_store), good, good, good)
-    assert (await visitor.post(LOGIN, **good)).status == 429
+    valid = {"body": {"email": user.email, "password": PASSWORD}}
+    await _send_attempts(visitor, valid, valid)
+    await _send_attempts(visitor.at(other_store), valid, valid, valid)
+    assert (await visitor.post(LOGIN, **valid)).status == 429
 
 
-async def test_ten_wrong_passwords_lock_the_account_for_the_right_one_too(visitor: Caller) -> None:
+async def test_ten_wrong_passwords_lock_the_account(visitor: Caller) -> None:
     user = await kit.add_user(visitor.store)
     for _ in range(10):
-        wrong = await visitor.from_elsewhere().post(
+        wrong = await visitor.from_new_address().post(
             LOGIN, {"email": user.email, "password": "wrong password"}
         )
         assert wrong.status == 401
-    answer = await visitor.from_elsewhere().post(LOGIN, {"email": user.email, "password": PASSWORD})
+    answer = await visitor.from_new_address().post(LOGIN, {"email": user.email, "password": PASSWORD})
     assert answer.status == 429
     assert answer.body["error"] == "account_locked"
     assert set(answer.body) == {"error", "detail"}
@@ -256,19 +256,19 @@ async def test_ten_wrong_passwords_lock_the_account_for_the_right_one_too(visito
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
 async def test_other_methods_are_not_allowed(visitor: Caller, method: str) -> None:
-    answer = await visitor.ask(method, LOGIN)
+    answer = await visitor.request(method, LOGIN)
     assert (answer.status, answer.raw, answer.headers["Allow"]) == (405, b"", "POST")
 
 
-async def test_a_closed_or_unknown_store_is_told_before_anything_else(shop_client, new_store) -> None:
+async def test_an_unavailable_or_unknown_store_is_reported_first(shop_client, new_store) -> None:
     for status, code in (("S", "tenant_suspended"), ("M", "tenant_maintenance")):
         closed = await new_store(status=status)
         for path in (LOGIN, REFRESH, LOGOUT):
             answer = await Caller(shop_client, closed, address=some_address()).post(path, data=b"{")
             assert (answer.status, answer.body["error"]) == (503, code)
     stranger = Caller(shop_client, closed, address=some_address())
-    for named in (None, "", NOBODY, "x"):
-        answer = await stranger.post(LOGIN, {}, headers={"X-Tenant-ID": named})
+    for tenant in (None, "", NOBODY, "x"):
+        answer = await stranger.post(LOGIN, {}, headers={"X-Tenant-ID": tenant})
         assert (answer.status, answer.body) == (404, {"error": "tenant not found"})
 
 
@@ -282,18 +282,18 @@ async def test_a_closed_or_unknown_store_is_told_before_anything_else(shop_clien
         "/api/vendor_login",
     ],
 )
-async def test_attempts_at_unknown_and_closed_stores_count_like_every_other(
+async def test_attempts_at_unknown_and_unavailable_stores_are_rate_limited(
     visitor: Caller, new_store, path: str
 ) -> None:
     closed = await new_store(status="S")
-    for turn in range(5):
-        named = (NOBODY, None, str(closed.public_id), "x", NOBODY)[turn]
+    for attempt_index in range(5):
+        tenant = (NOBODY, None, str(closed.public_id), "x", NOBODY)[attempt_index]
         answer = await visitor.client.post(
             path,
             json={},
-            headers={"X-Forwarded-For": visitor.address, **({"X-Tenant-ID": named} if named else {})},
+            headers={"X-Forwarded-For": visitor.address, **({"X-Tenant-ID": tenant} if tenant else {})},
         )
-        assert answer.status == (503 if turn == 2 else 404)
+        assert answer.status == (503 if attempt_index == 2 else 404)
     for store in (str(visitor.store.public_id), NOBODY):
         answer = await visitor.client.post(
             path, json={}, headers={"X-Forwarded-For": visitor.address, "X-Tenant-ID": store}

@@ -1,4 +1,4 @@
-"""The consent page: what it shows, where it sends people, and what no browser may do with it."""
+"""The consent page: its content, redirects and security headers (docs/reference/current.md#app-installation)."""
 
 import json
 import re
@@ -6,7 +6,7 @@ import re
 import pytest
 
 from rest_facade.current.consent import CONTENT_SECURITY_POLICY
-from tests.current.oauth import REDIRECT, App, challenge, query_of, register
+from tests.current.oauth import REDIRECT, App, challenge, query_parameters, register_app
 from tests.shop import Answer
 
 ADDRESS = "/api/v1/oauth/authorize"
@@ -14,11 +14,11 @@ ADDRESS = "/api/v1/oauth/authorize"
 
 @pytest.fixture
 async def app(admin) -> App:
-    return await register(admin, name='Etiquetas <b>&"</script> {{config}} {{detail}}')
+    return await register_app(admin, name='Etiquetas <b>&"</script> {{config}} {{detail}}')
 
 
-async def opened(visitor, **query) -> Answer:
-    """Open the page as a browser does, following nothing."""
+async def open_page(visitor, **query) -> Answer:
+    """Open the page as a browser does, without following redirects."""
     response = await visitor.client.get(
         ADDRESS,
         params={name: value for name, value in query.items() if value is not None},
@@ -29,14 +29,14 @@ async def opened(visitor, **query) -> Answer:
     return Answer(response.status, response.headers, await response.read())
 
 
-def config_of(answer: Answer) -> dict:
-    found = re.search(rb'<script type="application/json" id="config">(.*?)</script>', answer.raw, re.DOTALL)
-    assert found is not None
-    return json.loads(found[1])
+def page_config(answer: Answer) -> dict:
+    match = re.search(rb'<script type="application/json" id="config">(.*?)</script>', answer.raw, re.DOTALL)
+    assert match is not None
+    return json.loads(match[1])
 
 
-async def test_the_page_holds_what_is_asked_and_where_it_leads(visitor, app):
-    answer = await opened(
+async def test_the_page_contains_the_requested_scopes_and_the_redirect(visitor, app):
+    answer = await open_page(
         visitor,
         response_type="code",
         client_id=app.client_id,
@@ -48,7 +48,7 @@ async def test_the_page_holds_what_is_asked_and_where_it_leads(visitor, app):
     )
     assert answer.status == 200
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
-    config = config_of(answer)
+    config = page_config(answer)
     assert config["name"] == 'Etiquetas <b>&"</script> {{config}} {{detail}}'
     assert config["store"] == "Test store"
     assert config["tenant"] == str(visitor.store.public_id)
@@ -58,22 +58,22 @@ async def test_the_page_holds_what_is_asked_and_where_it_leads(visitor, app):
     ]
     assert (config["client_id"], config["redirect_uri"]) == (app.client_id, REDIRECT)
     assert (config["state"], config["code_challenge"]) == ("a&b</script>", challenge())
-    assert query_of(config["deny_to"]) == {"error": ["access_denied"], "state": ["a&b</script>"]}
+    assert query_parameters(config["deny_to"]) == {"error": ["access_denied"], "state": ["a&b</script>"]}
     assert b"<b>" not in answer.raw
     assert b"{{" not in answer.raw.replace(b"{{config}} {{detail}}", b"")
     assert app.client_secret.encode() not in answer.raw
 
 
-async def test_without_a_word_all_scopes_and_the_only_address_are_meant(visitor, app):
-    config = config_of(await opened(visitor, client_id=app.client_id))
+async def test_scopes_and_redirect_uri_default_to_the_registered_ones(visitor, app):
+    config = page_config(await open_page(visitor, client_id=app.client_id))
     assert [scope["name"] for scope in config["scopes"]] == ["read_orders", "write_products"]
     assert config["redirect_uri"] == REDIRECT
     assert config["state"] is None
 
 
-async def test_the_page_may_not_be_framed_kept_or_load_from_elsewhere(visitor, app):
+async def test_the_page_cannot_be_framed_or_cached_or_load_external_resources(visitor, app):
     for query in ({"client_id": app.client_id}, {"client_id": "unknown"}):
-        answer = await opened(visitor, **query)
+        answer = await open_page(visitor, **query)
         assert answer.headers["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
         assert "frame-ancestors 'none'" in CONTENT_SECURITY_POLICY
         assert "unsafe" not in CONTENT_SECURITY_POLICY
@@ -89,8 +89,8 @@ async def test_the_page_may_not_be_framed_kept_or_load_from_elsewhere(visitor, a
         assert " onclick=" not in text
 
 
-async def test_its_files_are_served_by_us_and_kept(visitor, app):
-    text = (await opened(visitor, client_id=app.client_id)).raw.decode()
+async def test_static_files_are_served_and_cacheable(visitor, app):
+    text = (await open_page(visitor, client_id=app.client_id)).raw.decode()
     files = re.findall(r"\"(/assets/consent/[^\"]+)\"", text)
     assert len(files) == 2
     for file in files:
@@ -98,8 +98,8 @@ async def test_its_files_are_served_by_us_and_kept(visitor, app):
         assert response.status == 200
         assert "immutable" in response.headers["Cache-Control"]
         assert response.headers["X-Content-Type-Options"] == "nosniff"
-        kind = "text/css" if file.endswith(".css") else "text/javascript"
-        assert response.headers["Content-Type"] == f"{kind}; charset=utf-8"
+        media_type = "text/css" if file.endswith(".css") else "text/javascript"
+        assert response.headers["Content-Type"] == f"{media_type}; charset=utf-8"
     folder = files[0].rpartition("/")[0]
     for missing in (f"{folder}/page.html", f"{folder}/..%2fconsent.py", "/assets/consent/0/consent.js"):
         assert (await visitor.client.get(missing)).status == 404
@@ -120,8 +120,8 @@ async def test_its_files_are_served_by_us_and_kept(visitor, app):
         {"redirect_uri": "https://evil.example/", "scope": "unknown"},
     ],
 )
-async def test_nobody_is_sent_to_an_address_that_is_not_the_apps(visitor, app, query):
-    answer = await opened(visitor, **{"client_id": app.client_id, "response_type": "code"} | query)
+async def test_an_unregistered_redirect_uri_is_never_redirected_to(visitor, app, query):
+    answer = await open_page(visitor, **{"client_id": app.client_id, "response_type": "code"} | query)
     assert answer.status == 400
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
     assert "Location" not in answer.headers
@@ -142,19 +142,19 @@ async def test_nobody_is_sent_to_an_address_that_is_not_the_apps(visitor, app, q
         ({"code_challenge_method": "S256"}, "invalid_request"),
     ],
 )
-async def test_a_wrong_request_goes_back_to_the_app(visitor, app, query, error):
-    answer = await opened(visitor, client_id=app.client_id, redirect_uri=REDIRECT, state="s 1", **query)
+async def test_an_invalid_request_redirects_to_the_app_with_an_error(visitor, app, query, error):
+    answer = await open_page(visitor, client_id=app.client_id, redirect_uri=REDIRECT, state="s 1", **query)
     assert (answer.status, answer.raw) == (302, b"")
     assert answer.headers["Location"] == f"{REDIRECT}?error={error}&state=s%201"
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-async def test_a_state_past_all_bounds_is_not_carried(visitor, app):
-    answer = await opened(visitor, client_id=app.client_id, state="x" * 2_001)
+async def test_an_oversized_state_is_not_returned(visitor, app):
+    answer = await open_page(visitor, client_id=app.client_id, state="x" * 2_001)
     assert answer.headers["Location"] == f"{REDIRECT}?error=invalid_request"
 
 
-async def test_a_parameter_given_twice_is_refused_where_it_stands(visitor, app):
+async def test_a_repeated_parameter_is_rejected_without_redirect(visitor, app):
     response = await visitor.client.get(
         f"{ADDRESS}?client_id={app.client_id}&client_id={app.client_id}",
         headers={"X-Tenant-ID": str(visitor.store.public_id)},
@@ -164,8 +164,8 @@ async def test_a_parameter_given_twice_is_refused_where_it_stands(visitor, app):
     assert "client_id is given 2 times" in await response.text()
 
 
-async def test_the_page_belongs_to_a_store(visitor, app):
-    answer = await visitor.ask("GET", ADDRESS, headers={"X-Tenant-ID": None, "Host": "localhost"})
+async def test_the_page_requires_a_known_store(visitor, app):
+    answer = await visitor.request("GET", ADDRESS, headers={"X-Tenant-ID": None, "Host": "localhost"})
     assert (answer.status, answer.body) == (404, {"error": "tenant not found"})
-    answer = await visitor.ask("POST", ADDRESS)
+    answer = await visitor.request("POST", ADDRESS)
     assert (answer.status, answer.raw, answer.headers["Allow"]) == (405, b"", "GET, HEAD")

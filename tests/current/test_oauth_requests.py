@@ -1,4 +1,4 @@
-"""What the OAuth routes refuse, in which words; and how an app revokes its tokens."""
+"""Errors and token revocation of the OAuth routes (docs/reference/current.md#app-tokens, RFC 6749, RFC 7009)."""
 
 import pytest
 
@@ -6,22 +6,22 @@ from tests.current.oauth import (
     REVOKE,
     TOKEN,
     App,
-    approve,
-    exchange,
-    form,
-    register,
-    renew,
-    tokens_of,
+    approve_app,
+    exchange_code,
+    issue_tokens,
+    post_form,
+    refresh_tokens,
+    register_app,
 )
 from tests.current.test_oauth_tokens import PRODUCTS, works
 
 
 @pytest.fixture
 async def app(admin) -> App:
-    return await register(admin)
+    return await register_app(admin)
 
 
-# --- Wrong requests ----------------------------------------------------------------------------------------------------------
+# --- Invalid requests ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ async def app(admin) -> App:
         ({"grant_type": "refresh_token", "refresh_token": "é" * 5_000}, "invalid_grant"),
     ],
 )
-async def test_a_wrong_request_is_400_in_oauths_words(visitor, body, error):
+async def test_an_invalid_token_request_is_400_with_an_oauth_error(visitor, body, error):
     answer = await visitor.post(TOKEN, body)
     assert (answer.status, answer.body["error"]) == (400, error)
     assert set(answer.body) == {"error", "detail"}
@@ -48,7 +48,7 @@ async def test_a_wrong_request_is_400_in_oauths_words(visitor, body, error):
 
 
 @pytest.mark.parametrize(
-    "data,kind",
+    "data,content_type",
     [
         (b"{", "application/json"),
         (b"[]", "application/json"),
@@ -62,8 +62,8 @@ async def test_a_wrong_request_is_400_in_oauths_words(visitor, body, error):
     ],
 )
 @pytest.mark.parametrize("path", [TOKEN, REVOKE])
-async def test_a_body_that_cant_be_read_is_an_invalid_request(visitor, path, data, kind):
-    answer = await visitor.ask("POST", path, data=data, headers={"Content-Type": kind})
+async def test_an_unreadable_body_is_an_invalid_request(visitor, path, data, content_type):
+    answer = await visitor.request("POST", path, data=data, headers={"Content-Type": content_type})
     error = "invalid_client" if path == REVOKE and data.startswith(b"grant_type[") else "invalid_request"
     assert answer.body["error"] == error
 
@@ -81,40 +81,40 @@ async def test_a_body_that_cant_be_read_is_an_invalid_request(visitor, path, dat
     ],
 )
 async def test_wrong_client_credentials_are_401(admin, app, change):
-    code = (await approve(admin, app))["code"]
-    answer = await exchange(admin, app, code, **change)
+    code = (await approve_app(admin, app))["code"]
+    answer = await exchange_code(admin, app, code, **change)
     assert (answer.status, answer.body["error"]) == (401, "invalid_client")
     assert answer.headers["WWW-Authenticate"] == 'Basic realm="vitrine"'
     assert answer.headers["Cache-Control"] == "no-store"
-    assert (await exchange(admin, app, code)).status == 200
+    assert (await exchange_code(admin, app, code)).status == 200
 
 
 @pytest.mark.parametrize("change", [{"client_secret": "wrong"}, {"client_secret": None}, {"client_id": None}])
-async def test_a_renewal_may_leave_credentials_out_but_not_be_wrong(admin, app, change):
-    first = await tokens_of(admin, app)
-    answer = await renew(admin, first["refresh_token"], **app.credentials | change)
+async def test_refresh_credentials_are_optional_but_must_be_valid(admin, app, change):
+    first = await issue_tokens(admin, app)
+    answer = await refresh_tokens(admin, first["refresh_token"], **app.credentials | change)
     assert (answer.status, answer.body["error"]) == (401, "invalid_client")
-    assert (await renew(admin, first["refresh_token"])).status == 200
+    assert (await refresh_tokens(admin, first["refresh_token"])).status == 200
 
 
 @pytest.mark.parametrize(
     "header",
     ["Bearer abc", "Basic", "Basic %%%", "Basic YWJj", "Basic /w==", "Digest x", "Basic JTAwOiUwMA=="],
 )
-async def test_an_authorization_header_that_is_no_client_is_401(visitor, header):
-    answer = await form(visitor, TOKEN, basic=header, grant_type="refresh_token", refresh_token="x")
+async def test_an_authorization_header_without_client_credentials_is_401(visitor, header):
+    answer = await post_form(visitor, TOKEN, basic=header, grant_type="refresh_token", refresh_token="x")
     assert (answer.status, answer.body["error"]) == (401, "invalid_client")
 
 
-async def test_credentials_in_two_places_are_refused(admin, app):
-    answer = await form(
+async def test_credentials_in_header_and_body_are_rejected(admin, app):
+    answer = await post_form(
         admin, TOKEN, basic=app.basic, grant_type="refresh_token", refresh_token="x", **app.credentials
     )
     assert (answer.status, answer.body["error"]) == (400, "invalid_request")
 
 
-async def test_the_store_comes_first(admin, app):
-    answer = await admin.ask("POST", TOKEN, {}, headers={"X-Tenant-ID": None, "Host": "localhost"})
+async def test_the_store_is_resolved_first(admin, app):
+    answer = await admin.request("POST", TOKEN, {}, headers={"X-Tenant-ID": None, "Host": "localhost"})
     assert (answer.status, answer.body) == (404, {"error": "tenant not found"})
 
 
@@ -122,37 +122,37 @@ async def test_the_store_comes_first(admin, app):
 
 
 @pytest.mark.parametrize("basic", [False, True])
-async def test_revoking_a_refresh_token_ends_all_of_its_approval(admin, app, basic):
-    first, beside = await tokens_of(admin, app), await tokens_of(admin, app)
+async def test_revoking_a_refresh_token_revokes_the_whole_grant(admin, app, basic):
+    first, other_tokens = await issue_tokens(admin, app), await issue_tokens(admin, app)
     sent = {"token": first["refresh_token"], "token_type_hint": "refresh_token"}
     if basic:
-        answer = await form(admin, REVOKE, basic=app.basic, **sent)
+        answer = await post_form(admin, REVOKE, basic=app.basic, **sent)
     else:
         answer = await admin.with_token(None).post(REVOKE, {**sent, **app.credentials})
     assert (answer.status, answer.body) == (200, {})
-    refused = await admin.with_token(first["access_token"]).get(PRODUCTS)
-    assert (refused.status, refused.body["error"]) == (401, "token revoked: revoked by the app")
-    assert (await renew(admin, first["refresh_token"])).body["error"] == "invalid_grant"
-    assert await works(admin, beside)
+    rejected = await admin.with_token(first["access_token"]).get(PRODUCTS)
+    assert (rejected.status, rejected.body["error"]) == (401, "token revoked: revoked by the app")
+    assert (await refresh_tokens(admin, first["refresh_token"])).body["error"] == "invalid_grant"
+    assert await works(admin, other_tokens)
 
 
-async def test_revoking_an_access_token_leaves_the_refresh_token(admin, app):
-    first = await tokens_of(admin, app)
-    answer = await form(admin, REVOKE, token=first["access_token"], **app.credentials)
+async def test_revoking_an_access_token_does_not_revoke_the_refresh_token(admin, app):
+    first = await issue_tokens(admin, app)
+    answer = await post_form(admin, REVOKE, token=first["access_token"], **app.credentials)
     assert answer.status == 200
     assert not await works(admin, first)
-    assert await works(admin, (await renew(admin, first["refresh_token"])).body)
+    assert await works(admin, (await refresh_tokens(admin, first["refresh_token"])).body)
 
 
-async def test_revoking_an_unknown_token_is_fine(admin, app):
+async def test_revoking_an_unknown_token_succeeds(admin, app):
     for token in ("unknown", "vat_live_x", "é"):
-        assert (await form(admin, REVOKE, token=token, **app.credentials)).status == 200
+        assert (await post_form(admin, REVOKE, token=token, **app.credentials)).status == 200
 
 
-async def test_only_the_client_revokes_its_tokens(admin, app):
-    first, other = await tokens_of(admin, app), await register(admin, name="Outro")
-    assert (await form(admin, REVOKE, token=first["refresh_token"])).body["error"] == "invalid_client"
-    theirs = await form(admin, REVOKE, token=first["refresh_token"], **other.credentials)
-    assert (theirs.status, theirs.body["error"]) == (400, "invalid_grant")
-    assert (await form(admin, REVOKE, **app.credentials)).body["error"] == "invalid_request"
+async def test_an_app_can_revoke_only_its_own_tokens(admin, app):
+    first, other = await issue_tokens(admin, app), await register_app(admin, name="Outro")
+    assert (await post_form(admin, REVOKE, token=first["refresh_token"])).body["error"] == "invalid_client"
+    answer = await post_form(admin, REVOKE, token=first["refresh_token"], **other.credentials)
+    assert (answer.status, answer.body["error"]) == (400, "invalid_grant")
+    assert (await post_form(admin, REVOKE, **app.credentials)).body["error"] == "invalid_request"
     assert await works(admin, first)

@@ -1,4 +1,4 @@
-"""`/api/v1/admin/orders`: records and the change of status."""
+"""`/api/v1/admin/orders`: records and status changes (docs/reference/current.md#admin)."""
 
 import pytest
 
@@ -26,7 +26,7 @@ FIELDS = {
 }
 
 
-async def test_an_order_shows_every_field(admin: Caller) -> None:
+async def test_an_order_has_every_field(admin: Caller) -> None:
     customer = await kit.add_user(admin.store)
     product = await kit.add_product(admin.store)
     order = await kit.add_order(
@@ -63,14 +63,14 @@ async def test_an_order_shows_every_field(admin: Caller) -> None:
     assert listed.body == {"orders": [record], "total": 1, "page": 1, "per_page": 20}
 
 
-async def test_a_guest_s_order_names_no_account(admin: Caller) -> None:
+async def test_a_guest_order_has_no_customer_id(admin: Caller) -> None:
     order = await kit.add_order(admin.store)
     shown = (await admin.get(f"{ORDERS}/{order.id}")).body
     assert shown["customer"] == {"id": None, "name": "Ana Souza", "email": "ana@example.com"}
     assert shown["tracking_code"] is None
 
 
-async def test_a_deleted_product_stays_on_the_order(admin: Caller) -> None:
+async def test_a_deleted_product_remains_on_the_order(admin: Caller) -> None:
     product = await kit.add_product(admin.store)
     order = await kit.add_order(admin.store, product=product)
     assert (await admin.delete(f"/api/v1/admin/products/{product.id}")).status == 204
@@ -81,7 +81,7 @@ async def test_a_deleted_product_stays_on_the_order(admin: Caller) -> None:
 
 
 @pytest.mark.parametrize(
-    "given, letter",
+    "status, stored_status",
     [
         ("P", "P"),
         ("p", "P"),
@@ -93,16 +93,16 @@ async def test_a_deleted_product_stays_on_the_order(admin: Caller) -> None:
         ("O", "O"),
     ],
 )
-async def test_an_order_goes_to_another_status(admin: Caller, given: str, letter: str) -> None:
+async def test_the_status_of_an_order_is_changed(admin: Caller, status: str, stored_status: str) -> None:
     order = await kit.add_order(admin.store)
-    changed = await admin.put(f"{ORDERS}/{order.id}/status", {"status": given})
+    changed = await admin.put(f"{ORDERS}/{order.id}/status", {"status": status})
     assert changed.status == 200, changed
     assert set(changed.body) == FIELDS
-    assert changed.body["status"] == letter
+    assert changed.body["status"] == stored_status
     assert (await admin.get(f"{ORDERS}/{order.id}")).body == changed.body
 
 
-async def test_the_change_is_written_down_with_its_reason(admin: Caller) -> None:
+async def test_a_status_change_is_recorded_with_its_reason(admin: Caller) -> None:
     order = await kit.add_order(admin.store)
     await admin.put(f"{ORDERS}/{order.id}/status", {"status": "I", "reason": "o cliente desistiu", "more": 1})
     change = (
@@ -121,15 +121,15 @@ async def test_the_change_is_written_down_with_its_reason(admin: Caller) -> None
         admin.user.number,
         False,
     )
-    told = await kit.rows(admin.store, "select name from outbox_events order by sequence")
-    assert [row["name"] for row in told] == ["order.updated", "order.cancelled"]
+    events = await kit.rows(admin.store, "select name from outbox_events order by sequence")
+    assert [row["name"] for row in events] == ["order.updated", "order.cancelled"]
 
 
-async def test_shipped_with_a_tracking_code_records_a_shipment(admin: Caller) -> None:
+async def test_shipping_with_a_tracking_code_creates_a_shipment(admin: Caller) -> None:
     order = await kit.add_order(admin.store, status="P")
-    given = {"status": "shipped", "tracking_code": "BR123", "carrier": "Correios"}
+    change = {"status": "shipped", "tracking_code": "BR123", "carrier": "Correios"}
     for _ in range(2):
-        changed = await admin.put(f"{ORDERS}/{order.id}/status", given)
+        changed = await admin.put(f"{ORDERS}/{order.id}/status", change)
         assert (changed.status, changed.body["status"], changed.body["tracking_code"]) == (200, "C", "BR123")
     shipments = await kit.rows(
         admin.store, "select carrier, tracking_number from shipments where order_id = $1", order.number
@@ -137,7 +137,7 @@ async def test_shipped_with_a_tracking_code_records_a_shipment(admin: Caller) ->
     assert [tuple(shipment) for shipment in shipments] == [("Correios", "BR123")]
 
 
-async def test_a_cancelled_order_gives_its_stock_back(admin: Caller) -> None:
+async def test_cancelling_an_order_releases_its_stock(admin: Caller) -> None:
     product = await kit.add_product(admin.store)
     order = await kit.add_order(admin.store, product=product)
     await admin.put(f"{ORDERS}/{order.id}/status", {"status": "I"})
@@ -145,7 +145,7 @@ async def test_a_cancelled_order_gives_its_stock_back(admin: Caller) -> None:
 
 
 @pytest.mark.parametrize("restock, stock", [(True, 102), (False, 100), (None, 100)])
-async def test_a_completed_order_gives_its_stock_back_when_told(
+async def test_cancelling_a_completed_order_restocks_on_request(
     admin: Caller, restock: bool | None, stock: int
 ) -> None:
     product = await kit.add_product(admin.store)
@@ -169,7 +169,7 @@ async def test_a_completed_order_gives_its_stock_back_when_told(
         ("B", "D", ["O", "P", "C", "I"]),
     ],
 )
-async def test_a_forbidden_change_tells_what_is_allowed(
+async def test_a_forbidden_status_change_names_the_allowed_ones(
     admin: Caller, status: str, to: str, allowed: list | None
 ) -> None:
     order = await kit.add_order(admin.store, status=status)
@@ -210,13 +210,13 @@ async def test_the_same_status_changes_nothing(admin: Caller) -> None:
         ({"status": "P", "restock": "yes"}, {"restock": "invalid"}),
     ],
 )
-async def test_wrong_fields_are_named(admin: Caller, body: dict, fields: dict) -> None:
+async def test_invalid_fields_are_named(admin: Caller, body: dict, fields: dict) -> None:
     order = await kit.add_order(admin.store)
     answer = await admin.put(f"{ORDERS}/{order.id}/status", body)
     assert (answer.status, answer.body) == (400, {"error": "validation_failed", "fields": fields})
 
 
-async def test_stock_that_is_gone_is_not_taken_again(admin: Caller) -> None:
+async def test_reactivating_an_order_without_stock_is_rejected(admin: Caller) -> None:
     product = await kit.add_product(admin.store, on_hand=1)
     order = await kit.add_order(admin.store, product=product, status="D")
     answer = await admin.put(f"{ORDERS}/{order.id}/status", {"status": "P"})
@@ -225,7 +225,7 @@ async def test_stock_that_is_gone_is_not_taken_again(admin: Caller) -> None:
 
 
 @pytest.mark.parametrize("id", ["1", "abc", NOBODY, "%00x"[3:], "9" * 300])
-async def test_an_order_that_is_not_there_is_not_found(admin: Caller, id: str) -> None:
+async def test_an_unknown_order_is_not_found(admin: Caller, id: str) -> None:
     for answer in (
         await admin.get(f"{ORDERS}/{id}"),
         await admin.put(f"{ORDERS}/{id}/status", {"status": "P"}),
@@ -233,18 +233,18 @@ async def test_an_order_that_is_not_there_is_not_found(admin: Caller, id: str) -
         assert (answer.status, answer.body) == (404, {"error": "order not found"})
 
 
-async def test_orders_are_not_made_nor_deleted_here(admin: Caller) -> None:
+async def test_orders_cannot_be_created_or_deleted(admin: Caller) -> None:
     order = await kit.add_order(admin.store)
     for method, path, allow in (
         ("POST", ORDERS, "GET, HEAD"),
         ("DELETE", f"{ORDERS}/{order.id}", "GET, HEAD"),
         ("PATCH", f"{ORDERS}/{order.id}/status", "PUT"),
     ):
-        answer = await admin.ask(method, path, {})
+        answer = await admin.request(method, path, {})
         assert (answer.status, answer.raw, answer.headers["Allow"]) == (405, b"", allow)
 
 
-async def test_the_order_of_another_store_is_not_there(admin: Caller, other_store: Store) -> None:
+async def test_the_order_of_another_store_is_not_found(admin: Caller, other_store: Store) -> None:
     foreign = await kit.add_order(other_store)
     assert (await admin.get(f"{ORDERS}/{foreign.id}")).status == 404
     assert (await admin.put(f"{ORDERS}/{foreign.id}/status", {"status": "I"})).status == 404

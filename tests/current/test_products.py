@@ -1,4 +1,4 @@
-"""`/api/v1/admin/products`: records, changes, refusals."""
+"""`/api/v1/admin/products`: records, changes and validation (docs/reference/current.md#admin)."""
 
 import pytest
 
@@ -29,7 +29,7 @@ FIELDS = {
 }
 
 
-async def _whole(store: Store) -> dict:
+async def _all_fields(store: Store) -> dict:
     category = await kit.add_category(store, name="Roupas")
     return {
         "name": "Camiseta Básica",
@@ -49,14 +49,14 @@ async def _whole(store: Store) -> dict:
     }
 
 
-async def test_every_field_given_is_read_back(admin: Caller) -> None:
-    given = await _whole(admin.store)
-    made = await admin.post(PRODUCTS, given)
+async def test_every_field_is_stored_and_returned(admin: Caller) -> None:
+    product_fields = await _all_fields(admin.store)
+    made = await admin.post(PRODUCTS, product_fields)
     assert made.status == 201
     record = made.body
     assert set(record) == FIELDS
-    assert {name: record[name] for name in given} == given
-    assert record["category"] == {"id": given["category_id"], "name": "Roupas"}
+    assert {name: record[name] for name in product_fields} == product_fields
+    assert record["category"] == {"id": product_fields["category_id"], "name": "Roupas"}
     assert record["currency"] == "BRL"
     assert is_uuid(record["id"])
     assert record["created_at"] == record["updated_at"]
@@ -67,7 +67,7 @@ async def test_every_field_given_is_read_back(admin: Caller) -> None:
     assert listed.body == {"products": [record], "total": 1, "page": 1, "per_page": 20}
 
 
-async def test_a_name_and_a_price_are_enough(admin: Caller) -> None:
+async def test_only_name_and_price_are_required(admin: Caller) -> None:
     made = await admin.post(PRODUCTS, {"name": "Boné", "price_cents": 0})
     assert made.status == 201
     record = made.body
@@ -88,13 +88,13 @@ async def test_a_name_and_a_price_are_enough(admin: Caller) -> None:
     }
 
 
-async def test_a_new_product_is_told_to_apps(admin: Caller) -> None:
+async def test_product_changes_emit_events(admin: Caller) -> None:
     made = (await admin.post(PRODUCTS, {"name": "Boné", "price_cents": 100})).body
     await admin.put(f"{PRODUCTS}/{made['id']}", {"price_cents": 200})
     await admin.delete(f"{PRODUCTS}/{made['id']}")
-    told = await kit.rows(admin.store, "select name, request_id from outbox_events order by sequence")
-    assert [row["name"] for row in told] == ["product.created", "product.updated", "product.deleted"]
-    assert all(row["request_id"] for row in told)
+    events = await kit.rows(admin.store, "select name, request_id from outbox_events order by sequence")
+    assert [row["name"] for row in events] == ["product.created", "product.updated", "product.deleted"]
+    assert all(row["request_id"] for row in events)
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
@@ -126,22 +126,22 @@ async def test_a_new_product_is_told_to_apps(admin: Caller) -> None:
     ],
 )
 async def test_updates_are_partial(admin: Caller, method: str, change: dict, shown: dict) -> None:
-    made = (await admin.post(PRODUCTS, await _whole(admin.store))).body
-    changed = await admin.ask(method, f"{PRODUCTS}/{made['id']}", change)
+    made = (await admin.post(PRODUCTS, await _all_fields(admin.store))).body
+    changed = await admin.request(method, f"{PRODUCTS}/{made['id']}", change)
     assert changed.status == 200, changed
     assert set(changed.body) == FIELDS
     assert changed.body == made | shown | {"updated_at": changed.body["updated_at"]}
     assert (await admin.get(f"{PRODUCTS}/{made['id']}")).body == changed.body
 
 
-async def test_a_product_moves_to_another_category(admin: Caller) -> None:
-    made = (await admin.post(PRODUCTS, await _whole(admin.store))).body
+async def test_a_product_is_moved_to_another_category(admin: Caller) -> None:
+    made = (await admin.post(PRODUCTS, await _all_fields(admin.store))).body
     category = await kit.add_category(admin.store, name="Chapéus")
     moved = await admin.patch(f"{PRODUCTS}/{made['id']}", {"category_id": category.id})
     assert moved.body["category"] == {"id": category.id, "name": "Chapéus"}
 
 
-async def test_stock_set_is_what_can_be_sold_beside_open_orders(admin: Caller) -> None:
+async def test_stock_excludes_units_reserved_by_open_orders(admin: Caller) -> None:
     product = await kit.add_product(admin.store)
     await kit.add_order(admin.store, product=product)
     assert (await admin.get(f"{PRODUCTS}/{product.id}")).body["stock"] == 98
@@ -149,17 +149,17 @@ async def test_stock_set_is_what_can_be_sold_beside_open_orders(admin: Caller) -
     assert await kit.value(admin.store, "select on_hand from products where id = $1", product.number) == 7
 
 
-async def test_a_deleted_product_is_gone_and_its_sku_free(admin: Caller) -> None:
-    given = {"name": "Boné", "price_cents": 100, "sku": "B-1", "slug": "bone"}
-    made = (await admin.post(PRODUCTS, given)).body
+async def test_a_deleted_product_is_not_found_and_its_sku_can_be_reused(admin: Caller) -> None:
+    product_fields = {"name": "Boné", "price_cents": 100, "sku": "B-1", "slug": "bone"}
+    made = (await admin.post(PRODUCTS, product_fields)).body
     answer = await admin.delete(f"{PRODUCTS}/{made['id']}")
     assert (answer.status, answer.raw) == (204, b"")
     for method, body in (("GET", None), ("PUT", {}), ("PATCH", {"name": "x"}), ("DELETE", None)):
-        again = await admin.ask(method, f"{PRODUCTS}/{made['id']}", body)
+        again = await admin.request(method, f"{PRODUCTS}/{made['id']}", body)
         assert (again.status, again.body) == (404, {"error": "product not found"})
     assert (await admin.get(PRODUCTS)).body["total"] == 0
-    remade = await admin.post(PRODUCTS, given)
-    assert (remade.status, remade.body["slug"]) == (201, "bone")
+    recreated = await admin.post(PRODUCTS, product_fields)
+    assert (recreated.status, recreated.body["slug"]) == (201, "bone")
 
 
 @pytest.mark.parametrize(
@@ -212,17 +212,17 @@ async def test_a_deleted_product_is_gone_and_its_sku_free(admin: Caller) -> None
         ({"name": "", "price_cents": -1}, {"name": "name_required", "price_cents": "price_invalid"}),
     ],
 )
-async def test_wrong_fields_are_named(admin: Caller, change: dict, fields: dict) -> None:
+async def test_invalid_fields_are_named(admin: Caller, change: dict, fields: dict) -> None:
     made = await admin.post(PRODUCTS, {"name": "Boné", "price_cents": 100} | change)
     assert (made.status, made.body) == (400, {"error": "validation_failed", "fields": fields})
     product = await kit.add_product(admin.store)
     for method in ("PUT", "PATCH"):
-        changed = await admin.ask(method, f"{PRODUCTS}/{product.id}", change)
+        changed = await admin.request(method, f"{PRODUCTS}/{product.id}", change)
         assert (changed.status, changed.body) == (400, {"error": "validation_failed", "fields": fields})
 
 
 @pytest.mark.parametrize(
-    "given, fields",
+    "product_fields, fields",
     [
         ({}, {"name": "name_required", "price_cents": "required"}),
         ({"name": "Boné"}, {"price_cents": "required"}),
@@ -231,18 +231,20 @@ async def test_wrong_fields_are_named(admin: Caller, change: dict, fields: dict)
         ({"name": None, "price_cents": None}, {"name": "name_required", "price_cents": "required"}),
     ],
 )
-async def test_a_new_product_needs_a_name_and_a_price(admin: Caller, given: dict, fields: dict) -> None:
-    made = await admin.post(PRODUCTS, given)
+async def test_name_and_price_of_a_new_product_are_required(
+    admin: Caller, product_fields: dict, fields: dict
+) -> None:
+    made = await admin.post(PRODUCTS, product_fields)
     assert (made.status, made.body) == (400, {"error": "validation_failed", "fields": fields})
 
 
-async def test_the_price_of_a_product_can_t_be_taken_away(admin: Caller) -> None:
+async def test_the_price_of_a_product_cannot_be_removed(admin: Caller) -> None:
     product = await kit.add_product(admin.store)
     changed = await admin.put(f"{PRODUCTS}/{product.id}", {"price_cents": None})
     assert (changed.status, changed.body["fields"]) == (400, {"price_cents": "required"})
 
 
-async def test_a_sku_belongs_to_one_product(admin: Caller) -> None:
+async def test_a_sku_is_unique(admin: Caller) -> None:
     taken = {"error": "validation_failed", "fields": {"sku": "sku_taken"}}
     assert (await admin.post(PRODUCTS, {"name": "A", "price_cents": 1, "sku": "S-1"})).status == 201
     again = await admin.post(PRODUCTS, {"name": "B", "price_cents": 1, "sku": "S-1"})
@@ -253,9 +255,9 @@ async def test_a_sku_belongs_to_one_product(admin: Caller) -> None:
     assert (await admin.put(f"{PRODUCTS}/{other['id']}", {"sku": "S-2"})).status == 200
 
 
-async def test_a_category_is_required_where_the_store_says_so(caller, new_store) -> None:
+async def test_a_category_is_required_by_a_store_setting(caller, new_store) -> None:
     store = await new_store()
-    async with database.across_stores() as everywhere:
+    async with database.cross_store_connection() as everywhere:
         await everywhere.execute(
             """update tenants set settings = '{"products_require_category": true}' where id = $1""", store.id
         )
@@ -271,17 +273,17 @@ async def test_a_category_is_required_where_the_store_says_so(caller, new_store)
     ).status == 201
 
 
-async def test_text_is_composed_before_it_is_stored(admin: Caller) -> None:
+async def test_text_is_stored_in_nfc(admin: Caller) -> None:
     made = await admin.post(PRODUCTS, {"name": "Calc\u0327ado", "price_cents": 1})
     assert made.body["name"] == "Calçado"
 
 
-async def test_numbers_of_64_bits_survive(admin: Caller) -> None:
+async def test_64_bit_numbers_are_stored(admin: Caller) -> None:
     made = await admin.post(PRODUCTS, {"name": "Ilha", "price_cents": 10**15, "stock": 10**12})
     assert (made.body["price_cents"], made.body["stock"]) == (10**15, 10**12)
 
 
-async def test_images_of_another_product_stay_apart(admin: Caller) -> None:
+async def test_images_belong_to_their_product(admin: Caller) -> None:
     first = (await admin.post(PRODUCTS, {"name": "A", "price_cents": 1, "images": [{"url": "/a.png"}]})).body
     second = (await admin.post(PRODUCTS, {"name": "B", "price_cents": 1, "images": [{"url": "/b.png"}]})).body
     await admin.put(f"{PRODUCTS}/{second['id']}", {"images": []})
@@ -290,7 +292,7 @@ async def test_images_of_another_product_stay_apart(admin: Caller) -> None:
     assert (await admin.get(f"{PRODUCTS}/{first['id']}")).body["images"] == [{"url": "/a.png", "alt": ""}]
 
 
-async def test_a_category_of_another_store_is_unknown(admin: Caller, other_store: Store) -> None:
+async def test_a_category_of_another_store_is_rejected(admin: Caller, other_store: Store) -> None:
     foreign = await kit.add_category(other_store)
     for category in (foreign.id, foreign.number):
         made = await admin.post(PRODUCTS, {"name": "A", "price_cents": 1, "category_id": category})

@@ -1,4 +1,4 @@
-"""Registration, e-mail confirmation and forgotten passwords over HTTP (decisions section 3, More)."""
+"""Registration, e-mail confirmation and password reset over HTTP (docs/reference/current.md#registration)."""
 
 import asyncio
 import re
@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from domain.mails import outbox
-from domain.mails.outbox import KeptMail
+from domain.mails.outbox import StoredMail
 from kernel.ids import uuid7
-from kernel.scope import ANONYMOUS, Store, entered
+from kernel.scope import ANONYMOUS, Store, active_scope
 from models import database
 from tests.current import kit
 from tests.current.kit import Caller, is_token_pair
-from tests.current.test_two_factor import app_of, challenge
+from tests.current.test_two_factor import add_two_factor_user, challenge
 from tests.shop import PASSWORD
 
 REGISTER = "/api/v1/auth/register"
@@ -27,38 +27,38 @@ NEW = "a brand new password"
 EXPIRED = (401, {"error": "invalid or expired token"})
 
 
-async def mails(store: Store, kind: str | None = None) -> list[KeptMail]:
-    """The mails of the store, the newest first."""
-    scope = kit.system(store)
-    with entered(scope):
-        return [mail for mail in await outbox.latest(scope) if kind in (None, mail.kind)]
+async def mails(store: Store, mail_type: str | None = None) -> list[StoredMail]:
+    """Return the mails of the store, newest first."""
+    scope = kit.system_scope(store)
+    with active_scope(scope):
+        return [mail for mail in await outbox.list_latest(scope) if mail_type in (None, mail.kind)]
 
 
-async def token_in(store: Store, kind: str) -> str:
-    mail = (await mails(store, kind))[0]
-    found = re.search(r"^    ([A-Za-z0-9_-]{43})$", mail.body, re.MULTILINE)
-    assert found is not None, mail.body
-    return found[1]
+async def mailed_token(store: Store, mail_type: str) -> str:
+    mail = (await mails(store, mail_type))[0]
+    match = re.search(r"^    ([A-Za-z0-9_-]{43})$", mail.body, re.MULTILINE)
+    assert match is not None, mail.body
+    return match[1]
 
 
-def newcomer(**given) -> dict:
-    return {"email": f"{uuid7().hex}@example.com", "password": PASSWORD, "name": "Ana Souza"} | given
+def registration_input(**fields) -> dict:
+    return {"email": f"{uuid7().hex}@example.com", "password": PASSWORD, "name": "Ana Souza"} | fields
 
 
 async def sign_in(visitor: Caller, email: str, password: str = PASSWORD):
-    return await visitor.from_elsewhere().post(LOGIN, {"email": email, "password": password})
+    return await visitor.from_new_address().post(LOGIN, {"email": email, "password": password})
 
 
 # --- Registration ------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_shopper_registers_confirms_and_signs_in(visitor: Caller) -> None:
-    body = newcomer(cpf="529.982.247-25", phone="(11) 98765-4321")
+async def test_a_customer_registers_confirms_the_email_and_signs_in(visitor: Caller) -> None:
+    body = registration_input(cpf="529.982.247-25", phone="(11) 98765-4321")
     answer = await visitor.post(REGISTER, body)
     assert (answer.status, set(answer.body)) == (201, {"message"})
-    barred = await sign_in(visitor, body["email"])
-    assert (barred.status, barred.body["error"]) == (403, "email_not_verified")
-    token = await token_in(visitor.store, "email_verification")
+    rejected = await sign_in(visitor, body["email"])
+    assert (rejected.status, rejected.body["error"]) == (403, "email_not_verified")
+    token = await mailed_token(visitor.store, "email_verification")
     verified = await visitor.post(VERIFY, {"token": token})
     assert (verified.status, verified.body) == (200, {"message": "email verified"})
     assert is_token_pair((await sign_in(visitor, body["email"])).body)
@@ -69,16 +69,16 @@ async def test_a_shopper_registers_confirms_and_signs_in(visitor: Caller) -> Non
     assert (user["cpf"], user["phone"]) == ("52998224725", "11987654321")
 
 
-async def test_a_registration_fires_user_registered(visitor: Caller) -> None:
-    body = newcomer()
+async def test_a_registration_emits_user_registered(visitor: Caller) -> None:
+    body = registration_input()
     await visitor.post(REGISTER, body)
     (event,) = await kit.rows(visitor.store, "select name, data::text as data from outbox_events")
     assert event["name"] == "user.registered"
     assert body["email"] in event["data"]
 
 
-async def test_nobody_makes_anything_but_a_customer(visitor: Caller) -> None:
-    body = newcomer(
+async def test_registration_creates_only_customers(visitor: Caller) -> None:
+    body = registration_input(
         user_type="A", role="admin", status="A", privileges=["manage_users"], vendor_id=1, points=5
     )
     assert (await visitor.post(REGISTER, body)).status == 201
@@ -87,29 +87,29 @@ async def test_nobody_makes_anything_but_a_customer(visitor: Caller) -> None:
     assert user["email_verified_at"] is None
 
 
-async def test_a_taken_email_is_answered_alike_and_its_owner_told(visitor: Caller) -> None:
+async def test_a_taken_email_gets_the_same_response_and_its_owner_a_mail(visitor: Caller) -> None:
     owner = await kit.add_user(visitor.store)
-    fresh = await visitor.post(REGISTER, newcomer())
-    taken = await visitor.post(REGISTER, newcomer(email=f" {owner.email.upper()} ", password=NEW))
+    fresh = await visitor.post(REGISTER, registration_input())
+    taken = await visitor.post(REGISTER, registration_input(email=f" {owner.email.upper()} ", password=NEW))
     assert (taken.status, taken.body) == (fresh.status, fresh.body)
-    told = await mails(visitor.store, "registration_taken")
-    assert [mail.recipient for mail in told] == [owner.email]
-    assert "já tem uma conta" in told[0].subject
+    sent_mails = await mails(visitor.store, "registration_taken")
+    assert [mail.recipient for mail in sent_mails] == [owner.email]
+    assert "já tem uma conta" in sent_mails[0].subject
     assert len(await kit.rows(visitor.store, "select id from users")) == 2
     assert (await sign_in(visitor, owner.email, NEW)).status == 401
     assert (await sign_in(visitor, owner.email)).status == 200
     events = await kit.rows(visitor.store, "select name from outbox_events")
-    assert len(events) == 1  # of the one who is new
+    assert len(events) == 1  # only the new user
 
 
-async def test_the_owner_of_a_taken_email_gets_three_mails_an_hour(visitor: Caller) -> None:
+async def test_the_owner_of_a_taken_email_gets_at_most_three_mails_an_hour(visitor: Caller) -> None:
     owner = await kit.add_user(visitor.store)
     for _ in range(5):
-        assert (await visitor.post(REGISTER, newcomer(email=owner.email))).status == 201
+        assert (await visitor.post(REGISTER, registration_input(email=owner.email))).status == 201
     assert len(await mails(visitor.store)) == 3
 
 
-async def test_a_new_and_a_taken_email_cost_the_same_work(visitor: Caller) -> None:
+async def test_new_and_taken_emails_execute_the_same_work(visitor: Caller) -> None:
     from dataclasses import replace
 
     from domain.people import registration
@@ -117,15 +117,15 @@ async def test_a_new_and_a_taken_email_cost_the_same_work(visitor: Caller) -> No
     owner = await kit.add_user(visitor.store)
     counts = []
     for email in (owner.email, f"{uuid7().hex}@example.com"):
-        scope = replace(kit.system(visitor.store), actor=ANONYMOUS, client_ip="10.0.0.1")
-        with entered(scope), database.counting() as counted:
-            await registration.register(scope, newcomer(email=email))
+        scope = replace(kit.system_scope(visitor.store), actor=ANONYMOUS, client_ip="10.0.0.1")
+        with active_scope(scope), database.count_statements() as counted:
+            await registration.register(scope, registration_input(email=email))
         counts.append(counted.count)
     assert counts[0] == counts[1]
 
 
-async def test_of_registrations_at_once_with_one_email_one_makes_a_user(visitor: Caller) -> None:
-    body = newcomer()
+async def test_concurrent_registrations_with_one_email_create_one_user(visitor: Caller) -> None:
+    body = registration_input()
     answers = await asyncio.gather(*(visitor.post(REGISTER, body) for _ in range(6)))
     assert {(answer.status, answer.raw) for answer in answers} == {(201, answers[0].raw)}
     assert len(await kit.rows(visitor.store, "select id from users")) == 1
@@ -155,13 +155,13 @@ async def test_of_registrations_at_once_with_one_email_one_makes_a_user(visitor:
         ),
     ],
 )
-async def test_wrong_fields_are_named(visitor: Caller, change: dict, fields: dict) -> None:
-    answer = await visitor.post(REGISTER, newcomer(**change))
+async def test_invalid_fields_are_named(visitor: Caller, change: dict, fields: dict) -> None:
+    answer = await visitor.post(REGISTER, registration_input(**change))
     assert (answer.status, answer.body) == (400, {"error": "validation_failed", "fields": fields})
     assert await mails(visitor.store) == []
 
 
-async def test_an_empty_registration_names_all_that_is_needed(visitor: Caller) -> None:
+async def test_an_empty_registration_names_all_required_fields(visitor: Caller) -> None:
     answer = await visitor.post(REGISTER, {})
     assert answer.body["fields"] == {"email": "required", "password": "required", "name": "name_required"}
 
@@ -170,7 +170,7 @@ async def test_an_empty_registration_names_all_that_is_needed(visitor: Caller) -
 @pytest.mark.parametrize(
     "data", [b"{", b"[]", b"5", b'{"email": "\\u0000"}', b"\xff", b'{"email": "\\ud800"}']
 )
-async def test_what_is_no_object_is_refused(visitor: Caller, path: str, data: bytes) -> None:
+async def test_a_body_that_is_not_an_object_is_rejected(visitor: Caller, path: str, data: bytes) -> None:
     answer = await visitor.post(path, data=data, headers={"Content-Type": "application/json"})
     assert (answer.status, answer.body["error"]) == (400, "invalid request body")
 
@@ -180,7 +180,7 @@ async def test_what_is_no_object_is_refused(visitor: Caller, path: str, data: by
     [(REGISTER, "email"), (REGISTER, "cpf"), (VERIFY, "token"), (RESEND, "email"), (FORGOT, "email")],
 )
 @pytest.mark.parametrize("wrong", [5, 1.5, True, [], {}])
-async def test_a_field_of_another_type_is_refused(visitor: Caller, path: str, field: str, wrong) -> None:
+async def test_a_field_of_a_wrong_type_is_rejected(visitor: Caller, path: str, field: str, wrong) -> None:
     answer = await visitor.post(path, {field: wrong})
     assert (answer.status, answer.body) == (
         400,
@@ -188,14 +188,14 @@ async def test_a_field_of_another_type_is_refused(visitor: Caller, path: str, fi
     )
 
 
-async def test_a_store_may_ask_for_approval(new_shop) -> None:
+async def test_a_store_may_require_approval_of_customers(new_shop) -> None:
     shop = await new_shop(customers_need_approval=True)
     visitor = Caller(shop.client, shop.store, address=shop.address)
-    body = newcomer()
+    body = registration_input()
     await visitor.post(REGISTER, body)
-    await visitor.post(VERIFY, {"token": await token_in(shop.store, "email_verification")})
-    barred = await sign_in(visitor, body["email"])
-    assert (barred.status, barred.body["error"]) == (403, "account_pending_approval")
+    await visitor.post(VERIFY, {"token": await mailed_token(shop.store, "email_verification")})
+    rejected = await sign_in(visitor, body["email"])
+    assert (rejected.status, rejected.body["error"]) == (403, "account_pending_approval")
     number = await kit.value(shop.store, "select public_id from users where email = $1", body["email"])
     document = "mutation ($id: ID!) { user_update(id: $id, input: {status: A}) { status } }"
     owner = visitor.with_token(await shop.token(shop.owner))
@@ -203,14 +203,14 @@ async def test_a_store_may_ask_for_approval(new_shop) -> None:
     answer = await owner.post("/graphql", approve)
     assert answer.body["data"]["user_update"]["status"] == "A", answer.body
     await owner.post("/graphql", approve)
-    told = await mails(shop.store, "account_approved")
-    assert [mail.recipient for mail in told] == [body["email"]]
+    sent_mails = await mails(shop.store, "account_approved")
+    assert [mail.recipient for mail in sent_mails] == [body["email"]]
     assert (await sign_in(visitor, body["email"])).status == 200
 
 
-async def test_mails_link_to_the_page_that_the_store_names(new_shop) -> None:
+async def test_mails_link_to_the_account_url_of_the_store(new_shop) -> None:
     shop = await new_shop(account_url="https://loja.example.com/conta")
-    await Caller(shop.client, shop.store, address=shop.address).post(REGISTER, newcomer())
+    await Caller(shop.client, shop.store, address=shop.address).post(REGISTER, registration_input())
     (mail,) = await mails(shop.store)
     assert re.search(r"https://loja\.example\.com/conta#email_verification=[A-Za-z0-9_-]{43}\n", mail.body)
 
@@ -218,27 +218,29 @@ async def test_mails_link_to_the_page_that_the_store_names(new_shop) -> None:
 # --- Confirmation of the e-mail ----------------------------------------------------------------------------------------------
 
 
-async def test_a_confirmation_can_be_sent_again(visitor: Caller) -> None:
+async def test_a_confirmation_mail_can_be_resent(visitor: Caller) -> None:
     user = await kit.add_user(visitor.store, email_verified_at=None)
     answer = await visitor.post(RESEND, {"email": user.email})
     assert (answer.status, set(answer.body)) == (200, {"message"})
-    await visitor.post(VERIFY, {"token": await token_in(visitor.store, "email_verification")})
+    await visitor.post(VERIFY, {"token": await mailed_token(visitor.store, "email_verification")})
     assert (await sign_in(visitor, user.email)).status == 200
 
 
-async def test_it_is_sent_again_to_nobody_else_and_answered_alike(visitor: Caller) -> None:
+async def test_a_confirmation_is_resent_only_to_unverified_users_with_the_same_response(
+    visitor: Caller,
+) -> None:
     verified = await kit.add_user(visitor.store)
     disabled = await kit.add_user(visitor.store, email_verified_at=None, status="D")
-    waiting = await kit.add_user(visitor.store, email_verified_at=None)
+    pending = await kit.add_user(visitor.store, email_verified_at=None)
     answers = [
         await visitor.post(RESEND, {"email": email})
-        for email in (verified.email, disabled.email, waiting.email, "nobody@example.com", "no e-mail")
+        for email in (verified.email, disabled.email, pending.email, "nobody@example.com", "no e-mail")
     ]
     assert {(answer.status, answer.raw) for answer in answers} == {(200, answers[0].raw)}
-    assert [mail.recipient for mail in await mails(visitor.store)] == [waiting.email]
+    assert [mail.recipient for mail in await mails(visitor.store)] == [pending.email]
 
 
-async def test_at_most_three_confirmations_an_hour(visitor: Caller) -> None:
+async def test_at_most_three_confirmation_mails_are_sent_an_hour(visitor: Caller) -> None:
     user = await kit.add_user(visitor.store, email_verified_at=None)
     for _ in range(5):
         assert (await visitor.post(RESEND, {"email": user.email})).status == 200
@@ -249,22 +251,22 @@ async def test_at_most_three_confirmations_an_hour(visitor: Caller) -> None:
     "path, field", [(VERIFY, "token"), (RESEND, "email"), (FORGOT, "email"), (RESET, "token")]
 )
 @pytest.mark.parametrize("body", [{}, {"email": None, "token": None}, {"email": "", "token": ""}])
-async def test_what_is_missing_is_named(visitor: Caller, path: str, field: str, body: dict) -> None:
+async def test_missing_fields_are_named(visitor: Caller, path: str, field: str, body: dict) -> None:
     answer = await visitor.post(path, body)
     assert (answer.status, answer.body) == (400, {"error": f"{field} is required"})
 
 
 @pytest.mark.parametrize("path", [VERIFY, RESET])
 @pytest.mark.parametrize("token", ["x", "x" * 43, "x" * 100_000, "🙈", "' or 1=1"])
-async def test_an_unknown_token_is_refused(visitor: Caller, path: str, token: str) -> None:
+async def test_an_unknown_token_is_rejected(visitor: Caller, path: str, token: str) -> None:
     answer = await visitor.post(path, {"token": token, "password": NEW})
     assert (answer.status, answer.body) == EXPIRED
 
 
-async def test_a_confirmation_expires_after_a_day_and_with_another_email(visitor: Caller) -> None:
+async def test_a_confirmation_expires_after_a_day_or_an_email_change(visitor: Caller) -> None:
     user = await kit.add_user(visitor.store, email_verified_at=None)
     await visitor.post(RESEND, {"email": user.email})
-    token = await token_in(visitor.store, "email_verification")
+    token = await mailed_token(visitor.store, "email_verification")
     await kit.execute(
         visitor.store, "update users set email = 'other@example.com' where id = $1", user.number
     )
@@ -276,22 +278,22 @@ async def test_a_confirmation_expires_after_a_day_and_with_another_email(visitor
     assert (answer.status, answer.body) == EXPIRED
 
 
-# --- Forgotten passwords -----------------------------------------------------------------------------------------------------
+# --- Password reset -----------------------------------------------------------------------------------------------------
 
 
-async def forgot(visitor: Caller, email: str):
-    return await visitor.from_elsewhere().post(FORGOT, {"email": email})
+async def request_reset(visitor: Caller, email: str):
+    return await visitor.from_new_address().post(FORGOT, {"email": email})
 
 
 async def reset(visitor: Caller, token: str, password: str = NEW):
-    return await visitor.from_elsewhere().post(RESET, {"token": token, "password": password})
+    return await visitor.from_new_address().post(RESET, {"token": token, "password": password})
 
 
-async def test_a_forgotten_password_is_set_anew(visitor: Caller) -> None:
+async def test_a_forgotten_password_is_reset(visitor: Caller) -> None:
     user = await kit.add_user(visitor.store)
-    answer = await forgot(visitor, user.email.upper())
+    answer = await request_reset(visitor, user.email.upper())
     assert (answer.status, set(answer.body)) == (200, {"message"})
-    token = await token_in(visitor.store, "password_reset")
+    token = await mailed_token(visitor.store, "password_reset")
     answer = await reset(visitor, token)
     assert (answer.status, answer.body) == (200, {"message": "password changed"})
     assert (await sign_in(visitor, user.email)).status == 401
@@ -301,21 +303,21 @@ async def test_a_forgotten_password_is_set_anew(visitor: Caller) -> None:
     assert [mail.kind for mail in await mails(visitor.store)] == ["password_changed", "password_reset"]
 
 
-async def test_every_forgotten_password_is_answered_alike(visitor: Caller) -> None:
-    known = [
+async def test_every_password_reset_request_gets_the_same_response(visitor: Caller) -> None:
+    registered = [
         (await kit.add_user(visitor.store, **columns)).email
         for columns in ({}, {"status": "D"}, {"status": "P"}, {"email_verified_at": None})
     ]
     answers = [
-        await forgot(visitor, email)
-        for email in (*known, "nobody@example.com", "no e-mail", "🙈", "x" * 10_000)
+        await request_reset(visitor, email)
+        for email in (*registered, "nobody@example.com", "no e-mail", "🙈", "x" * 10_000)
     ]
     assert {(answer.status, answer.raw) for answer in answers} == {(200, answers[0].raw)}
-    told = {mail.recipient for mail in await mails(visitor.store)}
-    assert told == {known[0], known[2], known[3]}  # who is disabled has no use for it
+    sent_mails = {mail.recipient for mail in await mails(visitor.store)}
+    assert sent_mails == {registered[0], registered[2], registered[3]}  # not to the disabled user
 
 
-async def test_every_forgotten_password_costs_the_same_work(visitor: Caller) -> None:
+async def test_every_password_reset_request_executes_the_same_work(visitor: Caller) -> None:
     from dataclasses import replace
 
     from domain.people import registration
@@ -325,148 +327,150 @@ async def test_every_forgotten_password_costs_the_same_work(visitor: Caller) -> 
     disabled = await kit.add_user(visitor.store, status="D")
     counts = []
     for email in (user.email, "nobody@example.com", "no e-mail", disabled.email, *[user.email] * 4):
-        scope = replace(kit.system(visitor.store), actor=ANONYMOUS, client_ip=some_address())
-        with entered(scope), database.counting() as counted:
+        scope = replace(kit.system_scope(visitor.store), actor=ANONYMOUS, client_ip=some_address())
+        with active_scope(scope), database.count_statements() as counted:
             await registration.forgot_password(scope, email)
         counts.append(counted.count)
     assert len(set(counts)) == 1
-    # As many rows are written, too.
+    # The number of rows written is the same too.
     assert await kit.value(visitor.store, "select count(*) from mails") == len(counts)
     assert await kit.value(visitor.store, "select count(*) from mailed_tokens") == len(counts)
     assert len(await mails(visitor.store)) == 3
 
 
-async def test_at_most_three_mails_an_hour_and_account(visitor: Caller) -> None:
+async def test_at_most_three_reset_mails_are_sent_per_hour_and_account(visitor: Caller) -> None:
     user, other = await kit.add_user(visitor.store), await kit.add_user(visitor.store)
     for _ in range(5):
-        assert (await forgot(visitor, user.email)).status == 200
-    await forgot(visitor, other.email)
+        assert (await request_reset(visitor, user.email)).status == 200
+    await request_reset(visitor, other.email)
     assert sorted(mail.recipient for mail in await mails(visitor.store)) == sorted(
         [user.email] * 3 + [other.email]
     )
     await kit.execute(
         visitor.store, "update mails set created_at = created_at - $1::interval", timedelta(hours=1)
     )
-    await forgot(visitor, user.email)
+    await request_reset(visitor, user.email)
     assert len(await mails(visitor.store)) == 5
 
 
-async def test_of_many_who_ask_at_once_three_get_a_mail(visitor: Caller) -> None:
+async def test_concurrent_reset_requests_send_at_most_three_mails(visitor: Caller) -> None:
     user = await kit.add_user(visitor.store)
-    await asyncio.gather(*(forgot(visitor, user.email) for _ in range(8)))
+    await asyncio.gather(*(request_reset(visitor, user.email) for _ in range(8)))
     assert len(await mails(visitor.store)) == 3
 
 
-async def test_a_token_is_kept_as_a_hash_and_its_mail_encrypted(visitor: Caller) -> None:
+async def test_a_token_is_stored_as_a_hash_and_its_mail_encrypted(visitor: Caller) -> None:
     user = await kit.add_user(visitor.store)
-    await forgot(visitor, user.email)
-    token = await token_in(visitor.store, "password_reset")
+    await request_reset(visitor, user.email)
+    token = await mailed_token(visitor.store, "password_reset")
     assert len(token) == 43  # 256 bits
     stored = str(await kit.rows(visitor.store, "select * from mailed_tokens"))
     stored += str(await kit.rows(visitor.store, "select m.*, encode(m.body, 'escape') from mails m"))
     assert token not in stored
 
 
-async def test_a_token_is_good_for_an_hour_and_one_purpose(visitor: Caller) -> None:
+async def test_a_token_is_valid_for_an_hour_and_one_purpose(visitor: Caller) -> None:
     user = await kit.add_user(visitor.store)
-    await forgot(visitor, user.email)
-    token = await token_in(visitor.store, "password_reset")
+    await request_reset(visitor, user.email)
+    token = await mailed_token(visitor.store, "password_reset")
     answer = await visitor.post(VERIFY, {"token": token})
     assert (answer.status, answer.body) == EXPIRED
-    lives = await kit.value(visitor.store, "select expires_at - created_at from mailed_tokens")
-    assert lives == timedelta(hours=1)
+    lifetime = await kit.value(visitor.store, "select expires_at - created_at from mailed_tokens")
+    assert lifetime == timedelta(hours=1)
     await kit.execute(visitor.store, "update mailed_tokens set expires_at = $1", datetime.now(UTC))
     answer = await reset(visitor, token)
     assert (answer.status, answer.body) == EXPIRED
 
 
-async def test_a_token_is_good_in_its_store_only(visitor: Caller, other_store: Store) -> None:
+async def test_a_token_is_valid_only_in_its_store(visitor: Caller, other_store: Store) -> None:
     user = await kit.add_user(visitor.store)
-    await forgot(visitor, user.email)
-    answer = await reset(visitor.at(other_store), await token_in(visitor.store, "password_reset"))
+    await request_reset(visitor, user.email)
+    answer = await reset(visitor.at(other_store), await mailed_token(visitor.store, "password_reset"))
     assert (answer.status, answer.body) == EXPIRED
 
 
-async def test_of_two_resets_with_one_token_one_succeeds(visitor: Caller) -> None:
+async def test_of_concurrent_resets_with_one_token_one_succeeds(visitor: Caller) -> None:
     user = await kit.add_user(visitor.store)
-    await forgot(visitor, user.email)
-    token = await token_in(visitor.store, "password_reset")
+    await request_reset(visitor, user.email)
+    token = await mailed_token(visitor.store, "password_reset")
     answers = await asyncio.gather(*(reset(visitor, token, f"{NEW} {number}") for number in range(4)))
     assert sorted(answer.status for answer in answers) == [200, 401, 401, 401]
 
 
-async def test_a_reset_ends_the_other_tokens(visitor: Caller) -> None:
+async def test_a_reset_revokes_the_other_reset_tokens(visitor: Caller) -> None:
     user = await kit.add_user(visitor.store)
-    await forgot(visitor, user.email)
-    first = await token_in(visitor.store, "password_reset")
-    await forgot(visitor, user.email)
-    second = await token_in(visitor.store, "password_reset")
+    await request_reset(visitor, user.email)
+    first = await mailed_token(visitor.store, "password_reset")
+    await request_reset(visitor, user.email)
+    second = await mailed_token(visitor.store, "password_reset")
     assert (await reset(visitor, second)).status == 200
     assert (await reset(visitor, first)).status == 401
 
 
 @pytest.mark.parametrize("password", ["1234567", "x" * 129])
-async def test_a_bad_password_is_refused_and_the_token_kept(visitor: Caller, password: str) -> None:
+async def test_an_invalid_password_is_rejected_and_the_token_remains_valid(
+    visitor: Caller, password: str
+) -> None:
     user = await kit.add_user(visitor.store)
-    await forgot(visitor, user.email)
-    token = await token_in(visitor.store, "password_reset")
+    await request_reset(visitor, user.email)
+    token = await mailed_token(visitor.store, "password_reset")
     answer = await reset(visitor, token, password)
     assert (answer.status, answer.body) == (
         400,
         {"error": "validation_failed", "fields": {"password": "password_invalid"}},
     )
-    missing = await visitor.from_elsewhere().post(RESET, {"token": token})
+    missing = await visitor.from_new_address().post(RESET, {"token": token})
     assert (missing.status, missing.body) == (400, {"error": "password is required"})
     assert (await reset(visitor, token)).status == 200
 
 
-async def test_a_reset_ends_all_sessions(visitor: Caller, caller) -> None:
+async def test_a_reset_revokes_all_sessions(visitor: Caller, caller) -> None:
     person = await caller()
-    await forgot(visitor, person.user.email)
-    await reset(visitor, await token_in(visitor.store, "password_reset"))
+    await request_reset(visitor, person.user.email)
+    await reset(visitor, await mailed_token(visitor.store, "password_reset"))
     answer = await person.get("/api/v1/auth/me")
     assert (answer.status, answer.body) == (401, {"error": "token revoked: password changed"})
     answer = await person.post("/api/v1/auth/refresh", {"refresh_token": person.refresh_token})
     assert answer.status == 401
 
 
-async def test_a_reset_never_lifts_the_second_factor(visitor: Caller) -> None:
-    app = await app_of(visitor)
-    waiting = await challenge(visitor, app)
-    await forgot(visitor, app.user.email)
-    await reset(visitor, await token_in(visitor.store, "password_reset"))
+async def test_a_reset_does_not_disable_two_factor(visitor: Caller) -> None:
+    app = await add_two_factor_user(visitor)
+    pending = await challenge(visitor, app)
+    await request_reset(visitor, app.user.email)
+    await reset(visitor, await mailed_token(visitor.store, "password_reset"))
     answer = await sign_in(visitor, app.user.email, NEW)
     assert set(answer.body) == {"requires_2fa", "temp_token"}
-    stale = await visitor.post("/api/v1/auth/verify-2fa", {"temp_token": waiting, "code": app.code()})
+    stale = await visitor.post("/api/v1/auth/verify-2fa", {"temp_token": pending, "code": app.code()})
     assert (stale.status, stale.body) == EXPIRED
 
 
-async def test_a_reset_does_not_clear_the_lock(visitor: Caller) -> None:
+async def test_a_reset_does_not_end_a_lockout(visitor: Caller) -> None:
     user = await kit.add_user(visitor.store)
     for _ in range(10):
         await sign_in(visitor, user.email, "wrong password")
-    await forgot(visitor, user.email)
-    assert (await reset(visitor, await token_in(visitor.store, "password_reset"))).status == 200
+    await request_reset(visitor, user.email)
+    assert (await reset(visitor, await mailed_token(visitor.store, "password_reset"))).status == 200
     answer = await sign_in(visitor, user.email, NEW)
     assert (answer.status, answer.body["error"]) == (429, "account_locked")
 
 
-async def test_who_resets_reads_the_mails_so_the_email_is_confirmed(visitor: Caller) -> None:
+async def test_a_reset_verifies_the_email(visitor: Caller) -> None:
     user = await kit.add_user(visitor.store, email_verified_at=None)
-    await forgot(visitor, user.email)
-    await reset(visitor, await token_in(visitor.store, "password_reset"))
+    await request_reset(visitor, user.email)
+    await reset(visitor, await mailed_token(visitor.store, "password_reset"))
     assert (await sign_in(visitor, user.email, NEW)).status == 200
 
 
-async def test_a_changed_password_or_email_ends_what_was_mailed(visitor: Caller, admin: Caller) -> None:
+async def test_changing_password_or_email_revokes_mailed_tokens(visitor: Caller, admin: Caller) -> None:
     for change in (
-        {"password": "changed by somebody"},
+        {"password": "changed by an administrator"},
         {"email": f"{uuid7().hex}@example.com"},
         {"status": "D"},
     ):
         user = await kit.add_user(visitor.store)
-        await forgot(visitor, user.email)
-        token = await token_in(visitor.store, "password_reset")
+        await request_reset(visitor, user.email)
+        token = await mailed_token(visitor.store, "password_reset")
         document = "mutation ($id: ID!, $input: UserInput!) { user_update(id: $id, input: $input) { id } }"
         changed = await admin.post(
             "/graphql", {"query": document, "variables": {"id": user.id, "input": change}}
@@ -485,7 +489,7 @@ async def test_a_changed_password_or_email_ends_what_was_mailed(visitor: Caller,
         (RESET, LOGIN, {}, 400),
     ],
 )
-async def test_the_sixth_in_a_minute_waits_and_each_is_counted_apart(
+async def test_each_route_is_limited_to_five_requests_a_minute(
     visitor: Caller, path: str, other: str, attempt: dict, status: int
 ) -> None:
     for _ in range(5):
@@ -503,26 +507,28 @@ async def test_the_sixth_in_a_minute_waits_and_each_is_counted_apart(
 # --- In GraphQL --------------------------------------------------------------------------------------------------------------
 
 
-async def test_graphql_carries_it_too(visitor: Caller, caller) -> None:
-    person = (await caller()).from_elsewhere()
-    body = newcomer()
+async def test_graphql_offers_registration_and_password_reset(visitor: Caller, caller) -> None:
+    person = (await caller()).from_new_address()
+    body = registration_input()
 
-    async def do(document: str, **variables) -> str:
+    async def message_of(document: str, **variables) -> str:
         answer = await person.post("/graphql", {"query": document, "variables": variables})
         (message,) = answer.body["data"].values()
         return message["message"]
 
     register = "mutation ($input: RegistrationInput!) { user_register(input: $input) { message } }"
-    assert await do(register, input=body)
-    assert await do(
+    assert await message_of(register, input=body)
+    assert await message_of(
         "mutation ($email: String!) { email_resend(email: $email) { message } }", email=body["email"]
     )
-    token = await token_in(visitor.store, "email_verification")
-    assert await do("mutation ($token: String!) { email_verify(token: $token) { message } }", token=token)
-    assert await do(
+    token = await mailed_token(visitor.store, "email_verification")
+    assert await message_of(
+        "mutation ($token: String!) { email_verify(token: $token) { message } }", token=token
+    )
+    assert await message_of(
         "mutation ($email: String!) { password_forgot(email: $email) { message } }", email=body["email"]
     )
-    token = await token_in(visitor.store, "password_reset")
+    token = await mailed_token(visitor.store, "password_reset")
     document = "mutation ($token: String!, $new: String!) { password_reset(token: $token, password: $new) { message } }"
-    assert await do(document, token=token, new=NEW) == "password changed"
+    assert await message_of(document, token=token, new=NEW) == "password changed"
     assert (await sign_in(visitor, body["email"], NEW)).status == 200

@@ -1,4 +1,4 @@
-"""Refresh, logout, sessions and `me`, to the letter of the contract and decisions section 3."""
+"""Refresh, logout, sessions and `me` (docs/reference/current.md#refresh-tokens, #logout, #sessions)."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ ME = "/api/v1/auth/me"
 # --- refresh -----------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_refresh_gives_a_new_pair_and_uses_the_token_up(caller) -> None:
+async def test_a_refresh_returns_a_new_pair_and_consumes_the_token(caller) -> None:
     customer = await caller()
     answer = await customer.with_token(None).post(REFRESH, {"refresh_token": customer.refresh_token})
     assert answer.status == 200
@@ -31,22 +31,22 @@ async def test_a_refresh_gives_a_new_pair_and_uses_the_token_up(caller) -> None:
     assert again.status == 401
     assert again.body["error"] == "invalid refresh token"
     assert set(again.body) == {"error", "detail"}
-    # A second try within ten seconds is a client whose answer was lost: its session goes on.
+    # A retry within ten seconds is a client that lost the response: its session continues.
     assert (await customer.post(REFRESH, {"refresh_token": answer.body["refresh_token"]})).status == 200
 
 
-async def test_of_two_refreshes_at_once_one_fails(caller) -> None:
+async def test_of_concurrent_refreshes_one_fails(caller) -> None:
     for _ in range(5):
         customer = await caller()
         answers = await asyncio.gather(
             *(customer.post(REFRESH, {"refresh_token": customer.refresh_token}) for _ in range(2))
         )
         assert sorted(answer.status for answer in answers) == [200, 401]
-        lost = next(answer for answer in answers if answer.status == 401)
-        assert lost.body["error"] == "invalid refresh token"
+        rejected = next(answer for answer in answers if answer.status == 401)
+        assert rejected.body["error"] == "invalid refresh token"
 
 
-async def test_a_token_reused_later_ends_the_whole_session(caller) -> None:
+async def test_reusing_a_refresh_token_later_revokes_the_session(caller) -> None:
     customer = await caller()
     first = customer.refresh_token
     second = (await customer.post(REFRESH, {"refresh_token": first})).body["refresh_token"]
@@ -64,13 +64,13 @@ async def test_a_token_reused_later_ends_the_whole_session(caller) -> None:
 
 @pytest.mark.parametrize("body", [{}, {"refresh_token": None}, {"refresh_token": ""}, None])
 @pytest.mark.parametrize("path", [REFRESH, LOGOUT])
-async def test_a_missing_refresh_token_is_refused(visitor: Caller, path: str, body: dict | None) -> None:
+async def test_a_missing_refresh_token_is_rejected(visitor: Caller, path: str, body: dict | None) -> None:
     answer = await visitor.post(path, body)
     assert (answer.status, answer.body) == (400, {"error": "refresh_token is required"})
 
 
 @pytest.mark.parametrize("path", [REFRESH, LOGOUT])
-async def test_a_refresh_token_of_another_type_is_refused(visitor: Caller, path: str) -> None:
+async def test_a_refresh_token_of_a_wrong_type_is_rejected(visitor: Caller, path: str) -> None:
     answer = await visitor.post(path, {"refresh_token": 5})
     assert (answer.status, answer.body["error"]) == (400, "invalid request body")
 
@@ -81,7 +81,7 @@ async def test_an_unknown_refresh_token_is_invalid(visitor: Caller, token: str) 
     assert (answer.status, answer.body["error"]) == (401, "invalid refresh token")
 
 
-async def test_a_refresh_token_of_another_store_is_unknown(caller, other_store: Store) -> None:
+async def test_a_refresh_token_of_another_store_is_rejected(caller, other_store: Store) -> None:
     customer = await caller()
     answer = (
         await customer.at(other_store)
@@ -92,7 +92,7 @@ async def test_a_refresh_token_of_another_store_is_unknown(caller, other_store: 
     assert (await customer.post(REFRESH, {"refresh_token": customer.refresh_token})).status == 200
 
 
-async def test_an_access_token_is_no_refresh_token_nor_the_other_way(caller) -> None:
+async def test_access_and_refresh_tokens_are_not_interchangeable(caller) -> None:
     customer = await caller()
     assert (await customer.post(REFRESH, {"refresh_token": customer.token})).status == 401
     answer = await customer.with_token(customer.refresh_token).get(ME)
@@ -109,32 +109,32 @@ async def test_an_expired_refresh_token_is_invalid(caller) -> None:
 # --- logout ------------------------------------------------------------------------------------------------------------------
 
 
-async def test_logout_ends_the_session_and_may_be_repeated(caller) -> None:
+async def test_logout_revokes_the_session_and_is_idempotent(caller) -> None:
     customer = await caller()
     for _ in range(2):
         answer = await customer.with_token(None).post(LOGOUT, {"refresh_token": customer.refresh_token})
         assert (answer.status, answer.body) == (200, {"message": "logged out"})
-    refused = await customer.post(REFRESH, {"refresh_token": customer.refresh_token})
-    assert (refused.status, refused.body["error"]) == (401, "invalid refresh token")
+    rejected = await customer.post(REFRESH, {"refresh_token": customer.refresh_token})
+    assert (rejected.status, rejected.body["error"]) == (401, "invalid refresh token")
     me = await customer.get(ME)
     assert (me.status, me.body) == (401, {"error": "token revoked: logged out"})
 
 
-async def test_logout_of_an_unknown_token_is_fine(visitor: Caller) -> None:
+async def test_logout_with_an_unknown_token_succeeds(visitor: Caller) -> None:
     answer = await visitor.post(LOGOUT, {"refresh_token": "unknown"})
     assert (answer.status, answer.body) == (200, {"message": "logged out"})
 
 
-async def test_logout_leaves_other_devices_signed_in(caller, visitor: Caller) -> None:
+async def test_logout_does_not_revoke_other_sessions(caller, visitor: Caller) -> None:
     customer = await caller()
-    other = await kit.signed_in(customer.store, customer.user)
+    other = await kit.sign_in(customer.store, customer.user)
     await customer.post(LOGOUT, {"refresh_token": customer.refresh_token})
     assert (await customer.with_token(other.access_token).get(ME)).status == 200
 
 
-async def test_logout_everywhere_ends_every_device(caller) -> None:
+async def test_logout_everywhere_revokes_every_session(caller) -> None:
     customer = await caller()
-    other = await kit.signed_in(customer.store, customer.user)
+    other = await kit.sign_in(customer.store, customer.user)
     answer = await customer.post("/api/v1/auth/logout-all")
     assert (answer.status, answer.body) == (200, {"message": "signed out of all devices"})
     for token in (customer.token, other.access_token):
@@ -146,9 +146,9 @@ async def test_logout_everywhere_ends_every_device(caller) -> None:
 # --- sessions and me ---------------------------------------------------------------------------------------------------------
 
 
-async def test_sessions_are_listed_and_ended_one_by_one(caller) -> None:
+async def test_sessions_are_listed_and_revoked_individually(caller) -> None:
     customer = await caller()
-    other = await kit.signed_in(customer.store, customer.user)
+    other = await kit.sign_in(customer.store, customer.user)
     listed = await customer.get("/api/v1/auth/sessions")
     assert listed.status == 200
     assert listed.body["total"] == 2
@@ -163,7 +163,7 @@ async def test_sessions_are_listed_and_ended_one_by_one(caller) -> None:
     assert (gone.status, gone.body) == (401, {"error": "token revoked: session ended"})
 
 
-async def test_a_session_remembers_the_device_it_was_opened_on(visitor: Caller) -> None:
+async def test_a_session_stores_its_device(visitor: Caller) -> None:
     user = await kit.add_user(visitor.store)
     tokens = await visitor.post(
         LOGIN, {"email": user.email, "password": PASSWORD}, headers={"User-Agent": "Painel/2.0 ☃"}
@@ -176,17 +176,19 @@ async def test_a_session_remembers_the_device_it_was_opened_on(visitor: Caller) 
 
 
 @pytest.mark.parametrize("id", ["1", "0", "-1", "abc", "%F0%9F%98%80", NOBODY, "1'--", "9" * 400, "%20"])
-async def test_a_session_that_is_not_there_is_not_found(caller, id: str) -> None:
+async def test_an_unknown_session_is_not_found(caller, id: str) -> None:
     customer = await caller()
     answer = await customer.delete(f"/api/v1/auth/sessions/{id}")
     assert (answer.status, answer.body) == (404, {"error": "session not found"})
 
 
-async def test_nobody_ends_the_session_of_another(caller, admin: Caller, other_admin: Caller) -> None:
+async def test_the_session_of_another_user_cannot_be_revoked(
+    caller, admin: Caller, other_admin: Caller
+) -> None:
     customer = await caller()
     session = (await customer.get("/api/v1/auth/sessions")).body["sessions"][0]["id"]
-    for stranger in (admin, other_admin):
-        assert (await stranger.delete(f"/api/v1/auth/sessions/{session}")).status == 404
+    for other_user in (admin, other_admin):
+        assert (await other_user.delete(f"/api/v1/auth/sessions/{session}")).status == 404
     assert (await customer.get(ME)).status == 200
 
 
@@ -197,7 +199,7 @@ async def test_nobody_ends_the_session_of_another(caller, admin: Caller, other_a
         ((), {"user_type": "C", "cpf": "52998224725", "phone": "11987654321"}, "customer"),
     ],
 )
-async def test_me_shows_the_caller_s_own_account(caller, privileges, columns: dict, role: str) -> None:
+async def test_me_returns_the_callers_account(caller, privileges, columns: dict, role: str) -> None:
     me = await caller(*privileges, firstname="Ana", lastname="Souza", **columns)
     answer = await me.get(ME)
     assert answer.status == 200
@@ -234,20 +236,20 @@ SIGNED_IN_ROUTES = [
 
 
 @pytest.mark.parametrize("method, path", SIGNED_IN_ROUTES)
-async def test_account_routes_want_a_user_s_token(visitor: Caller, method: str, path: str) -> None:
-    answer = await visitor.ask(method, path)
+async def test_account_routes_require_a_user_token(visitor: Caller, method: str, path: str) -> None:
+    answer = await visitor.request(method, path)
     assert (answer.status, answer.body) == (401, {"error": "missing authorization header"})
-    answer = await visitor.ask(method, path, headers={"Authorization": "Basic YTpi"})
+    answer = await visitor.request(method, path, headers={"Authorization": "Basic YTpi"})
     assert (answer.status, answer.body) == (401, {"error": "invalid authorization format"})
     for token in ("x.y.z", "vat_live_x", "sfk_x"):
-        answer = await visitor.with_token(token).ask(method, path)
+        answer = await visitor.with_token(token).request(method, path)
         assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"})
 
 
-# --- keys --------------------------------------------------------------------------------------------------------------------
+# --- published keys --------------------------------------------------------------------------------------------------------------------
 
 
-async def test_anybody_can_check_a_token_with_the_published_keys(caller) -> None:
+async def test_tokens_verify_with_the_published_keys(caller) -> None:
     customer = await caller()
     answer = await customer.with_token(None).get(
         "/.well-known/jwks.json", headers={"X-Tenant-ID": None, "Host": "x.example"}

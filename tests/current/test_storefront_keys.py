@@ -1,4 +1,4 @@
-"""Keys of headless storefronts: made and revoked by administrators, opening what a shopper may see."""
+"""Keys of headless storefronts: creation, revocation, access (docs/reference/current.md#storefront-keys)."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ import pytest
 from kernel.ids import checksummed_token, has_valid_checksum
 from tests.current import kit
 from tests.current.kit import Caller, add_category, add_order, add_product
-from tests.current.oauth import done, refused
+from tests.current.oauth import graphql_error, graphql_result
 
 KEYS = "/api/v1/admin/storefront-keys"
 ALL = ["storefront:read", "storefront:cart", "storefront:checkout"]
@@ -19,19 +19,19 @@ REVOKE = "mutation ($id: ID!) { storefront_key_revoke(id: $id) { id } }"
 INVALID = {"error": "invalid_api_key", "message": "invalid_api_key", "status": 401}
 
 
-async def ask(caller: Caller, query: str, *, key: str | None = None, bearer: str | None = None):
-    """Ask GraphQL with a key in either header."""
+async def run_graphql(caller: Caller, query: str, *, key: str | None = None, bearer: str | None = None):
+    """Execute a GraphQL operation with a key in either header."""
     headers = {"X-API-Key": key, "Authorization": f"Bearer {bearer}" if bearer else None}
     return await caller.with_token(None).post("/graphql", {"query": query}, headers=headers)
 
 
-async def make(admin: Caller, **given) -> str:
-    answer = await admin.post(KEYS, given)
+async def create_key(admin: Caller, **fields) -> str:
+    answer = await admin.post(KEYS, fields)
     assert answer.status == 201, answer
     return answer.body["key"]
 
 
-async def test_an_administrator_makes_a_key_and_sees_it_once(admin):
+async def test_creating_a_key_returns_it_once(admin):
     answer = await admin.post(
         KEYS,
         {
@@ -63,12 +63,12 @@ async def test_an_administrator_makes_a_key_and_sees_it_once(admin):
     assert key not in str(await kit.rows(admin.store, "select * from storefront_keys"))
 
 
-async def test_a_key_has_all_scopes_and_600_requests_a_minute_unless_said(admin):
-    made = await done(admin, CREATE, input={})
+async def test_a_key_defaults_to_all_scopes_and_600_requests_a_minute(admin):
+    made = await graphql_result(admin, CREATE, input={})
     assert made["storefront_key"]["scopes"] == ALL
     assert made["storefront_key"]["rate_limit"] == 600
     assert made["storefront_key"]["server_side"] is False
-    assert (await ask(admin, "{ products { id } }", key=made["key"])).status == 200
+    assert (await run_graphql(admin, "{ products { id } }", key=made["key"])).status == 200
 
 
 @pytest.mark.parametrize(
@@ -89,46 +89,46 @@ async def test_a_key_has_all_scopes_and_600_requests_a_minute_unless_said(admin)
         ({"server_side": "yes"}, {"server_side": "invalid"}),
     ],
 )
-async def test_a_wrong_key_names_its_fields(admin, body, fields):
+async def test_invalid_key_fields_are_named(admin, body, fields):
     answer = await admin.post(KEYS, body)
     assert (answer.status, answer.body) == (400, {"error": "validation_failed", "fields": fields})
     assert (await admin.get(KEYS)).body["total"] == 0
 
 
-async def test_only_who_manages_apps_makes_and_revokes_keys(caller, admin):
-    await make(admin)
+async def test_creating_and_revoking_keys_requires_manage_apps(caller, admin):
+    await create_key(admin)
     made = (await admin.get(KEYS)).body["storefront_keys"][0]
-    viewer, clerk, shopper = (
+    viewer, clerk, customer = (
         await caller("view_apps"),
         await caller("manage_products"),
         await caller(user_type="C"),
     )
     assert (await viewer.get(KEYS)).body["total"] == 1
-    for who, text in (
+    for user, text in (
         (viewer, "insufficient privileges"),
         (clerk, "insufficient privileges"),
-        (shopper, "insufficient permissions"),
+        (customer, "insufficient permissions"),
     ):
-        assert (await who.post(KEYS, {})).body["error"] == text
-        assert (await who.delete(f"{KEYS}/{made['id']}")).body["error"] == text
+        assert (await user.post(KEYS, {})).body["error"] == text
+        assert (await user.delete(f"{KEYS}/{made['id']}")).body["error"] == text
     assert (await clerk.get(KEYS)).body == {"error": "insufficient privileges", "required": "view_apps"}
 
 
 @pytest.mark.parametrize("header", ["key", "bearer"])
-async def test_a_key_opens_graphql_in_either_header(admin, header):
+async def test_graphql_accepts_a_key_in_either_header(admin, header):
     await add_product(admin.store, name="Caneca")
-    answer = await ask(admin, "{ products { name } }", **{header: await make(admin)})
+    answer = await run_graphql(admin, "{ products { name } }", **{header: await create_key(admin)})
     assert (answer.status, answer.body["data"]) == (200, {"products": [{"name": "Caneca"}]})
     assert (answer.headers["X-RateLimit-Limit"], answer.headers["X-RateLimit-Remaining"]) == ("600", "599")
 
 
-async def test_a_key_sees_only_what_a_shopper_may(admin):
-    key = await make(admin)
+async def test_a_key_reads_only_public_data(admin):
+    key = await create_key(admin)
     category = await add_category(admin.store, name="Oculta", status="D")
     shown = await add_product(admin.store, name="Caneca", status="A", on_hand=5)
     await add_product(admin.store, name="Rascunho", status="D", category_id=category.number)
     await add_order(admin.store, product=shown)
-    answer = await ask(
+    answer = await run_graphql(
         admin,
         "{ products { name stock } product_page { total } categories { name } store { name } }",
         key=key,
@@ -151,38 +151,38 @@ async def test_a_key_sees_only_what_a_shopper_may(admin):
         "mutation { storefront_key_create(input: {}) { key } }",
         'mutation { order_delete(id: "1") { id } }',
     ):
-        refusal = (await ask(admin, query, key=key)).body["errors"][0]
-        assert refusal["extensions"]["code"] == "FORBIDDEN", query
-    guarded = await ask(admin, "{ products { name on_hand } }", key=key)
+        error = (await run_graphql(admin, query, key=key)).body["errors"][0]
+        assert error["extensions"]["code"] == "FORBIDDEN", query
+    guarded = await run_graphql(admin, "{ products { name on_hand } }", key=key)
     assert guarded.body["errors"][0]["path"] == ["products", 0, "on_hand"]
 
 
-async def test_a_key_without_the_scope_is_refused(admin):
-    key = await make(admin, scopes=["storefront:cart"])
-    refusal = (await ask(admin, "{ products { id } }", key=key)).body["errors"][0]
-    assert refusal["extensions"] == {"code": "FORBIDDEN", "details": {"scope": "storefront:read"}}
+async def test_a_key_without_the_scope_is_rejected(admin):
+    key = await create_key(admin, scopes=["storefront:cart"])
+    error = (await run_graphql(admin, "{ products { id } }", key=key)).body["errors"][0]
+    assert error["extensions"] == {"code": "FORBIDDEN", "details": {"scope": "storefront:read"}}
 
 
-async def test_an_unknown_key_is_401_in_the_contracts_word(admin, other_admin):
-    theirs = await make(other_admin)
-    for key in ("sfk_unknown", checksummed_token("sfk_"), theirs, "", "x", "sfk_" + "a" * 7_000):
-        answer = await ask(admin, "{ products { id } }", key=key)
+async def test_an_unknown_key_is_401(admin, other_admin):
+    foreign_key = await create_key(other_admin)
+    for key in ("sfk_unknown", checksummed_token("sfk_"), foreign_key, "", "x", "sfk_" + "a" * 7_000):
+        answer = await run_graphql(admin, "{ products { id } }", key=key)
         assert (answer.status, answer.body) == (401, INVALID), key
-    for bearer in ("sfk_unknown", theirs):
-        assert (await ask(admin, "{ products { id } }", bearer=bearer)).body == INVALID
+    for bearer in ("sfk_unknown", foreign_key):
+        assert (await run_graphql(admin, "{ products { id } }", bearer=bearer)).body == INVALID
 
 
-async def test_a_revoked_key_ends_at_once(admin):
-    key = await make(admin)
+async def test_a_revoked_key_is_rejected_immediately(admin):
+    key = await create_key(admin)
     made = (await admin.get(KEYS)).body["storefront_keys"][0]
-    assert (await ask(admin, "{ products { id } }", key=key)).status == 200
+    assert (await run_graphql(admin, "{ products { id } }", key=key)).status == 200
     gone = await admin.delete(f"{KEYS}/{made['id']}")
     assert (gone.status, gone.raw) == (204, b"")
-    assert (await ask(admin, "{ products { id } }", key=key)).body == INVALID
+    assert (await run_graphql(admin, "{ products { id } }", key=key)).body == INVALID
     assert (await admin.get(KEYS)).body["total"] == 0
     for path in (f"{KEYS}/{made['id']}", f"{KEYS}/x"):
         assert (await admin.delete(path)).body == {"error": "storefront key not found"}
-    assert (await refused(admin, REVOKE, id=made["id"]))["extensions"]["code"] == "NOT_FOUND"
+    assert (await graphql_error(admin, REVOKE, id=made["id"]))["extensions"]["code"] == "NOT_FOUND"
     actions = await kit.rows(
         admin.store, "select action from audit_entries where action like 'storefront_key%' order by id"
     )
@@ -190,34 +190,34 @@ async def test_a_revoked_key_ends_at_once(admin):
 
 
 @pytest.mark.parametrize("path", ["/api/v1/admin/products", KEYS, "/api/v1/auth/me"])
-async def test_a_key_never_opens_routes_of_administrators_and_users(admin, path):
-    key = await make(admin)
-    nobody = admin.with_token(None)
-    answer = await nobody.ask("GET", path, headers={"X-API-Key": key})
+async def test_admin_and_user_routes_reject_keys(admin, path):
+    key = await create_key(admin)
+    anonymous = admin.with_token(None)
+    answer = await anonymous.request("GET", path, headers={"X-API-Key": key})
     assert (answer.status, answer.body) == (401, {"error": "missing authorization header"})
     answer = await admin.with_token(key).get(path)
     assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"})
 
 
-async def test_a_key_is_stopped_at_its_own_rate(admin):
-    key, other = await make(admin, rate_limit=2), await make(admin)
-    answers = [await ask(admin, "{ products { id } }", key=key) for _ in range(3)]
+async def test_a_key_has_its_own_rate_limit(admin):
+    key, other = await create_key(admin, rate_limit=2), await create_key(admin)
+    answers = [await run_graphql(admin, "{ products { id } }", key=key) for _ in range(3)]
     assert [answer.status for answer in answers] == [200, 200, 429]
     assert answers[2].body["error"] == "rate_limit_exceeded"
     assert answers[2].headers["Retry-After"] == "60"
     assert answers[2].headers["X-RateLimit-Limit"] == "2"
-    assert (await ask(admin, "{ products { id } }", key=other)).status == 200
+    assert (await run_graphql(admin, "{ products { id } }", key=other)).status == 200
 
 
 async def test_the_use_of_a_key_is_recorded_to_the_minute(admin):
-    key = await make(admin)
-    await asyncio.gather(*(ask(admin, "{ products { id } }", key=key) for _ in range(5)))
+    key = await create_key(admin)
+    await asyncio.gather(*(run_graphql(admin, "{ products { id } }", key=key) for _ in range(5)))
     used = (await admin.get(KEYS)).body["storefront_keys"][0]["last_used_at"]
     assert used is not None
 
 
-async def test_an_answer_that_holds_a_key_is_never_kept_for_another_time(admin):
-    """Routes that answer a secret ignore the Idempotency-Key (decisions section 2)."""
+async def test_a_response_with_a_key_is_not_stored_for_idempotency(admin):
+    """Routes that return a secret ignore Idempotency-Key (docs/reference/shared.md#idempotency)."""
     again = {"Idempotency-Key": "the same"}
     answers = [await admin.post(KEYS, {}, headers=again) for _ in range(2)]
     assert [answer.status for answer in answers] == [201, 201]

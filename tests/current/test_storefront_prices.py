@@ -1,4 +1,4 @@
-"""What carts cost is what their orders cost: promotions, coupons, destinations, taxes, decided by the server alone."""
+"""Cart totals equal order totals: promotions, coupons, destinations and taxes (docs/reference/current.md#carts)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from domain.destinations.destinations import create_destination
 from domain.promotions.promotions import create_promotion
 from domain.shipping.methods import create_shipping_method
 from domain.taxes.taxes import create_tax
-from kernel.scope import entered
-from tests.current.fronts import ADDRESS, Front, open_front
+from kernel.scope import active_scope
+from tests.current.storefront_client import ADDRESS, StorefrontClient, open_storefront
 from tests.shop import Shop
 
 
-async def offer(shop: Shop, **given: Any) -> int:
-    with entered(shop.scope()):
-        return await create_promotion(shop.scope(), {"name": "Oferta", **given})
+async def add_promotion(shop: Shop, **fields: Any) -> int:
+    with active_scope(shop.scope()):
+        return await create_promotion(shop.scope(), {"name": "Oferta", **fields})
 
 
 async def uses(shop: Shop, promotion: int) -> int:
@@ -31,160 +31,182 @@ def amounts(body: Any) -> tuple[int, int, int, int]:
     return tuple(body[name] for name in names)
 
 
-async def shown(front: Front, cart: str) -> Any:
-    return (await front.get(f"carts/{cart}")).body
+async def shown(storefront: StorefrontClient, cart: str) -> Any:
+    return (await storefront.get(f"carts/{cart}")).body
 
 
 # --- Coupons ---------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_coupon_takes_off_what_it_promises_in_the_cart_and_in_the_order(front: Front) -> None:
-    number = await offer(front.shop, coupon_code="VERAO", bonuses={"order_discount": "10%"})
-    cart = await front.cart((front.shop.mug, 2))
-    assert amounts(await shown(front, cart)) == (9980, 0, 1500, 11480)
-    answer = await front.post(f"carts/{cart}/coupon", {"code": " verao "})
+async def test_a_coupon_discounts_cart_and_order(storefront: StorefrontClient) -> None:
+    number = await add_promotion(storefront.shop, coupon_code="VERAO", bonuses={"order_discount": "10%"})
+    cart = await storefront.cart((storefront.shop.mug, 2))
+    assert amounts(await shown(storefront, cart)) == (9980, 0, 1500, 11480)
+    answer = await storefront.post(f"carts/{cart}/coupon", {"code": " verao "})
     assert answer.status == 200
     assert (answer.body["coupon_code"], amounts(answer.body)) == ("verao", (9980, 998, 1500, 10482))
-    assert await uses(front.shop, number) == 0
-    ordered = await front.check_out(cart)
+    assert await uses(storefront.shop, number) == 0
+    ordered = await storefront.check_out(cart)
     assert (ordered.status, amounts(ordered.body)) == (201, (9980, 998, 1500, 10482))
-    assert await uses(front.shop, number) == 1
-    assert amounts(await shown(front, cart)) == (9980, 998, 1500, 10482)
+    assert await uses(storefront.shop, number) == 1
+    assert amounts(await shown(storefront, cart)) == (9980, 998, 1500, 10482)
     assert (
-        await front.shop.value("SELECT coupon_code FROM orders WHERE id = $1", ordered.body["number"])
+        await storefront.shop.value("SELECT coupon_code FROM orders WHERE id = $1", ordered.body["number"])
         == "verao"
     )
 
 
-async def test_a_coupon_is_taken_off_by_an_empty_code(front: Front) -> None:
-    await offer(front.shop, coupon_code="VERAO", bonuses={"order_discount": "10%"})
-    cart = await front.cart((front.shop.mug, 2))
-    await front.post(f"carts/{cart}/coupon", {"code": "VERAO"})
-    answer = await front.post(f"carts/{cart}/coupon", {"code": ""})
+async def test_an_empty_code_removes_the_coupon(storefront: StorefrontClient) -> None:
+    await add_promotion(storefront.shop, coupon_code="VERAO", bonuses={"order_discount": "10%"})
+    cart = await storefront.cart((storefront.shop.mug, 2))
+    await storefront.post(f"carts/{cart}/coupon", {"code": "VERAO"})
+    answer = await storefront.post(f"carts/{cart}/coupon", {"code": ""})
     assert (answer.body["coupon_code"], answer.body["discount_cents"]) == (None, 0)
 
 
-async def test_a_coupon_that_is_not_for_this_cart_is_refused(front: Front) -> None:
-    await offer(
-        front.shop,
+async def test_a_coupon_that_does_not_apply_to_the_cart_is_rejected(storefront: StorefrontClient) -> None:
+    await add_promotion(
+        storefront.shop,
         coupon_code="RICO",
         conditions={"min_subtotal": "500.00"},
         bonuses={"order_discount": "10%"},
     )
-    await offer(front.shop, coupon_code="GASTO", usage_limit=1, bonuses={"order_discount": "10%"})
-    await front.shop.execute("UPDATE promotions SET used = 1 WHERE coupon_code = 'GASTO'")
-    await offer(front.shop, coupon_code="VELHO", status="D", bonuses={"order_discount": "10%"})
-    cart = await front.cart((front.shop.mug, 1))
+    await add_promotion(
+        storefront.shop, coupon_code="GASTO", usage_limit=1, bonuses={"order_discount": "10%"}
+    )
+    await storefront.shop.execute("UPDATE promotions SET used = 1 WHERE coupon_code = 'GASTO'")
+    await add_promotion(storefront.shop, coupon_code="VELHO", status="D", bonuses={"order_discount": "10%"})
+    cart = await storefront.cart((storefront.shop.mug, 1))
     for code in ("RICO", "GASTO", "VELHO", "NADA"):
-        answer = await front.post(f"carts/{cart}/coupon", {"code": code})
+        answer = await storefront.post(f"carts/{cart}/coupon", {"code": code})
         assert (answer.status, answer.body["error"]) == (422, "coupon_unavailable"), code
         assert answer.body["message"] == "O cupom não está disponível para este carrinho."
-    assert (await shown(front, cart))["coupon_code"] is None
+    assert (await shown(storefront, cart))["coupon_code"] is None
 
 
-async def test_a_coupon_that_is_over_gives_nothing_and_stops_the_checkout(front: Front) -> None:
-    await offer(front.shop, coupon_code="VERAO", bonuses={"order_discount": "10%"})
-    cart = await front.cart((front.shop.mug, 2))
-    await front.post(f"carts/{cart}/coupon", {"code": "VERAO"})
-    await front.shop.execute("UPDATE promotions SET status = 'D'")
-    body = await shown(front, cart)
+async def test_an_expired_coupon_gives_no_discount_and_prevents_checkout(
+    storefront: StorefrontClient,
+) -> None:
+    await add_promotion(storefront.shop, coupon_code="VERAO", bonuses={"order_discount": "10%"})
+    cart = await storefront.cart((storefront.shop.mug, 2))
+    await storefront.post(f"carts/{cart}/coupon", {"code": "VERAO"})
+    await storefront.shop.execute("UPDATE promotions SET status = 'D'")
+    body = await shown(storefront, cart)
     assert (body["coupon_code"], amounts(body)) == ("VERAO", (9980, 0, 1500, 11480))
-    refused = await front.check_out(cart)
-    assert (refused.status, refused.body["error"]["code"]) == (422, "coupon_unavailable")
-    await front.post(f"carts/{cart}/coupon", {"code": ""})
-    assert (await front.check_out(cart)).status == 201
+    rejected = await storefront.check_out(cart)
+    assert (rejected.status, rejected.body["error"]["code"]) == (422, "coupon_unavailable")
+    await storefront.post(f"carts/{cart}/coupon", {"code": ""})
+    assert (await storefront.check_out(cart)).status == 201
 
 
-async def test_a_coupon_for_a_way_to_pay_gives_when_it_is_paid_so(front: Front) -> None:
-    await offer(
-        front.shop,
+async def test_a_coupon_for_a_payment_method_applies_with_that_method(storefront: StorefrontClient) -> None:
+    await add_promotion(
+        storefront.shop,
         coupon_code="PIX5",
-        conditions={"payment_methods": [front.shop.pix.number]},
+        conditions={"payment_methods": [storefront.shop.pix.number]},
         bonuses={"order_discount": "5%"},
     )
-    cart = await front.cart((front.shop.mug, 1))
-    answer = await front.post(f"carts/{cart}/coupon", {"code": "PIX5"})
+    cart = await storefront.cart((storefront.shop.mug, 1))
+    answer = await storefront.post(f"carts/{cart}/coupon", {"code": "PIX5"})
     assert (answer.status, answer.body["coupon_code"], answer.body["discount_cents"]) == (200, "PIX5", 0)
-    refused = await front.check_out(cart, payment_id=front.shop.card.id)
-    assert (refused.status, refused.body["error"]["code"]) == (422, "coupon_unavailable")
-    assert amounts((await front.check_out(cart)).body) == (4990, 250, 1500, 6240)
-    assert amounts(await shown(front, cart)) == (4990, 250, 1500, 6240)
+    rejected = await storefront.check_out(cart, payment_id=storefront.shop.card.id)
+    assert (rejected.status, rejected.body["error"]["code"]) == (422, "coupon_unavailable")
+    assert amounts((await storefront.check_out(cart)).body) == (4990, 250, 1500, 6240)
+    assert amounts(await shown(storefront, cart)) == (4990, 250, 1500, 6240)
 
 
 @pytest.mark.parametrize("_", range(2))
-async def test_a_coupon_with_one_use_is_used_once_however_many_check_out(front: Front, _: int) -> None:
-    number = await offer(front.shop, coupon_code="UM", usage_limit=1, bonuses={"order_discount": "10%"})
-    product = await front.shop.new_product(on_hand=100)
-    carts = [await front.cart((product, 1)) for _ in range(12)]
+async def test_a_single_use_coupon_is_used_once_under_concurrent_checkouts(
+    storefront: StorefrontClient, _: int
+) -> None:
+    number = await add_promotion(
+        storefront.shop, coupon_code="UM", usage_limit=1, bonuses={"order_discount": "10%"}
+    )
+    product = await storefront.shop.new_product(on_hand=100)
+    carts = [await storefront.cart((product, 1)) for _ in range(12)]
     for cart in carts:
-        assert (await front.post(f"carts/{cart}/coupon", {"code": "UM"})).status == 200
+        assert (await storefront.post(f"carts/{cart}/coupon", {"code": "UM"})).status == 200
     answers = await asyncio.gather(
-        *(front.check_out(cart, customer_email=f"b{place}@example.com") for place, cart in enumerate(carts))
+        *(
+            storefront.check_out(cart, customer_email=f"b{index}@example.com")
+            for index, cart in enumerate(carts)
+        )
     )
     codes = Counter(
         answer.status if answer.status == 201 else answer.body["error"]["code"] for answer in answers
     )
     assert codes == {201: 1, "coupon_unavailable": 11}
-    assert await uses(front.shop, number) == 1
-    assert await front.shop.value("SELECT reserved FROM products WHERE id = $1", product.number) == 1
+    assert await uses(storefront.shop, number) == 1
+    assert await storefront.shop.value("SELECT reserved FROM products WHERE id = $1", product.number) == 1
 
 
-async def test_a_use_comes_back_when_the_order_comes_to_nothing(front: Front) -> None:
-    number = await offer(front.shop, coupon_code="UM", usage_limit=1, bonuses={"order_discount": "10%"})
-    cart = await front.cart((front.shop.mug, 1))
-    await front.post(f"carts/{cart}/coupon", {"code": "UM"})
-    made = (await front.check_out(cart)).body
-    assert await uses(front.shop, number) == 1
-    answer = await front.shop.put(f"/api/v1/admin/orders/{made['id']}/status", {"status": "I"}, auth="bearer")
+async def test_cancelling_the_order_restores_the_coupon_use(storefront: StorefrontClient) -> None:
+    number = await add_promotion(
+        storefront.shop, coupon_code="UM", usage_limit=1, bonuses={"order_discount": "10%"}
+    )
+    cart = await storefront.cart((storefront.shop.mug, 1))
+    await storefront.post(f"carts/{cart}/coupon", {"code": "UM"})
+    made = (await storefront.check_out(cart)).body
+    assert await uses(storefront.shop, number) == 1
+    answer = await storefront.shop.put(
+        f"/api/v1/admin/orders/{made['id']}/status", {"status": "I"}, auth="bearer"
+    )
     assert answer.status == 200
-    assert await uses(front.shop, number) == 0
+    assert await uses(storefront.shop, number) == 0
 
 
-async def test_once_a_customer_is_once_a_customer(front: Front) -> None:
-    await offer(
-        front.shop, coupon_code="OI", conditions={"once_per_customer": "Y"}, bonuses={"order_discount": "10%"}
+async def test_a_coupon_limited_per_customer_is_used_once(storefront: StorefrontClient) -> None:
+    await add_promotion(
+        storefront.shop,
+        coupon_code="OI",
+        conditions={"once_per_customer": "Y"},
+        bonuses={"order_discount": "10%"},
     )
     for email, status in (("ana@example.com", 201), ("bia@example.com", 201), ("ana@example.com", 422)):
-        cart = await front.cart((front.shop.mug, 1))
-        assert (await front.post(f"carts/{cart}/coupon", {"code": "OI"})).status == 200
-        assert (await front.check_out(cart, customer_email=email)).status == status
+        cart = await storefront.cart((storefront.shop.mug, 1))
+        assert (await storefront.post(f"carts/{cart}/coupon", {"code": "OI"})).status == 200
+        assert (await storefront.check_out(cart, customer_email=email)).status == status
 
 
 # --- Promotions --------------------------------------------------------------------------------------------------------------
 
 
-async def test_promotions_without_a_coupon_count_by_themselves(front: Front) -> None:
-    shop = front.shop
-    await offer(shop, zone="catalog", bonuses={"product_discount": "20%"})
-    await offer(shop, bonuses={"order_discount": "5.00"}, conditions={"min_subtotal": "50.00"})
-    cart = await front.cart((shop.mug, 2))
-    body = await shown(front, cart)
+async def test_promotions_without_a_coupon_apply_automatically(storefront: StorefrontClient) -> None:
+    shop = storefront.shop
+    await add_promotion(shop, zone="catalog", bonuses={"product_discount": "20%"})
+    await add_promotion(shop, bonuses={"order_discount": "5.00"}, conditions={"min_subtotal": "50.00"})
+    cart = await storefront.cart((shop.mug, 2))
+    body = await shown(storefront, cart)
     assert [(item["price_cents"], item["total_cents"]) for item in body["items"]] == [(3992, 7984)]
     assert amounts(body) == (7984, 500, 1500, 8984)
-    ordered = await front.check_out(cart)
+    ordered = await storefront.check_out(cart)
     assert amounts(ordered.body) == amounts(body)
     assert ordered.body["items"][0]["price_cents"] == 3992
 
 
-async def test_free_shipping_shows_in_the_options(front: Front) -> None:
-    await offer(front.shop, bonuses={"free_shipping": True}, conditions={"min_subtotal": "90.00"})
+async def test_shipping_options_reflect_free_shipping(storefront: StorefrontClient) -> None:
+    await add_promotion(
+        storefront.shop, bonuses={"free_shipping": True}, conditions={"min_subtotal": "90.00"}
+    )
     for quantity, price in ((1, 1500), (2, 0)):
-        cart = await front.cart((front.shop.mug, quantity))
-        [option] = (await front.get(f"carts/{cart}/shipping-options")).body["shipping_options"]
-        body = await shown(front, cart)
+        cart = await storefront.cart((storefront.shop.mug, quantity))
+        [option] = (await storefront.get(f"carts/{cart}/shipping-options")).body["shipping_options"]
+        body = await shown(storefront, cart)
         assert (
             option["price_cents"] == body["shipping_option"]["price_cents"] == body["shipping_cents"] == price
         )
-        assert (await front.check_out(cart)).body["shipping_cents"] == price
+        assert (await storefront.check_out(cart)).body["shipping_cents"] == price
 
 
-async def test_a_gift_is_in_the_order_and_no_item_of_the_cart(front: Front) -> None:
-    gift = await front.shop.new_product(name="Brinde", on_hand=5)
-    await offer(front.shop, bonuses={"free_products": [{"product_id": gift.number, "amount": 1}]})
-    cart = await front.cart((front.shop.mug, 1))
-    body = await shown(front, cart)
+async def test_a_gift_is_added_to_the_order_and_not_to_the_cart(storefront: StorefrontClient) -> None:
+    gift = await storefront.shop.new_product(name="Brinde", on_hand=5)
+    await add_promotion(
+        storefront.shop, bonuses={"free_products": [{"product_id": gift.number, "amount": 1}]}
+    )
+    cart = await storefront.cart((storefront.shop.mug, 1))
+    body = await shown(storefront, cart)
     assert [item["name"] for item in body["items"]] == ["Caneca de Ágata"]
-    ordered = (await front.check_out(cart)).body
+    ordered = (await storefront.check_out(cart)).body
     assert [(item["name"], item["price_cents"]) for item in ordered["items"]] == [
         ("Caneca de Ágata", 4990),
         ("Brinde", 0),
@@ -195,48 +217,50 @@ async def test_a_gift_is_in_the_order_and_no_item_of_the_cart(front: Front) -> N
 # --- Destinations and taxes --------------------------------------------------------------------------------------------------
 
 
-async def test_the_address_decides_ways_and_prices(front: Front) -> None:
-    shop, scope = front.shop, front.shop.scope()
-    with entered(scope):
-        place = await create_destination(scope, {"name": "SP", "states": ["SP"]})
+async def test_the_address_determines_shipping_options_and_prices(storefront: StorefrontClient) -> None:
+    shop, scope = storefront.shop, storefront.shop.scope()
+    with active_scope(scope):
+        destination = await create_destination(scope, {"name": "SP", "states": ["SP"]})
         await create_shipping_method(
             scope,
             {
                 "name": "Moto",
                 "position": 1,
-                "rates": [{"destination": place, "base_cents": 700}],
+                "rates": [{"destination": destination, "base_cents": 700}],
                 "base_cents": 900,
             },
         )
-    cart = await front.cart((shop.mug, 1), ready=False)
+    cart = await storefront.cart((shop.mug, 1), ready=False)
 
     async def options() -> dict[str, int]:
-        found = (await front.get(f"carts/{cart}/shipping-options")).body["shipping_options"]
-        return {option["name"]: option["price_cents"] for option in found}
+        options = (await storefront.get(f"carts/{cart}/shipping-options")).body["shipping_options"]
+        return {option["name"]: option["price_cents"] for option in options}
 
     assert await options() == {"Sedex": 1500, "Moto": 900}
-    await front.put(f"carts/{cart}/address", {"zipcode": "20040002", "state": "RJ"})
+    await storefront.put(f"carts/{cart}/address", {"zipcode": "20040002", "state": "RJ"})
     assert await options() == {"Sedex": 1500}
-    await front.put(f"carts/{cart}/address", ADDRESS)
+    await storefront.put(f"carts/{cart}/address", ADDRESS)
     assert await options() == {"Sedex": 1500, "Moto": 700}
     [moto] = [
         option["shipping_id"]
-        for option in (await front.get(f"carts/{cart}/shipping-options")).body["shipping_options"]
+        for option in (await storefront.get(f"carts/{cart}/shipping-options")).body["shipping_options"]
         if option["name"] == "Moto"
     ]
-    chosen = await front.put(f"carts/{cart}/shipping-option", {"shipping_id": moto})
+    chosen = await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": moto})
     assert amounts(chosen.body) == (4990, 0, 700, 5690)
-    moved = await front.put(f"carts/{cart}/address", {"zipcode": "20040002", "state": "RJ"})
-    assert (moved.body["shipping_option"], moved.body["shipping_cents"]) == (None, 0)
-    refused = await front.check_out(cart)
-    assert (refused.status, refused.body["error"]["code"]) == (422, "shipping_unavailable")
-    await front.put(f"carts/{cart}/address", ADDRESS)
-    assert amounts((await front.check_out(cart)).body) == (4990, 0, 700, 5690)
+    answer = await storefront.put(f"carts/{cart}/address", {"zipcode": "20040002", "state": "RJ"})
+    assert (answer.body["shipping_option"], answer.body["shipping_cents"]) == (None, 0)
+    rejected = await storefront.check_out(cart)
+    assert (rejected.status, rejected.body["error"]["code"]) == (422, "shipping_unavailable")
+    await storefront.put(f"carts/{cart}/address", ADDRESS)
+    assert amounts((await storefront.check_out(cart)).body) == (4990, 0, 700, 5690)
 
 
-async def test_a_vendors_own_way_carries_that_vendors_goods_only(front: Front) -> None:
-    shop, scope = front.shop, front.shop.scope()
-    with entered(scope):
+async def test_a_vendor_shipping_method_covers_only_that_vendors_products(
+    storefront: StorefrontClient,
+) -> None:
+    shop, scope = storefront.shop, storefront.shop.scope()
+    with active_scope(scope):
         await create_shipping_method(
             scope, {"name": "Kombi", "position": 1, "base_cents": 300, "vendor": shop.vendor.number}
         )
@@ -245,30 +269,30 @@ async def test_a_vendors_own_way_carries_that_vendors_goods_only(front: Front) -
         (((shop.mug, 1), (shop.plate, 1)), ["Sedex"]),
         (((shop.plate, 1),), ["Sedex"]),
     ):
-        cart = await front.cart(*items, ready=False)
-        found = (await front.get(f"carts/{cart}/shipping-options")).body["shipping_options"]
+        cart = await storefront.cart(*items, ready=False)
+        found = (await storefront.get(f"carts/{cart}/shipping-options")).body["shipping_options"]
         assert [option["name"] for option in found] == names
 
 
-async def test_taxes_are_in_the_total(front: Front) -> None:
-    shop, scope = front.shop, front.shop.scope()
-    with entered(scope):
+async def test_taxes_are_included_in_the_total(storefront: StorefrontClient) -> None:
+    shop, scope = storefront.shop, storefront.shop.scope()
+    with active_scope(scope):
         tax = await create_tax(scope, {"name": "ICMS", "rate_value": 10_000})
     await shop.execute(
         "INSERT INTO product_taxes (public_id, product_id, tax_id) VALUES (gen_random_uuid(), $1, $2)",
         shop.mug.number,
         tax,
     )
-    cart = await front.cart((shop.mug, 1))
-    body = await shown(front, cart)
+    cart = await storefront.cart((shop.mug, 1))
+    body = await shown(storefront, cart)
     assert amounts(body) == (4990, 0, 1500, 4990 + 1500 + 499)
-    assert amounts((await front.check_out(cart)).body) == amounts(body)
-    assert amounts(await shown(front, cart)) == amounts(body)
+    assert amounts((await storefront.check_out(cart)).body) == amounts(body)
+    assert amounts(await shown(storefront, cart)) == amounts(body)
 
 
-async def test_no_amount_is_taken_from_a_client(front: Front) -> None:
-    product = front.shop.mug
-    made = await front.post(
+async def test_amounts_sent_by_the_client_are_ignored(storefront: StorefrontClient) -> None:
+    product = storefront.shop.mug
+    made = await storefront.post(
         "carts",
         {
             "items": [{"product_id": product.id, "quantity": 1, "price_cents": 1, "total_cents": 1}],
@@ -279,16 +303,20 @@ async def test_no_amount_is_taken_from_a_client(front: Front) -> None:
     )
     cart = made.body["id"]
     assert (made.body["status"], amounts(made.body)) == ("open", (4990, 0, 0, 4990))
-    await front.put(f"carts/{cart}/address", ADDRESS)
-    await front.put(f"carts/{cart}/shipping-option", {"shipping_id": front.shop.sedex.id, "price_cents": 0})
-    answer = await front.check_out(cart, total_cents=1, shipping_cents=0, status="P", discount_cents=1)
+    await storefront.put(f"carts/{cart}/address", ADDRESS)
+    await storefront.put(
+        f"carts/{cart}/shipping-option", {"shipping_id": storefront.shop.sedex.id, "price_cents": 0}
+    )
+    answer = await storefront.check_out(cart, total_cents=1, shipping_cents=0, status="P", discount_cents=1)
     assert (answer.body["status"], amounts(answer.body)) == ("O", (4990, 0, 1500, 6490))
 
 
-async def test_promotions_of_another_store_give_nothing_here(front: Front, other_shop: Shop) -> None:
-    await offer(other_shop, coupon_code="VERAO", bonuses={"order_discount": "10%"})
-    cart = await front.cart((front.shop.mug, 1))
-    assert (await front.post(f"carts/{cart}/coupon", {"code": "VERAO"})).status == 422
-    elsewhere = await open_front(other_shop)
-    other = await elsewhere.cart((other_shop.mug, 1))
-    assert (await elsewhere.post(f"carts/{other}/coupon", {"code": "VERAO"})).status == 200
+async def test_promotions_of_another_store_do_not_apply(
+    storefront: StorefrontClient, other_shop: Shop
+) -> None:
+    await add_promotion(other_shop, coupon_code="VERAO", bonuses={"order_discount": "10%"})
+    cart = await storefront.cart((storefront.shop.mug, 1))
+    assert (await storefront.post(f"carts/{cart}/coupon", {"code": "VERAO"})).status == 422
+    other_storefront = await open_storefront(other_shop)
+    other = await other_storefront.cart((other_shop.mug, 1))
+    assert (await other_storefront.post(f"carts/{other}/coupon", {"code": "VERAO"})).status == 200

@@ -1,13 +1,13 @@
-"""`POST /api/v1/auth/verify-2fa` and the enrolment in GraphQL, as clients see them (decisions section 3)."""
+"""`POST /api/v1/auth/verify-2fa` and enrolment in GraphQL (docs/reference/current.md#two-factor)."""
 
 from datetime import UTC, datetime, timedelta
 
 import pyotp
 import pytest
 
-from auth import second_factor
+from auth import two_factor_codes
 from domain.people import two_factor
-from kernel.scope import entered
+from kernel.scope import active_scope
 from tests.current import kit
 from tests.current.kit import Caller, is_token_pair
 from tests.shop import PASSWORD, Person
@@ -25,8 +25,8 @@ DISABLE = """
 STATE = "{ two_factor { enabled recovery_codes_left } }"
 
 
-class App:
-    """Somebody's authenticator app."""
+class AuthenticatorApp:
+    """The authenticator app of a user."""
 
     def __init__(self, user: Person, secret: str, recovery_codes: list[str]) -> None:
         self.user = user
@@ -37,22 +37,22 @@ class App:
         return self._totp.at(datetime.now(UTC) + timedelta(seconds=30 * steps))
 
     def wrong_code(self) -> str:
-        good = {self.code(step) for step in range(-3, 4)}
-        return next(f"{number:06}" for number in range(10) if f"{number:06}" not in good)
+        valid = {self.code(step) for step in range(-3, 4)}
+        return next(f"{number:06}" for number in range(10) if f"{number:06}" not in valid)
 
 
-async def app_of(visitor: Caller, *privileges: str, **columns) -> App:
+async def add_two_factor_user(visitor: Caller, *privileges: str, **columns) -> AuthenticatorApp:
     user = await kit.add_user(visitor.store, *privileges, **columns)
-    scope = kit.system(visitor.store)
-    with entered(scope):
-        secret = await two_factor.install(scope, user.number)
-        codes = await second_factor.replace_recovery_codes(scope, user.number)
-    return App(user, secret, codes)
+    scope = kit.system_scope(visitor.store)
+    with active_scope(scope):
+        secret = await two_factor.enable_for_demo(scope, user.number)
+        codes = await two_factor_codes.replace_recovery_codes(scope, user.number)
+    return AuthenticatorApp(user, secret, codes)
 
 
-async def challenge(visitor: Caller, app: App) -> str:
+async def challenge(visitor: Caller, app: AuthenticatorApp) -> str:
     body = {"email": app.user.email, "password": PASSWORD}
-    answer = await visitor.from_elsewhere().post(LOGIN, body)
+    answer = await visitor.from_new_address().post(LOGIN, body)
     assert answer.status == 200
     assert set(answer.body) == {"requires_2fa", "temp_token"}
     assert answer.body["requires_2fa"] is True
@@ -60,13 +60,13 @@ async def challenge(visitor: Caller, app: App) -> str:
     return answer.body["temp_token"]
 
 
-async def ask(caller: Caller, document: str, **variables):
+async def run_graphql(caller: Caller, document: str, **variables):
     answer = await caller.post("/graphql", {"query": document, "variables": variables})
     assert answer.status == 200, answer.raw
     return answer.body
 
 
-def refusal(body) -> tuple[str, str]:
+def error_of(body) -> tuple[str, str]:
     (error,) = body["errors"]
     return error["extensions"]["code"], error["message"]
 
@@ -74,8 +74,8 @@ def refusal(body) -> tuple[str, str]:
 # --- verify-2fa --------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_challenge_and_a_code_give_a_token_pair(visitor: Caller) -> None:
-    app = await app_of(visitor)
+async def test_a_challenge_and_a_code_return_a_token_pair(visitor: Caller) -> None:
+    app = await add_two_factor_user(visitor)
     answer = await visitor.post(VERIFY, {"temp_token": await challenge(visitor, app), "code": app.code()})
     assert answer.status == 200
     assert is_token_pair(answer.body)
@@ -84,8 +84,8 @@ async def test_a_challenge_and_a_code_give_a_token_pair(visitor: Caller) -> None
     assert me.body["id"] == app.user.id
 
 
-async def test_a_recovery_code_stands_for_the_app(visitor: Caller) -> None:
-    app = await app_of(visitor)
+async def test_a_recovery_code_replaces_the_authenticator_app(visitor: Caller) -> None:
+    app = await add_two_factor_user(visitor)
     for code, status in (
         (app.recovery_codes[0], 200),
         (app.recovery_codes[0], 401),
@@ -108,13 +108,13 @@ async def test_a_recovery_code_stands_for_the_app(visitor: Caller) -> None:
         ({"temp_token": "x", "code": None}, "code is required"),
     ],
 )
-async def test_what_is_missing_is_named(visitor: Caller, body: dict, error: str) -> None:
+async def test_missing_fields_are_named(visitor: Caller, body: dict, error: str) -> None:
     answer = await visitor.post(VERIFY, body)
     assert (answer.status, answer.body) == (400, {"error": error})
 
 
-async def test_the_fifth_wrong_code_ends_the_challenge(visitor: Caller) -> None:
-    app = await app_of(visitor)
+async def test_the_fifth_wrong_code_revokes_the_challenge(visitor: Caller) -> None:
+    app = await add_two_factor_user(visitor)
     body = {"temp_token": await challenge(visitor, app), "code": app.wrong_code()}
     for _ in range(5):
         answer = await visitor.post(VERIFY, body)
@@ -125,13 +125,13 @@ async def test_the_fifth_wrong_code_ends_the_challenge(visitor: Caller) -> None:
 
 
 async def test_ten_wrong_codes_lock_the_account(visitor: Caller) -> None:
-    app = await app_of(visitor)
+    app = await add_two_factor_user(visitor)
     for _ in range(2):
         token = await challenge(visitor, app)
         for _ in range(5):
             answer = await visitor.post(VERIFY, {"temp_token": token, "code": app.wrong_code()})
             assert answer.status == 401
-    answer = await visitor.from_elsewhere().post(LOGIN, {"email": app.user.email, "password": PASSWORD})
+    answer = await visitor.from_new_address().post(LOGIN, {"email": app.user.email, "password": PASSWORD})
     assert (answer.status, answer.body["error"], set(answer.body)) == (
         429,
         "account_locked",
@@ -140,8 +140,8 @@ async def test_ten_wrong_codes_lock_the_account(visitor: Caller) -> None:
     assert 890 <= int(answer.headers["Retry-After"]) <= 900
 
 
-async def test_a_temporary_token_is_no_credential(visitor: Caller) -> None:
-    token = await challenge(visitor, await app_of(visitor))
+async def test_a_temporary_token_is_not_an_access_token(visitor: Caller) -> None:
+    token = await challenge(visitor, await add_two_factor_user(visitor))
     for path in ("/api/v1/auth/me", "/api/v1/admin/orders"):
         answer = await visitor.with_token(token).get(path)
         assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"})
@@ -153,7 +153,7 @@ async def test_a_temporary_token_is_no_credential(visitor: Caller) -> None:
 
 @pytest.mark.parametrize("field", ["temp_token", "code"])
 @pytest.mark.parametrize("wrong", [5, 123456, 1.5, True, [], {}, ["a"]])
-async def test_a_field_of_another_type_is_refused(visitor: Caller, field: str, wrong) -> None:
+async def test_a_field_of_a_wrong_type_is_rejected(visitor: Caller, field: str, wrong) -> None:
     answer = await visitor.post(VERIFY, {"temp_token": "x", "code": "123456"} | {field: wrong})
     assert (answer.status, answer.body) == (
         400,
@@ -162,10 +162,10 @@ async def test_a_field_of_another_type_is_refused(visitor: Caller, field: str, w
 
 
 @pytest.mark.parametrize("odd", ["x" * 100_000, "🙈", "'; drop table users", "%00", "\u202e", "\uff19" * 6])
-async def test_odd_texts_are_refused(visitor: Caller, odd: str) -> None:
+async def test_unusual_texts_are_rejected(visitor: Caller, odd: str) -> None:
     answer = await visitor.post(VERIFY, {"temp_token": odd, "code": odd})
     assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"})
-    token = await challenge(visitor, await app_of(visitor))
+    token = await challenge(visitor, await add_two_factor_user(visitor))
     answer = await visitor.post(VERIFY, {"temp_token": token, "code": odd})
     assert (answer.status, answer.body) == (401, {"error": "invalid code"})
 
@@ -179,49 +179,55 @@ async def test_other_methods_are_not_allowed(visitor: Caller) -> None:
 
 
 @pytest.mark.parametrize("user_type", ["A", "C"])
-async def test_anybody_enrols_and_gives_up(visitor: Caller, caller, user_type: str) -> None:
+async def test_any_user_enables_and_disables_two_factor(visitor: Caller, caller, user_type: str) -> None:
     person = await caller(user_type=user_type)
-    assert (await ask(person, STATE))["data"]["two_factor"] == {"enabled": False, "recovery_codes_left": 0}
-    begun = (await ask(person, BEGIN))["data"]["two_factor_begin"]
-    assert begun["otpauth_uri"].startswith("otpauth://totp/")
-    assert begun["qr_svg"].startswith("<svg")
-    code = pyotp.TOTP(begun["secret"]).now()
-    confirmed = (await ask(person, CONFIRM, code=code))["data"]["two_factor_confirm"]
-    app = App(person.user, begun["secret"], confirmed["recovery_codes"])
+    assert (await run_graphql(person, STATE))["data"]["two_factor"] == {
+        "enabled": False,
+        "recovery_codes_left": 0,
+    }
+    enrolment = (await run_graphql(person, BEGIN))["data"]["two_factor_begin"]
+    assert enrolment["otpauth_uri"].startswith("otpauth://totp/")
+    assert enrolment["qr_svg"].startswith("<svg")
+    code = pyotp.TOTP(enrolment["secret"]).now()
+    confirmed = (await run_graphql(person, CONFIRM, code=code))["data"]["two_factor_confirm"]
+    app = AuthenticatorApp(person.user, enrolment["secret"], confirmed["recovery_codes"])
     assert len(set(app.recovery_codes)) == 10
-    assert (await ask(person, STATE))["data"]["two_factor"] == {"enabled": True, "recovery_codes_left": 10}
+    assert (await run_graphql(person, STATE))["data"]["two_factor"] == {
+        "enabled": True,
+        "recovery_codes_left": 10,
+    }
     answer = await visitor.post(VERIFY, {"temp_token": await challenge(visitor, app), "code": app.code(1)})
     assert answer.status == 200
-    given_up = await ask(person, DISABLE, password=PASSWORD, code=app.recovery_codes[0])
-    assert given_up["data"]["two_factor_disable"]["message"]
+    disabled = await run_graphql(person, DISABLE, password=PASSWORD, code=app.recovery_codes[0])
+    assert disabled["data"]["two_factor_disable"]["message"]
     answer = await visitor.post(LOGIN, {"email": person.user.email, "password": PASSWORD})
     assert is_token_pair(answer.body)
 
 
-async def test_refusals_of_the_enrolment_have_codes(caller) -> None:
+async def test_enrolment_errors_have_codes(caller) -> None:
     person = await caller()
-    assert refusal(await ask(person, CONFIRM, code="123456"))[0] == "CONFLICT"
-    begun = (await ask(person, BEGIN))["data"]["two_factor_begin"]
-    wrong = await ask(person, CONFIRM, code="x")
+    assert error_of(await run_graphql(person, CONFIRM, code="123456"))[0] == "CONFLICT"
+    enrolment = (await run_graphql(person, BEGIN))["data"]["two_factor_begin"]
+    wrong = await run_graphql(person, CONFIRM, code="x")
     assert wrong["errors"][0]["extensions"]["field"] == "code"
-    assert refusal(wrong)[0] == "VALIDATION_FAILED"
-    await ask(person, CONFIRM, code=pyotp.TOTP(begun["secret"]).now())
-    assert refusal(await ask(person, BEGIN))[0] == "CONFLICT"
-    wrong = await ask(person, DISABLE, password="wrong password", code="123456")
+    assert error_of(wrong)[0] == "VALIDATION_FAILED"
+    await run_graphql(person, CONFIRM, code=pyotp.TOTP(enrolment["secret"]).now())
+    assert error_of(await run_graphql(person, BEGIN))[0] == "CONFLICT"
+    wrong = await run_graphql(person, DISABLE, password="wrong password", code="123456")
     assert wrong["errors"][0]["extensions"]["field"] == "password"
 
 
-async def test_an_administrator_of_users_helps_and_others_do_not(visitor: Caller, caller) -> None:
-    app = await app_of(visitor)
+async def test_disabling_two_factor_of_another_user_requires_manage_users(visitor: Caller, caller) -> None:
+    app = await add_two_factor_user(visitor)
     for person, code in ((await caller("view_users"), "FORBIDDEN"), (await caller(), "FORBIDDEN")):
-        assert refusal(await ask(person, DISABLE, password=PASSWORD, user=app.user.id))[0] == code
+        assert error_of(await run_graphql(person, DISABLE, password=PASSWORD, user=app.user.id))[0] == code
     helper = await caller("manage_users")
-    done = await ask(helper, DISABLE, password=PASSWORD, user=app.user.id)
+    done = await run_graphql(helper, DISABLE, password=PASSWORD, user=app.user.id)
     assert done["data"]["two_factor_disable"]["message"]
 
 
-async def test_the_secret_and_the_codes_are_shown_once(visitor: Caller, caller) -> None:
-    app = await app_of(visitor)
+async def test_the_secret_and_the_recovery_codes_are_returned_once(visitor: Caller, caller) -> None:
+    app = await add_two_factor_user(visitor)
     for name in ("secret", "used_steps", "code_hash"):
         answer = await (await caller()).post("/graphql", {"query": f"{{ two_factor {{ {name} }} }}"})
         assert "errors" in answer.body

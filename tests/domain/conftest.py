@@ -1,4 +1,4 @@
-"""Give every test of the domain a shop of its own."""
+"""Fixtures of the domain tests: a store of its own for every test."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from auth.configuration import configure
 from kernel.scope import Scope
-from tests.domain.kit import Shop
+from tests.domain.kit import StoreKit
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -15,10 +15,10 @@ def secret():
 
 
 @pytest.fixture
-def shop(scope: Scope) -> Shop:
-    return Shop(scope)
+def kit(scope: Scope) -> StoreKit:
+    return StoreKit(scope)
 
 
 @pytest.fixture
-def other_shop(other_scope: Scope) -> Shop:
-    return Shop(other_scope)
+def other_kit(other_scope: Scope) -> StoreKit:
+    return StoreKit(other_scope)

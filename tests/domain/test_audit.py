@@ -1,4 +1,4 @@
-"""Who changed which record is written down, with the record's public id, whichever family the change came through."""
+"""Changes are audited with actor and the record's public id, for every API family."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from domain import audit
-from domain.audit import _TABLES, Entry
 from kernel.ids import uuid7
-from models.database import transaction, value
+from models import audit
+from models.audit import _TABLES, AuditLogEntry
+from models.database import fetchval, transaction
 from tests.shop import Shop, new_shop, shop_client
 from tests.shop import shop as whole_shop
 
@@ -20,13 +20,13 @@ ADMIN = "/api/v1/admin"
 
 
 async def entries(shop: Shop, since: int) -> list[tuple[str, str, str, dict]]:
-    found = await shop.rows(
+    result = await shop.rows(
         "select action, actor_kind, subject_type, subject_id, details::text, user_id from audit_entries where id > $1 order by id",
         since,
     )
-    assert all(UUID(row["subject_id"]) for row in found)
+    assert all(UUID(row["subject_id"]) for row in result)
     return [
-        (row["action"], row["actor_kind"], row["subject_id"], json.loads(row["details"])) for row in found
+        (row["action"], row["actor_kind"], row["subject_id"], json.loads(row["details"])) for row in result
     ]
 
 
@@ -34,23 +34,21 @@ async def latest(shop: Shop) -> int:
     return int(await shop.value("select coalesce(max(id), 0) from audit_entries"))
 
 
-async def test_changes_of_products_are_written_down(whole_shop: Shop) -> None:
+async def test_product_changes_are_audited(whole_shop: Shop) -> None:
     shop = whole_shop
     since = await latest(shop)
-    made = (await shop.post(f"{ADMIN}/products", {"name": "Bule", "price_cents": 1}, auth="bearer")).body[
-        "id"
-    ]
-    await shop.patch(f"{ADMIN}/products/{made}", {"price_cents": 2, "stock": 3}, auth="bearer")
+    new = (await shop.post(f"{ADMIN}/products", {"name": "Bule", "price_cents": 1}, auth="bearer")).body["id"]
+    await shop.patch(f"{ADMIN}/products/{new}", {"price_cents": 2, "stock": 3}, auth="bearer")
     await shop.put(f"/api/products/{shop.mug}", {"price": "10.00"})
-    await shop.delete(f"{ADMIN}/products/{made}", auth="bearer")
+    await shop.delete(f"{ADMIN}/products/{new}", auth="bearer")
     await shop.post(f"{ADMIN}/products", {"name": ""}, auth="bearer")
     assert await entries(shop, since) == [
-        ("product.created", "admin", made, {}),
-        ("product.updated", "admin", made, {"fields": ["price_cents", "stock"]}),
+        ("product.created", "admin", new, {}),
+        ("product.updated", "admin", new, {"fields": ["price_cents", "stock"]}),
         ("product.updated", "admin", shop.mug.id, {"fields": ["price_cents"]}),
-        ("product.deleted", "admin", made, {}),
+        ("product.deleted", "admin", new, {}),
     ]
-    listed = await shop.get(f"{ADMIN}/audit-log", auth="bearer", params={"subject_id": made})
+    listed = await shop.get(f"{ADMIN}/audit-log", auth="bearer", params={"subject_id": new})
     assert [entry["action"] for entry in listed.body["entries"]] == [
         "product.deleted",
         "product.updated",
@@ -59,20 +57,20 @@ async def test_changes_of_products_are_written_down(whole_shop: Shop) -> None:
     assert {entry["user_id"] for entry in listed.body["entries"]} == {shop.owner.id}
 
 
-async def test_changes_of_categories_are_written_down(whole_shop: Shop) -> None:
+async def test_category_changes_are_audited(whole_shop: Shop) -> None:
     shop = whole_shop
     since = await latest(shop)
-    made = (await shop.post(f"{ADMIN}/categories", {"name": "Banho"}, auth="bearer")).body["id"]
-    await shop.put(f"{ADMIN}/categories/{made}", {"position": 2}, auth="bearer")
-    await shop.delete(f"{ADMIN}/categories/{made}", auth="bearer")
+    new = (await shop.post(f"{ADMIN}/categories", {"name": "Banho"}, auth="bearer")).body["id"]
+    await shop.put(f"{ADMIN}/categories/{new}", {"position": 2}, auth="bearer")
+    await shop.delete(f"{ADMIN}/categories/{new}", auth="bearer")
     assert await entries(shop, since) == [
-        ("category.created", "admin", made, {}),
-        ("category.updated", "admin", made, {"fields": ["position"]}),
-        ("category.deleted", "admin", made, {}),
+        ("category.created", "admin", new, {}),
+        ("category.updated", "admin", new, {"fields": ["position"]}),
+        ("category.deleted", "admin", new, {}),
     ]
 
 
-async def test_changes_of_orders_are_written_down(whole_shop: Shop) -> None:
+async def test_order_changes_are_audited(whole_shop: Shop) -> None:
     shop = whole_shop
     since = await latest(shop)
     body = {
@@ -82,21 +80,21 @@ async def test_changes_of_orders_are_written_down(whole_shop: Shop) -> None:
         "products": [{"product_id": shop.mug.number, "amount": 1}],
     }
     number = (await shop.post("/api/orders", body)).body["order_id"]
-    made = str(await shop.value("select public_id from orders where id = $1", int(number)))
-    await shop.put(f"{ADMIN}/orders/{made}/status", {"status": "D"}, auth="bearer")
-    await shop.put(f"{ADMIN}/orders/{made}/status", {"status": "D"}, auth="bearer")
+    new = str(await shop.value("select public_id from orders where id = $1", int(number)))
+    await shop.put(f"{ADMIN}/orders/{new}/status", {"status": "D"}, auth="bearer")
+    await shop.put(f"{ADMIN}/orders/{new}/status", {"status": "D"}, auth="bearer")
     await shop.put(f"/api/orders/{number}", {"notes": "Presente"})
     await shop.delete(f"/api/orders/{number}")
     assert await entries(shop, since) == [
-        ("order.created", "admin", made, {}),
-        ("order.status_changed", "admin", made, {"from": "O", "to": "D"}),
-        ("order.updated", "admin", made, {"fields": ["notes"]}),
-        ("order.status_changed", "admin", made, {"from": "D", "to": "I"}),
-        ("order.deleted", "admin", made, {}),
+        ("order.created", "admin", new, {}),
+        ("order.status_changed", "admin", new, {"from": "O", "to": "D"}),
+        ("order.updated", "admin", new, {"fields": ["notes"]}),
+        ("order.status_changed", "admin", new, {"from": "D", "to": "I"}),
+        ("order.deleted", "admin", new, {}),
     ]
 
 
-async def test_a_subject_given_by_its_number_is_named_by_its_public_id(whole_shop: Shop) -> None:
+async def test_a_subject_passed_by_internal_id_is_stored_by_public_id(whole_shop: Shop) -> None:
     shop = whole_shop
     since = await latest(shop)
     for mutation, subject in (
@@ -123,18 +121,20 @@ async def test_a_subject_given_by_its_number_is_named_by_its_public_id(whole_sho
     assert [action for action, _, _, _ in written[6:]] == ["shipment.created"]
 
 
-async def test_many_entries_keep_their_order(shop) -> None:
+async def test_multiple_entries_keep_their_order(kit) -> None:
     ids = [uuid7() for _ in range(3)]
-    async with transaction(shop.scope):
-        await audit.record_all(shop.scope, [Entry("product.updated", "product", id, {"n": 1}) for id in ids])
-        await audit.record_all(shop.scope, [])
-        found = await value("select array_agg(subject_id order by id) from audit_entries")
-    assert found == [str(id) for id in ids]
+    async with transaction(kit.scope):
+        await audit.record_all(
+            kit.scope, [AuditLogEntry("product.updated", "product", id, {"n": 1}) for id in ids]
+        )
+        await audit.record_all(kit.scope, [])
+        result = await fetchval("select array_agg(subject_id order by id) from audit_entries")
+    assert result == [str(id) for id in ids]
 
 
 @pytest.mark.parametrize("table", sorted(set(_TABLES.values())))
-async def test_every_table_of_a_subject_can_be_asked(shop, table: str) -> None:
-    name = next(name for name, each in _TABLES.items() if each == table)
-    async with transaction(shop.scope):
-        await audit.record(shop.scope, f"{name}.updated", name, 9_000_000_000)
-        assert await value("select subject_id from audit_entries order by id desc limit 1") == "9000000000"
+async def test_every_subject_table_can_be_queried(kit, table: str) -> None:
+    name = next(name for name, item in _TABLES.items() if item == table)
+    async with transaction(kit.scope):
+        await audit.record(kit.scope, f"{name}.updated", name, 9_000_000_000)
+        assert await fetchval("select subject_id from audit_entries order by id desc limit 1") == "9000000000"

@@ -1,4 +1,4 @@
-"""Up to 500 products at once: all or nothing, or the good ones."""
+"""Bulk upserts of up to 500 products: all or nothing, or only the valid ones."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from kernel.errors import ValidationFailed
 from models import database
 
 
-async def names(shop):
-    found = await shop.rows(
+async def names(kit):
+    records = await kit.rows(
         "SELECT name FROM products WHERE tenant_id = $1 AND deleted_at IS NULL ORDER BY id"
     )
-    return [row["name"] for row in found]
+    return [row["name"] for row in records]
 
 
-async def test_rows_are_made_or_changed(shop):
-    by_id, by_sku = await shop.product(name="by id"), await shop.product(name="by sku", sku="S")
-    shoes = await create_category(shop.scope, {"name": "Shoes"})
+async def test_rows_are_created_or_updated(kit):
+    by_id, by_sku = await kit.product(name="by id"), await kit.product(name="by sku", sku="S")
+    shoes = await create_category(kit.scope, {"name": "Shoes"})
     results = await bulk_upsert_products(
-        shop.as_admin(),
+        kit.as_admin(),
         [
-            {"id": await shop.public_id("products", by_id), "name": "one", "stock": 3},
+            {"id": await kit.public_id("products", by_id), "name": "one", "stock": 3},
             {"sku": "S", "price_cents": 5},
             {"name": "new", "price_cents": 1, "sku": "N", "category": shoes, "images": [{"url": "/1.png"}]},
             {"name": "new", "price_cents": 2},
@@ -38,27 +38,27 @@ async def test_rows_are_made_or_changed(shop):
         (3, True, None),
     ]
     assert [result.id for result in results[:2]] == [by_id, by_sku]
-    assert await names(shop) == ["one", "by sku", "new", "new"]
-    assert (await shop.record("products", by_sku))["price_cents"] == 5
-    assert (await shop.record("products", by_id))["stock"] == 3
-    made = await shop.record("products", results[2].id)
+    assert await names(kit) == ["one", "by sku", "new", "new"]
+    assert (await kit.record("products", by_sku))["price_cents"] == 5
+    assert (await kit.record("products", by_id))["stock"] == 3
+    made = await kit.record("products", results[2].id)
     assert (made["category_id"], made["slug"]) == (shoes, "new")
-    assert (await shop.record("products", results[3].id))["slug"] == "new-2"
-    told = [event["name"] for event in await shop.events()][2:]
-    assert told == ["product.updated", "product.updated", "product.created", "product.created"]
+    assert (await kit.record("products", results[3].id))["slug"] == "new-2"
+    event_names = [event["name"] for event in await kit.events()][2:]
+    assert event_names == ["product.updated", "product.updated", "product.created", "product.created"]
 
 
 BAD = [
     {"name": "good", "price_cents": 1},
     {"name": "no price"},
     {"name": "bad status", "price_cents": 1, "status": "?"},
-    {"id": 10**12, "name": "nobody"},
+    {"id": 10**12, "name": "missing"},
     {"name": "also good", "price_cents": 1},
 ]
 
 
-async def test_one_wrong_row_stops_all(shop):
-    results = await bulk_upsert_products(shop.as_admin(), BAD, BulkErrorPolicy.REJECT_ALL)
+async def test_one_invalid_row_aborts_all(kit):
+    results = await bulk_upsert_products(kit.as_admin(), BAD, BulkErrorPolicy.REJECT_ALL)
     assert [result.id for result in results] == [None] * 5
     assert [result.created for result in results] == [False] * 5
     assert [result.error.fields if result.error else None for result in results] == [
@@ -68,48 +68,48 @@ async def test_one_wrong_row_stops_all(shop):
         {"id": "not_found"},
         None,
     ]
-    assert await names(shop) == []
-    assert await shop.events() == []
+    assert await names(kit) == []
+    assert await kit.events() == []
 
 
-async def test_wrong_rows_are_left_out(shop):
-    results = await bulk_upsert_products(shop.as_admin(), BAD, "REJECT_FAILED")
+async def test_invalid_rows_are_skipped(kit):
+    results = await bulk_upsert_products(kit.as_admin(), BAD, "REJECT_FAILED")
     assert [result.id is not None for result in results] == [True, False, False, False, True]
     assert [result.created for result in results] == [True, False, False, False, True]
-    assert await names(shop) == ["good", "also good"]
-    assert len(await shop.events()) == 2
+    assert await names(kit) == ["good", "also good"]
+    assert len(await kit.events()) == 2
 
 
-async def test_a_sku_is_matched_within_the_vendor(shop):
-    one, other = await shop.vendor(), await shop.vendor()
-    of_one = await shop.product(sku="S", vendor=one)
-    [found, made] = await bulk_upsert_products(
-        shop.as_admin(),
+async def test_a_sku_is_matched_within_the_vendor(kit):
+    one, other = await kit.vendor(), await kit.vendor()
+    of_one = await kit.product(sku="S", vendor=one)
+    [records, made] = await bulk_upsert_products(
+        kit.as_admin(),
         [
             {"sku": "S", "vendor": one, "name": "x"},
             {"sku": "S", "vendor": other, "name": "y", "price_cents": 1},
         ],
     )
-    assert (found.id, found.created, made.created) == (of_one, False, True)
+    assert (records.id, records.created, made.created) == (of_one, False, True)
 
 
-async def test_a_vendor_matches_and_makes_its_own(shop):
-    vendor, other = await shop.vendor(), await shop.vendor()
-    foreign = await shop.product(sku="S", vendor=other)
+async def test_a_vendor_matches_and_creates_only_its_own_products(kit):
+    vendor, other = await kit.vendor(), await kit.vendor()
+    foreign = await kit.product(sku="S", vendor=other)
     results = await bulk_upsert_products(
-        shop.as_vendor(vendor),
+        kit.as_vendor(vendor),
         [{"sku": "S", "name": "x", "price_cents": 1}, {"id": foreign, "name": "stolen"}],
         "REJECT_FAILED",
     )
-    assert (await shop.record("products", results[0].id))["vendor_id"] == vendor
+    assert (await kit.record("products", results[0].id))["vendor_id"] == vendor
     assert results[1].error is not None
-    assert (await shop.record("products", foreign))["name"] != "stolen"
+    assert (await kit.record("products", foreign))["name"] != "stolen"
 
 
-async def test_rows_that_want_the_same_are_told_apart(shop):
-    product = await shop.product(sku="A")
+async def test_rows_with_the_same_key_are_rejected(kit):
+    product = await kit.product(sku="A")
     results = await bulk_upsert_products(
-        shop.as_admin(),
+        kit.as_admin(),
         [
             {"id": product, "name": "first"},
             {"sku": "A", "name": "second"},
@@ -124,49 +124,49 @@ async def test_rows_that_want_the_same_are_told_apart(shop):
         None,
         {"sku": "sku_taken"},
     ]
-    assert await names(shop) == ["first", "x"]
+    assert await names(kit) == ["first", "x"]
 
 
-async def test_more_than_500_rows_are_refused(shop):
+async def test_more_than_500_rows_are_rejected(kit):
     with pytest.raises(ValidationFailed):
-        await bulk_upsert_products(shop.as_admin(), [{}] * 501)
+        await bulk_upsert_products(kit.as_admin(), [{}] * 501)
 
 
-async def test_no_rows_are_no_work(shop):
-    assert await bulk_upsert_products(shop.as_admin(), []) == []
+async def test_an_empty_list_does_nothing(kit):
+    assert await bulk_upsert_products(kit.as_admin(), []) == []
 
 
-async def test_the_number_of_statements_does_not_grow_with_the_rows(shop):
+async def test_the_number_of_statements_does_not_grow_with_the_rows(kit):
     counts = []
     for number in (2, 200):
-        given = [{"name": f"n{number}-{n}", "price_cents": 1, "sku": f"{number}-{n}"} for n in range(number)]
-        with database.counting() as counted:
-            await bulk_upsert_products(shop.as_admin(), given)
+        rows = [{"name": f"n{number}-{n}", "price_cents": 1, "sku": f"{number}-{n}"} for n in range(number)]
+        with database.count_statements() as counted:
+            await bulk_upsert_products(kit.as_admin(), rows)
         counts.append(counted.count)
     assert counts[0] == counts[1]
 
 
-async def test_imports_and_single_writes_at_once_do_not_wait_in_a_circle(shop):
-    products = [await shop.product(stock=100, sku=f"S{n}") for n in range(5)]
-    await shop.delivery()
+async def test_concurrent_imports_and_single_writes_do_not_deadlock(kit):
+    products = [await kit.product(stock=100, sku=f"S{n}") for n in range(5)]
+    await kit.delivery()
     forwards = [{"sku": f"S{n}", "name": "Same name", "slug": f"slug-{n}"} for n in range(5)]
     work = [
-        bulk_upsert_products(shop.as_admin(), forwards if turn % 2 else forwards[::-1]) for turn in range(6)
+        bulk_upsert_products(kit.as_admin(), forwards if turn % 2 else forwards[::-1]) for turn in range(6)
     ]
-    work += [shop.product(name="Same name") for _ in range(6)]
+    work += [kit.product(name="Same name") for _ in range(6)]
     work += [
-        shop.order(*((product, 1) for product in products[:: 1 if turn % 2 else -1])) for turn in range(10)
+        kit.order(*((product, 1) for product in products[:: 1 if turn % 2 else -1])) for turn in range(10)
     ]
     results = await asyncio.gather(*work, return_exceptions=True)
     assert [result for result in results if isinstance(result, BaseException)] == []
-    assert [await shop.figures(product) for product in products] == [(100, 10)] * 5
+    assert [await kit.figures(product) for product in products] == [(100, 10)] * 5
 
 
-async def test_an_import_waits_for_a_single_write_of_the_same_sku(shop):
+async def test_an_import_waits_for_a_concurrent_write_of_the_same_sku(kit):
     results = await asyncio.gather(
-        create_product(shop.as_admin(), {"name": "a", "price_cents": 1, "sku": "S"}),
-        bulk_upsert_products(shop.as_admin(), [{"name": "b", "price_cents": 1, "sku": "S"}]),
+        create_product(kit.as_admin(), {"name": "a", "price_cents": 1, "sku": "S"}),
+        bulk_upsert_products(kit.as_admin(), [{"name": "b", "price_cents": 1, "sku": "S"}]),
         return_exceptions=True,
     )
-    assert await shop.value("SELECT count(*) FROM products WHERE tenant_id = $1 AND sku = 'S'") == 1
+    assert await kit.value("SELECT count(*) FROM products WHERE tenant_id = $1 AND sku = 'S'") == 1
     assert not isinstance(results[1], BaseException)

@@ -1,4 +1,4 @@
-"""Shop at random — carts, coupons, checkouts, payments, refunds, cancellations, holds that run out — beside a model that only counts."""
+"""Random carts, coupons, checkouts, payments, refunds, cancellations and expiries, compared with a counting model."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from domain.carts import change, checkout
-from domain.carts.record import show_cart
+from domain.carts.record import load_cart_record
 from domain.gateway import notifications
-from domain.orders.expiry import expire_holds
-from domain.orders.lifecycle import move
+from domain.orders.expiry import expire_orders
+from domain.orders.lifecycle import change_status
 from domain.promotions.promotions import create_promotion
 from domain.stores import set_gateway_secret
 from kernel.errors import Conflict, NotFound, RuleViolation
 from tests.conftest import scope_of
-from tests.domain.kit import Shop
+from tests.domain.kit import StoreKit
 from tests.gateway import SECRET, charge, event, raw, signature
 
 PRICES = (1_000, 333)
@@ -81,7 +81,7 @@ class Order:
 
 @dataclass
 class Model:
-    """Count what is on the shelf, what orders hold of it, and how often the coupon is in use."""
+    """Count stock on hand, stock reserved or deducted by orders, and coupon uses."""
 
     on_hand: Counter = field(default_factory=lambda: Counter(dict.fromkeys(range(len(PRICES)), STOCK)))
     carts: list = field(default_factory=list)
@@ -104,7 +104,7 @@ class Model:
         return self.coupons_used < COUPON_USES
 
     def go(self, order, status):
-        """Take an order to a status that it may go to; False where the stock it needs is gone."""
+        """Change an order's status if allowed; return False when it is out of stock."""
         before, after = order.holds, {"O": "R", "P": "D"}.get(status, "N")
         if before == "N" and after != "N" and not self.has(order.units):
             return False
@@ -117,20 +117,20 @@ class Model:
 
 
 class Play:
-    """Take steps in a shop and in the model, and compare what comes of them."""
+    """Run steps against a store and the model, and compare the results."""
 
-    def __init__(self, shop):
-        self.shop, self.model = shop, Model()
+    def __init__(self, kit):
+        self.kit, self.model = kit, Model()
 
     async def prepare(self):
-        shop = self.shop
-        await set_gateway_secret(shop.scope, SECRET)
-        self.products = [await shop.product(stock=STOCK, price_cents=price) for price in PRICES]
-        self.ids = [await shop.public_id("products", product) for product in self.products]
-        self.way = await shop.public_id("shipping_methods", await shop.shipping(base_cents=SHIPPING))
-        self.payment = await shop.public_id("payment_methods", await shop.payment(hold_minutes=30))
+        kit = self.kit
+        await set_gateway_secret(kit.scope, SECRET)
+        self.products = [await kit.product(stock=STOCK, price_cents=price) for price in PRICES]
+        self.ids = [await kit.public_id("products", product) for product in self.products]
+        self.way = await kit.public_id("shipping_methods", await kit.shipping(base_cents=SHIPPING))
+        self.payment = await kit.public_id("payment_methods", await kit.payment(hold_minutes=30))
         self.coupon = await create_promotion(
-            shop.scope,
+            kit.scope,
             {
                 "name": "Dez",
                 "coupon_code": "DEZ",
@@ -141,7 +141,7 @@ class Play:
 
     @property
     def front(self):
-        return self.shop.as_storefront()
+        return self.kit.as_storefront()
 
     async def take(self, step):
         kind, *rest = step
@@ -154,24 +154,24 @@ class Play:
         return self.model.orders[place % len(self.model.orders)] if self.model.orders else None
 
     async def _item(self, cart, product):
-        shown = await show_cart(self.front, cart.id)
+        shown = await load_cart_record(self.front, cart.id)
         return next((item["id"] for item in shown["items"] if item["product_id"] == self.ids[product]), None)
 
     # --- carts ---
 
     async def create(self, product, quantity):
-        made = await change.create_cart(
+        created = await change.create_cart(
             self.front, {"items": [{"product": self.ids[product], "quantity": quantity}]}
         )
-        await change.set_shipping_option(self.front, made["id"], self.way)
-        self.model.carts.append(Cart(made["id"], Counter({product: quantity})))
+        await change.set_shipping_option(self.front, created["id"], self.way)
+        self.model.carts.append(Cart(created["id"], Counter({product: quantity})))
 
     async def _changed(self, cart, work):
-        """Do what changes a cart; one that was ordered refuses it. Say whether it was done."""
+        """Change a cart unless it was ordered; return whether it changed."""
         if cart.ordered:
-            with pytest.raises(Conflict) as refusal:
+            with pytest.raises(Conflict) as error:
                 await work
-            assert refusal.value.reason == "cart_already_ordered"
+            assert error.value.reason == "cart_already_ordered"
             return False
         await work
         return True
@@ -210,16 +210,16 @@ class Play:
         cart = self._cart(place)
         if cart is None:
             return
-        given = {"customer_email": "ana@example.com", "payment": self.payment}
+        values = {"customer_email": "ana@example.com", "payment": self.payment}
         expected = self._refusal(cart)
         if expected is not None:
-            with pytest.raises((RuleViolation, Conflict)) as refusal:
-                await checkout.check_out(self.front, cart.id, given)
-            assert refusal.value.reason == expected
+            with pytest.raises((RuleViolation, Conflict)) as error:
+                await checkout.check_out(self.front, cart.id, values)
+            assert error.value.reason == expected
             return
-        made = await checkout.check_out(self.front, cart.id, given)
+        created = await checkout.check_out(self.front, cart.id, values)
         total = cart.total(self.model.coupon_is_good)
-        self.model.orders.append(Order(made.id, made.public_id, +cart.units, total, cart.coupon))
+        self.model.orders.append(Order(created.id, created.public_id, +cart.units, total, cart.coupon))
         cart.ordered = True
 
     def _refusal(self, cart):
@@ -233,15 +233,15 @@ class Play:
 
     # --- orders ---
 
-    async def _told(self, kind, order, **more):
+    async def _notify(self, kind, order, **more):
         body = raw(event(kind, charge(order.public_id, order.total, id=f"ch_{order.id}", **more)))
-        assert await notifications.receive(self.shop.scope, body, [signature(body)]) == "received"
+        assert await notifications.receive(self.kit.scope, body, [signature(body)]) == "received"
 
     async def pay(self, place):
         order = self._order(place)
         if order is None or order.paid:
             return
-        await self._told("charge.paid", order)
+        await self._notify("charge.paid", order)
         order.paid = order.total
         if order.status in "OF":
             self.model.go(order, "P")
@@ -250,7 +250,7 @@ class Play:
         order = self._order(place)
         if order is None or not order.paid or order.refunded:
             return
-        await self._told("charge.refunded", order, canceled_amount=order.total)
+        await self._notify("charge.refunded", order, canceled_amount=order.total)
         order.refunded = order.total
         if order.status != "I":
             self.model.go(order, "I")
@@ -258,35 +258,35 @@ class Play:
     async def cancel(self, place):
         order = self._order(place)
         if order is not None:
-            await move(self.shop.as_admin(), order.id, "I")
+            await change_status(self.kit.as_admin(), order.id, "I")
             if order.status != "I":
                 self.model.go(order, "I")
 
     async def expire(self):
-        late = replace(self.shop.scope, now=self.shop.scope.now + timedelta(minutes=31))
+        late = replace(self.kit.scope, now=self.kit.scope.now + timedelta(minutes=31))
         due = [order for order in self.model.orders if order.status == "O" and not order.paid]
-        assert await expire_holds(late) == len(due)
+        assert await expire_orders(late) == len(due)
         for order in due:
             self.model.go(order, "F")
 
-    # --- what must always hold ---
+    # --- invariants ---
 
     async def compare(self, step):
-        shop, model = self.shop, self.model
+        kit, model = self.kit, self.model
         for place, product in enumerate(self.products):
-            assert await shop.figures(product) == (model.on_hand[place], model.reserved(place)), step
-        used = await shop.value("SELECT used FROM promotions WHERE tenant_id = $1 AND id = $2", self.coupon)
+            assert await kit.figures(product) == (model.on_hand[place], model.reserved(place)), step
+        used = await kit.value("SELECT used FROM promotions WHERE tenant_id = $1 AND id = $2", self.coupon)
         assert used == model.coupons_used, step
         for order in model.orders:
-            record = await shop.record("orders", order.id)
+            record = await kit.record("orders", order.id)
             assert (record["status"], record["total_cents"]) == (order.status, order.total), step
             assert (record["paid_cents"], record["refunded_cents"]) == (order.paid, order.refunded), step
             parts = record["subtotal_cents"] - record["discount_cents"] + record["shipping_cents"]
             assert parts == record["total_cents"], step
-            lines = await shop.lines(order.id)
+            lines = await kit.lines(order.id)
             assert sum(line["quantity"] * line["price_cents"] for line in lines) == record["subtotal_cents"]
         for cart in model.carts:
-            shown = await show_cart(self.front, cart.id)
+            shown = await load_cart_record(self.front, cart.id)
             units = Counter({item["product_id"]: item["quantity"] for item in shown["items"]})
             assert units == Counter({self.ids[product]: count for product, count in (+cart.units).items()}), (
                 step
@@ -297,7 +297,7 @@ class Play:
             assert known == shown["total_cents"], step
             if not cart.ordered:
                 assert shown["total_cents"] == cart.total(model.coupon_is_good), step
-        ordered = await shop.rows(
+        ordered = await kit.rows(
             "SELECT order_id, total_cents FROM carts WHERE tenant_id = $1 AND status = 'ordered'"
         )
         assert sorted((row["order_id"], row["total_cents"]) for row in ordered) == sorted(
@@ -312,9 +312,9 @@ async def _coupon(play, place, on):
     work = play.coupon_(cart, on)
     is_refused = on and not cart.ordered and not (play.model.coupon_is_good and +cart.units)
     if is_refused:
-        with pytest.raises(RuleViolation) as refusal:
+        with pytest.raises(RuleViolation) as error:
             await work
-        assert refusal.value.reason == "coupon_unavailable"
+        assert error.value.reason == "coupon_unavailable"
     elif await play._changed(cart, work):
         cart.coupon = on
 
@@ -334,8 +334,8 @@ async def _coupon(play, place, on):
         ("check out", 0), ("check out", 1), ("check out", 2), ("cancel", 0), ("check out", 2), ("expire",), ("pay", 1),
     ]
 )  # fmt: skip
-async def test_money_stock_and_coupons_are_what_a_plain_count_says(new_store, taken):
-    play = Play(Shop(scope_of(await new_store())))
+async def test_payments_stock_and_coupon_uses_match_the_model(new_store, taken):
+    play = Play(StoreKit(scope_of(await new_store())))
     await play.prepare()
     for step in taken:
         if step[0] == "coupon":
@@ -343,6 +343,6 @@ async def test_money_stock_and_coupons_are_what_a_plain_count_says(new_store, ta
         else:
             await play.take(step)
         await play.compare(step)
-    for subject in {told["subject_id"] for told in await play.shop.events()}:
-        numbers = [told["sequence"] for told in await play.shop.events(subject)]
+    for subject in {event["subject_id"] for event in await play.kit.events()}:
+        numbers = [event["sequence"] for event in await play.kit.events(subject)]
         assert numbers == list(range(1, len(numbers) + 1))

@@ -1,25 +1,25 @@
-"""Which destination an address belongs to, and what destinations may hold."""
+"""Matching addresses to destinations, and validating destinations."""
 
 from __future__ import annotations
 
 import pytest
 
 from domain.destinations.destinations import create_destination, delete_destination, update_destination
-from domain.destinations.places import (
-    Candidate,
+from domain.destinations.matching import (
     DestinationAddress,
+    DestinationCandidate,
+    destination_address,
     find_destination,
     most_specific,
-    place_of,
 )
 from domain.taxes.taxes import create_tax
 from kernel.errors import NotFound, ValidationFailed
-from kernel.places import state_of_cep
+from kernel.geography import state_of_cep
 from tests.domain.kit import unknown
 
 
 def candidate(number, *, countries=(), states=(), cities=(), width=None, zipped=False):
-    return Candidate(number, countries, states, cities, zipped or width is not None, width)
+    return DestinationCandidate(number, countries, states, cities, zipped or width is not None, width)
 
 
 @pytest.mark.parametrize(
@@ -41,11 +41,11 @@ def candidate(number, *, countries=(), states=(), cities=(), width=None, zipped=
         ("\u0660" * 8, ""),
     ],
 )
-def test_a_cep_lies_in_a_state(cep, state):
+def test_a_cep_determines_the_state(cep, state):
     assert state_of_cep(cep) == state
 
 
-def test_what_is_narrower_goes_before():
+def test_the_more_specific_destination_wins():
     place = DestinationAddress("BR", "SP", "sao paulo", "01310100")
     world = candidate(1)
     brazil = candidate(2, countries=("BR",))
@@ -61,7 +61,7 @@ def test_what_is_narrower_goes_before():
     assert most_specific([], place) is None
 
 
-def test_all_that_is_filled_must_hold():
+def test_all_lists_must_match():
     place = DestinationAddress("BR", "SP", "", "01310100")
     assert most_specific([candidate(1, states=("SP",), cities=("santos",))], place) is None
     assert most_specific([candidate(1, states=("RJ",), width=3)], place) is None
@@ -69,7 +69,7 @@ def test_all_that_is_filled_must_hold():
     assert most_specific([candidate(1, countries=("AR",))], place) is None
 
 
-def test_of_equals_the_older_counts():
+def test_ties_go_to_the_older_destination():
     assert (
         most_specific(
             [candidate(9, states=("SP",)), candidate(4, states=("SP",))], DestinationAddress(state="SP")
@@ -78,23 +78,25 @@ def test_of_equals_the_older_counts():
     )
 
 
-def test_the_state_is_told_from_the_cep_where_it_is_missing():
-    assert place_of({"zipcode": "01310-100"}) == DestinationAddress("BR", "SP", "", "01310100")
-    assert place_of({"zipcode": "01310-100", "country": "ar"}).state == ""
-    assert place_of({"city": " São Paulo ", "state": "sp"}) == DestinationAddress("BR", "SP", "sao paulo", "")
-    assert not place_of({"country": "BR"}).is_known
-    assert not place_of(None).is_known
+def test_a_missing_state_is_derived_from_the_cep():
+    assert destination_address({"zipcode": "01310-100"}) == DestinationAddress("BR", "SP", "", "01310100")
+    assert destination_address({"zipcode": "01310-100", "country": "ar"}).state == ""
+    assert destination_address({"city": " São Paulo ", "state": "sp"}) == DestinationAddress(
+        "BR", "SP", "sao paulo", ""
+    )
+    assert not destination_address({"country": "BR"}).is_specified
+    assert not destination_address(None).is_specified
 
 
-async def test_a_cep_belongs_to_the_most_specific_destination_that_holds_it(shop):
-    brazil = await create_destination(shop.scope, {"name": "Brasil", "countries": ["br"]})
-    state = await create_destination(shop.scope, {"name": "SP", "states": ["SP"]})
+async def test_a_cep_matches_the_most_specific_destination(kit):
+    brazil = await create_destination(kit.scope, {"name": "Brasil", "countries": ["br"]})
+    state = await create_destination(kit.scope, {"name": "SP", "states": ["SP"]})
     capital = await create_destination(
-        shop.scope,
+        kit.scope,
         {"name": "Capital", "zipcodes": [{"zipcode_from": "01000-000", "zipcode_to": "05999-999"}]},
     )
     street = await create_destination(
-        shop.scope, {"name": "Paulista", "zipcodes": [{"zipcode_from": "01310100"}]}
+        kit.scope, {"name": "Paulista", "zipcodes": [{"zipcode_from": "01310100"}]}
     )
     for cep, expected in (
         ("01310100", street),
@@ -102,21 +104,21 @@ async def test_a_cep_belongs_to_the_most_specific_destination_that_holds_it(shop
         ("13000000", state),
         ("20000000", brazil),
     ):
-        assert await find_destination(shop.scope, place_of({"zipcode": cep})) == expected
-    await update_destination(shop.scope, street, {"status": "D"})
-    assert await find_destination(shop.scope, place_of({"zipcode": "01310100"})) == capital
-    await delete_destination(shop.scope, capital)
-    assert await find_destination(shop.scope, place_of({"zipcode": "01310100"})) == state
+        assert await find_destination(kit.scope, destination_address({"zipcode": cep})) == expected
+    await update_destination(kit.scope, street, {"status": "D"})
+    assert await find_destination(kit.scope, destination_address({"zipcode": "01310100"})) == capital
+    await delete_destination(kit.scope, capital)
+    assert await find_destination(kit.scope, destination_address({"zipcode": "01310100"})) == state
 
 
-async def test_another_stores_destinations_hold_nothing_here(shop, other_shop):
-    await create_destination(other_shop.scope, {"name": "Brasil"})
-    assert await find_destination(shop.scope, place_of({"zipcode": "01310100"})) is None
+async def test_another_stores_destinations_never_match(kit, other_kit):
+    await create_destination(other_kit.scope, {"name": "Brasil"})
+    assert await find_destination(kit.scope, destination_address({"zipcode": "01310100"})) is None
 
 
-async def test_a_destination_changes_partially(shop):
+async def test_a_destination_is_updated_partially(kit):
     number = await create_destination(
-        shop.scope,
+        kit.scope,
         {
             "name": "Sul",
             "states": ["RS", "SC", "RS"],
@@ -124,21 +126,21 @@ async def test_a_destination_changes_partially(shop):
             "zipcodes": [{"zipcode_from": "90000000"}],
         },
     )
-    await update_destination(shop.scope, number, {"cities": []})
-    record = await shop.record("destinations", number)
+    await update_destination(kit.scope, number, {"cities": []})
+    record = await kit.record("destinations", number)
     assert (record["name"], record["states"], record["cities"]) == ("Sul", ["RS", "SC"], [])
     ranges = "SELECT zipcode_from, zipcode_to FROM destination_zipcodes WHERE tenant_id = $1"
-    assert [tuple(row) for row in await shop.rows(ranges)] == [("90000000", "90000000")]
-    await update_destination(shop.scope, number, {"zipcodes": []})
-    assert await shop.rows(ranges) == []
-    await delete_destination(shop.scope, number)
+    assert [tuple(row) for row in await kit.rows(ranges)] == [("90000000", "90000000")]
+    await update_destination(kit.scope, number, {"zipcodes": []})
+    assert await kit.rows(ranges) == []
+    await delete_destination(kit.scope, number)
     for reference in (number, unknown()):
         with pytest.raises(NotFound, match="destination not found"):
-            await update_destination(shop.scope, reference, {"name": "x"})
+            await update_destination(kit.scope, reference, {"name": "x"})
 
 
 @pytest.mark.parametrize(
-    "given, fields",
+    "values, fields",
     [
         ({"name": ""}, {"name": "name_required"}),
         ({"status": "Z"}, {"status": "status_invalid"}),
@@ -164,20 +166,20 @@ async def test_a_destination_changes_partially(shop):
         ),
     ],
 )
-async def test_what_is_wrong_with_a_destination_is_named(shop, given, fields):
-    with pytest.raises(ValidationFailed) as refusal:
-        await create_destination(shop.scope, {"name": "x", **given})
-    assert refusal.value.fields == fields
+async def test_destination_field_errors_are_reported(kit, values, fields):
+    with pytest.raises(ValidationFailed) as error:
+        await create_destination(kit.scope, {"name": "x", **values})
+    assert error.value.fields == fields
 
 
-async def test_states_of_other_countries_are_taken_as_they_are(shop):
-    assert await create_destination(shop.scope, {"name": "x", "countries": ["US"], "states": ["CA"]})
+async def test_states_of_other_countries_are_not_validated(kit):
+    assert await create_destination(kit.scope, {"name": "x", "countries": ["US"], "states": ["CA"]})
 
 
-async def test_with_a_destination_go_the_rates_for_it(shop):
-    number = await create_destination(shop.scope, {"name": "Sul"})
-    await shop.shipping(rates=[{"destination": number, "base_cents": 1}])
-    await create_tax(shop.scope, {"name": "ICMS", "rates": [{"destination": number, "rate_value": 1}]})
-    await delete_destination(shop.scope, number)
+async def test_deleting_a_destination_deletes_its_rates(kit):
+    number = await create_destination(kit.scope, {"name": "Sul"})
+    await kit.shipping(rates=[{"destination": number, "base_cents": 1}])
+    await create_tax(kit.scope, {"name": "ICMS", "rates": [{"destination": number, "rate_value": 1}]})
+    await delete_destination(kit.scope, number)
     for table in ("shipping_rates", "tax_rates"):
-        assert await shop.value(f"SELECT count(*) FROM {table} WHERE tenant_id = $1") == 0
+        assert await kit.value(f"SELECT count(*) FROM {table} WHERE tenant_id = $1") == 0

@@ -10,19 +10,19 @@ from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from tests.domain.kit import unknown
 
 
-async def variants(shop, feature):
-    found = await shop.rows(
+async def variants(kit, feature):
+    result = await kit.rows(
         "SELECT id, name, position FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 ORDER BY position, id",
         feature,
     )
-    return [(row["name"], row["position"]) for row in found]
+    return [(row["name"], row["position"]) for row in result]
 
 
-async def test_a_feature_holds_what_it_was_given(shop):
-    group = await create_feature(shop.scope, {"name": "Sizes", "type": "G"})
-    shoes = await create_category(shop.scope, {"name": "Shoes"})
+async def test_a_feature_stores_its_input(kit):
+    group = await create_feature(kit.scope, {"name": "Sizes", "type": "G"})
+    shoes = await create_category(kit.scope, {"name": "Shoes"})
     feature = await create_feature(
-        shop.scope,
+        kit.scope,
         {
             "name": "Size",
             "type": "select",
@@ -33,46 +33,44 @@ async def test_a_feature_holds_what_it_was_given(shop):
             "variants": ["37", {"name": "38", "position": 9}],
         },
     )
-    record = await shop.record("features", feature)
+    record = await kit.record("features", feature)
     assert (record["type"], record["parent_id"], record["suffix"], record["comparison"]) == (
         "S",
         group,
         " cm",
         True,
     )
-    assert await variants(shop, feature) == [("37", 0), ("38", 9)]
-    links = await shop.rows("SELECT category_id FROM feature_categories WHERE tenant_id = $1")
+    assert await variants(kit, feature) == [("37", 0), ("38", 9)]
+    links = await kit.rows("SELECT category_id FROM feature_categories WHERE tenant_id = $1")
     assert [row["category_id"] for row in links] == [shoes]
 
 
-async def test_variants_not_listed_are_gone_and_so_are_their_values(shop):
+async def test_unlisted_variants_are_deleted_with_their_values(kit):
     feature = await create_feature(
-        shop.scope, {"name": "Colour", "type": "S", "variants": ["Red", "Blue", "Green"]}
+        kit.scope, {"name": "Colour", "type": "S", "variants": ["Red", "Blue", "Green"]}
     )
-    await shop.product(features=[{"feature": feature, "value": "Blue"}])
-    red = await shop.value("SELECT id FROM feature_variants WHERE tenant_id = $1 AND name = 'Red'")
-    await update_feature(
-        shop.scope, feature, {"variants": [{"id": red, "name": "Crimson"}, "Green", "Black"]}
-    )
-    assert await variants(shop, feature) == [("Crimson", 0), ("Green", 1), ("Black", 2)]
-    assert await shop.value("SELECT count(*) FROM feature_values WHERE tenant_id = $1") == 0
-    await update_feature(shop.scope, feature, {"name": "Color"})
-    assert len(await variants(shop, feature)) == 3
+    await kit.product(features=[{"feature": feature, "value": "Blue"}])
+    red = await kit.value("SELECT id FROM feature_variants WHERE tenant_id = $1 AND name = 'Red'")
+    await update_feature(kit.scope, feature, {"variants": [{"id": red, "name": "Crimson"}, "Green", "Black"]})
+    assert await variants(kit, feature) == [("Crimson", 0), ("Green", 1), ("Black", 2)]
+    assert await kit.value("SELECT count(*) FROM feature_values WHERE tenant_id = $1") == 0
+    await update_feature(kit.scope, feature, {"name": "Color"})
+    assert len(await variants(kit, feature)) == 3
 
 
-async def test_a_type_stays_while_products_have_values(shop):
-    feature = await create_feature(shop.scope, {"name": "f", "type": "T"})
-    await update_feature(shop.scope, feature, {"type": "N"})
-    await shop.product(features=[{"feature": feature, "value": "1"}])
+async def test_the_type_cannot_change_while_products_have_values(kit):
+    feature = await create_feature(kit.scope, {"name": "f", "type": "T"})
+    await update_feature(kit.scope, feature, {"type": "N"})
+    await kit.product(features=[{"feature": feature, "value": "1"}])
     with pytest.raises(RuleViolation):
-        await update_feature(shop.scope, feature, {"type": "T"})
-    by_variant = await create_feature(shop.scope, {"name": "g", "type": "S", "variants": ["x"]})
-    await shop.product(features=[{"feature": by_variant, "value": "x"}])
-    await update_feature(shop.scope, by_variant, {"type": "B"})
+        await update_feature(kit.scope, feature, {"type": "T"})
+    by_variant = await create_feature(kit.scope, {"name": "g", "type": "S", "variants": ["x"]})
+    await kit.product(features=[{"feature": by_variant, "value": "x"}])
+    await update_feature(kit.scope, by_variant, {"type": "B"})
 
 
 @pytest.mark.parametrize(
-    "given, fields",
+    "values, fields",
     [
         ({"name": None}, {"name": "name_required"}),
         ({"type": "X"}, {"type": "type_invalid"}),
@@ -82,32 +80,32 @@ async def test_a_type_stays_while_products_have_values(shop):
         ({"type": "S", "variants": [{"id": 10**12}]}, {"variants": "not_found"}),
     ],
 )
-async def test_what_is_wrong_is_named(shop, given, fields):
-    with pytest.raises(ValidationFailed) as refusal:
-        await create_feature(shop.scope, {"name": "f", **given})
-    assert refusal.value.fields == fields
+async def test_field_errors_are_reported(kit, values, fields):
+    with pytest.raises(ValidationFailed) as error:
+        await create_feature(kit.scope, {"name": "f", **values})
+    assert error.value.fields == fields
 
 
-async def test_only_a_group_holds_features(shop):
-    plain = await create_feature(shop.scope, {"name": "f"})
-    with pytest.raises(ValidationFailed) as refusal:
-        await create_feature(shop.scope, {"name": "g", "group": plain})
-    assert refusal.value.fields == {"group": "group_invalid"}
+async def test_only_a_group_contains_features(kit):
+    plain = await create_feature(kit.scope, {"name": "f"})
+    with pytest.raises(ValidationFailed) as error:
+        await create_feature(kit.scope, {"name": "g", "group": plain})
+    assert error.value.fields == {"group": "group_invalid"}
 
 
-async def test_features_of_a_deleted_group_stand_alone(shop):
-    group = await create_feature(shop.scope, {"name": "g", "type": "G"})
-    feature = await create_feature(shop.scope, {"name": "f", "group": group})
-    await delete_feature(shop.scope, group)
-    assert (await shop.record("features", feature))["parent_id"] is None
+async def test_features_of_a_deleted_group_become_ungrouped(kit):
+    group = await create_feature(kit.scope, {"name": "g", "type": "G"})
+    feature = await create_feature(kit.scope, {"name": "f", "group": group})
+    await delete_feature(kit.scope, group)
+    assert (await kit.record("features", feature))["parent_id"] is None
     with pytest.raises(NotFound):
-        await update_feature(shop.scope, group, {"name": "x"})
+        await update_feature(kit.scope, group, {"name": "x"})
 
 
-async def test_another_stores_feature_is_not_found(shop, other_shop):
-    foreign = await create_feature(other_shop.scope, {"name": "f"})
-    for reference in (foreign, await other_shop.public_id("features", foreign), unknown()):
+async def test_another_stores_feature_is_not_found(kit, other_kit):
+    foreign = await create_feature(other_kit.scope, {"name": "f"})
+    for reference in (foreign, await other_kit.public_id("features", foreign), unknown()):
         with pytest.raises(NotFound):
-            await update_feature(shop.scope, reference, {"name": "x"})
+            await update_feature(kit.scope, reference, {"name": "x"})
         with pytest.raises(ValidationFailed):
-            await shop.product(features=[{"feature": reference, "value": "x"}])
+            await kit.product(features=[{"feature": reference, "value": "x"}])

@@ -1,4 +1,4 @@
-"""Tell of charges at random, twice, out of order and processed again: money adds up, stock agrees with the letter, all is told once."""
+"""Random notifications, duplicated, out of order and reprocessed: payments, stock and events stay consistent."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from domain.gateway import notifications
-from domain.orders.lifecycle import move
+from domain.orders.lifecycle import change_status
 from domain.orders.payments import payment_status
-from domain.orders.transitions import HOLDS
+from domain.orders.transitions import STOCK_STATES
 from domain.stores import set_gateway_secret
 from kernel.errors import RuleViolation
 from tests.conftest import scope_of
-from tests.domain.kit import Shop
+from tests.domain.kit import StoreKit
 from tests.gateway import SECRET, charge, event, order_event, raw, signature
 
 STOCK = 3
@@ -42,20 +42,20 @@ steps = st.lists(
 @pytest.mark.slow
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
-# What one charge gives back was once taken from what another had brought.
+# Regression: a refund of one charge was deducted from another charge's payment.
 @example(
     [("charge.paid", "rest", None), ("charge.refunded", "small", None), ("charge.refunded", "rest", None)]
 )
-async def test_money_and_stock_stay_consistent(new_store, taken):
-    shop = Shop(scope_of(await new_store()))
-    await set_gateway_secret(shop.scope, SECRET)
-    product = await shop.product(stock=STOCK)
-    order = await shop.order((product, 1))
+async def test_payments_and_stock_stay_consistent(new_store, taken):
+    kit = StoreKit(scope_of(await new_store()))
+    await set_gateway_secret(kit.scope, SECRET)
+    product = await kit.product(stock=STOCK)
+    order = await kit.order((product, 1))
     sent: list[bytes] = []
     before = None
     for step in taken:
-        had_no_effect = await play(shop, order, sent, step)
-        after = await state(shop, order, product)
+        had_no_effect = await play(kit, order, sent, step)
+        after = await state(kit, order, product)
         check(after)
         if before is not None:
             if had_no_effect:
@@ -67,16 +67,16 @@ async def test_money_and_stock_stay_consistent(new_store, taken):
             ]
             assert shrunk == [], step
         before = after
-    numbers = [found["sequence"] for found in await shop.events(order.public_id)]
+    numbers = [result["sequence"] for result in await kit.events(order.public_id)]
     assert numbers == list(range(1, len(numbers) + 1))
 
 
-async def play(shop, order, sent, step):
-    """Take the step; say whether it must have had no effect."""
+async def play(kit, order, sent, step):
+    """Run the step; return whether it must have no effect."""
     kind, what, amount = step
     if kind == "move":
         try:
-            await move(shop.as_admin(), order.id, what)
+            await change_status(kit.as_admin(), order.id, what)
         except RuleViolation:
             return True
         return False
@@ -85,21 +85,21 @@ async def play(shop, order, sent, step):
             return True
         if kind == "again":
             body = sent[what % len(sent)]
-            assert await notifications.receive(shop.scope, body, [signature(body)]) == "duplicate ignored"
+            assert await notifications.receive(kit.scope, body, [signature(body)]) == "duplicate ignored"
             return True
-        ids = await shop.rows("SELECT id FROM gateway_notifications WHERE tenant_id = $1 ORDER BY id")
+        ids = await kit.rows("SELECT id FROM gateway_notifications WHERE tenant_id = $1 ORDER BY id")
         try:
-            await notifications.reprocess(shop.as_admin(), ids[what % len(ids)]["id"])
+            await notifications.reprocess(kit.as_admin(), ids[what % len(ids)]["id"])
         except RuleViolation:
             return True
         return False
-    body = raw(told(kind, order, what, amount))
+    body = raw(notify(kind, order, what, amount))
     sent.append(body)
-    assert await notifications.receive(shop.scope, body, [signature(body)]) == "received"
+    assert await notifications.receive(kit.scope, body, [signature(body)]) == "received"
     return False
 
 
-def told(kind, order, what, amount):
+def notify(kind, order, what, amount):
     if kind.startswith("order."):
         parts = [charge(order.id, CHARGES[name], id=f"ch_{order.id}_{name}") for name in what]
         return order_event(kind, order.id, *parts)
@@ -109,13 +109,13 @@ def told(kind, order, what, amount):
     return event(kind, charge(order.id, CHARGES[what], id=f"ch_{order.id}_{what}", **more))
 
 
-async def state(shop, order, product):
-    record = await shop.record("orders", order.id)
-    charges = await shop.rows("SELECT * FROM charges WHERE tenant_id = $1")
-    received = await shop.value(
+async def state(kit, order, product):
+    record = await kit.record("orders", order.id)
+    charges = await kit.rows("SELECT * FROM charges WHERE tenant_id = $1")
+    received = await kit.value(
         "SELECT coalesce(sum(amount_cents), 0)::bigint FROM payments WHERE tenant_id = $1"
     )
-    waiting = await shop.value(
+    waiting = await kit.value(
         "SELECT count(*) FROM gateway_notifications WHERE tenant_id = $1 AND NOT processed"
     )
     assert waiting == 0
@@ -131,23 +131,23 @@ async def state(shop, order, product):
                 "payment_status",
             )
         },
-        "charges": {each["charge_id"]: (each["paid_cents"], each["refunded_cents"]) for each in charges},
+        "charges": {entry["charge_id"]: (entry["paid_cents"], entry["refunded_cents"]) for entry in charges},
         "received": received,
-        "figures": await shop.figures(product),
+        "figures": await kit.figures(product),
     }
 
 
-def check(found):
-    order = found["order"]
+def check(result):
+    order = result["order"]
     paid, refunded = order["paid_cents"], order["refunded_cents"]
     assert 0 <= refunded <= paid
-    assert paid == found["received"] == sum(paid for paid, _ in found["charges"].values())
-    assert refunded == sum(refunded for _, refunded in found["charges"].values())
+    assert paid == result["received"] == sum(paid for paid, _ in result["charges"].values())
+    assert refunded == sum(refunded for _, refunded in result["charges"].values())
     charged_back = order["payment_status"] == "chargeback"
     status = payment_status(order["total_cents"], paid, refunded, charged_back=charged_back)
     assert order["payment_status"] == status
-    assert order["stock_state"] == HOLDS[order["status"]]
-    on_hand, reserved = found["figures"]
+    assert order["stock_state"] == STOCK_STATES[order["status"]]
+    on_hand, reserved = result["figures"]
     assert reserved == (1 if order["stock_state"] == "R" else 0)
-    # What was delivered and then cancelled does not come back by itself.
+    # Cancelling a completed order doesn't restock.
     assert on_hand <= STOCK

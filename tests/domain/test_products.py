@@ -1,4 +1,4 @@
-"""What a product becomes, what is refused with which code, and who may write what."""
+"""Writing products: what is stored, error codes, and permissions."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ import pytest
 from domain.catalog.categories import create_category, delete_category
 from domain.catalog.features import create_feature
 from domain.catalog.products import create_product, delete_product, delete_products, update_product
-from domain.orders.lifecycle import move
+from domain.orders.lifecycle import change_status
 from kernel.errors import NotFound, ValidationFailed
 from kernel.money import MAX_CENTS
 from models import database
 from tests.domain.kit import unknown
 
 
-def with_settings(shop, **settings):
-    return replace(shop.scope, store=replace(shop.scope.store, settings=settings))
+def with_settings(kit, **settings):
+    return replace(kit.scope, store=replace(kit.scope.store, settings=settings))
 
 
-async def places(shop, product):
-    found = await shop.rows(
+async def places(kit, product):
+    records = await kit.rows(
         "SELECT category_id FROM product_categories WHERE tenant_id = $1 AND product_id = $2 ORDER BY position, id",
         product,
     )
-    return [row["category_id"] for row in found]
+    return [row["category_id"] for row in records]
 
 
-async def images(shop, product):
-    found = await shop.rows(
+async def images(kit, product):
+    records = await kit.rows(
         "SELECT url, alt, position FROM product_images WHERE tenant_id = $1 AND product_id = $2 ORDER BY position",
         product,
     )
-    return [(row["url"], row["alt"], row["position"]) for row in found]
+    return [(row["url"], row["alt"], row["position"]) for row in records]
 
 
-async def category(shop, name="Category", **given):
-    return await create_category(shop.scope, {"name": name, **given})
+async def category(kit, name="Category", **data):
+    return await create_category(kit.scope, {"name": name, **data})
 
 
-# --- Making ----------------------------------------------------------------------------------------------------------------------
+# --- Creation --------------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_product_holds_what_it_was_given(shop):
-    vendor, shoes = await shop.vendor(), await category(shop)
+async def test_a_product_stores_its_input(kit):
+    vendor, shoes = await kit.vendor(), await category(kit)
     product = await create_product(
-        shop.as_admin(),
+        kit.as_admin(),
         {
             "name": "Te\u0301nis  ",
             "sku": " T-1 ",
@@ -66,25 +66,25 @@ async def test_a_product_holds_what_it_was_given(shop):
             "category": shoes,
         },
     )
-    record = await shop.record("products", product)
+    record = await kit.record("products", product)
     # Composed (NFC) and trimmed.
     assert (record["name"], record["sku"], record["slug"]) == ("Ténis", "T-1", "tenis")
     assert (record["price_cents"], record["compare_at_cents"], record["status"]) == (12_990, 15_000, "A")
     assert (record["on_hand"], record["reserved"], record["stock"]) == (7, 0, 7)
     assert (record["vendor_id"], record["category_id"], record["free_shipping"]) == (vendor, shoes, True)
-    assert await places(shop, product) == [shoes]
+    assert await places(kit, product) == [shoes]
 
 
-async def test_only_a_name_and_a_price_are_needed(shop):
-    product = await create_product(shop.as_admin(), {"name": "Mug", "price_cents": 0})
-    record = await shop.record("products", product)
+async def test_only_name_and_price_are_required(kit):
+    product = await create_product(kit.as_admin(), {"name": "Mug", "price_cents": 0})
+    record = await kit.record("products", product)
     assert (record["status"], record["stock"], record["tracking"], record["vendor_id"]) == ("A", 0, "B", None)
 
 
-async def test_the_event_holds_the_record_of_the_product(shop):
-    shoes = await category(shop, "Shoes")
+async def test_the_event_data_are_the_product_record(kit):
+    shoes = await category(kit, "Shoes")
     product = await create_product(
-        shop.as_admin(),
+        kit.as_admin(),
         {
             "name": "Boot",
             "price_cents": 5,
@@ -92,9 +92,9 @@ async def test_the_event_holds_the_record_of_the_product(shop):
             "images": [{"url": "https://example.com/1.png", "alt": "one"}, {"url": "/2.png"}],
         },
     )
-    public_id = await shop.public_id("products", product)
-    [event] = await shop.events(public_id)
-    moment = shop.scope.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    public_id = await kit.public_id("products", product)
+    [event] = await kit.events(public_id)
+    moment = kit.scope.now.strftime("%Y-%m-%dT%H:%M:%SZ")
     assert event["name"] == "product.created"
     assert event["data"] == {
         "id": str(public_id),
@@ -108,8 +108,8 @@ async def test_the_event_holds_the_record_of_the_product(shop):
         "compare_at_cents": None,
         "currency": "BRL",
         "stock": 0,
-        "category_id": str(await shop.public_id("categories", shoes)),
-        "category": {"id": str(await shop.public_id("categories", shoes)), "name": "Shoes"},
+        "category_id": str(await kit.public_id("categories", shoes)),
+        "category": {"id": str(await kit.public_id("categories", shoes)), "name": "Shoes"},
         "images": [{"url": "https://example.com/1.png", "alt": "one"}, {"url": "/2.png", "alt": ""}],
         "created_at": moment,
         "updated_at": moment,
@@ -117,7 +117,7 @@ async def test_the_event_holds_the_record_of_the_product(shop):
 
 
 @pytest.mark.parametrize(
-    "given, fields",
+    "data, fields",
     [
         ({}, {"name": "name_required", "price_cents": "required"}),
         ({"name": "  "}, {"name": "name_required"}),
@@ -148,204 +148,204 @@ async def test_the_event_holds_the_record_of_the_product(shop):
         ),
     ],
 )
-async def test_every_wrong_field_is_named_with_its_code(shop, given, fields):
-    good = {} if not given else {"name": "Mug", "price_cents": 10}
-    with pytest.raises(ValidationFailed) as refusal:
-        await create_product(shop.as_admin(), {**good, **given})
-    assert refusal.value.fields == fields
-    assert await shop.value("SELECT count(*) FROM products WHERE tenant_id = $1") == 0
+async def test_every_invalid_field_is_reported_with_its_code(kit, data, fields):
+    good = {} if not data else {"name": "Mug", "price_cents": 10}
+    with pytest.raises(ValidationFailed) as error:
+        await create_product(kit.as_admin(), {**good, **data})
+    assert error.value.fields == fields
+    assert await kit.value("SELECT count(*) FROM products WHERE tenant_id = $1") == 0
 
 
-async def test_a_category_is_needed_where_the_store_says_so(shop):
-    scope = with_settings(shop, products_require_category=True)
-    with pytest.raises(ValidationFailed) as refusal:
+async def test_a_category_is_required_by_the_store_setting(kit):
+    scope = with_settings(kit, products_require_category=True)
+    with pytest.raises(ValidationFailed) as error:
         await create_product(scope, {"name": "Mug", "price_cents": 1})
-    assert refusal.value.fields == {"category": "category_required"}
-    product = await create_product(scope, {"name": "Mug", "price_cents": 1, "category": await category(shop)})
+    assert error.value.fields == {"category": "category_required"}
+    product = await create_product(scope, {"name": "Mug", "price_cents": 1, "category": await category(kit)})
     await update_product(scope, product, {"name": "Cup"})
-    for given in ({"category": None}, {"categories": []}):
+    for data in ({"category": None}, {"categories": []}):
         with pytest.raises(ValidationFailed):
-            await update_product(scope, product, given)
+            await update_product(scope, product, data)
 
 
-async def test_what_a_product_refers_to_must_be_in_the_store(shop, other_shop):
+async def test_references_of_a_product_must_exist_in_the_store(kit, other_kit):
     foreign = {
-        "category": await other_shop.public_id("categories", await category(other_shop)),
-        "vendor": await other_shop.public_id("vendors", await other_shop.vendor()),
+        "category": await other_kit.public_id("categories", await category(other_kit)),
+        "vendor": await other_kit.public_id("vendors", await other_kit.vendor()),
     }
     for name, reference in foreign.items():
-        with pytest.raises(ValidationFailed) as refusal:
-            await create_product(shop.as_admin(), {"name": "Mug", "price_cents": 1, name: reference})
-        assert refusal.value.fields == {name: "not_found"}
+        with pytest.raises(ValidationFailed) as error:
+            await create_product(kit.as_admin(), {"name": "Mug", "price_cents": 1, name: reference})
+        assert error.value.fields == {name: "not_found"}
 
 
-# --- Addresses and SKUs ------------------------------------------------------------------------------------------------------------
+# --- Slugs and SKUs ----------------------------------------------------------------------------------------------------------------
 
 
-async def slug_of(shop, product):
-    return (await shop.record("products", product))["slug"]
+async def slug_of(kit, product):
+    return (await kit.record("products", product))["slug"]
 
 
-async def test_addresses_are_unique_with_numbers_behind(shop):
-    slugs = [await slug_of(shop, await shop.product(name="Azul Ção")) for _ in range(3)]
+async def test_slugs_are_unique_with_numeric_suffixes(kit):
+    slugs = [await slug_of(kit, await kit.product(name="Azul Ção")) for _ in range(3)]
     assert slugs == ["azul-cao", "azul-cao-2", "azul-cao-3"]
-    assert await slug_of(shop, await shop.product(name="Other", slug="azul-cao")) == "azul-cao-4"
-    assert await slug_of(shop, await shop.product(name="日本")) == "product"
+    assert await slug_of(kit, await kit.product(name="Other", slug="azul-cao")) == "azul-cao-4"
+    assert await slug_of(kit, await kit.product(name="日本")) == "product"
 
 
-async def test_names_that_everybody_uses_still_find_an_address(shop):
-    slugs = [await slug_of(shop, await shop.product(name="Mug")) for _ in range(14)]
+async def test_common_names_still_get_a_slug(kit):
+    slugs = [await slug_of(kit, await kit.product(name="Mug")) for _ in range(14)]
     assert len(set(slugs)) == 14
     assert all(slug.startswith("mug") for slug in slugs)
 
 
-async def test_products_made_at_once_with_one_name_all_find_an_address(shop):
-    made = await asyncio.gather(*(shop.product(name="Same") for _ in range(15)))
-    assert len({await slug_of(shop, product) for product in made}) == 15
+async def test_concurrent_products_with_one_name_all_get_a_slug(kit):
+    new = await asyncio.gather(*(kit.product(name="Same") for _ in range(15)))
+    assert len({await slug_of(kit, product) for product in new}) == 15
 
 
-async def test_an_address_of_a_deleted_product_is_free_again(shop):
-    first = await shop.product(name="Mug", sku="M")
-    await delete_product(shop.scope, first)
-    second = await shop.product(name="Mug", sku="M")
-    assert await slug_of(shop, second) == "mug"
+async def test_a_slug_of_a_deleted_product_is_reusable(kit):
+    first = await kit.product(name="Mug", sku="M")
+    await delete_product(kit.scope, first)
+    second = await kit.product(name="Mug", sku="M")
+    assert await slug_of(kit, second) == "mug"
 
 
-async def test_a_product_keeps_its_address_until_another_is_given(shop):
-    product = await shop.product(name="Mug")
-    await update_product(shop.scope, product, {"name": "Cup"})
-    assert await slug_of(shop, product) == "mug"
-    await update_product(shop.scope, product, {"slug": "Big Cup!"})
-    assert await slug_of(shop, product) == "big-cup"
-    await update_product(shop.scope, product, {"slug": "big-cup"})
-    assert await slug_of(shop, product) == "big-cup"
-    other = await shop.product(name="Plate")
-    await update_product(shop.scope, other, {"slug": "big-cup"})
-    assert await slug_of(shop, other) == "big-cup-2"
+async def test_a_product_keeps_its_slug_until_changed(kit):
+    product = await kit.product(name="Mug")
+    await update_product(kit.scope, product, {"name": "Cup"})
+    assert await slug_of(kit, product) == "mug"
+    await update_product(kit.scope, product, {"slug": "Big Cup!"})
+    assert await slug_of(kit, product) == "big-cup"
+    await update_product(kit.scope, product, {"slug": "big-cup"})
+    assert await slug_of(kit, product) == "big-cup"
+    other = await kit.product(name="Plate")
+    await update_product(kit.scope, other, {"slug": "big-cup"})
+    assert await slug_of(kit, other) == "big-cup-2"
 
 
-async def test_a_sku_is_unique_within_a_vendor(shop):
-    one, other = await shop.vendor(), await shop.vendor()
-    first = await shop.product(sku="A", vendor=one)
-    await shop.product(sku="A", vendor=other)
-    await shop.product(sku="A")
-    with pytest.raises(ValidationFailed) as refusal:
-        await shop.product(sku="A", vendor=one)
-    assert refusal.value.fields == {"sku": "sku_taken"}
-    second = await shop.product(sku="B", vendor=one)
+async def test_a_sku_is_unique_within_a_vendor(kit):
+    one, other = await kit.vendor(), await kit.vendor()
+    first = await kit.product(sku="A", vendor=one)
+    await kit.product(sku="A", vendor=other)
+    await kit.product(sku="A")
+    with pytest.raises(ValidationFailed) as error:
+        await kit.product(sku="A", vendor=one)
+    assert error.value.fields == {"sku": "sku_taken"}
+    second = await kit.product(sku="B", vendor=one)
     with pytest.raises(ValidationFailed):
-        await update_product(shop.scope, second, {"sku": "A"})
-    await update_product(shop.scope, first, {"sku": "A", "name": "same SKU as before"})
-    # No SKU is no SKU, however many have none.
-    await shop.product(vendor=one)
-    await shop.product(vendor=one)
+        await update_product(kit.scope, second, {"sku": "A"})
+    await update_product(kit.scope, first, {"sku": "A", "name": "same SKU as before"})
+    # An empty SKU is not unique.
+    await kit.product(vendor=one)
+    await kit.product(vendor=one)
 
 
-async def test_the_legacy_layer_may_repeat_a_sku(shop):
-    await shop.product(sku="A")
-    repeated = await create_product(shop.scope, {"name": "x", "price_cents": 1, "sku": "A"}, check_sku=False)
-    await update_product(shop.scope, repeated, {"sku": "A"}, check_sku=False)
+async def test_legacy_routes_may_repeat_a_sku(kit):
+    await kit.product(sku="A")
+    repeated = await create_product(kit.scope, {"name": "x", "price_cents": 1, "sku": "A"}, check_sku=False)
+    await update_product(kit.scope, repeated, {"sku": "A"}, check_sku=False)
 
 
-async def test_one_of_two_products_made_at_once_gets_the_sku(shop):
-    results = await asyncio.gather(*(shop.product(sku="X") for _ in range(8)), return_exceptions=True)
+async def test_one_of_two_concurrent_products_gets_the_sku(kit):
+    results = await asyncio.gather(*(kit.product(sku="X") for _ in range(8)), return_exceptions=True)
     assert sum(isinstance(result, int) for result in results) == 1
-    assert await shop.value("SELECT count(*) FROM products WHERE tenant_id = $1 AND sku = 'X'") == 1
+    assert await kit.value("SELECT count(*) FROM products WHERE tenant_id = $1 AND sku = 'X'") == 1
 
 
-# --- Changing ----------------------------------------------------------------------------------------------------------------------
+# --- Updates -----------------------------------------------------------------------------------------------------------------------
 
 
-async def test_what_is_not_named_stays(shop):
-    product = await shop.product(
+async def test_absent_fields_stay(kit):
+    product = await kit.product(
         sku="A", description="d", stock=5, compare_at_cents=9, images=[{"url": "/1.png"}]
     )
-    before = await shop.record("products", product)
-    await update_product(shop.as_admin(), product, {"price_cents": 77})
-    after = await shop.record("products", product)
+    before = await kit.record("products", product)
+    await update_product(kit.as_admin(), product, {"price_cents": 77})
+    after = await kit.record("products", product)
     changed = {name for name in after if after[name] != before[name]}
     assert changed <= {"price_cents", "updated_at"}
     assert after["price_cents"] == 77
-    assert await images(shop, product) == [("/1.png", "", 0)]
-    assert await shop.event_names(before["public_id"]) == ["product.created", "product.updated"]
+    assert await images(kit, product) == [("/1.png", "", 0)]
+    assert await kit.event_names(before["public_id"]) == ["product.created", "product.updated"]
 
 
-async def test_null_takes_away_what_may_be_missing(shop):
-    product = await shop.product(compare_at_cents=9, description="d", vendor=await shop.vendor())
-    await update_product(shop.scope, product, {"compare_at_cents": None, "description": None, "vendor": None})
-    record = await shop.record("products", product)
+async def test_null_clears_nullable_fields(kit):
+    product = await kit.product(compare_at_cents=9, description="d", vendor=await kit.vendor())
+    await update_product(kit.scope, product, {"compare_at_cents": None, "description": None, "vendor": None})
+    record = await kit.record("products", product)
     assert (record["compare_at_cents"], record["description"], record["vendor_id"]) == (None, "", None)
 
 
-async def test_pictures_are_replaced_as_a_whole_or_the_main_one_alone(shop):
-    product = await shop.product(images=[{"url": "/1.png"}, {"url": "/2.png"}])
-    await update_product(shop.scope, product, {"main_image": {"url": "/main.png", "alt": "m"}})
-    assert await images(shop, product) == [("/main.png", "m", 0), ("/2.png", "", 1)]
-    await update_product(shop.scope, product, {"images": [{"url": "/3.png"}]})
-    assert await images(shop, product) == [("/3.png", "", 0)]
-    await update_product(shop.scope, product, {"main_image": None})
-    assert await images(shop, product) == []
+async def test_images_are_replaced_together_or_the_main_one_alone(kit):
+    product = await kit.product(images=[{"url": "/1.png"}, {"url": "/2.png"}])
+    await update_product(kit.scope, product, {"main_image": {"url": "/main.png", "alt": "m"}})
+    assert await images(kit, product) == [("/main.png", "m", 0), ("/2.png", "", 1)]
+    await update_product(kit.scope, product, {"images": [{"url": "/3.png"}]})
+    assert await images(kit, product) == [("/3.png", "", 0)]
+    await update_product(kit.scope, product, {"main_image": None})
+    assert await images(kit, product) == []
 
 
-async def test_places_in_the_catalogue(shop):
-    one, two, three = [await category(shop, name) for name in ("one", "two", "three")]
-    product = await shop.product(categories=[one, two])
-    assert ((await shop.record("products", product))["category_id"], await places(shop, product)) == (
+async def test_product_category_links(kit):
+    one, two, three = [await category(kit, name) for name in ("one", "two", "three")]
+    product = await kit.product(categories=[one, two])
+    assert ((await kit.record("products", product))["category_id"], await places(kit, product)) == (
         one,
         [one, two],
     )
-    # A main category alone takes the old one's place; the others stay.
-    await update_product(shop.scope, product, {"category": three})
-    assert (await shop.record("products", product))["category_id"] == three
-    assert set(await places(shop, product)) == {two, three}
-    # All of them: the first is the main one unless that is named.
-    await update_product(shop.scope, product, {"categories": [three, one]})
-    assert ((await shop.record("products", product))["category_id"], await places(shop, product)) == (
+    # A main category alone replaces the previous one; the others stay.
+    await update_product(kit.scope, product, {"category": three})
+    assert (await kit.record("products", product))["category_id"] == three
+    assert set(await places(kit, product)) == {two, three}
+    # Categories without a main one: the first becomes it.
+    await update_product(kit.scope, product, {"categories": [three, one]})
+    assert ((await kit.record("products", product))["category_id"], await places(kit, product)) == (
         three,
         [three, one],
     )
-    await update_product(shop.scope, product, {"category": two, "categories": [one]})
-    assert ((await shop.record("products", product))["category_id"], await places(shop, product)) == (
+    await update_product(kit.scope, product, {"category": two, "categories": [one]})
+    assert ((await kit.record("products", product))["category_id"], await places(kit, product)) == (
         two,
         [two, one],
     )
-    await update_product(shop.scope, product, {"category": None})
-    assert ((await shop.record("products", product))["category_id"], await places(shop, product)) == (
+    await update_product(kit.scope, product, {"category": None})
+    assert ((await kit.record("products", product))["category_id"], await places(kit, product)) == (
         None,
         [one],
     )
 
 
-async def test_a_product_is_named_by_number_or_public_id_in_its_own_store_only(shop, other_shop):
-    product = await shop.product()
-    public_id = await shop.public_id("products", product)
-    assert await update_product(shop.scope, str(public_id), {"name": "x"}) == product
+async def test_a_product_is_referenced_by_id_or_public_id_in_its_own_store_only(kit, other_kit):
+    product = await kit.product()
+    public_id = await kit.public_id("products", product)
+    assert await update_product(kit.scope, str(public_id), {"name": "x"}) == product
     for reference in (product, public_id, unknown(), "x", 0):
         with pytest.raises(NotFound, match="product not found"):
-            await update_product(other_shop.scope, reference, {"name": "y"})
+            await update_product(other_kit.scope, reference, {"name": "y"})
 
 
-async def test_a_deleted_category_is_no_category(shop):
-    gone = await category(shop)
-    await delete_category(shop.scope, gone)
+async def test_a_deleted_category_is_rejected(kit):
+    gone = await category(kit)
+    await delete_category(kit.scope, gone)
     with pytest.raises(ValidationFailed):
-        await shop.product(category=gone)
+        await kit.product(category=gone)
 
 
 # --- Features ------------------------------------------------------------------------------------------------------------------------
 
 
-async def values(shop, product):
-    found = await shop.rows(
+async def values(kit, product):
+    records = await kit.rows(
         "SELECT v.feature_id, v.value, v.value_int, n.name FROM feature_values v LEFT JOIN feature_variants n"
         " ON n.tenant_id = v.tenant_id AND n.id = v.variant_id WHERE v.tenant_id = $1 AND v.product_id = $2",
         product,
     )
-    return {row["feature_id"]: (row["value"], row["value_int"], row["name"]) for row in found}
+    return {row["feature_id"]: (row["value"], row["value_int"], row["name"]) for row in records}
 
 
 @pytest.mark.parametrize(
-    "type_, given, stored",
+    "type_, data, stored",
     [
         ("T", "cotton", ("cotton", None, None)),
         ("N", "12.5", ("12.5", 12, None)),
@@ -360,135 +360,133 @@ async def values(shop, product):
         ("A", "Machado", ("", None, "Machado")),
     ],
 )
-async def test_a_value_is_kept_as_its_type_wants(shop, type_, given, stored):
-    feature = await create_feature(shop.scope, {"name": "f", "type": type_})
-    product = await shop.product(features=[{"feature": feature, "type": type_, "value": given}])
-    assert await values(shop, product) == {feature: stored}
-    await update_product(shop.scope, product, {"name": "x"})
-    assert await values(shop, product) == {feature: stored}
-    await update_product(shop.scope, product, {"features": [{"feature": feature, "value": None}]})
-    assert await values(shop, product) == {}
+async def test_a_feature_value_is_stored_by_type(kit, type_, data, stored):
+    feature = await create_feature(kit.scope, {"name": "f", "type": type_})
+    product = await kit.product(features=[{"feature": feature, "type": type_, "value": data}])
+    assert await values(kit, product) == {feature: stored}
+    await update_product(kit.scope, product, {"name": "x"})
+    assert await values(kit, product) == {feature: stored}
+    await update_product(kit.scope, product, {"features": [{"feature": feature, "value": None}]})
+    assert await values(kit, product) == {}
 
 
 @pytest.mark.parametrize(
-    "type_, given",
+    "type_, data",
     [("N", "x"), ("N", "1e3"), ("D", "31/01/2026"), ("C", "maybe"), ("G", "x"), ("S", "x" * 256)],
 )
-async def test_a_value_its_type_can_not_have_is_refused(shop, type_, given):
-    feature = await create_feature(shop.scope, {"name": "f", "type": type_})
-    with pytest.raises(ValidationFailed) as refusal:
-        await shop.product(features=[{"feature": feature, "value": given}])
-    assert refusal.value.fields == {"features": "feature_invalid"}
+async def test_an_invalid_feature_value_is_rejected(kit, type_, data):
+    feature = await create_feature(kit.scope, {"name": "f", "type": type_})
+    with pytest.raises(ValidationFailed) as error:
+        await kit.product(features=[{"feature": feature, "value": data}])
+    assert error.value.fields == {"features": "feature_invalid"}
 
 
-async def test_a_name_that_is_known_uses_the_variant_and_a_new_one_makes_it(shop):
-    feature = await create_feature(shop.scope, {"name": "Colour", "type": "S", "variants": ["Red", "Blue"]})
+async def test_a_variant_name_is_reused_or_created(kit):
+    feature = await create_feature(kit.scope, {"name": "Colour", "type": "S", "variants": ["Red", "Blue"]})
     for name in ("Blue", "Green", "Green"):
-        await shop.product(features=[{"feature": feature, "value": name}])
-    found = await shop.rows(
+        await kit.product(features=[{"feature": feature, "value": name}])
+    records = await kit.rows(
         "SELECT name, position FROM feature_variants WHERE tenant_id = $1 ORDER BY position"
     )
-    assert [row["name"] for row in found] == ["Red", "Blue", "Green"]
-    red = await shop.value("SELECT id FROM feature_variants WHERE tenant_id = $1 AND name = 'Red'")
-    product = await shop.product(features=[{"feature": feature, "variant": red}])
-    assert await values(shop, product) == {feature: ("", None, "Red")}
-    other = await create_feature(shop.scope, {"name": "Size", "type": "S", "variants": ["Big"]})
+    assert [row["name"] for row in records] == ["Red", "Blue", "Green"]
+    red = await kit.value("SELECT id FROM feature_variants WHERE tenant_id = $1 AND name = 'Red'")
+    product = await kit.product(features=[{"feature": feature, "variant": red}])
+    assert await values(kit, product) == {feature: ("", None, "Red")}
+    other = await create_feature(kit.scope, {"name": "Size", "type": "S", "variants": ["Big"]})
     with pytest.raises(ValidationFailed):
-        await shop.product(features=[{"feature": other, "variant": red}])
+        await kit.product(features=[{"feature": other, "variant": red}])
 
 
-async def test_a_variant_named_by_many_at_once_is_made_once(shop):
-    feature = await create_feature(shop.scope, {"name": "Brand", "type": "B"})
-    await asyncio.gather(*(shop.product(features=[{"feature": feature, "value": "Acme"}]) for _ in range(8)))
-    assert await shop.value("SELECT count(*) FROM feature_variants WHERE tenant_id = $1") == 1
+async def test_a_concurrently_named_variant_is_created_once(kit):
+    feature = await create_feature(kit.scope, {"name": "Brand", "type": "B"})
+    await asyncio.gather(*(kit.product(features=[{"feature": feature, "value": "Acme"}]) for _ in range(8)))
+    assert await kit.value("SELECT count(*) FROM feature_variants WHERE tenant_id = $1") == 1
 
 
-# --- Deleting --------------------------------------------------------------------------------------------------------------------------
+# --- Deletion --------------------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_deleted_product_is_told_and_absent(shop):
-    product = await shop.product()
-    public_id = await shop.public_id("products", product)
-    await delete_product(shop.scope, product)
-    event = (await shop.events(public_id))[-1]
+async def test_a_deleted_product_is_hidden_and_emits_an_event(kit):
+    product = await kit.product()
+    public_id = await kit.public_id("products", product)
+    await delete_product(kit.scope, product)
+    event = (await kit.events(public_id))[-1]
     assert event["name"] == "product.deleted"
     assert event["data"] == {
         "id": str(public_id),
-        "deleted_at": shop.scope.now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "deleted_at": kit.scope.now.strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
-    for work in (delete_product(shop.scope, product), update_product(shop.scope, product, {"name": "x"})):
+    for work in (delete_product(kit.scope, product), update_product(kit.scope, product, {"name": "x"})):
         with pytest.raises(NotFound):
             await work
 
 
-async def test_orders_go_on_moving_what_was_deleted(shop):
-    product = await shop.product(stock=5)
-    order = await shop.order((product, 2))
-    await delete_product(shop.scope, product)
-    await move(shop.scope, order.id, "I")
-    assert await shop.figures(product) == (5, 0)
+async def test_orders_still_change_the_stock_of_a_deleted_product(kit):
+    product = await kit.product(stock=5)
+    order = await kit.order((product, 2))
+    await delete_product(kit.scope, product)
+    await change_status(kit.scope, order.id, "I")
+    assert await kit.figures(product) == (5, 0)
 
 
-async def test_several_are_deleted_at_once_and_the_rest_is_named(shop):
-    vendor, other = await shop.vendor(), await shop.vendor()
-    own, foreign, nowhere = await shop.product(vendor=vendor), await shop.product(vendor=other), unknown()
-    deleted, missing = await delete_products(shop.as_vendor(vendor), [own, foreign, nowhere, own])
+async def test_bulk_deletion_reports_missing_products(kit):
+    vendor, other = await kit.vendor(), await kit.vendor()
+    own, foreign, nowhere = await kit.product(vendor=vendor), await kit.product(vendor=other), unknown()
+    deleted, missing = await delete_products(kit.as_vendor(vendor), [own, foreign, nowhere, own])
     assert (deleted, missing) == ({own: own}, [foreign, nowhere])
-    assert (await shop.record("products", foreign))["deleted_at"] is None
+    assert (await kit.record("products", foreign))["deleted_at"] is None
 
 
 # --- Vendors -----------------------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_vendors_product_is_its_own_whatever_it_says(shop):
-    vendor, other = await shop.vendor(), await shop.vendor()
+async def test_a_vendors_product_belongs_to_it_whatever_the_input(kit):
+    vendor, other = await kit.vendor(), await kit.vendor()
     product = await create_product(
-        shop.as_vendor(vendor), {"name": "x", "price_cents": 1, "vendor": other, "status": "D"}
+        kit.as_vendor(vendor), {"name": "x", "price_cents": 1, "vendor": other, "status": "D"}
     )
-    await update_product(shop.as_vendor(vendor), product, {"vendor": other, "price_cents": 2})
-    record = await shop.record("products", product)
+    await update_product(kit.as_vendor(vendor), product, {"vendor": other, "price_cents": 2})
+    record = await kit.record("products", product)
     assert (record["vendor_id"], record["price_cents"], record["status"]) == (vendor, 2, "D")
 
 
-async def test_a_vendor_reaches_no_other_product(shop):
-    vendor = await shop.vendor()
-    for product in (await shop.product(vendor=await shop.vendor()), await shop.product()):
+async def test_a_vendor_cannot_change_other_products(kit):
+    vendor = await kit.vendor()
+    for product in (await kit.product(vendor=await kit.vendor()), await kit.product()):
         with pytest.raises(NotFound):
-            await update_product(shop.as_vendor(vendor), product, {"name": "mine"})
+            await update_product(kit.as_vendor(vendor), product, {"name": "mine"})
         with pytest.raises(NotFound):
-            await delete_product(shop.as_vendor(vendor), product)
+            await delete_product(kit.as_vendor(vendor), product)
 
 
-async def test_a_vendor_neither_leaves_nor_takes_the_letter_of_approval(shop):
-    vendor = await shop.vendor()
-    pending, active = await shop.product(vendor=vendor, status="P"), await shop.product(vendor=vendor)
-    await update_product(shop.as_vendor(vendor), pending, {"status": "A", "name": "changed"})
-    await update_product(shop.as_vendor(vendor), active, {"status": "P"})
-    assert (await shop.record("products", pending))["status"] == "P"
-    assert (await shop.record("products", pending))["name"] == "changed"
-    assert (await shop.record("products", active))["status"] == "A"
-    await update_product(shop.as_vendor(vendor), active, {"status": "H"})
-    assert (await shop.record("products", active))["status"] == "H"
+async def test_a_vendor_cannot_set_or_leave_the_approval_status(kit):
+    vendor = await kit.vendor()
+    pending, active = await kit.product(vendor=vendor, status="P"), await kit.product(vendor=vendor)
+    await update_product(kit.as_vendor(vendor), pending, {"status": "A", "name": "changed"})
+    await update_product(kit.as_vendor(vendor), active, {"status": "P"})
+    assert (await kit.record("products", pending))["status"] == "P"
+    assert (await kit.record("products", pending))["name"] == "changed"
+    assert (await kit.record("products", active))["status"] == "A"
+    await update_product(kit.as_vendor(vendor), active, {"status": "H"})
+    assert (await kit.record("products", active))["status"] == "H"
 
 
-async def test_a_vendors_new_product_awaits_approval_where_the_store_says_so(shop):
-    vendor = await shop.vendor()
-    scope = replace(
-        shop.as_vendor(vendor), store=with_settings(shop, vendor_products_need_approval=True).store
-    )
+async def test_a_vendors_new_product_awaits_approval_by_store_setting(kit):
+    vendor = await kit.vendor()
+    scope = replace(kit.as_vendor(vendor), store=with_settings(kit, vendor_products_need_approval=True).store)
     product = await create_product(scope, {"name": "x", "price_cents": 1, "status": "A"})
-    assert (await shop.record("products", product))["status"] == "P"
+    assert (await kit.record("products", product))["status"] == "P"
 
 
-async def test_a_legacy_product_without_a_vendor_is_the_first_vendors(shop):
-    first, _ = await shop.vendor(), await shop.vendor()
-    product = await create_product(shop.as_admin(family="legacy"), {"name": "x", "price_cents": 1})
-    assert (await shop.record("products", product))["vendor_id"] == first
-    nobodys = await create_product(shop.as_admin(), {"name": "x", "price_cents": 1})
-    assert (await shop.record("products", nobodys))["vendor_id"] is None
+async def test_a_legacy_product_defaults_to_the_first_vendor(kit):
+    first, _ = await kit.vendor(), await kit.vendor()
+    product = await create_product(kit.as_admin(family="legacy"), {"name": "x", "price_cents": 1})
+    assert (await kit.record("products", product))["vendor_id"] == first
+    nobodys = await create_product(kit.as_admin(), {"name": "x", "price_cents": 1})
+    assert (await kit.record("products", nobodys))["vendor_id"] is None
 
 
-async def test_a_product_takes_few_statements(shop):
-    with database.counting() as counted:
-        await create_product(shop.as_admin(), {"name": "x", "price_cents": 1})
+async def test_creating_a_product_takes_few_statements(kit):
+    with database.count_statements() as counted:
+        await create_product(kit.as_admin(), {"name": "x", "price_cents": 1})
     assert counted.count <= 7

@@ -1,4 +1,4 @@
-"""Play with orders at random and compare the stock figures with a model that only counts."""
+"""Random orders, whose stock figures are compared with a counting model."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from domain.orders.delete import delete_order
+from domain.orders.deletion import delete_order
 from domain.orders.edit import update_order
-from domain.orders.lifecycle import move
-from domain.orders.transitions import HOLDS, TRANSITIONS
+from domain.orders.lifecycle import change_status
+from domain.orders.transitions import STOCK_STATES, TRANSITIONS
 from kernel.errors import RuleViolation
 from tests.conftest import scope_of
-from tests.domain.kit import Shop
+from tests.domain.kit import StoreKit
 
 PRODUCTS = 3
 STOCK = 6
@@ -34,7 +34,7 @@ actions = st.lists(
 
 
 class Model:
-    """Count units: on the shelf, and what each order holds of it."""
+    """Count units on hand, and those of each order."""
 
     def __init__(self):
         self.on_hand = Counter(dict.fromkeys(range(PRODUCTS), STOCK))
@@ -47,8 +47,8 @@ class Model:
         return all(self.on_hand[p] - self.reserved(p) >= count for p, count in units.items())
 
     def go(self, order, status, *, restock=False):
-        """Give False where the stock that the order would need is gone."""
-        before, after = order["holds"], HOLDS[status]
+        """Return False when the order is out of stock."""
+        before, after = order["holds"], STOCK_STATES[status]
         if before == "N" and after != "N" and not self.can_take(order["units"]):
             return False
         left = order["status"] == "C" and status == "I" and not restock
@@ -63,27 +63,27 @@ class Model:
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions)
-async def test_the_figures_are_what_a_plain_count_says(new_store, steps):
-    shop = Shop(scope_of(await new_store()))
-    products = [await shop.product(stock=STOCK) for _ in range(PRODUCTS)]
+async def test_stock_figures_match_the_model(new_store, steps):
+    kit = StoreKit(scope_of(await new_store()))
+    products = [await kit.product(stock=STOCK) for _ in range(PRODUCTS)]
     model = Model()
     for step in steps:
-        await play(shop, products, model, step)
+        await play(kit, products, model, step)
         for place, product in enumerate(products):
-            assert await shop.figures(product) == (model.on_hand[place], model.reserved(place)), step
-    told = await shop.rows(
+            assert await kit.figures(product) == (model.on_hand[place], model.reserved(place)), step
+    sequences = await kit.rows(
         "SELECT subject_id, array_agg(sequence ORDER BY id) AS numbers FROM outbox_events WHERE tenant_id = $1 GROUP BY 1"
     )
-    assert all(row["numbers"] == list(range(1, len(row["numbers"]) + 1)) for row in told)
+    assert all(row["numbers"] == list(range(1, len(row["numbers"]) + 1)) for row in sequences)
 
 
-async def play(shop, products, model, step):
+async def play(kit, products, model, step):
     kind, *rest = step
     if kind == "place":
-        wanted, status = rest
-        order = {"units": units_of(wanted), "status": None, "holds": "N"}
-        fits = HOLDS[status] == "N" or model.can_take(order["units"])
-        work = shop.order(*((products[p], count) for p, count in wanted), status=status)
+        expected, status = rest
+        order = {"units": units_of(expected), "status": None, "holds": "N"}
+        fits = STOCK_STATES[status] == "N" or model.can_take(order["units"])
+        work = kit.order(*((products[p], count) for p, count in expected), status=status)
         placed = await expect(work, fits)
         if fits:
             model.orders.append({**order, "id": placed.id})
@@ -93,32 +93,32 @@ async def play(shop, products, model, step):
         return
     order = model.orders[rest[0] % len(model.orders)]
     if kind == "delete":
-        await delete_order(shop.scope, order["id"])
+        await delete_order(kit.scope, order["id"])
         if order["status"] != "I":
             model.go(order, "I", restock=True)
         model.orders.remove(order)
     elif kind == "edit":
-        await edit(shop, products, model, order, rest[1])
+        await edit(kit, products, model, order, rest[1])
     else:
-        await change(shop, model, order, kind, *rest[1:])
+        await change(kit, model, order, kind, *rest[1:])
 
 
-async def change(shop, model, order, kind, status, restock=False):
-    scope = shop.as_admin(family="legacy" if kind == "force" else "graphql")
+async def change(kit, model, order, kind, status, restock=False):
+    scope = kit.as_admin(family="legacy" if kind == "force" else "graphql")
     allowed = kind == "force" or status == order["status"] or status in TRANSITIONS[order["status"]]
     good = allowed and (status == order["status"] or model.go(order, status, restock=restock))
-    await expect(move(scope, order["id"], status, force=True, restock=restock), good)
+    await expect(change_status(scope, order["id"], status, force=True, restock=restock), good)
 
 
-async def edit(shop, products, model, order, wanted):
-    units = units_of(wanted)
+async def edit(kit, products, model, order, expected):
+    units = units_of(expected)
     before = order["units"]
     order["units"] = Counter()
     fits = model.can_take(units)
     good = order["status"] in "OB" and fits
     order["units"] = units if good else before
-    lines = [{"product": products[p], "quantity": count} for p, count in wanted]
-    await expect(update_order(shop.as_admin(), order["id"], {"lines": lines}), good)
+    lines = [{"product": products[p], "quantity": count} for p, count in expected]
+    await expect(update_order(kit.as_admin(), order["id"], {"lines": lines}), good)
 
 
 async def expect(work, good):
@@ -129,8 +129,8 @@ async def expect(work, good):
     return None
 
 
-def units_of(wanted):
+def units_of(expected):
     units = Counter()
-    for product, count in wanted:
+    for product, count in expected:
         units[product] += count
     return units

@@ -1,4 +1,4 @@
-"""Stores: made with a secret of their own, opened and closed, and told to every process that remembers them."""
+"""Stores: creation with a secret, opening and closing, and cache invalidation in every process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from auth.tenancy import StoreDirectory
+from auth.store_resolution import CachedStoreResolver
 from domain import stores
 from domain.store_settings import STORE_SETTINGS, setting
 from kernel.errors import Conflict, TenantClosed, TenantNotFound, ValidationFailed
@@ -22,13 +22,13 @@ def a_host():
 
 @pytest.fixture
 async def directory(database):
-    directory = StoreDirectory(["localhost"])
+    directory = CachedStoreResolver(["localhost"])
     await directory.listen()
     return directory
 
 
 async def eventually(claim, seconds=3.0):
-    """Wait for a notice that travels through PostgreSQL."""
+    """Wait for a PostgreSQL notification."""
     for _ in range(int(seconds / 0.02)):
         if await claim():
             return True
@@ -36,7 +36,7 @@ async def eventually(claim, seconds=3.0):
     return False
 
 
-async def test_a_new_store_has_a_secret_of_its_own(database):
+async def test_a_new_store_has_its_own_secret(database):
     one, other = await stores.create_store({"name": "Loja"}), await stores.create_store({"name": "Loja"})
     assert one.gateway_secret != other.gateway_secret
     assert len(one.gateway_secret) >= 40
@@ -49,17 +49,17 @@ async def test_a_new_store_has_a_secret_of_its_own(database):
     )
 
 
-async def test_a_store_answers_at_its_addresses(database, directory):
+async def test_a_store_is_served_at_its_hosts(database, directory):
     host = a_host()
-    made = await stores.create_store({"name": "Loja"}, hosts=[host.upper() + ":8000"])
-    assert await directory.resolve(host, None, public=True) == made.store
+    created = await stores.create_store({"name": "Loja"}, hosts=[host.upper() + ":8000"])
+    assert await directory.resolve(host, None, public=True) == created.store
     second = a_host()
     with pytest.raises(TenantNotFound):
         await directory.resolve(second, None, public=True)
-    await stores.add_host(made.store.id, second)
+    await stores.add_host(created.store.id, second)
     assert await eventually(lambda: answers(directory, second))
-    assert await stores.remove_host(made.store.id, second)
-    assert not await stores.remove_host(made.store.id, second)
+    assert await stores.remove_host(created.store.id, second)
+    assert not await stores.remove_host(created.store.id, second)
     assert await eventually(lambda: is_unknown(directory, second))
 
 
@@ -75,12 +75,12 @@ async def is_unknown(directory, host):
     return not await answers(directory, host)
 
 
-async def test_an_address_belongs_to_one_store(database):
+async def test_a_host_belongs_to_one_store(database):
     host = a_host()
     await stores.create_store({"name": "One"}, hosts=[host])
-    with pytest.raises(Conflict) as refusal:
+    with pytest.raises(Conflict) as error:
         await stores.create_store({"name": "Other"}, hosts=[a_host(), host])
-    assert refusal.value.reason == "host_taken"
+    assert error.value.reason == "host_taken"
     for bad in ("", "with space", "a/b", "x" * 300):
         with pytest.raises(ValidationFailed):
             await stores.create_store({"name": "Other"}, hosts=[bad])
@@ -89,22 +89,22 @@ async def test_an_address_belongs_to_one_store(database):
 @pytest.mark.parametrize(
     "close, reason", [("suspend", "tenant_suspended"), ("maintain", "tenant_maintenance")]
 )
-async def test_a_store_that_is_closed_is_closed_everywhere(database, directory, close, reason):
+async def test_closing_a_store_takes_effect_in_every_process(database, directory, close, reason):
     host = a_host()
-    made = await stores.create_store({"name": "Loja"}, hosts=[host])
+    created = await stores.create_store({"name": "Loja"}, hosts=[host])
     await directory.resolve(host, None, public=True)
-    closed = await getattr(stores, close)(made.store.id)
+    closed = await getattr(stores, close)(created.store.id)
     assert closed.status in "SM"
 
     async def is_closed():
         try:
             await directory.resolve(host, None, public=True)
-        except TenantClosed as refusal:
-            return refusal.reason == reason
+        except TenantClosed as error:
+            return error.reason == reason
         return False
 
     assert await eventually(is_closed)
-    await stores.resume(made.store.public_id)
+    await stores.resume(created.store.public_id)
     assert await eventually(lambda: is_open(directory, host))
 
 
@@ -116,11 +116,11 @@ async def is_open(directory, host):
     return True
 
 
-async def test_maintenance_says_what_it_was_told(database):
-    made = await stores.create_store({"name": "Loja"})
-    closed = await stores.maintain(made.store.id, message="Voltamos às 10h")
+async def test_maintenance_shows_its_message(database):
+    created = await stores.create_store({"name": "Loja"})
+    closed = await stores.maintain(created.store.id, message="Voltamos às 10h")
     assert closed.maintenance_message == "Voltamos às 10h"
-    assert (await stores.maintain(made.store.id)).maintenance_message == "Voltamos às 10h"
+    assert (await stores.maintain(created.store.id)).maintenance_message == "Voltamos às 10h"
 
 
 async def test_an_unknown_store_is_not_found(database):
@@ -130,17 +130,17 @@ async def test_an_unknown_store_is_not_found(database):
 
 
 @pytest.mark.parametrize(
-    "given, fields",
+    "values, fields",
     [
         ({}, {"name": "name_required"}),
         ({"name": "x", "currency": "brl"}, {"currency": "currency_invalid"}),
         ({"name": "x", "status": "Z"}, {"status": "status_invalid"}),
     ],
 )
-async def test_what_is_wrong_with_a_store_is_named(database, given, fields):
-    with pytest.raises(ValidationFailed) as refusal:
-        await stores.create_store(given)
-    assert refusal.value.fields == fields
+async def test_store_field_errors_are_reported(database, values, fields):
+    with pytest.raises(ValidationFailed) as error:
+        await stores.create_store(values)
+    assert error.value.fields == fields
 
 
 # --- Settings ------------------------------------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ async def stored_settings(scope):
     return dict((await stores.find_store(scope.store.id)).settings)
 
 
-async def test_settings_keep_only_what_differs_from_the_defaults(scope):
+async def test_only_settings_that_differ_from_defaults_are_stored(scope):
     await stores.update_settings(scope, {"products_require_category": "Y", "legacy_lists": "cscart"})
     assert await stored_settings(scope) == {"products_require_category": True, "legacy_lists": "cscart"}
     await stores.update_settings(scope, {"legacy_lists": "contract"})
@@ -164,7 +164,7 @@ async def test_settings_have_defaults_and_types(scope):
     for known in STORE_SETTINGS.values():
         assert known.read(known.default) == known.default
     assert (
-        stores.shown_settings(
+        stores.masked_settings(
             replace(scope, store=replace(scope.store, settings={"legacy_lists": "cscart"}))
         )["legacy_lists"]
         == "cscart"
@@ -172,20 +172,20 @@ async def test_settings_have_defaults_and_types(scope):
 
 
 @pytest.mark.parametrize(
-    "given, fields",
+    "values, fields",
     [
         ({"legacy_lists": "x"}, {"legacy_lists": "setting_invalid"}),
         ({"products_require_category": 3}, {"products_require_category": "setting_invalid"}),
         ({"nothing": 1}, {"nothing": "setting_unknown"}),
     ],
 )
-async def test_a_value_a_setting_can_not_have_is_refused(scope, given, fields):
-    with pytest.raises(ValidationFailed) as refusal:
-        await stores.update_settings(scope, given)
-    assert refusal.value.fields == fields
+async def test_an_invalid_setting_value_is_rejected(scope, values, fields):
+    with pytest.raises(ValidationFailed) as error:
+        await stores.update_settings(scope, values)
+    assert error.value.fields == fields
 
 
-async def test_settings_set_at_once_are_all_kept(scope):
+async def test_concurrent_setting_changes_are_all_stored(scope):
     await asyncio.gather(
         stores.update_settings(scope, {"legacy_lists": "cscart"}),
         stores.update_settings(scope, {"reviews_need_approval": True}),
@@ -194,13 +194,13 @@ async def test_settings_set_at_once_are_all_kept(scope):
     assert set(await stored_settings(scope)) == {"legacy_lists", "reviews_need_approval", "logo_url"}
 
 
-async def test_a_store_changes_its_name_and_forgets_nothing_else(scope):
+async def test_renaming_a_store_changes_nothing_else(scope):
     await stores.update_store(scope, {"name": "Loja Nova"})
     store = await stores.find_store(scope.store.id)
     assert (store.name, store.currency) == ("Loja Nova", "BRL")
 
 
-async def test_the_gateways_secret_can_be_set_emptied_and_masked(scope, shop):
+async def test_the_gateway_secret_is_set_cleared_and_masked(scope, kit):
     await stores.set_gateway_secret(scope, "new secret")
     await stores.set_gateway_secret(scope, stores.MASK)
     assert await stores.gateway_secret(scope) == "new secret"
@@ -208,12 +208,12 @@ async def test_the_gateways_secret_can_be_set_emptied_and_masked(scope, shop):
     assert await stores.gateway_secret(scope) is None
     actions = [
         row["action"]
-        for row in await shop.rows("SELECT action FROM audit_entries WHERE tenant_id = $1 ORDER BY id")
+        for row in await kit.rows("SELECT action FROM audit_entries WHERE tenant_id = $1 ORDER BY id")
     ]
     assert actions == ["gateway_secret.updated", "gateway_secret.emptied"]
 
 
-async def test_another_store_is_never_changed(scope, other_scope):
+async def test_another_store_never_changes(scope, other_scope):
     await stores.update_settings(scope, {"legacy_lists": "cscart"})
     await stores.update_store(scope, {"name": "x"})
     other = await stores.find_store(other_scope.store.id)

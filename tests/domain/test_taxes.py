@@ -1,4 +1,4 @@
-"""What taxes take, and what may be said of them."""
+"""Calculating and writing taxes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from domain.catalog.products import create_product, update_product
 from domain.destinations.destinations import create_destination
-from domain.orders.pricing import spread
-from domain.taxes.computing import AppliedTax, Share, added_cents, taxes_of
+from domain.orders.pricing import allocate
+from domain.taxes.calculation import AppliedTax, TaxableAmount, added_tax_cents, calculate_taxes
 from domain.taxes.taxes import create_tax, delete_tax, update_tax
 from kernel.errors import NotFound, ValidationFailed
 from tests.domain.kit import unknown
@@ -19,9 +19,9 @@ def tax(number=1, *, rate="P", value=18_000, included=False, priority=0):
     return AppliedTax(number, f"tax {number}", rate, value, included, priority)
 
 
-def taken(shares, *taxes):
-    found = taxes_of(shares, {each.id: each for each in taxes})
-    return {each.tax.id: each.amount_cents for each in found}, added_cents(found)
+def charged(shares, *taxes):
+    result = calculate_taxes(shares, {tax_.id: tax_ for tax_ in taxes})
+    return {tax_.tax.id: tax_.amount_cents for tax_ in result}, added_tax_cents(result)
 
 
 @pytest.mark.parametrize(
@@ -37,28 +37,34 @@ def taken(shares, *taxes):
         (0, 1, tax(rate="F", value=2_500), None, 0),
     ],
 )
-def test_a_tax_is_a_percentage_or_fixed_within_the_price_or_beside_it(amount, quantity, of, cents, added):
+def test_percentage_and_fixed_taxes_included_and_excluded(amount, quantity, of, cents, added):
     expected = {} if cents is None else {1: cents}
-    assert taken([Share(amount, [1], quantity)], of) == (expected, added)
+    assert charged([TaxableAmount(amount, [1], quantity)], of) == (expected, added)
 
 
-def test_taxes_of_one_priority_see_the_same_amount_and_higher_ones_what_was_added():
-    first, beside, later = tax(1, value=10_000), tax(2, value=5_000), tax(3, value=10_000, priority=1)
-    assert taken([Share(1_000, [3, 2, 1])], later, beside, first) == ({1: 100, 2: 50, 3: 115}, 265)
+def test_taxes_of_one_priority_share_a_base_and_later_ones_include_earlier_taxes():
+    first, same_priority, later = tax(1, value=10_000), tax(2, value=5_000), tax(3, value=10_000, priority=1)
+    assert charged([TaxableAmount(1_000, [3, 2, 1])], later, same_priority, first) == (
+        {1: 100, 2: 50, 3: 115},
+        265,
+    )
 
 
-def test_each_tax_is_rounded_once_a_share():
-    assert taken([Share(5, [1]), Share(5, [1])], tax(value=10_000)) == ({1: 2}, 2)  # 0.5 cent and 0.5 cent
-    assert taken([Share(10, [1])], tax(value=10_000)) == ({1: 1}, 1)
+def test_each_tax_is_rounded_once_per_taxable_amount():
+    assert charged([TaxableAmount(5, [1]), TaxableAmount(5, [1])], tax(value=10_000)) == (
+        {1: 2},
+        2,
+    )  # 0.5 cent and 0.5 cent
+    assert charged([TaxableAmount(10, [1])], tax(value=10_000)) == ({1: 1}, 1)
 
 
-def test_what_no_tax_lies_on_is_not_taxed():
-    assert taken([Share(1_000, []), Share(1_000, [9])], tax()) == ({}, 0)
+def test_amounts_without_taxes_are_not_taxed():
+    assert charged([TaxableAmount(1_000, []), TaxableAmount(1_000, [9])], tax()) == ({}, 0)
 
 
 @given(st.integers(0, 10**9), st.lists(st.integers(0, 10**9), max_size=20))
-def test_an_amount_is_spread_to_the_cent(amount, weights):
-    parts = spread(amount, weights)
+def test_an_amount_is_allocated_to_the_cent(amount, weights):
+    parts = allocate(amount, weights)
     assert sum(parts) == (amount if sum(weights) else 0)
     if sum(weights):
         assert all(
@@ -68,10 +74,10 @@ def test_an_amount_is_spread_to_the_cent(amount, weights):
             assert all(part <= weight for part, weight in zip(parts, weights, strict=True))
 
 
-async def test_a_tax_changes_partially_and_its_rates_as_a_whole(shop):
-    one, two = [await create_destination(shop.scope, {"name": name}) for name in "ab"]
+async def test_a_tax_is_updated_partially_and_its_rates_together(kit):
+    one, two = [await create_destination(kit.scope, {"name": name}) for name in "ab"]
     number = await create_tax(
-        shop.scope,
+        kit.scope,
         {
             "name": "ICMS",
             "regnumber": "123",
@@ -83,19 +89,19 @@ async def test_a_tax_changes_partially_and_its_rates_as_a_whole(shop):
         },
     )
     sql = "SELECT destination_id, rate_type, rate_value FROM tax_rates WHERE tenant_id = $1 ORDER BY destination_id"
-    assert [tuple(row) for row in await shop.rows(sql)] == [(one, "P", 12_000), (two, "F", 50)]
-    await update_tax(shop.scope, number, {"price_includes_tax": True, "rates": [{"destination": two}]})
-    assert [tuple(row) for row in await shop.rows(sql)] == [(two, "P", 0)]
-    record = await shop.record("taxes", number)
+    assert [tuple(row) for row in await kit.rows(sql)] == [(one, "P", 12_000), (two, "F", 50)]
+    await update_tax(kit.scope, number, {"price_includes_tax": True, "rates": [{"destination": two}]})
+    assert [tuple(row) for row in await kit.rows(sql)] == [(two, "P", 0)]
+    record = await kit.record("taxes", number)
     assert (record["regnumber"], record["rate_value"], record["price_includes_tax"]) == ("123", 18_000, True)
-    await delete_tax(shop.scope, number)
+    await delete_tax(kit.scope, number)
     for reference in (number, unknown()):
         with pytest.raises(NotFound, match="tax not found"):
-            await update_tax(shop.scope, reference, {"name": "x"})
+            await update_tax(kit.scope, reference, {"name": "x"})
 
 
 @pytest.mark.parametrize(
-    "wrong, fields",
+    "invalid, fields",
     [
         ({"name": ""}, {"name": "name_required"}),
         ({"address_type": "X"}, {"address_type": "address_type_invalid"}),
@@ -108,32 +114,32 @@ async def test_a_tax_changes_partially_and_its_rates_as_a_whole(shop):
         ({"rates": [{"destination": 1, "rate_value": "x"}]}, {"rate_value": "rate_invalid"}),
     ],
 )
-async def test_what_is_wrong_with_a_tax_is_named(shop, wrong, fields):
-    with pytest.raises(ValidationFailed) as refusal:
-        await create_tax(shop.scope, {"name": "x", **wrong})
-    assert refusal.value.fields == fields
-    assert await shop.value("SELECT count(*) FROM taxes WHERE tenant_id = $1") == 0
+async def test_tax_field_errors_are_reported(kit, invalid, fields):
+    with pytest.raises(ValidationFailed) as error:
+        await create_tax(kit.scope, {"name": "x", **invalid})
+    assert error.value.fields == fields
+    assert await kit.value("SELECT count(*) FROM taxes WHERE tenant_id = $1") == 0
 
 
-async def test_a_percentage_does_not_become_a_fraction_of_a_cent(shop):
-    number = await create_tax(shop.scope, {"name": "x", "rate_value": 18_125})
+async def test_a_fixed_rate_must_be_whole_cents(kit):
+    number = await create_tax(kit.scope, {"name": "x", "rate_value": 18_125})
     with pytest.raises(ValidationFailed):
-        await update_tax(shop.scope, number, {"rate_type": "F"})
+        await update_tax(kit.scope, number, {"rate_type": "F"})
 
 
-async def test_taxes_lie_on_products_until_they_are_deleted(shop, other_shop):
-    one, two = [await create_tax(shop.scope, {"name": name}) for name in "ab"]
-    product = await shop.product(taxes=[one, two, one])
-    other = await shop.product(taxes=[two])
+async def test_products_have_taxes_until_these_are_deleted(kit, other_kit):
+    one, two = [await create_tax(kit.scope, {"name": name}) for name in "ab"]
+    product = await kit.product(taxes=[one, two, one])
+    other = await kit.product(taxes=[two])
     sql = "SELECT product_id, tax_id FROM product_taxes WHERE tenant_id = $1 ORDER BY 1, 2"
-    assert [tuple(row) for row in await shop.rows(sql)] == [(product, one), (product, two), (other, two)]
-    await update_product(shop.scope, product, {"taxes": [one]})
-    await update_product(shop.scope, product, {"name": "x"})
-    assert [tuple(row) for row in await shop.rows(sql)] == [(product, one), (other, two)]
-    await delete_tax(shop.scope, two)
-    assert [tuple(row) for row in await shop.rows(sql)] == [(product, one)]
-    foreign = await create_tax(other_shop.scope, {"name": "x"})
-    for wrong in ([foreign], [two], [unknown()], "x", [None]):
-        with pytest.raises(ValidationFailed) as refusal:
-            await create_product(shop.scope, {"name": "x", "price_cents": 1, "taxes": wrong})
-        assert "taxes" in refusal.value.fields
+    assert [tuple(row) for row in await kit.rows(sql)] == [(product, one), (product, two), (other, two)]
+    await update_product(kit.scope, product, {"taxes": [one]})
+    await update_product(kit.scope, product, {"name": "x"})
+    assert [tuple(row) for row in await kit.rows(sql)] == [(product, one), (other, two)]
+    await delete_tax(kit.scope, two)
+    assert [tuple(row) for row in await kit.rows(sql)] == [(product, one)]
+    foreign = await create_tax(other_kit.scope, {"name": "x"})
+    for invalid in ([foreign], [two], [unknown()], "x", [None]):
+        with pytest.raises(ValidationFailed) as error:
+            await create_product(kit.scope, {"name": "x", "price_cents": 1, "taxes": invalid})
+        assert "taxes" in error.value.fields

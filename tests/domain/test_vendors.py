@@ -1,4 +1,4 @@
-"""Sellers: what they are given, what they may change themselves, and when they can't be deleted."""
+"""Vendors: what is stored, what they may change themselves, and when they can't be deleted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from domain.marketplace.vendors import create_vendor, delete_vendor, update_vendor
-from domain.orders.lifecycle import move
+from domain.orders.lifecycle import change_status
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
 from tests.domain.kit import unknown
 
@@ -28,9 +28,9 @@ EVERYTHING = {
 }
 
 
-async def test_a_seller_holds_what_it_was_given(shop):
-    vendor = await create_vendor(shop.scope, EVERYTHING)
-    record = await shop.record("vendors", vendor)
+async def test_a_vendor_stores_its_input(kit):
+    vendor = await create_vendor(kit.scope, EVERYTHING)
+    record = await kit.record("vendors", vendor)
     assert (record["email"], record["zipcode"], record["cnpj"]) == (
         "new@example.com",
         "01310100",
@@ -39,35 +39,35 @@ async def test_a_seller_holds_what_it_was_given(shop):
     assert (record["commission"], record["commission_type"], record["status"]) == ("12.50", "A", "D")
 
 
-async def test_a_seller_changes_partially(shop):
-    vendor = await create_vendor(shop.scope, EVERYTHING)
-    before = await shop.record("vendors", vendor)
-    await update_vendor(shop.scope, vendor, {"city": "Recife"})
-    after = await shop.record("vendors", vendor)
+async def test_a_vendor_is_updated_partially(kit):
+    vendor = await create_vendor(kit.scope, EVERYTHING)
+    before = await kit.record("vendors", vendor)
+    await update_vendor(kit.scope, vendor, {"city": "Recife"})
+    after = await kit.record("vendors", vendor)
     assert {name for name in after if after[name] != before[name]} <= {"city", "updated_at"}
 
 
-async def test_a_seller_changes_of_itself_its_address_and_contacts_only(shop):
-    vendor = await shop.vendor(commission="10")
-    before = await shop.record("vendors", vendor)
-    await update_vendor(shop.as_vendor(vendor), vendor, EVERYTHING)
-    after = await shop.record("vendors", vendor)
+async def test_a_vendor_changes_only_its_own_address_and_contacts(kit):
+    vendor = await kit.vendor(commission="10")
+    before = await kit.record("vendors", vendor)
+    await update_vendor(kit.as_vendor(vendor), vendor, EVERYTHING)
+    after = await kit.record("vendors", vendor)
     changed = {name for name in after if after[name] != before[name]} - {"updated_at"}
     assert changed == {"name", "email", "phone", "address", "city", "state", "zipcode", "url"}
 
 
-async def test_a_seller_reaches_no_other(shop):
-    vendor, other = await shop.vendor(), await shop.vendor()
+async def test_a_vendor_cannot_change_another(kit):
+    vendor, other = await kit.vendor(), await kit.vendor()
     with pytest.raises(NotFound):
-        await update_vendor(shop.as_vendor(vendor), other, {"name": "x"})
+        await update_vendor(kit.as_vendor(vendor), other, {"name": "x"})
     with pytest.raises(Forbidden):
-        await delete_vendor(shop.as_vendor(vendor), vendor)
+        await delete_vendor(kit.as_vendor(vendor), vendor)
     with pytest.raises(Forbidden):
-        await create_vendor(shop.as_vendor(vendor), EVERYTHING)
+        await create_vendor(kit.as_vendor(vendor), EVERYTHING)
 
 
 @pytest.mark.parametrize(
-    "given, fields",
+    "values, fields",
     [
         ({"name": ""}, {"name": "name_required"}),
         ({"email": None}, {"email": "required"}),
@@ -81,67 +81,67 @@ async def test_a_seller_reaches_no_other(shop):
         ({"commission_type": "X"}, {"commission_type": "commission_invalid"}),
     ],
 )
-async def test_what_is_wrong_is_named(shop, given, fields):
-    with pytest.raises(ValidationFailed) as refusal:
-        await create_vendor(shop.scope, {"name": "x", "email": "x@example.com", **given})
-    assert refusal.value.fields == fields
+async def test_field_errors_are_reported(kit, values, fields):
+    with pytest.raises(ValidationFailed) as error:
+        await create_vendor(kit.scope, {"name": "x", "email": "x@example.com", **values})
+    assert error.value.fields == fields
 
 
-async def test_an_amount_may_be_more_than_a_hundred_until_it_is_a_percentage(shop):
-    vendor = await shop.vendor(commission="500.00", commission_type="A")
+async def test_a_commission_above_100_is_rejected_as_a_percentage(kit):
+    vendor = await kit.vendor(commission="500.00", commission_type="A")
     with pytest.raises(ValidationFailed):
-        await update_vendor(shop.scope, vendor, {"commission_type": "P"})
+        await update_vendor(kit.scope, vendor, {"commission_type": "P"})
 
 
 @pytest.mark.parametrize(
     "status, open_", [("O", True), ("P", True), ("B", True), ("C", False), ("I", False), ("F", False)]
 )
-async def test_a_seller_with_open_orders_stays(shop, status, open_):
-    vendor = await shop.vendor()
-    order = await shop.order((await shop.product(vendor=vendor), 1), (await shop.product(), 1), status=status)
+async def test_a_vendor_with_open_orders_is_not_deleted(kit, status, open_):
+    vendor = await kit.vendor()
+    order = await kit.order((await kit.product(vendor=vendor), 1), (await kit.product(), 1), status=status)
     if not open_:
-        await delete_vendor(shop.scope, vendor)
+        await delete_vendor(kit.scope, vendor)
         return
-    with pytest.raises(RuleViolation) as refusal:
-        await delete_vendor(shop.scope, vendor)
-    assert refusal.value.reason == "vendor_has_open_orders"
-    await move(shop.scope, order.id, "I")
-    await delete_vendor(shop.scope, vendor)
+    with pytest.raises(RuleViolation) as error:
+        await delete_vendor(kit.scope, vendor)
+    assert error.value.reason == "vendor_has_open_orders"
+    await change_status(kit.scope, order.id, "I")
+    await delete_vendor(kit.scope, vendor)
 
 
-async def test_a_deleted_seller_takes_its_products_and_users_along(shop):
-    vendor = await shop.vendor()
-    product, untouched = await shop.product(vendor=vendor), await shop.product()
-    user = await shop.customer(user_type="V", vendor_id=vendor)
-    await delete_vendor(shop.scope, vendor)
-    assert (await shop.record("products", product))["deleted_at"] is not None
-    assert (await shop.record("products", untouched))["deleted_at"] is None
-    assert (await shop.record("users", user))["status"] == "D"
-    assert (await shop.event_names(await shop.public_id("products", product)))[-1] == "product.deleted"
-    for work in (delete_vendor(shop.scope, vendor), update_vendor(shop.scope, vendor, {"name": "x"})):
+async def test_deleting_a_vendor_deletes_its_products_and_users(kit):
+    vendor = await kit.vendor()
+    product, untouched = await kit.product(vendor=vendor), await kit.product()
+    user = await kit.customer(user_type="V", vendor_id=vendor)
+    await delete_vendor(kit.scope, vendor)
+    assert (await kit.record("products", product))["deleted_at"] is not None
+    assert (await kit.record("products", untouched))["deleted_at"] is None
+    assert (await kit.record("users", user))["status"] == "D"
+    assert (await kit.event_names(await kit.public_id("products", product)))[-1] == "product.deleted"
+    for work in (delete_vendor(kit.scope, vendor), update_vendor(kit.scope, vendor, {"name": "x"})):
         with pytest.raises(NotFound):
             await work
 
 
-async def test_deleting_a_seller_while_orders_come_in_leaves_no_open_order(shop):
-    vendor = await shop.vendor()
-    product = await shop.product(vendor=vendor, stock=100)
-    await shop.delivery()
+async def test_deleting_a_vendor_during_concurrent_orders_leaves_no_open_order(kit):
+    vendor = await kit.vendor()
+    product = await kit.product(vendor=vendor, stock=100)
+    await kit.delivery()
     results = await asyncio.gather(
-        *(shop.order((product, 1)) for _ in range(8)),
-        delete_vendor(shop.scope, vendor),
+        *(kit.order((product, 1)) for _ in range(8)),
+        delete_vendor(kit.scope, vendor),
         return_exceptions=True,
     )
     deleted = not isinstance(results[-1], BaseException)
     assert deleted or isinstance(results[-1], RuleViolation)
     placed = [result for result in results[:-1] if not isinstance(result, BaseException)]
-    assert await shop.figures(product) == (100, len(placed))
+    assert await kit.figures(product) == (100, len(placed))
 
 
-async def test_another_stores_seller_is_not_found(shop, other_shop):
-    foreign = await other_shop.vendor()
-    for reference in (foreign, await other_shop.public_id("vendors", foreign), unknown()):
+async def test_another_stores_vendor_is_not_found(kit, other_kit):
+    foreign = await other_kit.vendor()
+    for reference in (foreign, await other_kit.public_id("vendors", foreign), unknown()):
         with pytest.raises(NotFound):
-            await update_vendor(shop.scope, reference, {"name": "x"})
+            await update_vendor(kit.scope, reference, {"name": "x"})
         with pytest.raises(NotFound):
-            await delete_vendor(shop.scope, reference)
+            await delete_vendor(kit.scope, reference)

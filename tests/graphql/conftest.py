@@ -1,4 +1,4 @@
-"""Fill a store with one of everything, and ask it through the public schema as anybody."""
+"""Fixtures: a store with one record of every type, and queries on the public schema as any caller."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ import pytest
 from auth.privileges import ALL
 from domain.settings import find_setting
 from kernel.ids import uuid7
-from kernel.scope import Actor, ActorKind, Scope, Store, entered
+from kernel.scope import Actor, ActorKind, Scope, Store, active_scope
 from models import database
-from models.access import AuditEntry, Session
 from models.apps import AppInstallation, StorefrontKey
 from models.b2b import BusinessPartner, Manager, ManagerTransaction, MixProduct, OrderLimit, PaymentCode
 from models.boxes import Attachment, BoxDescription, ProductBox
@@ -30,6 +29,7 @@ from models.catalog import (
     ProductImage,
 )
 from models.content import Block, CallRequest, Language, Page, Subscriber
+from models.credentials import AuditEntry, Session
 from models.events import EventDelivery, EventEndpoint, OutboxEvent
 from models.marketplace import DiscussionPost, DiscussionThread, Vendor
 from models.notifications import Notification
@@ -44,7 +44,6 @@ from models.options import (
 )
 from models.orders import Order, OrderAddress, OrderLine, OrderStatusChange, Status
 from models.payments import Charge, GatewayNotification, Payment, PaymentMethod
-from models.people import User, Usergroup, UsergroupMembership
 from models.promotions import Promotion
 from models.shipping import (
     Destination,
@@ -55,10 +54,11 @@ from models.shipping import (
     ShippingRate,
 )
 from models.taxes import OrderTax, PaymentMethodTax, ProductTax, ShippingMethodTax, Tax, TaxRate
+from models.users import User, Usergroup, UsergroupMembership
 from models.warehouses import Warehouse, WarehouseArea, WarehouseUsergroup, WarehouseZipcodes
 from resolvers import root
-from schema.documents import prepare
-from schema.execution import ExecutionContext, formatted, run
+from schema.documents import prepare_document
+from schema.execution import ExecutionContext, execute_document, format_error
 from tests.shop import new_shop, other_shop, shop, shop_client
 
 __all__ = ["new_shop", "other_shop", "shop", "shop_client"]
@@ -71,8 +71,8 @@ SCOPES = frozenset(
 
 
 @dataclass
-class Answer:
-    """What a client gets: data, and errors as they are shown."""
+class GraphQLResponse:
+    """The response of a query: data and formatted errors."""
 
     data: Any
     errors: list[dict[str, Any]] = field(default_factory=list)
@@ -82,8 +82,8 @@ class Answer:
 
 
 @dataclass
-class Filled:
-    """One record of every kind, with a second product, order and user."""
+class StoreRecords:
+    """One record of every type, with a second product, order and user."""
 
     scope: Scope
     ids: dict[str, str]
@@ -94,7 +94,7 @@ class Filled:
 
     @property
     def callers(self) -> dict[str, Scope]:
-        """Give a scope for each kind of caller."""
+        """Return a scope for each kind of caller."""
         admin = Actor(
             ActorKind.ADMIN,
             user_id=self.numbers["admin"],
@@ -110,7 +110,7 @@ class Filled:
                     ActorKind.VENDOR,
                     user_id=self.numbers["vendor_user"],
                     user_public_id=UUID(self.ids["vendor_user"]),
-                    company_id=self.numbers["vendor"],
+                    vendor_id=self.numbers["vendor"],
                 )
             ),
             "customer": self.as_actor(
@@ -130,27 +130,27 @@ class Filled:
         }
 
 
-Ask: TypeAlias = Callable[..., Awaitable[Answer]]
+ExecuteQuery: TypeAlias = Callable[..., Awaitable[GraphQLResponse]]
 
 
 @pytest.fixture
-def ask() -> Ask:
-    """Give a function that executes a document on the public schema in a scope."""
+def execute_query() -> ExecuteQuery:
+    """Return a function that executes a document on the public schema in a scope."""
 
-    async def execute(scope: Scope, text: str, **variables: Any) -> Answer:
+    async def execute(scope: Scope, text: str, **variables: Any) -> GraphQLResponse:
         schema = root.public_schema()
-        prepared = prepare(schema, text, limited=True)
+        prepared = prepare_document(schema, text, limited=True)
         assert prepared.errors == (), prepared.errors
-        with entered(scope):
-            result = await run(schema, prepared, ExecutionContext(scope), variables)
-        return Answer(result.data, [formatted(error, scope) for error in result.errors or ()])
+        with active_scope(scope):
+            result = await execute_document(schema, prepared, ExecutionContext(scope), variables)
+        return GraphQLResponse(result.data, [format_error(error, scope) for error in result.errors or ()])
 
     return execute
 
 
 async def add_installed_app(scope: Scope) -> AppInstallation:
     """Register an app in the store and install it there."""
-    app_id = await database.value(
+    app_id = await database.fetchval(
         """
         insert into apps (public_id, client_id, name, mode, redirect_uris, scopes, secret_hash, secret_sealed, registered_in)
         values ($1, $2, 'Etiquetas', 'live', '{https://app.example/}', '{read_orders}', $3, $3, $4) returning id
@@ -163,9 +163,9 @@ async def add_installed_app(scope: Scope) -> AppInstallation:
     return await AppInstallation.create(app_id=app_id, scopes=["read_orders"])
 
 
-async def fill(scope: Scope) -> Filled:
-    """Make one of everything through the models."""
-    with entered(scope):
+async def create_records(scope: Scope) -> StoreRecords:
+    """Create one record of every type through the models."""
+    with active_scope(scope):
         vendor = await Vendor.create(name="Ateliê Sol", email="sol@example.com", cnpj="11222333000181")
         rival = await Vendor.create(name="Casa Lua", email="lua@example.com")
         admin = await User.create(
@@ -180,8 +180,8 @@ async def fill(scope: Scope) -> Filled:
         other = await User.create(email="bia@example.com", firstname="Bia")
         group = await Usergroup.create(name="Atacado")
         await UsergroupMembership.create(usergroup_id=group.id, user_id=customer.id)
-        top = await Category.create(name="Casa", id_path="1")
-        below = await Category.create(name="Cozinha", parent_id=top.id)
+        root_category = await Category.create(name="Casa", id_path="1")
+        child_category = await Category.create(name="Cozinha", parent_id=root_category.id)
         hidden = await Category.create(name="Oculta", status="D")
         product = await Product.create(
             name="Caneca de Ágata",
@@ -190,33 +190,33 @@ async def fill(scope: Scope) -> Filled:
             price_cents=4990,
             on_hand=7,
             vendor_id=vendor.id,
-            category_id=below.id,
+            category_id=child_category.id,
         )
         draft = await Product.create(
             name="Prato", slug="prato", price_cents=100, status="D", vendor_id=rival.id
         )
-        await ProductCategory.create(product_id=product.id, category_id=below.id)
+        await ProductCategory.create(product_id=product.id, category_id=child_category.id)
         await ProductImage.create(
             product_id=product.id, url="https://img.example.com/caneca.jpg", alt="Caneca"
         )
         feature = await Feature.create(name="Cor", type="S")
         variant = await FeatureVariant.create(feature_id=feature.id, name="Azul")
         await FeatureValue.create(product_id=product.id, feature_id=feature.id, variant_id=variant.id)
-        chosen = await _chosen(product.id, vendor.id)
+        choice_records = await _create_options(product.id, vendor.id)
         payment_method = await PaymentMethod.create(name="Pix", processor="pix")
         shipping_method = await ShippingMethod.create(name="Sedex", base_cents=1500)
-        priced = await _priced(product.id, payment_method.id, shipping_method.id)
+        pricing = await _create_pricing(product.id, payment_method.id, shipping_method.id)
         orders = []
-        for buyer, lines in (
+        for orderer, lines in (
             (customer, [(product, vendor, 2)]),
             (other, [(product, vendor, 1), (draft, rival, 3)]),
         ):
-            shared = lines[0][1].id if len(lines) == 1 else None
+            sole_vendor = lines[0][1].id if len(lines) == 1 else None
             order = await Order.create(
-                user_id=buyer.id,
-                vendor_id=shared,
-                email=buyer.email,
-                firstname=buyer.firstname,
+                user_id=orderer.id,
+                vendor_id=sole_vendor,
+                email=orderer.email,
+                firstname=orderer.firstname,
                 subtotal_cents=9980,
                 total_cents=11480,
                 shipping_cents=1500,
@@ -239,13 +239,13 @@ async def fill(scope: Scope) -> Filled:
             await OrderStatusChange.create(order_id=order.id, to_status="O")
             await Payment.create(order_id=order.id, amount_cents=11480, kind="pix")
             await Charge.create(order_id=order.id, charge_id=f"ch_{order.id}", amount_cents=11480)
-            await OrderTax.create(order_id=order.id, tax_id=priced["tax"].id, name="ICMS", amount_cents=10)
+            await OrderTax.create(order_id=order.id, tax_id=pricing["tax"].id, name="ICMS", amount_cents=10)
             shipment = await Shipment.create(order_id=order.id, carrier="Correios")
             await ShipmentLine.create(shipment_id=shipment.id, order_line_id=line.id, quantity=1)
-        agreed = await _agreed(product.id, vendor.id, customer.id, orders[0].id)
+        b2b = await _create_b2b_records(product.id, vendor.id, customer.id, orders[0].id)
         cart = await Cart.create(expires_at=scope.now + timedelta(days=1))
         status = await Status.create(type="O", letter="Q", description="Na fila", inventory="D")
-        said = await _said(product.id)
+        content = await _create_content(product.id)
         setting = await find_setting(scope, "legacy_lists")
         assert setting is not None
         thread = await DiscussionThread.create(object_type="P", object_id=product.id)
@@ -281,15 +281,17 @@ async def fill(scope: Scope) -> Filled:
         delivery = await EventDelivery.create(
             event_id=event.id, endpoint_id=endpoint.id, name=event.name, due_at=scope.now
         )
-        audited = await AuditEntry.create(action="product.deleted", subject_type="product", subject_id="1")
-    made = {
-        **priced,
-        **chosen,
-        **agreed,
+        audit_entry = await AuditEntry.create(
+            action="product.deleted", subject_type="product", subject_id="1"
+        )
+    created = {
+        **pricing,
+        **choice_records,
+        **b2b,
         "cart": cart,
         "status": status,
-        **said,
-        "audit_entry": audited,
+        **content,
+        "audit_entry": audit_entry,
         "admin": admin,
         "vendor_user": clerk,
         "customer": customer,
@@ -298,8 +300,8 @@ async def fill(scope: Scope) -> Filled:
         "usergroup": group,
         "vendor": vendor,
         "rival": rival,
-        "category": below,
-        "top_category": top,
+        "category": child_category,
+        "top_category": root_category,
         "hidden_category": hidden,
         "product": product,
         "draft": draft,
@@ -319,20 +321,20 @@ async def fill(scope: Scope) -> Filled:
         "event_delivery": delivery,
         "storefront_key": storefront_key,
     }
-    ids = {name: str(record.public_id) for name, record in made.items()}
+    ids = {name: str(record.public_id) for name, record in created.items()}
     ids["setting"] = str(setting.id)
-    with entered(scope):
+    with active_scope(scope):
         notification = await GatewayNotification.create(
             event_type="charge.paid", fingerprint=uuid7().bytes * 2, body=b"{}"
         )
-        ids["gateway_notification"] = str(notification.id)  # its one id is the number
+        ids["gateway_notification"] = str(notification.id)  # its public id is the numeric id
         ids["payment"] = str((await Payment.all().order_by("id"))[0].public_id)
-    numbers = {name: record.id for name, record in made.items()}
-    return Filled(scope, ids, {**numbers, "setting": setting.number})
+    numbers = {name: record.id for name, record in created.items()}
+    return StoreRecords(scope, ids, {**numbers, "setting": setting.number})
 
 
-async def _said(product: int) -> dict[str, Any]:
-    """Make what the shop says of itself, and people who want to hear from it."""
+async def _create_content(product: int) -> dict[str, Any]:
+    """Create content, a subscriber and a callback request."""
     return {
         "language": await Language.create(code="fr", name="Français"),
         "page": await Page.create(name="Ajuda", lang_code="pt"),
@@ -342,16 +344,16 @@ async def _said(product: int) -> dict[str, Any]:
     }
 
 
-async def _agreed(product: int, vendor: int, user: int, order: int) -> dict[str, Any]:
-    """Make what is agreed with companies."""
+async def _create_b2b_records(product: int, vendor: int, user: int, order: int) -> dict[str, Any]:
+    """Create B2B records."""
     manager = await Manager.create(name="Márcia", email="marcia@example.com")
-    terms = await PaymentCode.create(code="30/60", installments=2, days=[30, 60])
+    payment_terms = await PaymentCode.create(code="30/60", installments=2, days=[30, 60])
     partner = await BusinessPartner.create(
-        name="Bistrô", cnpj="11222333000181", manager_id=manager.id, payment_code_id=terms.id
+        name="Bistrô", cnpj="11222333000181", manager_id=manager.id, payment_code_id=payment_terms.id
     )
     return {
         "manager": manager,
-        "payment_code": terms,
+        "payment_code": payment_terms,
         "business_partner": partner,
         "mix_product": await MixProduct.create(product_id=product, partner_id=partner.id),
         "manager_transaction": await ManagerTransaction.create(
@@ -361,17 +363,17 @@ async def _agreed(product: int, vendor: int, user: int, order: int) -> dict[str,
     }
 
 
-async def _chosen(product: int, vendor: int) -> dict[str, Any]:
-    """Make what is chosen of a product, what goes with it and what it is packed in."""
+async def _create_options(product: int, vendor: int) -> dict[str, Any]:
+    """Create options, combinations, exceptions, attachments and boxes."""
     option = await Option.create(name="Tamanho", product_id=product, vendor_id=vendor, inventory=True)
     variant = await OptionVariant.create(option_id=option.id, name="G", modifier=500)
     await ProductOption.create(product_id=product, option_id=option.id)
     hash_ = f"{option.id}_{variant.id}"
     combination = await Combination.create(product_id=product, hash=hash_, on_hand=4, sku="CAN-1-G")
     exception = await OptionException.create(product_id=product, type="A", hash=hash_)
-    chosen = {"option_id": option.id, "variant_id": variant.id}
-    await CombinationChoice.create(combination_id=combination.id, **chosen)
-    await ExceptionChoice.create(exception_id=exception.id, **chosen)
+    choice_records = {"option_id": option.id, "variant_id": variant.id}
+    await CombinationChoice.create(combination_id=combination.id, **choice_records)
+    await ExceptionChoice.create(exception_id=exception.id, **choice_records)
     attachment = await Attachment.create(
         product_id=product, filename="a.pdf", url="https://files.example.com/a.pdf"
     )
@@ -387,8 +389,8 @@ async def _chosen(product: int, vendor: int) -> dict[str, Any]:
     }
 
 
-async def _priced(product: int, payment: int, shipping: int) -> dict[str, Any]:
-    """Make what makes orders cheaper or dearer."""
+async def _create_pricing(product: int, payment: int, shipping: int) -> dict[str, Any]:
+    """Create destinations, rates, taxes and promotions."""
     destination = await Destination.create(name="São Paulo", states=["SP"])
     closed = await Destination.create(name="Antiga", status="D")
     await DestinationZipcode.create(
@@ -406,12 +408,12 @@ async def _priced(product: int, payment: int, shipping: int) -> dict[str, Any]:
 
 
 @pytest.fixture
-async def filled(scope: Scope, store: Store) -> Filled:
-    """Give a filled store."""
-    return await fill(scope)
+async def records(scope: Scope, store: Store) -> StoreRecords:
+    """Return the records of a store."""
+    return await create_records(scope)
 
 
 @pytest.fixture
-async def other_filled(other_scope: Scope) -> Filled:
-    """Give another filled store."""
-    return await fill(other_scope)
+async def other_records(other_scope: Scope) -> StoreRecords:
+    """Return the records of another store."""
+    return await create_records(other_scope)

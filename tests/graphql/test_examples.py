@@ -1,4 +1,4 @@
-"""The playground's examples run on the schema as it is."""
+"""The playground's examples are valid in the current schema."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from resolvers import root
-from schema.documents import prepare
+from schema.documents import prepare_document
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "server" / "assets" / "src" / "examples").glob("*.graphql"))
 
@@ -18,5 +18,5 @@ def test_there_are_examples() -> None:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_is_valid(path: Path) -> None:
-    prepared = prepare(root.public_schema(), path.read_text(encoding="utf-8"), limited=True)
+    prepared = prepare_document(root.public_schema(), path.read_text(encoding="utf-8"), limited=True)
     assert prepared.errors == ()

@@ -1,7 +1,6 @@
-"""Documents made to be dear are refused before anything dear is done, and nothing that is kept of documents grows without end.
+"""Expensive documents are rejected before expensive work is done, and the document caches are bounded.
 
-Work is counted, never timed: what is over a limit must be neither parsed nor validated, and every walk over the rest takes a bounded
-number of steps.
+Work is counted, never timed: a document over a limit must be neither parsed nor validated, and all checks take a bounded number of steps.
 """
 
 from __future__ import annotations
@@ -32,32 +31,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernel.errors import TooComplex
-from resolvers import compiled, root
-from resolvers.compiled import Compiler
+from resolvers import query_compiler, root
+from resolvers.query_compiler import QueryCompiler
 from schema import documents
-from schema.documents import Documents, Prepared, prepare
-from schema.lexing import QuickLexer, parse_quickly
-from schema.outline import SIZE_ARGUMENTS, Inline, OutlineField, Spread, outline_of
-from schema.overlapping import FieldsMergeRule
+from schema.documents import DocumentCache, PreparedDocument, prepare_document
+from schema.field_merging import FieldsMergeRule
+from schema.lexer import RegexLexer, parse_document
+from schema.scanner import SIZE_ARGUMENTS, ScannedField, ScannedInlineFragment, ScannedSpread, scan_document
 
 
 def _chain(count: int, type_: str, body: str, last: str) -> str:
-    """Make fragments of which each uses the next twice."""
+    """Create a chain of fragments, each using the next."""
     made = [f"fragment F{i} on {type_} {{ {body.replace('NEXT', f'...F{i + 1}')} }}" for i in range(count)]
     return " ".join([*made, f"fragment F{count} on {type_} {{ {last} }}"])
 
 
 OVER_A_LIMIT = {
     "2000 of one field": "{products{" + "id " * 1990 + "}}",
-    "tokens without end": "{products{" + "id " * 100_000 + "}}",
-    "comments without end": "{products{id " + "#\n" * 1_000_000 + "}}",
-    "a bomb of spreads": "{...F0}" + _chain(18, "Query", "NEXT NEXT", "__typename"),
-    "a bomb of fields": "{categories(limit:0){...F0}}"
+    "100,000 tokens": "{products{" + "id " * 100_000 + "}}",
+    "a million comments": "{products{id " + "#\n" * 1_000_000 + "}}",
+    "a fragment spread bomb": "{...F0}" + _chain(18, "Query", "NEXT NEXT", "__typename"),
+    "a fragment field bomb": "{categories(limit:0){...F0}}"
     + _chain(9, "Category", "parent{NEXT NEXT} children{NEXT}", "id name slug position"),
-    "a bomb in the introspection": "{__schema{types{...F0}}}"
+    "a fragment bomb in introspection": "{__schema{types{...F0}}}"
     + _chain(16, "__Type", "ofType{NEXT} ofType{NEXT}", "name"),
-    "a bomb no operation uses": "{products{id}} " + _chain(40, "Product", "NEXT NEXT", "id"),
-    "a wide fragment handed on": "{products{...F0}}"
+    "a bomb of unused fragments": "{products{id}} " + _chain(40, "Product", "NEXT NEXT", "id"),
+    "a wide fragment in a chain": "{products{...F0}}"
     + " ".join(f"fragment F{i} on Product{{...F{i + 1} k{i}:id}}" for i in range(90))
     + " fragment F90 on Product{"
     + " ".join(f"f{i}" for i in range(900))
@@ -65,30 +64,30 @@ OVER_A_LIMIT = {
     "a chain of fragments": "{products{...F0}}" + _chain(150, "Product", "NEXT", "id"),
     "deep": "{categories{" + "parent{" * 150 + "id" + "}" * 152,
     "deep, in fragments": "{categories{...F0}}" + _chain(20, "Category", "parent{NEXT}", "id"),
-    "dear": "{products(limit:500){categories{products(limit:500){id}}}}",
-    "dear, by a variable": "query($n:Int!){products(limit:$n){images{id}}}",
-    "dear, by a default": "query($m:Int=5000){products(limit:$m){images{id}}}",
-    "dear, and wide": "{"
+    "expensive": "{products(limit:500){categories{products(limit:500){id}}}}",
+    "expensive, by a variable": "query($n:Int!){products(limit:$n){images{id}}}",
+    "expensive, by a default": "query($m:Int=5000){products(limit:$m){images{id}}}",
+    "expensive, and wide": "{"
     + " ".join(f"p{i}:products(limit:500){{id name slug sku}}" for i in range(99))
     + "}",
-    "dear, of unknown fields": "{products(limit:500){images{"
+    "expensive, of unknown fields": "{products(limit:500){images{"
     + " ".join(f"x{i}" for i in range(900))
     + "} i:images{id}}}",
 }
 
 
 @pytest.mark.parametrize("name", OVER_A_LIMIT)
-def test_a_document_over_a_limit_is_refused_before_it_is_parsed(
+def test_a_document_over_a_limit_is_rejected_before_parsing(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for dear in ("parse_quickly", "validate"):
-        monkeypatch.setattr(documents, dear, _must_not_be_called)
+    for expensive in ("parse_document", "validate"):
+        monkeypatch.setattr(documents, expensive, _must_not_be_called)
     with pytest.raises(TooComplex):
-        prepare(root.public_schema(), OVER_A_LIMIT[name], limited=True, variables={"n": 50_000})
+        prepare_document(root.public_schema(), OVER_A_LIMIT[name], limited=True, variables={"n": 50_000})
 
 
 def _must_not_be_called(*_args: Any, **_named: Any) -> Any:
-    raise AssertionError("this is too dear for a document over a limit")
+    raise AssertionError("too expensive for a document over a limit")
 
 
 @pytest.mark.parametrize(
@@ -106,12 +105,12 @@ def _must_not_be_called(*_args: Any, **_named: Any) -> Any:
         ),
     ],
 )
-def test_a_cycle_of_fragments_is_told_as_validation_would_without_it(
+def test_a_fragment_cycle_is_reported_like_validation_without_validating(
     text: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for dear in ("parse_quickly", "validate"):
-        monkeypatch.setattr(documents, dear, _must_not_be_called)
-    prepared = prepare(root.public_schema(), text, limited=True)
+    for expensive in ("parse_document", "validate"):
+        monkeypatch.setattr(documents, expensive, _must_not_be_called)
+    prepared = prepare_document(root.public_schema(), text, limited=True)
     assert [error.message for error in prepared.errors] == [message]
     assert prepared.errors[0].locations
     assert prepared.operations == {}
@@ -127,9 +126,9 @@ def test_a_cycle_of_fragments_is_told_as_validation_would_without_it(
     ],
     ids=["values", "types", "inline fragments", "defaults"],
 )
-def test_what_is_nested_too_deeply_is_refused(text: str) -> None:
+def test_a_too_deeply_nested_document_is_rejected(text: str) -> None:
     try:
-        prepared = prepare(root.public_schema(), text, limited=True)
+        prepared = prepare_document(root.public_schema(), text, limited=True)
     except TooComplex:
         return
     assert prepared.errors
@@ -148,9 +147,7 @@ WIDE = {
 
 
 @pytest.mark.parametrize("name", WIDE)
-def test_fields_are_merged_in_steps_that_grow_with_the_text(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_field_merging_takes_linear_steps(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = []
 
     class Counted(FieldsMergeRule):
@@ -160,23 +157,23 @@ def test_fields_are_merged_in_steps_that_grow_with_the_text(
     rules = [Counted if rule is FieldsMergeRule else rule for rule in documents._RULES]
     monkeypatch.setattr(documents, "_RULES", rules)
     text = WIDE[name]
-    prepared = prepare(root.public_schema(), text, limited=True)
+    prepared = prepare_document(root.public_schema(), text, limited=True)
     assert prepared.errors == ()
     assert steps
-    # A field is looked at once for the set it is merged in, and there are at most as many sets as levels.
+    # A field is checked once per merged set, and there are at most as many sets as levels.
     assert steps[0] <= 3 * prepared.size
 
 
 @pytest.mark.parametrize("name", WIDE)
-def test_weighing_takes_steps_that_grow_with_the_text(name: str) -> None:
-    outline = outline_of(WIDE[name], max_tokens=None)
-    assert outline is not None
-    weigher = documents._Weigher(outline)
-    weigher.check()
-    assert weigher.steps <= 2 * outline.size
+def test_limit_checks_take_linear_steps(name: str) -> None:
+    document = scan_document(WIDE[name], max_tokens=None)
+    assert document is not None
+    checker = documents._LimitChecker(document)
+    checker.check()
+    assert checker.steps <= 2 * document.size
 
 
-# --- the outline and the lexer agree with graphql-core ----------------------------------------------------------------------
+# --- the scanner and the lexer agree with graphql-core ----------------------------------------------------------------------
 
 NAMES = st.sampled_from(["a", "b", "on", "query", "fragment", "limit", "first", "true", "null", "id"])
 VALUES = st.recursive(
@@ -267,16 +264,16 @@ DOCUMENTS = st.lists(DEFINITIONS, min_size=1, max_size=3).map("\r\n".join)
 
 
 @given(DOCUMENTS)
-def test_the_outline_holds_what_the_parser_finds(text: str) -> None:
+def test_the_scanner_agrees_with_the_parser(text: str) -> None:
     try:
         parsed = parse(text)
     except GraphQLSyntaxError:
         return
-    outline = outline_of(text, max_tokens=None)
-    assert outline is not None
+    document = scan_document(text, max_tokens=None)
+    assert document is not None
     assert [
-        (name, operation.kind, operation.defaults, _plain(operation.below))
-        for name, operation in outline.operations
+        (name, operation.kind, operation.defaults, _plain(operation.selections))
+        for name, operation in document.operations
     ] == [
         (
             node.name.value if node.name else None,
@@ -292,7 +289,7 @@ def test_the_outline_holds_what_the_parser_finds(text: str) -> None:
         if isinstance(node, OperationDefinitionNode)
     ]
     fragments = [node for node in parsed.definitions if isinstance(node, FragmentDefinitionNode)]
-    assert {name: (each.condition, _plain(each.below)) for name, each in outline.fragments.items()} == {
+    assert {name: (each.condition, _plain(each.selections)) for name, each in document.fragments.items()} == {
         node.name.value: (node.type_condition.name.value, _parsed(node.selection_set)) for node in fragments
     }
 
@@ -300,13 +297,15 @@ def test_the_outline_holds_what_the_parser_finds(text: str) -> None:
 def _plain(selections: Any) -> list[Any]:
     found: list[Any] = []
     for node in selections:
-        if isinstance(node, OutlineField):
+        if isinstance(node, ScannedField):
             sizes = {name: (size.number, size.variable) for name, size in node.sizes.items()}
-            found.append((node.name, node.key, sizes, None if node.below is None else _plain(node.below)))
-        elif isinstance(node, Inline):
-            found.append(("...", node.condition, _plain(node.below)))
+            found.append(
+                (node.name, node.alias, sizes, None if node.selections is None else _plain(node.selections))
+            )
+        elif isinstance(node, ScannedInlineFragment):
+            found.append(("...", node.condition, _plain(node.selections)))
         else:
-            assert isinstance(node, Spread)
+            assert isinstance(node, ScannedSpread)
             found.append(("...", node.name, node.position))
     return found
 
@@ -389,8 +388,8 @@ SOUP = st.lists(
 
 
 @given(SOUP | DOCUMENTS)
-def test_the_lexer_gives_the_tokens_and_errors_of_graphql_core(text: str) -> None:
-    assert _tokens(QuickLexer(Source(text))) == _tokens(Lexer(Source(text)))
+def test_the_lexer_returns_the_tokens_and_errors_of_graphql_core(text: str) -> None:
+    assert _tokens(RegexLexer(Source(text))) == _tokens(Lexer(Source(text)))
 
 
 def _tokens(lexer: Lexer) -> list[Any]:
@@ -406,22 +405,22 @@ def _tokens(lexer: Lexer) -> list[Any]:
 
 
 @given(DOCUMENTS)
-def test_a_document_is_parsed_as_by_graphql_core(text: str) -> None:
-    def tried(parser: Any) -> tuple[Any, ...]:
+def test_a_document_is_parsed_like_graphql_core(text: str) -> None:
+    def parse_result(parser: Any) -> tuple[Any, ...]:
         try:
             return print_ast(parser(text)), None
         except GraphQLSyntaxError as error:
             return None, error.message, error.locations
 
-    assert tried(parse_quickly) == tried(parse)
+    assert parse_result(parse_document) == parse_result(parse)
 
 
-def test_a_text_that_defines_types_is_told_so() -> None:
-    prepared = prepare(root.public_schema(), "type A { a: Int }", limited=True)
+def test_a_type_definition_is_reported_as_not_executable() -> None:
+    prepared = prepare_document(root.public_schema(), "type A { a: Int }", limited=True)
     assert prepared.errors[0].message == "The 'A' definition is not executable."
 
 
-# --- the rule on merged fields agrees with graphql-core's -------------------------------------------------------------------
+# --- the field merging rule agrees with graphql-core's -------------------------------------------------------------------
 
 SCHEMA = build_schema("""
     interface Node { id: ID  next(n: Int): Node  name: String }
@@ -461,7 +460,7 @@ MERGING = st.recursive(_merging(st.just("{id}")), _merging, max_leaves=8)
 
 
 @given(MERGING, MERGING, MERGING, MERGING)
-def test_fields_merge_where_graphql_core_lets_them(one: str, two: str, three: str, four: str) -> None:
+def test_field_merging_agrees_with_graphql_core(one: str, two: str, three: str, four: str) -> None:
     text = (
         f"{{ a{one} a{two} node{one} any{two} b{four} a{{...F}} b{{...G}} node{{...H}} }} "
         f"fragment F on A {two} fragment G on B {three.replace('...F', '')} "
@@ -486,7 +485,7 @@ def _problems(parsed: Any, rule: Any) -> list[GraphQLError]:
         "{node{... on A{x:size} ... on B{x:size}}}",
     ],
 )
-def test_a_conflict_is_told_in_the_words_of_graphql_core(text: str) -> None:
+def test_a_field_conflict_has_the_message_of_graphql_core(text: str) -> None:
     parsed = parse(text)
     ours, theirs = (
         [error.message for error in _problems(parsed, rule)]
@@ -495,11 +494,11 @@ def test_a_conflict_is_told_in_the_words_of_graphql_core(text: str) -> None:
     assert ours == theirs
 
 
-# --- what is kept is bounded ----------------------------------------------------------------------------------------------
+# --- the caches are bounded ----------------------------------------------------------------------------------------------
 
 
-def test_documents_are_kept_up_to_a_number_a_size_and_a_weight() -> None:
-    kept = Documents(root.public_schema(), size=10, longest=500, most_tokens=200)
+def test_the_document_cache_is_bounded_by_count_length_and_tokens() -> None:
+    kept = DocumentCache(root.public_schema(), max_documents=10, max_length=500, max_tokens=200)
     first = kept.get("{products(limit:1){id}}")
     for number in range(2, 30):
         kept.get(f"{{products(limit:{number}){{id}}}}")
@@ -508,28 +507,28 @@ def test_documents_are_kept_up_to_a_number_a_size_and_a_weight() -> None:
     assert kept.get("{products(limit:1){id}}") is not first
     for number in range(1, 9):
         kept.get(f"{{products(limit:{number}){{{'id ' * 40}}}}}")
-        assert kept.weight <= 200
+        assert kept.total_tokens <= 200
     assert len(kept) < 5
     before = len(kept)
     kept.get("{products{id " + "," * 500 + "}}")
     assert len(kept) == before
 
 
-def test_a_document_over_a_limit_is_not_kept() -> None:
-    kept = Documents(root.public_schema())
+def test_a_document_over_a_limit_is_not_cached() -> None:
+    kept = DocumentCache(root.public_schema())
     with pytest.raises(TooComplex):
         kept.get("{products{" + "id " * 60 + "}}")
     assert len(kept) == 0
 
 
-def test_compiled_operations_are_kept_up_to_a_number_and_a_weight(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "_is_on", True)  # whichever way the suite is run
-    monkeypatch.setattr(compiled, "MOST_KEPT", 10)
-    monkeypatch.setattr(compiled, "MOST_TOKENS", 300)
-    compiler = Compiler(root.public_schema(), native=True)
-    kept = Documents(root.public_schema())
+def test_the_plan_cache_is_bounded_by_count_and_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query_compiler, "_enabled", True)  # independent of how the suite is run
+    monkeypatch.setattr(query_compiler, "MAX_CACHED_OPERATIONS", 10)
+    monkeypatch.setattr(query_compiler, "MAX_CACHED_TOKENS", 300)
+    compiler = QueryCompiler(root.public_schema(), native=True)
+    kept = DocumentCache(root.public_schema())
 
-    def compile_(prepared: Prepared, variables: dict[str, Any]) -> None:
+    def compile_(prepared: PreparedDocument, variables: dict[str, Any]) -> None:
         operation = prepared.operation(None)
         assert operation is not None
         compiler.get(prepared, operation, variables)

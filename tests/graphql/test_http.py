@@ -14,7 +14,7 @@ from tests.shop import Answer, NewShop, Shop
 RESPONSE_JSON = "application/graphql-response+json"
 
 
-async def ask(shop: Shop, query: str | None = None, **how: Any) -> Answer:
+async def execute_query(shop: Shop, query: str | None = None, **how: Any) -> Answer:
     body: dict[str, Any] = {} if query is None else {"query": query}
     for key in ("variables", "operationName", "documentId", "extensions"):
         if key in how:
@@ -26,21 +26,21 @@ def errors(answer: Answer) -> list[str]:
     return [error["extensions"]["code"] for error in answer.body["errors"]]
 
 
-async def test_a_query_is_answered_with_data_and_its_cost(shop: Shop) -> None:
-    answer = await ask(shop, "{ products(limit: 2) { id name } }")
+async def test_a_query_returns_data_and_its_cost(shop: Shop) -> None:
+    answer = await execute_query(shop, "{ products(limit: 2) { id name } }")
     assert answer.status == 200
     assert len(answer.body["data"]["products"]) == 2
     assert answer.body["extensions"] == {"cost": 2}
     assert answer.headers["Content-Type"].startswith("application/json")
 
 
-async def test_variables_and_operation_names_are_taken(shop: Shop) -> None:
+async def test_variables_and_operation_names_are_supported(shop: Shop) -> None:
     text = "query A($id: ID!) { product(id: $id) { name } } query B { store { name } }"
-    answer = await ask(shop, text, variables={"id": shop.mug.id}, operationName="A")
+    answer = await execute_query(shop, text, variables={"id": shop.mug.id}, operationName="A")
     assert answer.body["data"] == {"product": {"name": "Caneca de Ágata"}}
-    unnamed = await ask(shop, text)
+    unnamed = await execute_query(shop, text)
     assert (unnamed.status, errors(unnamed)) == (400, ["VALIDATION_FAILED"])
-    unknown = await ask(shop, text, operationName="C")
+    unknown = await execute_query(shop, text, operationName="C")
     assert unknown.status == 400
 
 
@@ -54,7 +54,7 @@ async def test_variables_and_operation_names_are_taken(shop: Shop) -> None:
         b'{"a":' * 80 + b"1" + b"}" * 80, b'{"query": "{ store { id } }", "variables": {"n": 99999999999999999999}}',
     ],
 )  # fmt: skip
-async def test_what_is_no_graphql_request_is_400(body: bytes, shop: Shop) -> None:
+async def test_an_invalid_graphql_request_is_400(body: bytes, shop: Shop) -> None:
     for accept, media in (("*/*", "application/json"), (RESPONSE_JSON, RESPONSE_JSON)):
         answer = await shop.post(
             "/graphql",
@@ -77,20 +77,20 @@ async def test_a_body_over_two_mebibytes_is_413(shop: Shop) -> None:
     assert answer.status == 413
 
 
-async def test_errors_are_200_or_their_own_status_when_the_new_media_type_is_asked_for(shop: Shop) -> None:
-    plain = await ask(shop, "{ nope }")
+async def test_errors_are_200_or_a_specific_status_with_the_graphql_response_media_type(shop: Shop) -> None:
+    plain = await execute_query(shop, "{ nope }")
     assert (plain.status, errors(plain)) == (200, ["VALIDATION_FAILED"])
     assert "data" not in plain.body
-    typed = await ask(shop, "{ nope }", headers={"Accept": RESPONSE_JSON})
+    typed = await execute_query(shop, "{ nope }", headers={"Accept": RESPONSE_JSON})
     assert typed.status == 400
-    partial = await ask(shop, '{ product(id: "x") { id } }', headers={"Accept": RESPONSE_JSON})
+    partial = await execute_query(shop, '{ product(id: "x") { id } }', headers={"Accept": RESPONSE_JSON})
     assert (partial.status, partial.body["data"]) == (200, {"product": None})
-    syntax = await ask(shop, "{ products {", headers={"Accept": RESPONSE_JSON})
+    syntax = await execute_query(shop, "{ products {", headers={"Accept": RESPONSE_JSON})
     assert syntax.status == 400
     assert syntax.body["errors"][0]["locations"]
 
 
-async def test_a_query_by_get_is_answered_and_a_mutation_is_405(shop: Shop) -> None:
+async def test_get_supports_queries_and_rejects_mutations_with_405(shop: Shop) -> None:
     query = await shop.get("/graphql", params={"query": "{ store { name } }"}, auth="bearer")
     assert query.body["data"] == {"store": {"name": "Loja"}}
     with_variables = await shop.get(
@@ -114,11 +114,11 @@ async def test_a_query_by_get_is_answered_and_a_mutation_is_405(shop: Shop) -> N
     assert "POST" in other.headers["Allow"]
 
 
-async def test_credentials_are_answered_in_both_forms_before_graphql_runs(
+async def test_authentication_errors_have_both_formats_and_precede_execution(
     shop: Shop, other_shop: Shop
 ) -> None:
     async def refused(status: int, text: str, **how: Any) -> None:
-        answer = await ask(shop, "{ store { name } }", **how)
+        answer = await execute_query(shop, "{ store { name } }", **how)
         assert (answer.status, answer.body) == (status, {"error": text, "message": text, "status": status})
 
     await refused(401, "missing authorization header", auth=None)
@@ -129,11 +129,11 @@ async def test_credentials_are_answered_in_both_forms_before_graphql_runs(
     await refused(404, "tenant not found", headers={"X-Tenant-ID": "00000000-0000-0000-0000-000000000000"})
 
 
-async def test_rights_are_errors_at_their_path(shop: Shop) -> None:
-    answer = await ask(shop, "{ products { id } }", by=shop.staff)
+async def test_access_errors_have_the_path_of_the_field(shop: Shop) -> None:
+    answer = await execute_query(shop, "{ products { id } }", by=shop.staff)
     assert errors(answer) == ["FORBIDDEN"]
     assert answer.body["errors"][0]["path"] == ["products"]
-    shopper = await ask(shop, "{ products { name on_hand } orders { id } }", by=shop.caio)
+    shopper = await execute_query(shop, "{ products { name on_hand } orders { id } }", by=shop.caio)
     assert {error["path"][-1] for error in shopper.body["errors"]} == {"on_hand"}
     assert all(product["on_hand"] is None for product in shopper.body["data"]["products"])
 
@@ -149,20 +149,20 @@ async def test_rights_are_errors_at_their_path(shop: Shop) -> None:
     ],
 )
 async def test_a_document_over_a_limit_executes_nothing(query: str, shop: Shop) -> None:
-    answer = await ask(shop, query)
+    answer = await execute_query(shop, query)
     assert errors(answer) == ["QUERY_TOO_COMPLEX"], answer.body
     assert "data" not in answer.body
 
 
-async def test_internal_fields_are_unknown_to_clients_by_text_and_by_id(shop: Shop) -> None:
+async def test_internal_fields_are_unknown_to_clients_by_text_and_by_document_id(shop: Shop) -> None:
     for query in (
         "{ products { number } }",
         'mutation { sign_in(identifier: "a", password: "b") { access_token } }',
     ):
         for how in ({}, {"documentId": _id_of(query)}):
-            answer = await ask(shop, query, **how)
+            answer = await execute_query(shop, query, **how)
             assert errors(answer) == ["VALIDATION_FAILED"]
-        by_id = await ask(shop, None, documentId=_id_of(query))
+        by_id = await execute_query(shop, None, documentId=_id_of(query))
         assert by_id.body.get("data") is None
 
 
@@ -170,28 +170,26 @@ def _id_of(text: str) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-async def test_a_persisted_document_is_registered_once_and_then_known_by_its_id(
-    shop: Shop, other_shop: Shop
-) -> None:
+async def test_a_persisted_document_can_be_executed_by_its_id(shop: Shop, other_shop: Shop) -> None:
     query = "query Named($n: Int = 1) { products(limit: $n) { name } }"
-    unknown = await ask(shop, None, documentId=_id_of(query))
+    unknown = await execute_query(shop, None, documentId=_id_of(query))
     assert errors(unknown) == ["PERSISTED_DOCUMENT_NOT_FOUND"]
-    registered = await ask(shop, query, documentId=_id_of(query))
+    registered = await execute_query(shop, query, documentId=_id_of(query))
     assert len(registered.body["data"]["products"]) == 1
-    by_id = await ask(shop, None, documentId=_id_of(query), variables={"n": 2})
+    by_id = await execute_query(shop, None, documentId=_id_of(query), variables={"n": 2})
     assert len(by_id.body["data"]["products"]) == 2
     by_get = await shop.get("/graphql", params={"documentId": _id_of(query)}, auth="bearer")
     assert len(by_get.body["data"]["products"]) == 1
-    elsewhere = await ask(other_shop, None, documentId=_id_of(query))
+    elsewhere = await execute_query(other_shop, None, documentId=_id_of(query))
     assert errors(elsewhere) == ["PERSISTED_DOCUMENT_NOT_FOUND"]
 
 
 @pytest.mark.parametrize("document_id", ["sha256:" + "0" * 64, "sha256:xyz", "md5:1", "x"])
-async def test_a_false_document_id_registers_nothing(document_id: str, shop: Shop) -> None:
-    answer = await ask(shop, "{ store { id } }", documentId=document_id)
+async def test_an_incorrect_document_id_registers_nothing(document_id: str, shop: Shop) -> None:
+    answer = await execute_query(shop, "{ store { id } }", documentId=document_id)
     assert errors(answer) == ["VALIDATION_FAILED"]
-    again = await ask(shop, None, documentId=document_id)
-    assert errors(again) == ["PERSISTED_DOCUMENT_NOT_FOUND"]
+    repeated = await execute_query(shop, None, documentId=document_id)
+    assert errors(repeated) == ["PERSISTED_DOCUMENT_NOT_FOUND"]
 
 
 async def test_the_schema_and_the_playground_are_public(shop: Shop) -> None:
@@ -201,32 +199,34 @@ async def test_the_schema_and_the_playground_are_public(shop: Shop) -> None:
     assert b"sign_in" not in schema.raw
 
 
-async def test_a_mutation_is_seen_at_once_and_its_refusal_leaves_nothing(shop: Shop) -> None:
-    created = await ask(
+async def test_a_mutation_is_visible_immediately_and_a_failed_one_changes_nothing(shop: Shop) -> None:
+    created = await execute_query(
         shop,
         'mutation { product_create(input: {name: "Copo", price_cents: 990, stock: 4}) { id name stock price_cents status } }',
     )
     product = created.body["data"]["product_create"]
     assert product == {"id": product["id"], "name": "Copo", "stock": 4, "price_cents": 990, "status": "A"}
-    refused = await ask(
+    refused = await execute_query(
         shop,
         'mutation($id: ID!) { product_update(id: $id, input: {name: "Taça", price_cents: -1}) { id } }',
         variables={"id": product["id"]},
     )
     assert refused.body["errors"][0]["extensions"]["field"] == "price_cents"
-    read = await ask(shop, "query($id: ID!) { product(id: $id) { name } }", variables={"id": product["id"]})
+    read = await execute_query(
+        shop, "query($id: ID!) { product(id: $id) { name } }", variables={"id": product["id"]}
+    )
     assert read.body["data"]["product"] == {"name": "Copo"}
-    gone = await ask(
+    deleted = await execute_query(
         shop, "mutation($id: ID!) { product_delete(id: $id) { id } }", variables={"id": product["id"]}
     )
-    assert gone.body["data"]["product_delete"] == {"id": product["id"]}
-    again = await ask(
+    assert deleted.body["data"]["product_delete"] == {"id": product["id"]}
+    repeated = await execute_query(
         shop, "mutation($id: ID!) { product_delete(id: $id) { id } }", variables={"id": product["id"]}
     )
-    assert errors(again) == ["NOT_FOUND"]
+    assert errors(repeated) == ["NOT_FOUND"]
 
 
-async def test_a_bulk_upsert_tells_of_each_row(shop: Shop) -> None:
+async def test_a_bulk_upsert_returns_a_result_for_each_row(shop: Shop) -> None:
     text = """mutation($rows: [ProductUpsertInput!]!, $p: ErrorPolicy!) {
         product_bulk_upsert(rows: $rows, error_policy: $p) { index id created error { code fields { field code } } } }"""
     rows = [
@@ -234,7 +234,7 @@ async def test_a_bulk_upsert_tells_of_each_row(shop: Shop) -> None:
         {"name": "Novo", "price_cents": 100},
         {"name": "Sem preço"},
     ]
-    failed = await ask(shop, text, variables={"rows": rows, "p": "REJECT_FAILED"})
+    failed = await execute_query(shop, text, variables={"rows": rows, "p": "REJECT_FAILED"})
     results = failed.body["data"]["product_bulk_upsert"]
     assert [result["created"] for result in results] == [False, True, False] or results[0][
         "id"
@@ -242,12 +242,12 @@ async def test_a_bulk_upsert_tells_of_each_row(shop: Shop) -> None:
     assert results[2]["error"]["fields"] == [{"field": "price_cents", "code": "required"}]
     assert await shop.value("SELECT price_cents FROM products WHERE id = $1", shop.mug.number) == 5555
     rows[0]["price_cents"] = 7777
-    refused = await ask(shop, text, variables={"rows": rows, "p": "REJECT_ALL"})
+    refused = await execute_query(shop, text, variables={"rows": rows, "p": "REJECT_ALL"})
     assert refused.body["data"]["product_bulk_upsert"][0]["id"] is None
     assert await shop.value("SELECT price_cents FROM products WHERE id = $1", shop.mug.number) == 5555
 
 
-async def test_an_order_is_placed_moved_and_refused_through_graphql(shop: Shop) -> None:
+async def test_an_order_is_placed_and_its_status_changed_or_refused(shop: Shop) -> None:
     text = """mutation($input: OrderInput!) { order_create(input: $input) {
         id number status total_cents items { name quantity } customer { email } history { to_status } } }"""
     draft = {
@@ -255,26 +255,28 @@ async def test_an_order_is_placed_moved_and_refused_through_graphql(shop: Shop) 
         "items": [{"product_id": shop.mug.id, "quantity": 2}],
         "shipping_method_id": str(await shop.value("SELECT public_id FROM shipping_methods LIMIT 1")),
     }
-    placed = await ask(shop, text, variables={"input": draft})
+    placed = await execute_query(shop, text, variables={"input": draft})
     order = placed.body["data"]["order_create"]
     assert (order["status"], order["items"]) == ("O", [{"name": "Caneca de Ágata", "quantity": 2}])
-    move = "mutation($id: ID!, $to: OrderStatus!) { order_set_status(id: $id, status: $to) { status } }"
-    assert (await ask(shop, move, variables={"id": order["id"], "to": "paid"})).body["data"][
+    set_status = "mutation($id: ID!, $to: OrderStatus!) { order_set_status(id: $id, status: $to) { status } }"
+    assert (await execute_query(shop, set_status, variables={"id": order["id"], "to": "paid"})).body["data"][
         "order_set_status"
     ] == {"status": "P"}
-    refused = await ask(shop, move, variables={"id": order["id"], "to": "O"})
+    refused = await execute_query(shop, set_status, variables={"id": order["id"], "to": "O"})
     assert errors(refused) == ["RULE_VIOLATION"]
     assert refused.body["errors"][0]["extensions"]["details"]["allowed"]
-    wrong = await ask(shop, move, variables={"id": order["id"], "to": "nonsense"})
-    assert errors(wrong) == ["VALIDATION_FAILED"]
+    invalid = await execute_query(shop, set_status, variables={"id": order["id"], "to": "nonsense"})
+    assert errors(invalid) == ["VALIDATION_FAILED"]
 
 
-async def test_thirty_buyers_of_the_last_five_units(shop: Shop) -> None:
+async def test_thirty_concurrent_orders_do_not_oversell_five_units(shop: Shop) -> None:
     product = await shop.new_product(on_hand=5, is_edp=True)
     text = "mutation($input: OrderInput!) { order_create(input: $input) { id } }"
     draft = {"email": "g@example.com", "items": [{"product_id": product.id, "quantity": 1}]}
     await shop.token(shop.owner)
-    answers = await asyncio.gather(*(ask(shop, text, variables={"input": draft}) for _ in range(30)))
+    answers = await asyncio.gather(
+        *(execute_query(shop, text, variables={"input": draft}) for _ in range(30))
+    )
     sold = [answer for answer in answers if "errors" not in answer.body]
     assert len(sold) == 5
     assert {errors(answer)[0] for answer in answers if "errors" in answer.body} == {"RULE_VIOLATION"}
@@ -282,7 +284,7 @@ async def test_thirty_buyers_of_the_last_five_units(shop: Shop) -> None:
     assert tuple(row) == (5, 5, 0)
 
 
-async def test_no_mutation_reaches_another_stores_record(shop: Shop, other_shop: Shop) -> None:
+async def test_no_mutation_changes_another_stores_records(shop: Shop, other_shop: Shop) -> None:
     """Every mutation that takes an id is tried with an id of another store; nothing there changes."""
     from graphql import get_named_type, is_non_null_type, is_object_type
 
@@ -308,8 +310,8 @@ async def test_no_mutation_reaches_another_stores_record(shop: Shop, other_shop:
                 arguments.append(f'{key}: "{target.id}"')
             elif is_non_null_type(argument.type) and argument.default_value is None:
                 arguments.append(f"{key}: {_sample(get_named_type(argument.type).name)}")
-        below = " { __typename }" if is_object_type(get_named_type(field.type)) else ""
-        answer = await ask(shop, f"mutation {{ {name}({', '.join(arguments)}){below} }}")
+        selection = " { __typename }" if is_object_type(get_named_type(field.type)) else ""
+        answer = await execute_query(shop, f"mutation {{ {name}({', '.join(arguments)}){selection} }}")
         assert "errors" in answer.body, (name, answer.body)
         tried += 1
     assert tried > 20
@@ -328,7 +330,7 @@ def _sample(type_name: str) -> str:
 
 
 async def _everything(shop: Shop) -> dict[str, Any]:
-    found = {}
+    records = {}
     for table in (
         "products",
         "orders",
@@ -342,18 +344,20 @@ async def _everything(shop: Shop) -> dict[str, Any]:
         rows = await shop.rows(
             f"SELECT to_jsonb(t) AS row FROM {table} t ORDER BY id"
         )  # literals of this test
-        found[table] = [json.loads(row["row"]) if isinstance(row["row"], str) else row["row"] for row in rows]
-    return found
+        records[table] = [
+            json.loads(row["row"]) if isinstance(row["row"], str) else row["row"] for row in rows
+        ]
+    return records
 
 
-async def test_a_closed_store_is_503_in_both_forms(new_shop: NewShop) -> None:
+async def test_a_suspended_store_is_503_in_both_formats(new_shop: NewShop) -> None:
     shop = await new_shop()
     await shop.token(shop.owner)
-    from auth.tenancy import store_changed
+    from auth.store_resolution import invalidate_store
     from models import database
 
-    async with database.across_stores() as everywhere:
+    async with database.cross_store_connection() as everywhere:
         await everywhere.execute("UPDATE tenants SET status = 'S' WHERE id = $1", shop.store.id)
-    await store_changed(shop.store.id)
-    answer = await ask(shop, "{ store { name } }")
+    await invalidate_store(shop.store.id)
+    answer = await execute_query(shop, "{ store { name } }")
     assert (answer.status, answer.body["error"], answer.body["status"]) == (503, "tenant_suspended", 503)

@@ -1,4 +1,4 @@
-"""Documents over a limit are refused before anything is executed, however they are made."""
+"""Documents over a query limit (depth, aliases, tokens, cost) are rejected before execution."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from graphql import get_introspection_query
 
 from kernel.errors import TooComplex, ValidationFailed
 from resolvers import root
-from schema.documents import MAX_COST, Documents, cost_of, prepare
+from schema.documents import MAX_COST, DocumentCache, calculate_cost, prepare_document
 
 
 def _prepare(text: str) -> object:
-    return prepare(root.public_schema(), text, limited=True)
+    return prepare_document(root.public_schema(), text, limited=True)
 
 
 def _deep(levels: int) -> str:
-    """Nest categories so that the deepest leaf is on the level asked for."""
+    """Nest categories to the given depth."""
     inner = "id"
     for _ in range(levels - 2):
         inner = "parent { " + inner + " }"
@@ -24,11 +24,11 @@ def _deep(levels: int) -> str:
 
 def _cost(text: str, variables: dict[str, object] | None = None) -> int:
     schema = root.public_schema()
-    prepared = prepare(schema, text, limited=True)
+    prepared = prepare_document(schema, text, limited=True)
     assert prepared.errors == ()
     operation = prepared.operation(None)
     assert operation is not None
-    return cost_of(schema, prepared, operation, variables or {})
+    return calculate_cost(schema, prepared, operation, variables or {})
 
 
 def test_twelve_levels_pass_and_thirteen_do_not() -> None:
@@ -45,7 +45,7 @@ def test_depth_counts_through_fragments() -> None:
 
 
 def test_a_hundred_aliases_pass_and_one_more_does_not() -> None:
-    # Two root fields, since one response set may not be longer than the repeats allow.
+
     hundred = " ".join(f"a{i}: name" for i in range(100))
     _prepare("{ store { " + hundred + " } }")
     with pytest.raises(TooComplex, match="101 aliases"):
@@ -75,7 +75,7 @@ def test_two_thousand_tokens_pass_and_more_do_not() -> None:
         _prepare("{ " + " ".join("store { id name }" for _ in range(500)) + " }")
 
 
-def test_fragment_bombs_are_weighed_in_linear_time() -> None:
+def test_fragment_bombs_are_rejected_in_linear_time() -> None:
     fragments = " ".join(
         f"fragment f{i} on Category {{ parent {{ ...f{i + 1} ...f{i + 1} ...f{i + 1} }} }}" for i in range(30)
     )
@@ -83,8 +83,8 @@ def test_fragment_bombs_are_weighed_in_linear_time() -> None:
         _prepare("{ categories { ...f0 } } " + fragments + " fragment f30 on Category { id }")
 
 
-def test_a_cycle_of_fragments_is_reported_and_not_followed() -> None:
-    prepared = prepare(
+def test_a_fragment_cycle_is_reported_and_not_followed() -> None:
+    prepared = prepare_document(
         root.public_schema(),
         "{ categories { ...a } } fragment a on Category { ...b } fragment b on Category { ...a }",
         limited=True,
@@ -93,16 +93,16 @@ def test_a_cycle_of_fragments_is_reported_and_not_followed() -> None:
 
 
 def test_the_standard_introspection_query_passes() -> None:
-    prepared = prepare(
+    prepared = prepare_document(
         root.public_schema(), get_introspection_query(input_value_deprecation=True), limited=True
     )
     assert prepared.errors == ()
     operation = prepared.operation(None)
     assert operation is not None
-    assert cost_of(root.public_schema(), prepared, operation, {}) == 0
+    assert calculate_cost(root.public_schema(), prepared, operation, {}) == 0
 
 
-def test_introspection_has_a_depth_of_its_own() -> None:
+def test_introspection_has_its_own_depth_limit() -> None:
     inner = "name"
     for _ in range(21):
         inner = "ofType { " + inner + " }"
@@ -126,17 +126,17 @@ def test_introspection_has_a_depth_of_its_own() -> None:
         ("{ categories(limit: 2) { products(limit: 7) { id } } }", 2 * (1 + 7)),
     ],
 )
-def test_the_cost_is_what_the_decisions_say(text: str, cost: int) -> None:
+def test_the_query_cost_is_calculated_as_documented(text: str, cost: int) -> None:
     assert _cost(text) == cost
 
 
-def test_a_size_in_a_variable_counts_as_given_or_as_its_default() -> None:
+def test_a_list_size_in_a_variable_counts_with_its_value_or_default() -> None:
     text = "query ($n: Int = 4) { products(limit: $n) { id } }"
     assert _cost(text) == 4
     assert _cost(text, {"n": 9}) == 9
 
 
-def test_a_size_can_not_be_hidden_in_a_huge_number() -> None:
+def test_a_huge_list_size_exceeds_the_cost_limit() -> None:
     assert _cost("{ products(limit: 2147483647) { images { url } } }") > MAX_COST
 
 
@@ -145,8 +145,8 @@ def test_nul_in_a_string_of_the_document_is_refused() -> None:
         _prepare('{ products(filter: {search: "a\\u0000b"}) { id } }')
 
 
-def test_kept_documents_are_bounded_and_the_least_used_leave_first() -> None:
-    documents = Documents(root.public_schema(), size=2, longest=60)
+def test_the_document_cache_evicts_the_least_recently_used() -> None:
+    documents = DocumentCache(root.public_schema(), max_documents=2, max_length=60)
     first = documents.get("{ store { id } }")
     documents.get("{ store { name } }")
     assert documents.get("{ store { id } }") is first

@@ -1,4 +1,4 @@
-"""A storefront key sees what a shopper may and no more, wherever in the tree it looks."""
+"""A storefront key can access what a customer can, and no more, at any depth."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import pytest
 from graphql import GraphQLObjectType
 
 from auth.storefront_keys import create_storefront_key
-from kernel.scope import entered
+from kernel.scope import active_scope
 from resolvers import root
-from schema.fields import ACCESS, declared_field
-from tests.graphql.walk import lists, selected
+from schema.fields import ACCESS, strawberry_field
+from tests.graphql.full_selections import full_selection, list_fields
 from tests.shop import Shop
 
 DEPTH = 3
-# What somebody may do who shops, and, without any credential, who wants an account.
-SHOPS = {
+# The mutations of a storefront, and those of registration, which need no credential.
+CART_MUTATIONS = {
     "cart_create",
     "cart_item_add",
     "cart_item_update",
@@ -28,59 +28,67 @@ SHOPS = {
     "cart_apply_coupon",
     "cart_checkout",
 }
-ENTERS = {"user_register", "email_verify", "email_resend", "password_forgot", "password_reset"}
+REGISTRATION_MUTATIONS = {
+    "user_register",
+    "email_verify",
+    "email_resend",
+    "password_forgot",
+    "password_reset",
+}
 
 
-def open_fields(type_: GraphQLObjectType | None) -> set[str]:
+def key_fields(type_: GraphQLObjectType | None) -> set[str]:
     """Name the root fields that storefront keys may use."""
     assert type_ is not None
-    found = set()
+    names = set()
     for name, field in type_.fields.items():
-        declared = declared_field(field)
+        declared = strawberry_field(field)
         assert declared is not None
         access = declared.metadata[ACCESS]
         if access.storefront or access.anonymous:
-            found.add(name)
-    return found
+            names.add(name)
+    return names
 
 
-def test_keys_change_nothing_but_carts() -> None:
-    assert open_fields(root.public_schema().mutation_type) == SHOPS | ENTERS
+def test_storefront_keys_can_change_only_carts() -> None:
+    assert key_fields(root.public_schema().mutation_type) == CART_MUTATIONS | REGISTRATION_MUTATIONS
 
 
-def test_keys_list_no_carts_orders_or_people() -> None:
-    found = open_fields(root.public_schema().query_type)
-    assert {"cart", "placed_order", "products"} <= found
-    assert not found & {"carts", "orders", "order", "users", "user", "payments", "shipments", "audit_entries"}
+def test_storefront_keys_cannot_list_carts_orders_or_users() -> None:
+    names = key_fields(root.public_schema().query_type)
+    assert {"cart", "placed_order", "products"} <= names
+    assert not names & {"carts", "orders", "order", "users", "user", "payments", "shipments", "audit_entries"}
 
 
-def texts(found: Any) -> Iterator[str]:
-    if isinstance(found, dict):
-        for value in found.values():
+def texts(data: Any) -> Iterator[str]:
+    if isinstance(data, dict):
+        for value in data.values():
             yield from texts(value)
-    elif isinstance(found, list):
-        for value in found:
+    elif isinstance(data, list):
+        for value in data:
             yield from texts(value)
-    elif found is not None:
-        yield str(found)
+    elif data is not None:
+        yield str(data)
 
 
-def open_lists() -> list[str]:
-    """List the fields that read entities; what is quoted for a cart needs its id."""
+def key_lists() -> list[str]:
+    """List the root fields that read entities."""
     schema = root.public_schema()
     assert schema.query_type is not None
     fields = schema.query_type.fields
     return sorted(
-        name for name in set(lists(schema)) & open_fields(schema.query_type) if "limit" in fields[name].args
+        name
+        for name in set(list_fields(schema)) & key_fields(schema.query_type)
+        if "limit" in fields[name].args
     )
 
 
-@pytest.mark.parametrize("name", open_lists())
-async def test_nothing_below_tells_of_people_or_of_what_is_hidden(shop: Shop, name: str) -> None:
+@pytest.mark.parametrize("name", key_lists())
+async def test_nested_fields_do_not_leak_users_or_hidden_records(shop: Shop, name: str) -> None:
     scope = shop.scope()
-    with entered(scope):
+    with active_scope(scope):
         key = (await create_storefront_key(scope, {})).key
-    query = f"{{ {name}(limit: 3) {{ {selected(root.public_schema(), name, DEPTH)} }} }}"
+    query = f"{{ {name}(limit: 3) {{ {full_selection(root.public_schema(), name, DEPTH)} }} }}"
     answer = await shop.post("/graphql", {"query": query}, auth=None, headers={"X-API-Key": key})
     codes = {error["extensions"]["code"] for error in answer.body.get("errors", ())}
     assert codes <= {"FORBIDDEN"}, answer.body["errors"]

@@ -1,6 +1,6 @@
-"""Send every field of every input as a vendor: of all rows of the store only what decisions-legacy section 4 names may change.
+"""Send every field of every input as a vendor: only the permitted columns may change (docs/reference/legacy.md#vendor-app).
 
-A mutation that lets vendors pass and takes an input must be named here, with what it may write; a new one fails until it is.
+Every mutation with an input that is available to vendors must be listed here with the columns it may write.
 """
 
 import json
@@ -20,17 +20,17 @@ from graphql import (
 from domain.catalog.attachments import create_attachment
 from domain.catalog.combinations import create_combination
 from domain.catalog.options import create_option
-from kernel.scope import Actor, ActorKind, entered
+from kernel.scope import Actor, ActorKind, active_scope
 from models.taxes import Tax
-from resolvers.execute import execute, load
+from resolvers.execute import execute, load_operations
 from resolvers.root import internal_schema
-from schema.fields import ACCESS, declared_field
+from schema.fields import ACCESS, strawberry_field
 from tests.shop import Shop, new_shop, other_shop, shop, shop_client
 
 __all__ = ["new_shop", "other_shop", "shop", "shop_client"]
 
-# What every write leaves behind.
-TRACES = {
+# Tables written by side effects.
+SIDE_EFFECTS = {
     "audit_entries",
     "notifications",
     "outbox_events",
@@ -43,12 +43,12 @@ PRODUCT = {
     "name", "name_folded", "sku", "slug", "description", "short_description", "status", "price_cents", "compare_at_cents", "on_hand",
     "stock", "tracking", "weight_grams", "is_edp", "free_shipping", "min_quantity", "max_quantity", "category_id", "search",
 }  # fmt: skip
-# A vendor moves an order wholly its own along the table, whatever way it asks for it.
-MOVED = {
+# A vendor may change the status of an order consisting of its own lines.
+STATUS_CHANGE = {
     "orders": {"status", "stock_state", "hold_until", "tracking_code"},
     "products": {"reserved", "on_hand", "stock"},
 }
-PLACES = {"product_categories", "product_images", "feature_values", "product_taxes"}
+PRODUCT_RELATIONS = {"product_categories", "product_images", "feature_values", "product_taxes"}
 OPTIONS = {"option_variants", "product_options", "combination_choices"}
 COMBINATION = {
     "sku",
@@ -62,7 +62,7 @@ COMBINATION = {
     "image_width",
     "image_height",
 }
-# Per mutation: columns that may change of the vendor's own rows, by table, and tables in which rows may come and go.
+# Per mutation: the columns of the vendor's own rows that may change, by table, and the tables whose rows may be inserted or deleted.
 MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
     "user_update": (
         {"users": {"email", "password_hash", "password_changed_at", "firstname", "lastname", "phone", "name", "search"}},
@@ -76,10 +76,10 @@ MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
         },
         set(),
     ),
-    "product_create": ({}, {"products", *PLACES}),
-    "product_update": ({"products": PRODUCT}, PLACES),
-    "product_bulk_upsert": ({"products": PRODUCT}, {"products", *PLACES}),
-    # Lines and status; what follows from them are totals and stock.
+    "product_create": ({}, {"products", *PRODUCT_RELATIONS}),
+    "product_update": ({"products": PRODUCT}, PRODUCT_RELATIONS),
+    "product_bulk_upsert": ({"products": PRODUCT}, {"products", *PRODUCT_RELATIONS}),
+    # Lines and status, and the resulting totals and stock.
     "order_update": (
         {
             "orders": {
@@ -89,10 +89,10 @@ MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
         },
         {"order_lines", "order_status_changes"},
     ),
-    "shipment_create": (MOVED, {"shipments", "shipment_lines", "order_status_changes"}),
+    "shipment_create": (STATUS_CHANGE, {"shipments", "shipment_lines", "order_status_changes"}),
     "shipment_update": (
         {
-            **MOVED,
+            **STATUS_CHANGE,
             "shipments": {
                 "shipping_method_id", "shipping_name", "carrier", "tracking_number", "comments", "status", "user_id", "group_key",
                 "created_at", "order_placed_at",
@@ -103,7 +103,7 @@ MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
     "option_create": ({}, {"options", *OPTIONS}),
     "option_update": (
         {
-            "combinations": {"deleted_at"},  # of variants that are no more
+            "combinations": {"deleted_at"},  # of deleted variants
             "options": {"name", "type", "required", "inventory", "status", "position", "description"},
             "option_variants": {"name", "modifier", "modifier_type", "position", "image_url", "image_alt"},
         },
@@ -125,23 +125,23 @@ MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
 
 
 def vendor_mutations() -> dict[str, Any]:
-    """Give the mutations open to vendors that take an input (or a list of them)."""
+    """Return the mutations available to vendors that take an input or a list of inputs."""
     mutation_type = internal_schema().mutation_type
     assert mutation_type is not None
-    found = {}
+    mutations = {}
     for name, field in mutation_type.fields.items():
-        declared = declared_field(field)
+        declared = strawberry_field(field)
         access = declared.metadata[ACCESS] if declared is not None else None
         takes_input = any(
             isinstance(get_named_type(argument.type), GraphQLInputObjectType)
             for argument in field.args.values()
         )
         if takes_input and access is not None and (access.vendor or access.anonymous):
-            found[name] = field
-    return found
+            mutations[name] = field
+    return mutations
 
 
-def test_every_mutation_open_to_vendors_is_looked_at():
+def test_every_mutation_available_to_vendors_is_covered():
     assert set(vendor_mutations()) == set(MAY_WRITE)
 
 
@@ -152,29 +152,29 @@ async def snapshot(shop: Shop) -> dict[tuple[str, int], dict[str, Any]]:
     )
     rows = {}
     for (table,) in tables:
-        for (found,) in await shop.rows(
+        for (row_json,) in await shop.rows(
             f"select to_jsonb(t) from {table} t where t.tenant_id = {shop.store.id}"
         ):
-            record = json.loads(found)
+            record = json.loads(row_json)
             rows[table, record["id"]] = record
     return rows
 
 
 def value_for(shop: Shop, name: str, type_: Any) -> Any:
-    """Give what somebody would send who wants more than is theirs; each value can be read, so that none is refused for its form."""
+    """Return a value an attacker would send; each value is well-formed, so that none is rejected by validation."""
     inner = get_nullable_type(type_)
     if isinstance(inner, GraphQLList):
         return [value_for(shop, name.removesuffix("s"), inner.of_type)]
     if isinstance(inner, GraphQLInputObjectType):
-        given = {field: value_for(shop, field, known.type) for field, known in inner.fields.items()}
+        value = {field: value_for(shop, field, known.type) for field, known in inner.fields.items()}
         if inner.name == "OptionVariantInput":
-            given["id"] = None
+            value["id"] = None
         if inner.name == "OptionInput":
-            given |= {
+            value |= {
                 "product_ids": None,
                 "variant_pictures": None,
-            }  # for options that several products share
-        return given
+            }  # only for options shared by several products
+        return value
     if isinstance(inner, GraphQLEnumType):
         return next(iter(inner.values))
     known: dict[str, Any] = {
@@ -203,9 +203,9 @@ def value_for(shop: Shop, name: str, type_: Any) -> Any:
     }.get(inner.name, "intruder")  # fmt: skip
 
 
-async def _parcel(shop: Shop) -> int:
-    with entered(shop.scope()):
-        parcel = await shop.value(
+async def _create_shipment(shop: Shop) -> int:
+    with active_scope(shop.scope()):
+        shipment = await shop.value(
             "insert into shipments (tenant_id, public_id, order_id) values ($1, gen_random_uuid(), $2) returning id",
             shop.store.id,
             shop.order.number,
@@ -214,16 +214,16 @@ async def _parcel(shop: Shop) -> int:
             "insert into shipment_lines (tenant_id, public_id, shipment_id, order_line_id, quantity)"
             " values ($1, gen_random_uuid(), $2, $3, 1)",
             shop.store.id,
-            parcel,
+            shipment,
             shop.line,
         )
-    return int(parcel)
+    return int(shipment)
 
 
 async def _options(shop: Shop) -> dict[str, Any]:
-    """Give the mug an option of two sizes, one of which it has a combination of, and an attachment; and the store a tax."""
+    """Create an option with two sizes, a combination of one of them, an attachment and a tax."""
     scope = shop.scope()
-    with entered(scope):
+    with active_scope(scope):
         option = await create_option(
             scope,
             {
@@ -252,64 +252,64 @@ async def _options(shop: Shop) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", MAY_WRITE)
-async def test_a_vendor_writes_no_more_than_it_may(shop, tmp_path, name):
+async def test_a_vendor_can_write_only_permitted_columns(shop, tmp_path, name):
     shop.made["line"] = await shop.value("select id from order_lines where order_id = $1", shop.order.number)
-    # An order of a product with options would have to choose among them.
+    # An order of a product with options would have to choose variants.
     shop.made |= await _options(shop) if "order" not in name and "shipment" not in name else {}
-    parcel = await _parcel(shop) if name == "shipment_update" else 0
+    shipment = await _create_shipment(shop) if name == "shipment_update" else 0
     subjects = {
         "user": shop.seller,
         "vendor": shop.vendor,
         "product": shop.mug,
         "order": shop.order,
-        "shipment": parcel,
+        "shipment": shipment,
         "option": shop.made.get("option"),
         "combination": shop.made.get("combination"),
         "attachment": shop.made.get("attachment"),
     }
     field = vendor_mutations()[name]
-    variables, declared, passed = {}, [], []
+    variables, declared, arguments = {}, [], []
     for argument, known in field.args.items():
-        given = (
+        value = (
             str(subjects[name.split("_")[0]]) if argument == "id" else value_for(shop, argument, known.type)
         )
-        if given is None:
+        if value is None:
             continue
-        variables[argument] = given
+        variables[argument] = value
         declared.append(f"${argument}: {known.type}")
-        passed.append(f"{argument}: ${argument}")
+        arguments.append(f"{argument}: ${argument}")
     if name == "user_update":
         del variables["input"]["role"]  # the same field as user_type
-    text = f"mutation Sent({', '.join(declared)}) {{ done: {name}({', '.join(passed)}) {{ __typename }} }}"
+    text = f"mutation Sent({', '.join(declared)}) {{ done: {name}({', '.join(arguments)}) {{ __typename }} }}"
     (tmp_path / "sent.graphql").write_text(text)
     actor = Actor(
         ActorKind.VENDOR,
         user_id=shop.seller.number,
-        company_id=shop.vendor.number,
+        vendor_id=shop.vendor.number,
         credential=f"user:{shop.seller}",
     )
     scope = replace(shop.scope(family="legacy"), actor=actor)
     before = await snapshot(shop)
-    with entered(scope):
-        await execute(scope, load(tmp_path)["Sent"], variables)
+    with active_scope(scope):
+        await execute(scope, load_operations(tmp_path)["Sent"], variables)
     after = await snapshot(shop)
 
     columns, tables = MAY_WRITE[name]
-    came_or_went = {table for table, _ in before.keys() ^ after.keys()}
-    assert came_or_went <= tables | TRACES
+    inserted_or_deleted = {table for table, _ in before.keys() ^ after.keys()}
+    assert inserted_or_deleted <= tables | SIDE_EFFECTS
     own = {"users": shop.seller.number, "vendors": shop.vendor.number, "orders": shop.order.number}
     written = False
     for (table, number), row in after.items():
         old = before.get((table, number))
-        if old is None or old == row or table in TRACES:
+        if old is None or old == row or table in SIDE_EFFECTS:
             continue
         written = True
         assert number == own.get(table, number)
         if "vendor_id" in row and table != "users":
             assert row["vendor_id"] == shop.vendor.number
         changed = {column for column in row if row[column] != old[column]} - {"updated_at"}
-        assert table in PLACES & tables or changed <= columns.get(table, set()), (table, changed)
-    assert written or came_or_went & tables
+        assert table in PRODUCT_RELATIONS & tables or changed <= columns.get(table, set()), (table, changed)
+    assert written or inserted_or_deleted & tables
     for table, number in after.keys() - before.keys():
         row = after[table, number]
         if table == "products":

@@ -1,4 +1,4 @@
-"""Give the tests of this folder shops."""
+"""Fixtures of the idempotency tests."""
 
 from tests.shop import new_shop, other_shop, shop, shop_client
 

@@ -1,4 +1,4 @@
-"""A request sent again with its Idempotency-Key has no second effect, in every family."""
+"""A request retried with its Idempotency-Key has no second effect, in every API family."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pytest
 
 from auth.secrets import keyed_hash
 from domain import idempotency
-from domain.jobs import forget_spent
+from domain.jobs import delete_expired_data
 from kernel.errors import Conflict
-from kernel.scope import entered
-from resolvers.execute import execute, load
+from kernel.scope import active_scope
+from resolvers.execute import execute, load_operations
 from tests.shop import Answer, Shop
 
 ADMIN, LEGACY, GRAPHQL = "/api/v1/admin/products", "/api/products", "/graphql"
@@ -26,73 +26,75 @@ CREATE = "mutation($input: ProductInput!) { product_create(input: $input) { id n
 def body_for(path: str, name: str = "Copo") -> dict[str, Any]:
     if path == LEGACY:
         return {"product": name, "price": "9.90"}
-    given = {"name": name, "price_cents": 990}
-    return {"query": CREATE, "variables": {"input": given}} if path == GRAPHQL else given
+    body_fields = {"name": name, "price_cents": 990}
+    return {"query": CREATE, "variables": {"input": body_fields}} if path == GRAPHQL else body_fields
 
 
-async def send(shop: Shop, path: str, key: str | None, body: Any = None, **how: Any) -> Answer:
+async def send(shop: Shop, path: str, key: str | None, body: Any = None, **options: Any) -> Answer:
     headers = {} if key is None else {"Idempotency-Key": key}
     auth = "basic" if path == LEGACY else "bearer"
-    return await shop.post(path, body or body_for(path), **{"auth": auth, "headers": headers, **how})
+    return await shop.post(path, body or body_for(path), **{"auth": auth, "headers": headers, **options})
 
 
-async def made(shop: Shop, name: str = "Copo") -> int:
+async def count_products(shop: Shop, name: str = "Copo") -> int:
     return int(await shop.value("SELECT count(*) FROM products WHERE name = $1", name))
 
 
 @pytest.mark.parametrize("path", [ADMIN, LEGACY, GRAPHQL])
-async def test_the_first_answer_is_given_again_and_nothing_is_made_twice(path: str, shop: Shop) -> None:
+async def test_a_retried_request_gets_the_first_response_and_has_no_second_effect(
+    path: str, shop: Shop
+) -> None:
     first = await send(shop, path, "k1")
-    again = await send(shop, path, "k1")
-    assert (again.status, again.raw) == (first.status, first.raw)
-    assert again.headers["Content-Type"] == first.headers["Content-Type"]
-    assert again.headers["Idempotent-Replayed"] == "true"
+    retried = await send(shop, path, "k1")
+    assert (retried.status, retried.raw) == (first.status, first.raw)
+    assert retried.headers["Content-Type"] == first.headers["Content-Type"]
+    assert retried.headers["Idempotent-Replayed"] == "true"
     assert "Idempotent-Replayed" not in first.headers
-    assert await made(shop) == 1
+    assert await count_products(shop) == 1
     await send(shop, path, "k2")
     await send(shop, path, None)
-    assert await made(shop) == 3
+    assert await count_products(shop) == 3
 
 
 @pytest.mark.parametrize("path", [ADMIN, LEGACY, GRAPHQL])
-async def test_another_body_under_the_same_key_is_refused(path: str, shop: Shop) -> None:
+async def test_a_different_body_with_the_same_key_is_refused(path: str, shop: Shop) -> None:
     await send(shop, path, "k")
     other = await send(shop, path, "k", body_for(path, "Prato Fundo"))
     text = "idempotency key reused with a different request"
     assert other.status == 422
     assert text in (other.body.get("error"), other.body.get("message"))
-    assert await made(shop, "Prato Fundo") == 0
+    assert await count_products(shop, "Prato Fundo") == 0
 
 
-async def test_two_ways_to_write_one_body_are_the_same_request(shop: Shop) -> None:
-    how = {"auth": "bearer", "headers": {"Idempotency-Key": "k", "Content-Type": "application/json"}}
-    await shop.post(ADMIN, data=b'{"name": "Copo", "price_cents": 990}', **how)
-    again = await shop.post(ADMIN, data=b'{ "price_cents":990,\n"name":"Copo"}', **how)
-    assert again.headers["Idempotent-Replayed"] == "true"
+async def test_differently_formatted_json_bodies_are_the_same_request(shop: Shop) -> None:
+    options = {"auth": "bearer", "headers": {"Idempotency-Key": "k", "Content-Type": "application/json"}}
+    await shop.post(ADMIN, data=b'{"name": "Copo", "price_cents": 990}', **options)
+    retried = await shop.post(ADMIN, data=b'{ "price_cents":990,\n"name":"Copo"}', **options)
+    assert retried.headers["Idempotent-Replayed"] == "true"
 
 
-async def test_a_key_belongs_to_its_store_and_credential(shop: Shop, other_shop: Shop) -> None:
+async def test_a_key_is_scoped_to_its_store_and_credential(shop: Shop, other_shop: Shop) -> None:
     await send(shop, ADMIN, "k")
     assert (await send(other_shop, ADMIN, "k")).status == 201
     colleague = await shop.new_person("manage_products")
-    theirs = await send(shop, ADMIN, "k", by=colleague)
-    assert (theirs.status, "Idempotent-Replayed" in theirs.headers) == (201, False)
+    other_response = await send(shop, ADMIN, "k", by=colleague)
+    assert (other_response.status, "Idempotent-Replayed" in other_response.headers) == (201, False)
 
 
 @pytest.mark.parametrize("key", ["", "a b", "x" * 256, "ç"])
-async def test_a_key_out_of_its_form_is_400(key: str, shop: Shop) -> None:
+async def test_a_malformed_key_is_400(key: str, shop: Shop) -> None:
     answer = await send(shop, ADMIN, key.encode().decode("latin-1"))
     assert (answer.status, answer.body["error"]) == (400, "invalid idempotency key")
-    assert await made(shop) == 0
+    assert await count_products(shop) == 0
 
 
 def fingerprint(path: str, body: bytes) -> bytes:
-    asked = hashlib.sha256(b"\n".join([b"POST", path.encode(), body]))
-    return bytes.fromhex(keyed_hash("idempotency", asked.hexdigest()))
+    digest = hashlib.sha256(b"\n".join([b"POST", path.encode(), body]))
+    return bytes.fromhex(keyed_hash("idempotency", digest.hexdigest()))
 
 
-async def _running(shop: Shop, key: str, seconds: int) -> None:
-    """Put a claim there that another request took so many seconds ago."""
+async def _insert_claim(shop: Shop, key: str, seconds: int) -> None:
+    """Insert the claim of another request, taken the given seconds ago."""
     credential = f"user:{shop.owner.number}"
     await shop.execute(
         "INSERT INTO idempotency_claims (public_id, credential, key, fingerprint, owner, claimed_at)"
@@ -106,89 +108,89 @@ async def _running(shop: Shop, key: str, seconds: int) -> None:
     )
 
 
-async def test_while_the_first_runs_the_second_is_told_to_wait(shop: Shop) -> None:
-    await _running(shop, "k", 5)
+async def test_a_retry_during_the_first_request_is_409(shop: Shop) -> None:
+    await _insert_claim(shop, "k", 5)
     answer = await send(shop, ADMIN, "k")
     assert (answer.status, answer.body) == (409, {"error": "in_progress", "retry_after_ms": 1000})
-    assert await made(shop) == 0
+    assert await count_products(shop) == 0
 
 
-async def test_a_key_whose_request_died_is_taken_over_after_a_minute(shop: Shop) -> None:
-    await _running(shop, "k", 61)
+async def test_an_abandoned_key_can_be_claimed_after_a_minute(shop: Shop) -> None:
+    await _insert_claim(shop, "k", 61)
     assert (await send(shop, ADMIN, "k")).status == 201
-    assert await made(shop) == 1
+    assert await count_products(shop) == 1
 
 
-async def test_a_refusal_is_kept_and_a_missing_right_is_not(shop: Shop) -> None:
-    wrong = {"name": "", "price_cents": 990}
-    first = await send(shop, ADMIN, "k", wrong)
-    again = await send(shop, ADMIN, "k", wrong)
-    assert first.status == again.status == 400
-    assert (again.raw, again.headers["Idempotent-Replayed"]) == (first.raw, "true")
-    refused = await send(shop, ADMIN, "rights", by=shop.staff)
-    assert refused.status == 403
+async def test_a_validation_error_is_stored_and_a_missing_privilege_is_not(shop: Shop) -> None:
+    invalid = {"name": "", "price_cents": 990}
+    first = await send(shop, ADMIN, "k", invalid)
+    retried = await send(shop, ADMIN, "k", invalid)
+    assert first.status == retried.status == 400
+    assert (retried.raw, retried.headers["Idempotent-Replayed"]) == (first.raw, "true")
+    forbidden = await send(shop, ADMIN, "rights", by=shop.staff)
+    assert forbidden.status == 403
     await shop.execute("UPDATE users SET privileges = '{manage_products}' WHERE id = $1", shop.staff.number)
     shop.tokens.pop(shop.staff.number)
-    from auth.credential_cache import changed
+    from auth.credential_cache import invalidate_credentials
 
-    with entered(shop.scope()):
-        await changed(shop.scope(), shop.staff.number)
+    with active_scope(shop.scope()):
+        await invalidate_credentials(shop.scope(), shop.staff.number)
     assert (await send(shop, ADMIN, "rights", by=shop.staff)).status == 201
 
 
-async def test_an_answer_that_was_lost_is_rendered_again_from_the_result(shop: Shop) -> None:
+async def test_a_lost_response_is_rendered_again_from_the_stored_result(shop: Shop) -> None:
     for path in (ADMIN, LEGACY, GRAPHQL):
         first = await send(shop, path, "k" + path)
-        lost = await shop.execute(
+        updated = await shop.execute(
             "UPDATE idempotency_claims SET status = NULL, body = NULL WHERE key = $1 AND result IS NOT NULL",
             "k" + path,
         )
-        assert lost == 1
-        again = await send(shop, path, "k" + path)
-        assert (again.status, again.body) == (first.status, first.body)
-        assert again.headers["Idempotent-Replayed"] == "true"
-    assert await made(shop) == 3
+        assert updated == 1
+        retried = await send(shop, path, "k" + path)
+        assert (retried.status, retried.body) == (first.status, first.body)
+        assert retried.headers["Idempotent-Replayed"] == "true"
+    assert await count_products(shop) == 3
 
 
-async def test_an_effect_whose_key_was_taken_over_is_rolled_back(shop: Shop) -> None:
+async def test_the_effect_of_a_lost_claim_is_rolled_back(shop: Shop) -> None:
     import rest_facade.current
     from rest_facade.records import FRAGMENTS
 
-    operations = load(rest_facade.current.OPERATIONS, FRAGMENTS)
+    operations = load_operations(rest_facade.current.OPERATIONS, FRAGMENTS)
     from auth.privileges import ALL
     from kernel.scope import Actor, ActorKind
 
     actor = Actor(ActorKind.ADMIN, user_id=shop.owner.number, privileges=ALL, credential="user:1")
     scope = replace(shop.scope(family="current"), actor=actor)
-    with entered(scope):
-        claim = await idempotency.take(scope, "k", b"x" * 32)
+    with active_scope(scope):
+        claim = await idempotency.claim_key(scope, "k", b"x" * 32)
         assert isinstance(claim, idempotency.KeyClaim)
         await shop.execute("UPDATE idempotency_claims SET owner = $1", uuid4())
-        with idempotency.claimed(claim), pytest.raises(Conflict):
+        with idempotency.active_claim(claim), pytest.raises(Conflict):
             await execute(
                 scope, operations["AdminProductCreate"], {"input": {"name": "Copo", "price_cents": 990}}
             )
-    assert await made(shop) == 0
+    assert await count_products(shop) == 0
 
 
-async def test_twenty_at_once_have_one_effect(shop: Shop) -> None:
+async def test_twenty_concurrent_requests_have_one_effect(shop: Shop) -> None:
     await shop.token(shop.owner)
     answers = await asyncio.gather(*(send(shop, ADMIN, "k") for _ in range(20)))
     assert {answer.status for answer in answers} <= {201, 409}
     assert len({answer.raw for answer in answers if answer.status == 201}) == 1
-    assert await made(shop) == 1
+    assert await count_products(shop) == 1
 
 
-async def test_a_refused_mutation_is_answered_the_same_and_leaves_nothing(shop: Shop) -> None:
+async def test_a_failed_mutation_is_replayed_and_changes_nothing(shop: Shop) -> None:
     body = {"query": CREATE, "variables": {"input": {"name": "Copo"}}}
-    first, again = await send(shop, GRAPHQL, "k", body), await send(shop, GRAPHQL, "k", body)
+    first, retried = await send(shop, GRAPHQL, "k", body), await send(shop, GRAPHQL, "k", body)
     assert first.body["errors"][0]["extensions"]["code"] == "VALIDATION_FAILED"
-    assert (again.raw, again.headers["Idempotent-Replayed"]) == (first.raw, "true")
+    assert (retried.raw, retried.headers["Idempotent-Replayed"]) == (first.raw, "true")
     two = "mutation { a: product_create(input: {}) { id } b: product_create(input: {}) { id } }"
     assert (await send(shop, GRAPHQL, "two", {"query": two})).status == 400
 
 
-async def test_queries_and_changes_of_what_is_there_take_no_key(shop: Shop) -> None:
+async def test_queries_and_updates_ignore_the_key(shop: Shop) -> None:
     query = {"query": "{ store { name } }"}
     for _ in range(2):
         answer = await send(shop, GRAPHQL, "k", query)
@@ -201,7 +203,7 @@ async def test_queries_and_changes_of_what_is_there_take_no_key(shop: Shop) -> N
     assert await shop.value("SELECT count(*) FROM idempotency_claims") == 0
 
 
-async def test_keys_are_forgotten_after_a_day(shop: Shop) -> None:
+async def test_keys_expire_after_a_day(shop: Shop) -> None:
     await send(shop, ADMIN, "old")
     await send(shop, ADMIN, "new")
     await shop.execute(
@@ -211,16 +213,16 @@ async def test_keys_are_forgotten_after_a_day(shop: Shop) -> None:
     await shop.execute(
         "UPDATE idempotency_claims SET claimed_at = now() - interval '25 hours' WHERE key = 'old'"
     )
-    await forget_spent(shop.scope())
+    await delete_expired_data(shop.scope())
     assert [row["key"] for row in await shop.rows("SELECT key FROM idempotency_claims")] == ["new"]
 
 
-async def test_what_answers_a_secret_takes_no_key(shop: Shop) -> None:
-    begin = "two_factor_begin { secret }"
+async def test_mutations_that_return_a_secret_ignore_the_key(shop: Shop) -> None:
+    field = "two_factor_begin { secret }"
     for document in (
-        f"mutation {{ {begin} }}",
-        f"mutation {{ ... on Mutation {{ {begin} }} }}",
-        f"mutation {{ ...hidden }} fragment hidden on Mutation {{ {begin} }}",
+        f"mutation {{ {field} }}",
+        f"mutation {{ ... on Mutation {{ {field} }} }}",
+        f"mutation {{ ...hidden }} fragment hidden on Mutation {{ {field} }}",
         "mutation { api_key_create { key } }",
     ):
         answers = [await send(shop, GRAPHQL, "k", {"query": document}) for _ in range(2)]
@@ -229,12 +231,12 @@ async def test_what_answers_a_secret_takes_no_key(shop: Shop) -> None:
     assert await shop.value("SELECT count(*) FROM idempotency_claims") == 0
 
 
-async def test_a_kept_fingerprint_serves_nobody_who_guesses_passwords(shop: Shop) -> None:
+async def test_the_stored_fingerprint_is_a_keyed_hash(shop: Shop) -> None:
     path = "/api/v1/auth/register"
-    given = {"email": f"{uuid4().hex}@example.com", "name": "Ana", "password": "correct horse battery"}
-    first, again = [await send(shop, path, "k", given, auth=None) for _ in range(2)]
-    assert (first.status, again.raw, again.headers["Idempotent-Replayed"]) == (201, first.raw, "true")
-    kept = await shop.value("SELECT fingerprint FROM idempotency_claims")
-    raw = json.dumps(given, sort_keys=True, separators=(",", ":")).encode()
-    assert bytes(kept) == fingerprint(path, raw)
-    assert bytes(kept) != hashlib.sha256(b"\n".join([b"POST", path.encode(), raw])).digest()
+    body_fields = {"email": f"{uuid4().hex}@example.com", "name": "Ana", "password": "correct horse battery"}
+    first, retried = [await send(shop, path, "k", body_fields, auth=None) for _ in range(2)]
+    assert (first.status, retried.raw, retried.headers["Idempotent-Replayed"]) == (201, first.raw, "true")
+    stored = await shop.value("SELECT fingerprint FROM idempotency_claims")
+    raw = json.dumps(body_fields, sort_keys=True, separators=(",", ":")).encode()
+    assert bytes(stored) == fingerprint(path, raw)
+    assert bytes(stored) != hashlib.sha256(b"\n".join([b"POST", path.encode(), raw])).digest()

@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernel import clock
-from kernel.clock import Malformed, day_bounds, from_unix, parse_date, period, rfc3339, unix_text
+from kernel.clock import (
+    InvalidValue,
+    day_bounds,
+    format_rfc3339,
+    format_unix,
+    parse_date,
+    parse_unix,
+    period_range,
+)
 
 # A Wednesday.
 NOW = datetime(2026, 3, 4, 15, 30, 20, 123456, tzinfo=UTC)
@@ -20,53 +28,53 @@ def test_now_is_aware_and_in_utc():
 
 
 def test_rfc3339_has_z_and_whole_seconds():
-    assert rfc3339(NOW) == "2026-03-04T15:30:20Z"
-    assert rfc3339(at(999, 1, 2)) == "0999-01-02T00:00:00Z"
-    assert rfc3339(NOW.astimezone(timezone(timedelta(hours=-3)))) == "2026-03-04T15:30:20Z"
+    assert format_rfc3339(NOW) == "2026-03-04T15:30:20Z"
+    assert format_rfc3339(at(999, 1, 2)) == "0999-01-02T00:00:00Z"
+    assert format_rfc3339(NOW.astimezone(timezone(timedelta(hours=-3)))) == "2026-03-04T15:30:20Z"
 
 
-def test_a_time_without_zone_is_never_written():
-    for write in (rfc3339, unix_text):
+def test_formatting_a_naive_time_raises():
+    for write in (format_rfc3339, format_unix):
         with pytest.raises(ValueError, match="no zone"):
             write(datetime(2026, 1, 1))  # noqa: DTZ001
 
 
-def test_unix_text_is_the_whole_second_below():
-    assert unix_text(at(1970, 1, 1)) == "0"
-    assert unix_text(NOW) == "1772638220"
-    assert unix_text(at(1969, 12, 31, 23, 59, 59, 500000)) == "-1"
+def test_format_unix_rounds_down_to_seconds():
+    assert format_unix(at(1970, 1, 1)) == "0"
+    assert format_unix(NOW) == "1772638220"
+    assert format_unix(at(1969, 12, 31, 23, 59, 59, 500000)) == "-1"
 
 
 @pytest.mark.parametrize("value", [1772638220, "1772638220", "01772638220"])
-def test_unix_seconds_are_read_from_integers_and_strings(value):
-    assert from_unix(value) == at(2026, 3, 4, 15, 30, 20)
+def test_unix_seconds_are_parsed_from_integers_and_strings(value):
+    assert parse_unix(value) == at(2026, 3, 4, 15, 30, 20)
 
 
-def test_unix_seconds_before_1970_and_the_last_ones_are_read():
-    assert from_unix(-1) == at(1969, 12, 31, 23, 59, 59)
-    assert from_unix("253402300799") == at(9999, 12, 31, 23, 59, 59)
+def test_unix_seconds_before_1970_and_at_the_maximum_are_parsed():
+    assert parse_unix(-1) == at(1969, 12, 31, 23, 59, 59)
+    assert parse_unix("253402300799") == at(9999, 12, 31, 23, 59, 59)
 
 
 @pytest.mark.parametrize(
     "value", ["", "x", "1.5", 1.5, None, True, "1e9", " 1", "1\n", "+1", "\uff11", [], "1" * 13, "2026-01-01"]
 )
-def test_what_is_no_unix_time_is_refused_by_name(value):
-    with pytest.raises(Malformed, match=r"^time_from is .*expected Unix seconds"):
-        from_unix(value, field="time_from")
+def test_an_invalid_unix_time_is_rejected_naming_the_field(value):
+    with pytest.raises(InvalidValue, match=r"^time_from is .*expected Unix seconds"):
+        parse_unix(value, field="time_from")
 
 
 @pytest.mark.parametrize("value", ["253402300800", 10**12, 2**63, -(2**63), 10**400, "-99999999999"])
-def test_a_unix_time_outside_the_calendar_is_refused(value):
-    with pytest.raises(Malformed, match="out of range"):
-        from_unix(value)
+def test_a_unix_time_outside_years_1_to_9999_is_rejected(value):
+    with pytest.raises(InvalidValue, match="out of range"):
+        parse_unix(value)
 
 
 @given(st.integers(-62135596800, 253402300799))
-def test_unix_times_are_read_back(seconds):
-    assert unix_text(from_unix(seconds)) == str(seconds)
+def test_unix_times_round_trip(seconds):
+    assert format_unix(parse_unix(seconds)) == str(seconds)
 
 
-def test_a_date_is_read():
+def test_a_date_is_parsed():
     assert parse_date("2026-03-04") == date(2026, 3, 4)
     assert parse_date("2024-02-29") == date(2024, 2, 29)
 
@@ -76,16 +84,16 @@ def test_a_date_is_read():
     ["2026-02-29", "2026-13-01", "0000-01-01", "20260304", "2026-W10-3", "2026-3-4", "04/03/2026", "2026-03-04T00:00:00Z",
      "2026-03-04\n", " 2026-03-04", "\uff12026-03-04", "", None, 20260304],
 )  # fmt: skip
-def test_what_is_no_date_is_refused_by_name(value):
-    with pytest.raises(Malformed, match=r"^created_after is .*; expected a date such as 2026-01-31"):
+def test_an_invalid_date_is_rejected_naming_the_field(value):
+    with pytest.raises(InvalidValue, match=r"^created_after is .*; expected a date such as 2026-01-31"):
         parse_date(value, field="created_after")
 
 
-def test_a_day_lasts_from_midnight_to_midnight():
+def test_day_bounds_are_midnight_to_midnight():
     assert day_bounds(date(2026, 2, 28)) == (at(2026, 2, 28), at(2026, 3, 1))
 
 
-def test_the_last_day_of_the_calendar_has_bounds_too():
+def test_the_maximum_date_has_bounds():
     start, end = day_bounds(date.max)
     assert start == at(9999, 12, 31)
     assert end > start
@@ -105,16 +113,16 @@ def test_the_last_day_of_the_calendar_has_bounds_too():
         (("A", "a"), None, None),
     ],
 )
-def test_a_period_is_a_half_open_span_of_whole_days(names, start, end):
+def test_a_period_is_a_half_open_range_of_whole_days(names, start, end):
     for name in names:
-        assert period(name, NOW) == (start, end)
+        assert period_range(name, NOW) == (start, end)
 
 
 @pytest.mark.parametrize(
     "name,length", [("HH", timedelta(hours=24)), ("HW", timedelta(days=7)), ("HM", timedelta(days=30))]
 )
-def test_the_last_hours_end_now_and_include_now(name, length):
-    span = period(name, NOW)
+def test_relative_periods_end_at_and_include_now(name, length):
+    span = period_range(name, NOW)
     assert span is not None
     start, end = span
     assert start == NOW - length
@@ -122,50 +130,50 @@ def test_the_last_hours_end_now_and_include_now(name, length):
     assert NOW < end <= NOW + timedelta(seconds=1)
 
 
-def test_months_turn_with_the_year():
-    assert period("LM", at(2026, 1, 31)) == (at(2025, 12, 1), at(2026, 1, 1))
-    assert period("M", at(2025, 12, 31, 23, 59, 59)) == (at(2025, 12, 1), at(2026, 1, 1))
-    assert period("LM", at(2024, 3, 31)) == (at(2024, 2, 1), at(2024, 3, 1))
+def test_month_periods_cross_the_year():
+    assert period_range("LM", at(2026, 1, 31)) == (at(2025, 12, 1), at(2026, 1, 1))
+    assert period_range("M", at(2025, 12, 31, 23, 59, 59)) == (at(2025, 12, 1), at(2026, 1, 1))
+    assert period_range("LM", at(2024, 3, 31)) == (at(2024, 2, 1), at(2024, 3, 1))
 
 
 def test_the_week_begins_on_monday():
     monday, sunday = at(2026, 3, 2), at(2026, 3, 8, 23, 59, 59)
     for moment in (monday, sunday):
-        assert period("W", moment) == (at(2026, 3, 2), at(2026, 3, 9))
+        assert period_range("W", moment) == (at(2026, 3, 2), at(2026, 3, 9))
 
 
-def test_a_custom_period_includes_both_its_seconds():
+def test_a_custom_period_includes_both_ends():
     for name in ("custom", "C", "c"):
-        assert period(name, NOW, at(2026, 1, 1), at(2026, 1, 31, 23, 59, 59)) == (
+        assert period_range(name, NOW, at(2026, 1, 1), at(2026, 1, 31, 23, 59, 59)) == (
             at(2026, 1, 1),
             at(2026, 2, 1),
         )
 
 
 def test_a_custom_period_may_be_open():
-    assert period("C", NOW) == (None, None)
-    assert period("C", NOW, at(2026, 1, 1)) == (at(2026, 1, 1), None)
-    assert period("C", NOW, None, from_unix("253402300799")) is not None
+    assert period_range("C", NOW) == (None, None)
+    assert period_range("C", NOW, at(2026, 1, 1)) == (at(2026, 1, 1), None)
+    assert period_range("C", NOW, None, parse_unix("253402300799")) is not None
 
 
 def test_other_periods_ignore_the_custom_times():
-    assert period("today", NOW, at(2000, 1, 1), at(2000, 1, 2)) == (at(2026, 3, 4), at(2026, 3, 5))
+    assert period_range("today", NOW, at(2000, 1, 1), at(2000, 1, 2)) == (at(2026, 3, 4), at(2026, 3, 5))
 
 
 @pytest.mark.parametrize("name", ["", "X", "DD", "yesterday", " D", "İ"])
 def test_an_unknown_period_is_none(name):
-    assert period(name, NOW) is None
+    assert period_range(name, NOW) is None
 
 
-def test_periods_are_those_of_utc():
+def test_periods_are_in_utc():
     late = datetime(2026, 3, 4, 22, 0, tzinfo=timezone(timedelta(hours=-3)))
-    assert period("D", late) == (at(2026, 3, 5), at(2026, 3, 6))
+    assert period_range("D", late) == (at(2026, 3, 5), at(2026, 3, 6))
 
 
 @given(st.datetimes(datetime(1971, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001
-def test_this_and_the_previous_period_meet(moment):
+def test_consecutive_periods_are_adjacent(moment):
     for this, previous in (("D", "LD"), ("W", "LW"), ("M", "LM"), ("Y", "LY")):
-        current, before = period(this, moment), period(previous, moment)
+        current, before = period_range(this, moment), period_range(previous, moment)
         assert current is not None
         assert before is not None
         assert before[1] == current[0]

@@ -13,7 +13,7 @@ from kernel.codes import (
     VENDOR_STATUSES,
     WAREHOUSE_STATUSES,
     CodeTable,
-    Malformed,
+    InvalidValue,
     parse_code,
     with_codes,
 )
@@ -33,7 +33,7 @@ TABLES = {name: table for name, table in vars(codes).items() if isinstance(table
         ("B b backordered", "B"),
     ],
 )
-def test_an_order_status_is_read_from_its_letter_or_any_long_label(words, expected):
+def test_an_order_status_is_parsed_from_its_code_or_any_label(words, expected):
     for word in words.split():
         assert parse_code(word, ORDER_STATUSES) == expected
 
@@ -42,32 +42,32 @@ def test_an_order_status_is_read_from_its_letter_or_any_long_label(words, expect
     "word,expected",
     [("active", "A"), ("disabled", "D"), ("inactive", "D"), ("hidden", "H"), ("pending", "P"), ("h", "H")],
 )
-def test_a_product_status_is_read_from_its_letter_or_any_long_label(word, expected):
+def test_a_product_status_is_parsed_from_its_code_or_any_label(word, expected):
     assert parse_code(word, PRODUCT_STATUSES) == expected
 
 
 @pytest.mark.parametrize(
     "value", ["Z", "", " O", "O ", "OP", "opened", "\u0131", "\u017f", "İ", None, 1, True, ["O"], "O\x00"]
 )
-def test_anything_else_is_refused_with_the_letters_allowed(value):
-    with pytest.raises(Malformed) as refusal:
+def test_an_unknown_code_is_rejected_listing_the_allowed_codes(value):
+    with pytest.raises(InvalidValue) as error:
         parse_code(value, ORDER_STATUSES)
-    assert str(refusal.value) == f"status is {value!r}; expected one of O, P, C, D, F, I, B"
+    assert str(error.value) == f"status is {value!r}; expected one of O, P, C, D, F, I, B"
 
 
-def test_every_entity_has_its_own_letters():
+def test_every_entity_has_its_own_codes():
     assert PRODUCT_STATUSES.codes == ("A", "D", "H", "P")
     assert CATEGORY_STATUSES.codes == ("A", "D", "H")
     assert USER_STATUSES.codes == ("A", "D", "P")
     assert VENDOR_STATUSES.codes == ("A", "D", "P", "N")
     assert WAREHOUSE_STATUSES.codes == ("A", "D")
     assert CALL_REQUEST_STATUSES.codes == ("N", "I", "C", "F")
-    with pytest.raises(Malformed, match=r"user_type is 'X'; expected one of A, V, C"):
+    with pytest.raises(InvalidValue, match=r"user_type is 'X'; expected one of A, V, C"):
         parse_code("X", USER_TYPES)
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_has_single_capitals_and_no_label_twice(name):
+def test_a_table_has_single_capitals_and_unique_labels(name):
     table = TABLES[name]
     labels = [label for labels in table.labels.values() for label in labels]
     assert all(len(one) == 1 and "A" <= one <= "Z" for one in table.codes)
@@ -82,7 +82,7 @@ def test_a_table_has_single_capitals_and_no_label_twice(name):
         )
 
 
-def test_a_store_may_add_letters_to_the_orders():
+def test_a_store_can_add_custom_order_statuses():
     extended = with_codes(ORDER_STATUSES, ["X", "Y", "O"])
     assert extended.codes == ("O", "P", "C", "D", "F", "I", "B", "X", "Y")
     assert parse_code("x", extended) == "X"
@@ -92,14 +92,14 @@ def test_a_store_may_add_letters_to_the_orders():
 
 
 @pytest.mark.parametrize("new", ["x", "", "XY", "1", "Á"])
-def test_only_one_capital_can_be_added(new):
+def test_a_custom_code_must_be_one_capital(new):
     with pytest.raises(ValueError, match="one capital"):
         with_codes(ORDER_STATUSES, [new])
 
 
 @given(st.text())
-def test_only_letters_of_the_table_come_out(text):
+def test_parse_code_returns_only_codes_of_the_table(text):
     try:
         assert parse_code(text, ORDER_STATUSES) in ORDER_STATUSES.codes
-    except Malformed:
+    except InvalidValue:
         pass

@@ -27,21 +27,21 @@ def test_a_uuid7_has_the_version_the_variant_and_the_time_of_rfc_9562():
     assert before <= made.int >> 80 <= after + 1
 
 
-def test_uuids_only_grow_within_a_millisecond_and_across_them():
+def test_uuids_increase_within_and_across_milliseconds():
     made = [uuid7() for _ in range(50_000)]
     assert made == sorted(made)
     assert len(set(made)) == len(made)
 
 
-def test_uuids_grow_when_the_clock_goes_back():
-    source = ids._Uuid7Source()
+def test_uuids_increase_when_the_clock_goes_back():
+    source = ids._Uuid7Generator()
     made = [source.next(at) for at in (1_000, 2_000, 1_500, 1, 2_000, 2_001)]
     assert made == sorted(set(made))
     assert [value.int >> 80 for value in made] == [1_000, 2_000, 2_000, 2_000, 2_000, 2_001]
 
 
-def test_a_full_counter_borrows_the_next_millisecond():
-    source = ids._Uuid7Source()
+def test_a_counter_overflow_uses_the_next_millisecond():
+    source = ids._Uuid7Generator()
     first = source.next(1_000)
     source._counter = 2**42 - 2
     second, third = source.next(1_000), source.next(1_000)
@@ -50,7 +50,7 @@ def test_a_full_counter_borrows_the_next_millisecond():
     assert {value.version for value in (second, third)} == {7}
 
 
-def test_threads_never_get_the_same_uuid():
+def test_threads_get_distinct_uuids():
     made = []
     threads = [threading.Thread(target=lambda: made.extend(uuid7() for _ in range(5_000))) for _ in range(4)]
     for thread in threads:
@@ -64,7 +64,7 @@ def test_threads_never_get_the_same_uuid():
     "value,number",
     [("1", 1), ("12", 12), (12, 12), ("0012", 12), (str(2**63 - 1), 2**63 - 1), (2**63 - 1, 2**63 - 1)],
 )
-def test_a_legacy_number_is_read_from_digits_or_an_integer(value, number):
+def test_a_legacy_number_is_parsed_from_digits_or_an_integer(value, number):
     assert parse_reference(value) == number
 
 
@@ -76,11 +76,11 @@ def test_a_legacy_number_is_read_from_digits_or_an_integer(value, number):
         uuid4().hex, f"{{{uuid4()}}}", f"urn:uuid:{uuid4()}", f"{uuid4()}\n", "g" * 36,
     ],
 )  # fmt: skip
-def test_anything_else_is_no_reference(value):
+def test_an_invalid_reference_is_none(value):
     assert parse_reference(value) is None
 
 
-def test_a_uuid_is_read_in_either_case_with_its_hyphens():
+def test_a_uuid_is_parsed_in_either_case_with_hyphens():
     value = uuid4()
     for form in (str(value), str(value).upper(), value):
         assert parse_uuid(form) == value
@@ -90,7 +90,7 @@ def test_a_uuid_is_read_in_either_case_with_its_hyphens():
 
 
 @given(st.one_of(st.text(), st.from_regex(r"[0-9-]{0,40}"), st.integers()))
-def test_a_reference_is_always_storable(value):
+def test_a_parsed_reference_is_storable(value):
     reference = parse_reference(value)
     if isinstance(reference, int):
         assert 1 <= reference <= 2**63 - 1
@@ -99,18 +99,18 @@ def test_a_reference_is_always_storable(value):
 
 
 @pytest.mark.parametrize("inbound", ["a", "A.b_c-9", "x" * 128, "0"])
-def test_a_plain_inbound_request_id_is_kept(inbound):
+def test_a_valid_inbound_request_id_is_accepted(inbound):
     assert request_id_from(inbound) == inbound
 
 
 @pytest.mark.parametrize(
     "inbound", [None, "", "x" * 129, "a b", "a\n", "a\r\nSet-Cookie: x", "é", "a/b", "\udc80"]
 )
-def test_any_other_request_id_is_replaced_by_a_uuid7(inbound):
+def test_an_invalid_request_id_is_replaced_by_a_uuid7(inbound):
     assert UUID(request_id_from(inbound)).version == 7
 
 
-def test_random_tokens_are_long_enough_and_safe_in_an_address():
+def test_random_tokens_are_long_enough_and_url_safe():
     token = random_token()
     assert len(token) == 43
     assert token.replace("-", "").replace("_", "").isalnum()
@@ -119,7 +119,7 @@ def test_random_tokens_are_long_enough_and_safe_in_an_address():
 
 
 @pytest.mark.parametrize("prefix", ["vat_live_", "vat_test_", "sfk_"])
-def test_a_checksummed_token_is_recognised_and_any_slip_is_not(prefix):
+def test_a_checksum_detects_any_changed_character(prefix):
     token = checksummed_token(prefix)
     assert token.startswith(prefix)
     assert token[len(prefix) :].isalnum()
@@ -130,7 +130,7 @@ def test_a_checksummed_token_is_recognised_and_any_slip_is_not(prefix):
         assert not has_valid_checksum(token[:place] + slip + token[place + 1 :])
 
 
-def test_the_prefix_is_part_of_what_the_checksum_covers():
+def test_the_checksum_covers_the_prefix():
     token = checksummed_token("vat_test_")
     assert not has_valid_checksum(token.replace("vat_test_", "vat_live_"))
 
@@ -138,11 +138,11 @@ def test_the_prefix_is_part_of_what_the_checksum_covers():
 @pytest.mark.parametrize(
     "token", ["", "a", "000000", "vat_live_", "vat_live_é" + "0" * 20, "\udc80" * 20, "a" * 20 + "\n"]
 )
-def test_what_is_no_token_has_no_checksum(token):
+def test_an_invalid_token_has_no_valid_checksum(token):
     assert not has_valid_checksum(token)
 
 
 @given(st.text(), st.integers(1, 512))
-def test_checking_any_text_never_fails(text, bits):
+def test_has_valid_checksum_never_raises(text, bits):
     assert has_valid_checksum(text) in (True, False)
     assert has_valid_checksum(checksummed_token("p_", bits))

@@ -4,21 +4,21 @@ from hypothesis import strategies as st
 from kernel.signatures import constant_time_equal, hmac_sha256_hex, sha256_hex, token_hash
 
 
-def test_sha256_is_that_of_fips_180():
+def test_sha256_matches_fips_180():
     assert sha256_hex(b"abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
-def test_hmac_is_that_of_rfc_4231():
+def test_hmac_matches_rfc_4231():
     expected = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
     assert hmac_sha256_hex(b"Jefe", b"what do ya want for nothing?") == expected
     assert hmac_sha256_hex("Jefe", b"what do ya want for nothing?") == expected
 
 
-def test_a_key_with_accents_signs_as_its_utf_8():
+def test_a_text_key_is_encoded_as_utf_8():
     assert hmac_sha256_hex("çã", b"x") == hmac_sha256_hex("çã".encode(), b"x")
 
 
-def test_equal_secrets_are_equal_as_text_and_as_bytes():
+def test_equal_secrets_match_as_text_and_as_bytes():
     assert constant_time_equal("sha256=ab", "sha256=ab")
     assert constant_time_equal("é", "é".encode())
     assert not constant_time_equal("sha256=ab", "sha256=aB")
@@ -26,11 +26,11 @@ def test_equal_secrets_are_equal_as_text_and_as_bytes():
     assert not constant_time_equal("\udce9", "é")
 
 
-def test_a_token_is_stored_as_32_bytes():
+def test_a_token_hash_has_32_bytes():
     assert token_hash("abc").hex() == sha256_hex(b"abc")
     assert len(token_hash("\udc80")) == 32
 
 
 @given(st.text(st.characters()), st.text(st.characters()))
-def test_comparing_never_fails_and_agrees_with_equality(one, other):
+def test_constant_time_equal_never_raises_and_matches_equality(one, other):
     assert constant_time_equal(one, other) == (one == other)

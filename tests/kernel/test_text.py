@@ -12,9 +12,9 @@ from kernel.text import (
     has_forbidden_characters,
     nfc,
     prefix_tsquery,
+    repr_value,
     search_terms,
-    shown,
-    slug,
+    slugify,
     words_sql,
 )
 
@@ -36,17 +36,17 @@ from kernel.text import (
         ("", ""),
     ],
 )
-def test_folding_takes_case_and_accents_away(text, folded):
+def test_folding_removes_case_and_accents(text, folded):
     assert fold(text) == folded
 
 
 @given(st.text())
-def test_folding_twice_changes_nothing_more(text):
+def test_folding_is_idempotent(text):
     assert fold(fold(text)) == fold(text)
 
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=0x17F)))
-def test_folding_does_not_see_case_or_composition(text):
+def test_folding_ignores_case_and_composition(text):
     assert fold(text.upper().lower()) == fold(text.upper())
     assert fold(nfc(text)) == fold(text)
 
@@ -58,7 +58,7 @@ def test_the_folding_table_pairs_every_character_once():
     )
 
 
-def test_the_sql_of_the_folding_is_ascii_and_carries_the_same_table():
+def test_the_folding_sql_is_ascii_and_has_the_same_table():
     sql = fold_sql("$1")
     assert sql.isascii()
     assert """lower(normalize($1, NFKD) COLLATE "C")""" in sql
@@ -88,14 +88,14 @@ def test_a_query_is_split_into_folded_words(query, terms):
     assert search_terms(query) == terms
 
 
-def test_a_query_has_at_most_sixteen_terms_of_bounded_length():
+def test_a_query_has_at_most_sixteen_terms_of_limited_length():
     assert search_terms(" ".join(f"w{number}" for number in range(100))) == [
         f"w{number}" for number in range(16)
     ]
     assert search_terms("x" * 5_000) == ["x" * 64]
 
 
-def test_a_tsquery_wants_every_word_as_a_prefix():
+def test_a_tsquery_requires_every_word_as_a_prefix():
     assert prefix_tsquery("Calç pret") == "'calc':* & 'pret':*"
     assert prefix_tsquery("?!") is None
 
@@ -109,7 +109,7 @@ def test_a_tsquery_is_always_well_formed(query):
 
 
 @given(st.text(st.characters(categories=["L", "N"], max_codepoint=0x24F), min_size=1, max_size=30))
-def test_a_word_is_found_by_its_own_beginning(word):
+def test_a_word_matches_its_prefixes(word):
     (first, *_) = search_terms(word) or [None]
     if first is not None:
         assert all(first.startswith(start) for start in search_terms(first[: len(first) // 2 + 1]))
@@ -126,21 +126,21 @@ def test_a_word_is_found_by_its_own_beginning(word):
         ("", ""),
     ],
 )
-def test_a_slug_is_plain(text, expected):
-    assert slug(text) == expected
+def test_a_slug_has_only_letters_digits_and_hyphens(text, expected):
+    assert slugify(text) == expected
 
 
-def test_a_long_slug_is_cut_between_words():
-    assert slug("palavra " * 40) == "-".join(["palavra"] * 15)
-    assert slug("x" * 500) == "x" * 120
+def test_a_long_slug_is_truncated_between_words():
+    assert slugify("palavra " * 40) == "-".join(["palavra"] * 15)
+    assert slugify("x" * 500) == "x" * 120
 
 
 @given(st.text(max_size=300))
-def test_a_slug_is_always_safe_in_an_address(text):
-    made = slug(text)
+def test_a_slug_is_always_url_safe(text):
+    made = slugify(text)
     assert len(made) <= 120
     assert made == "" or re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", made)
-    assert slug(made) == made
+    assert slugify(made) == made
 
 
 @pytest.mark.parametrize(
@@ -150,9 +150,9 @@ def test_nul_and_lone_surrogates_are_forbidden(text, forbidden):
     assert has_forbidden_characters(text) is forbidden
 
 
-def test_a_refused_value_is_shown_short_and_escaped():
-    assert shown("Z") == "'Z'"
-    assert shown(None) == "None"
-    assert shown("\x00\ud800") == "'\\x00\\ud800'"
-    assert len(shown("x" * 10**6)) < 70
-    assert len(shown(list(range(1000)))) < 70
+def test_repr_value_truncates_and_escapes():
+    assert repr_value("Z") == "'Z'"
+    assert repr_value(None) == "None"
+    assert repr_value("\x00\ud800") == "'\\x00\\ud800'"
+    assert len(repr_value("x" * 10**6)) < 70
+    assert len(repr_value(list(range(1000)))) < 70

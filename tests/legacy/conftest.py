@@ -1,4 +1,4 @@
-"""Call the legacy layer as its clients do."""
+"""Provide the fixtures of the legacy API tests."""
 
 from tests.shop import new_shop, other_shop, shop, shop_client
 

@@ -1,4 +1,4 @@
-"""Say of each entity which record of the test's shop stands for it and what creation takes; the rest is in its description."""
+"""Name each entity's record in the test store and the bodies that creation and update accept."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,20 +15,22 @@ Body = Callable[[Shop, int], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Sample:
-    """Name the shop's record of an entity, and make a body that creation takes, another one for each number.
+    """The record of an entity and a body for its creation, a different one for each number.
 
-    `change` makes one for an update of that record where creation's doesn't fit it.
+    `update_body` is the body of an update of that record where the creation body doesn't fit.
     """
 
     record: str
     body: Body
-    change: Body | None = None
+    update_body: Body | None = None
 
 
 def _combination(shop: Shop, number: int) -> dict[str, Any]:
-    """Choose of the mug what no combination of the shop holds."""
-    variant = [(shop.size, shop.small), (shop.print, shop.dotted), (shop.print, shop.plain)][number % 3]
-    return {"combination": {str(variant[0]): variant[1].number}}
+    """Return variants of the mug that no combination of the store has."""
+    option, variant = [(shop.size, shop.small), (shop.print, shop.dotted), (shop.print, shop.plain)][
+        number % 3
+    ]
+    return {"combination": {str(option): variant.number}}
 
 
 SAMPLES: dict[str, Sample] = {
@@ -50,7 +52,7 @@ SAMPLES: dict[str, Sample] = {
     "payment_codes": Sample("terms", lambda shop, number: {"code": f"C{number}"}),
     "blocks": Sample("block", lambda shop, number: {"type": "banner", "name": "x"}),
     "call_requests": Sample("call_request", lambda shop, number: {"phone": "81999990000"}),
-    "languages": Sample("tongue", lambda shop, number: {}),
+    "languages": Sample("language", lambda shop, number: {}),
     "pages": Sample("page", lambda shop, number: {"page": "x"}),
     "settings": Sample("setting", lambda shop, number: {}),
     "subscribers": Sample("subscriber", lambda shop, number: {"email": f"leitor{number}@example.com"}),
@@ -115,53 +117,53 @@ BY_PATH |= {
     "productBoxes": boxes.BOXES,
     "productBoxesDescriptions": boxes.BOXES,
 }
-"""Each entity by its path, and by its other names."""
-LISTED: tuple[Resource, ...] = tuple(resource for resource in RESOURCES if "list" in resource.does)
+"""Each entity by its path and its aliases."""
+LISTED: tuple[Resource, ...] = tuple(resource for resource in RESOURCES if "list" in resource.actions)
 
 
 def resource_of(path: str) -> Resource:
-    """Give the entity that an address below `/api` is of."""
-    named = path.strip("/").partition("?")[0]
-    return BY_PATH[named if named in BY_PATH else named.partition("/")[0]]
+    """Return the entity of an address below `/api`."""
+    name = path.strip("/").partition("?")[0]
+    return BY_PATH[name if name in BY_PATH else name.partition("/")[0]]
 
 
 def record_of(shop: Shop, resource: Resource) -> Any:
-    """Give the shop's record of an entity."""
+    """Return the store's record of an entity."""
     return getattr(shop, SAMPLES[resource.path].record)
 
 
 def path_of(shop: Shop, resource: Resource) -> str:
-    """Give the address of an entity's list, below `/api`."""
+    """Return the address of an entity's list, below `/api`."""
     return resource.path.replace("{product_id}", str(shop.mug))
 
 
 def body_of(shop: Shop, resource: Resource, number: int = 0) -> dict[str, Any]:
-    """Give a body that creation takes."""
+    """Return a body for creation."""
     return SAMPLES[resource.path].body(shop, number)
 
 
-def change_of(shop: Shop, resource: Resource) -> dict[str, Any]:
-    """Give a body that an update of the shop's record takes."""
+def update_body_of(shop: Shop, resource: Resource) -> dict[str, Any]:
+    """Return a body for an update of the store's record."""
     sample = SAMPLES[resource.path]
-    return (sample.change or sample.body)(shop, 0)
+    return (sample.update_body or sample.body)(shop, 0)
 
 
 async def create(shop: Shop, resource: Resource, number: int = 0, **fields: Any) -> str:
-    """Make a record as the owner and give its id."""
+    """Create a record as the owner and return its id."""
     answer = await shop.post(f"/api/{path_of(shop, resource)}", body_of(shop, resource, number) | fields)
     assert answer.status == 201, answer.raw
     return next(iter(answer.body.values()))
 
 
-def does(resource: Resource, word: str) -> bool:
-    """Say whether the entity has the operation."""
-    return word in resource.does
+def supports(resource: Resource, action: str) -> bool:
+    """Return whether the entity has the action."""
+    return action in resource.actions
 
 
 def rows_in(resource: Resource, body: Any) -> list[dict[str, Any]]:
-    """Give the rows of a list in whichever of its forms."""
-    found = body[resource.name] if isinstance(body, dict) and "params" in body else body
-    if isinstance(found, dict):
-        assert list(found) == [row[resource.key] for row in found.values()]
-        return list(found.values())
-    return found
+    """Return the rows of a list in any of its forms."""
+    rows = body[resource.name] if isinstance(body, dict) and "params" in body else body
+    if isinstance(rows, dict):
+        assert list(rows) == [row[resource.key] for row in rows.values()]
+        return list(rows.values())
+    return rows

@@ -1,4 +1,4 @@
-"""Check managers, terms of payment, partners, mixes, transactions, order limits and credit scores."""
+"""Check managers, payment codes, business partners, mix products, manager transactions, order limits and credit scores."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -11,8 +11,8 @@ from aiohttp.test_utils import TestServer
 from domain.b2b import bureau
 from domain.stores import update_settings
 from kernel.errors import ValidationFailed
-from kernel.scope import entered
-from server.outgoing import calling
+from kernel.scope import active_scope
+from server.outgoing import outgoing_client
 from tests.b2b_records import CNPJ
 from tests.shop import NO_NUMBER, Answer, Shop
 
@@ -30,13 +30,13 @@ async def create(shop: Shop, path: str, **body: Any) -> str:
 async def rows(shop: Shop, path: str) -> list[dict[str, Any]]:
     answer = await shop.get(f"/api/{path}")
     assert answer.status == 200, answer.raw
-    found = answer.body[path.partition("?")[0]]
-    return list(found.values()) if isinstance(found, dict) else found
+    records = answer.body[path.partition("?")[0]]
+    return list(records.values()) if isinstance(records, dict) else records
 
 
 # --- Records -----------------------------------------------------------------------------------------------------------------
 
-NEW: dict[str, dict[str, Any]] = {
+MINIMAL_BODIES: dict[str, dict[str, Any]] = {
     "managers": {"name": "Nina", "email": "nina@example.com"},
     "payment_codes": {"code": "NOVO"},
     "business_partners": {"company": "Mercado Lua", "CNPJ": OTHER_CNPJ},
@@ -45,7 +45,7 @@ NEW: dict[str, dict[str, Any]] = {
 }
 
 
-KEYS = {
+ID_FIELDS = {
     "managers": "manager_id",
     "payment_codes": "payment_code_id",
     "business_partners": "partner_id",
@@ -54,12 +54,12 @@ KEYS = {
 }
 
 
-def new(shop: Shop, path: str) -> dict[str, Any]:
-    filled = {"product_id": shop.plate.number, "manager_id": shop.manager.number}
-    return {name: filled.get(name) if value is None else value for name, value in NEW[path].items()}
+def minimal_body(shop: Shop, path: str) -> dict[str, Any]:
+    ids = {"product_id": shop.plate.number, "manager_id": shop.manager.number}
+    return {name: ids.get(name) if value is None else value for name, value in MINIMAL_BODIES[path].items()}
 
 
-BARE = {
+DEFAULTS = {
     "managers": {
         "name": "Nina", "email": "nina@example.com", "phone": "", "commission": "0.00", "status": "A", "user_id": "0", "balance": "0.00",
     },
@@ -75,12 +75,14 @@ BARE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("path", NEW)
-async def test_what_creation_needs_is_enough(shop, path):
-    number = await create(shop, path, **new(shop, path))
-    [found] = [row for row in await rows(shop, f"{path}?items_per_page=250") if row[KEYS[path]] == number]
-    assert found | BARE[path] == found
-    timestamp = found.get("timestamp")
+@pytest.mark.parametrize("path", MINIMAL_BODIES)
+async def test_required_fields_suffice_for_creation(shop, path):
+    number = await create(shop, path, **minimal_body(shop, path))
+    [record] = [
+        row for row in await rows(shop, f"{path}?items_per_page=250") if row[ID_FIELDS[path]] == number
+    ]
+    assert record | DEFAULTS[path] == record
+    timestamp = record.get("timestamp")
     assert timestamp is None or abs(int(timestamp) - datetime.now(UTC).timestamp()) < 60
 
 
@@ -129,32 +131,34 @@ FIELDS = [
 ]
 
 
-@pytest.mark.parametrize("path, name, given, read_back", FIELDS)
-async def test_a_field_is_read_back_and_found_by(shop, path, name, given, read_back):
-    def filled(value: Any) -> Any:
+@pytest.mark.parametrize("path, name, value, expected", FIELDS)
+async def test_a_field_is_read_back_and_filters(shop, path, name, value, expected):
+    def with_id(value: Any) -> Any:
         return str(getattr(shop, value.strip("{}"))) if isinstance(value, str) and "{" in value else value
 
-    given, read_back = filled(given), filled(read_back)
-    number = await create(shop, path, **new(shop, path) | {name: given})
-    [found] = [row for row in await rows(shop, f"{path}?items_per_page=250") if row[KEYS[path]] == number]
-    assert found[name] == read_back
+    value, expected = with_id(value), with_id(expected)
+    number = await create(shop, path, **minimal_body(shop, path) | {name: value})
+    [record] = [
+        row for row in await rows(shop, f"{path}?items_per_page=250") if row[ID_FIELDS[path]] == number
+    ]
+    assert record[name] == expected
     if path == "managers" and name != "balance":
-        answer = await shop.put(f"/api/managers/{shop.manager}", {name: given})
+        answer = await shop.put(f"/api/managers/{shop.manager}", {name: value})
         assert (answer.status, answer.body) == (200, {"manager_id": str(shop.manager)})
-        assert (await shop.get(f"/api/managers/{shop.manager}")).body[name] == read_back
+        assert (await shop.get(f"/api/managers/{shop.manager}")).body[name] == expected
     if path == "business_partners":
-        answer = await shop.put(f"/api/business_partners/{shop.partner}", {name: given})
+        answer = await shop.put(f"/api/business_partners/{shop.partner}", {name: value})
         assert (answer.status, answer.body) == (200, {"partner_id": str(shop.partner)})
-        assert (await shop.get(f"/api/business_partners/{shop.partner}")).body[name] == read_back
+        assert (await shop.get(f"/api/business_partners/{shop.partner}")).body[name] == expected
     if name != "days":
-        answer = await shop.get(f"/api/{path}", params={name: read_back, "items_per_page": "250"})
+        answer = await shop.get(f"/api/{path}", params={name: expected, "items_per_page": "250"})
         assert number in answer.body[path], answer.body
-        assert answer.body["search"] == {name: read_back}
-        none = await shop.get(f"/api/{path}", params={name: "zzz"})
-        assert (none.status, none.body[path]) == (200, {})
+        assert answer.body["search"] == {name: expected}
+        empty = await shop.get(f"/api/{path}", params={name: "zzz"})
+        assert (empty.status, empty.body[path]) == (200, {})
 
 
-WRONG = [
+INVALID = [
     ("managers", {"name": ""}, "name is required"),
     ("managers", {"email": None}, "email is required"),
     ("managers", {"email": "no address"}, "email"),
@@ -204,17 +208,17 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("path, change, message", WRONG)
-async def test_what_is_wrong_is_refused_and_nothing_is_made(shop, path, change, message):
+@pytest.mark.parametrize("path, change, message", INVALID)
+async def test_invalid_input_is_rejected_and_creates_nothing(shop, path, change, message):
     before = await rows(shop, f"{path}?items_per_page=250")
-    answer = await shop.post(f"/api/{path}", new(shop, path) | change)
+    answer = await shop.post(f"/api/{path}", minimal_body(shop, path) | change)
     assert (answer.status, set(answer.body)) == (400, {"status", "message"}), answer.raw
     assert answer.body["message"].startswith(message)
     assert await rows(shop, f"{path}?items_per_page=250") == before
     assert (await shop.get(f"/api/managers/{shop.manager}")).body["balance"] == "100.00"
 
 
-async def test_records_of_another_store_are_not_there(shop, other_shop):
+async def test_records_of_another_store_are_not_found(shop, other_shop):
     for path, body in (
         ("managers", {"user_id": other_shop.caio.number}),
         ("business_partners", {"manager_id": other_shop.manager.number}),
@@ -224,7 +228,7 @@ async def test_records_of_another_store_are_not_there(shop, other_shop):
         ("manager_transactions", {"manager_id": other_shop.manager.number}),
         ("manager_transactions", {"order_id": other_shop.order.number}),
     ):
-        assert (await shop.post(f"/api/{path}", new(shop, path) | body)).status == 400, (path, body)
+        assert (await shop.post(f"/api/{path}", minimal_body(shop, path) | body)).status == 400, (path, body)
     for method, path in (
         ("GET", "managers"),
         ("PUT", "managers"),
@@ -236,7 +240,7 @@ async def test_records_of_another_store_are_not_there(shop, other_shop):
         assert answer.status == 404
 
 
-async def test_a_deleted_manager_is_gone_and_its_partners_stay(shop):
+async def test_deleting_a_manager_keeps_its_partners(shop):
     answer = await shop.delete(f"/api/managers/{shop.manager}")
     assert (answer.status, answer.raw) == (204, b"")
     assert (await shop.get(f"/api/managers/{shop.manager}")).status == 404
@@ -246,7 +250,7 @@ async def test_a_deleted_manager_is_gone_and_its_partners_stay(shop):
     ).status == 400
 
 
-async def test_a_code_that_was_deleted_is_free_again(shop):
+async def test_a_deleted_payment_code_can_be_reused(shop):
     query = "mutation ($id: ID!) { payment_code_delete(id: $id) { id } }"
     await shop.post("/graphql", {"query": query, "variables": {"id": shop.terms.id}}, auth="bearer")
     assert (await shop.post("/api/payment_codes", {"code": "30/60"})).status == 201
@@ -255,22 +259,22 @@ async def test_a_code_that_was_deleted_is_free_again(shop):
 # --- Transactions ------------------------------------------------------------------------------------------------------------
 
 
-async def test_the_balance_is_kept_with_each_manager(shop):
-    other = await create(shop, "managers", **NEW["managers"])
+async def test_each_manager_has_its_own_balance(shop):
+    other = await create(shop, "managers", **MINIMAL_BODIES["managers"])
     for body in ({"amount": "25.00"}, {"amount": "150.00", "type": "D"}):
         await create(shop, "manager_transactions", manager_id=shop.manager.number, **body)
     await create(shop, "manager_transactions", manager_id=other, amount="7.00")
     assert (await shop.get(f"/api/managers/{shop.manager}")).body["balance"] == "-25.00"
     assert (await shop.get(f"/api/managers/{other}")).body["balance"] == "7.00"
-    found = await rows(shop, f"manager_transactions?manager_id={shop.manager}")
-    assert [(row["type"], row["amount"]) for row in found] == [
+    transactions = await rows(shop, f"manager_transactions?manager_id={shop.manager}")
+    assert [(row["type"], row["amount"]) for row in transactions] == [
         ("D", "150.00"),
         ("C", "25.00"),
         ("C", "100.00"),
     ]
 
 
-async def test_transactions_at_once_lose_nothing(shop):
+async def test_concurrent_transactions_lose_no_update(shop):
     body = {"manager_id": shop.manager.number, "amount": "1.00"}
     answers = await asyncio.gather(*(shop.post("/api/manager_transactions", body) for _ in range(12)))
     assert {answer.status for answer in answers} == {201}
@@ -281,14 +285,14 @@ async def test_transactions_at_once_lose_nothing(shop):
     assert sorted(row[0] for row in balances) == [10_000 + 100 * number for number in range(13)]
 
 
-async def test_a_balance_beyond_all_money_is_refused(shop):
+async def test_a_balance_beyond_the_maximum_is_rejected(shop):
     body = {"manager_id": shop.manager.number, "amount": "10000000000000.00"}
     answer = await shop.post("/api/manager_transactions", body)
     assert (answer.status, set(answer.body)) == (422, {"status", "message"})
     assert (await shop.get(f"/api/managers/{shop.manager}")).body["balance"] == "100.00"
 
 
-async def test_transactions_are_never_changed(shop):
+async def test_transactions_are_immutable(shop):
     for method in ("PUT", "DELETE", "GET"):
         answer = await shop.call(
             method, f"/api/manager_transactions/{shop.transaction}", {} if method == "PUT" else None
@@ -304,7 +308,7 @@ async def set_limit(shop: Shop, amount: Any, **change: Any) -> Answer:
     return await shop.put("/api/order_limit", body)
 
 
-async def order(shop: Shop, amount: int = 1, **change: Any) -> Answer:
+async def create_order(shop: Shop, amount: int = 1, **change: Any) -> Answer:
     body = {
         "user_id": shop.caio.number,
         "shipping_id": shop.sedex.number,
@@ -313,7 +317,7 @@ async def order(shop: Shop, amount: int = 1, **change: Any) -> Answer:
     return await shop.post("/api/orders", body | change)
 
 
-async def test_a_limit_is_set_and_set_anew(shop):
+async def test_a_limit_is_set_and_replaced(shop):
     answer = await set_limit(shop, "500.00")
     assert answer.status == 200
     # One order of two mugs and shipping: 114.80.
@@ -325,28 +329,30 @@ async def test_a_limit_is_set_and_set_anew(shop):
         "used_amount": "114.80",
         "available_amount": "385.20",
     }
-    again = await set_limit(shop, 100, user_id=shop.caio.id, company_id=str(shop.vendor))
-    assert again.body == answer.body | {"limit_amount": "100.00", "available_amount": "0.00"}
-    kept = await shop.put("/api/order_limit", {"user_id": shop.caio.number, "company_id": shop.vendor.number})
-    assert kept.body == again.body
+    replaced = await set_limit(shop, 100, user_id=shop.caio.id, company_id=str(shop.vendor))
+    assert replaced.body == answer.body | {"limit_amount": "100.00", "available_amount": "0.00"}
+    unchanged = await shop.put(
+        "/api/order_limit", {"user_id": shop.caio.number, "company_id": shop.vendor.number}
+    )
+    assert unchanged.body == replaced.body
 
 
-async def test_open_and_paid_orders_use_a_limit_and_done_ones_do_not(shop):
-    for letter, used in (("P", "114.80"), ("B", "114.80"), ("C", "0.00"), ("I", "0.00")):
-        await shop.put(f"/api/orders/{shop.order}", {"status": letter})
-        assert (await set_limit(shop, "500.00")).body["used_amount"] == used, letter
+async def test_open_and_paid_orders_use_the_limit_and_completed_ones_do_not(shop):
+    for status, used in (("P", "114.80"), ("B", "114.80"), ("C", "0.00"), ("I", "0.00")):
+        await shop.put(f"/api/orders/{shop.order}", {"status": status})
+        assert (await set_limit(shop, "500.00")).body["used_amount"] == used, status
 
 
-async def test_of_a_shared_order_the_vendors_lines_count(shop):
+async def test_only_the_vendors_lines_of_a_shared_order_count(shop):
     for company, used in ((shop.vendor, "49.90"), (shop.rival, "75.00")):
         body = (await set_limit(shop, "500", user_id=shop.bia.number, company_id=company.number)).body
         assert body["used_amount"] == used
 
 
-async def test_an_order_above_what_is_available_is_refused(shop):
-    await set_limit(shop, "180.00")  # 65.20 are available, an order of one mug is 64.90
+async def test_an_order_above_the_available_limit_is_rejected(shop):
+    await set_limit(shop, "180.00")  # 65.20 are available; an order of one mug costs 64.90
     before = await shop.value("select count(*) from orders")
-    refused = await order(shop, 2)
+    refused = await create_order(shop, 2)
     assert (refused.status, refused.body["limit_amount"], refused.body["available_amount"]) == (
         422,
         "180.00",
@@ -355,24 +361,24 @@ async def test_an_order_above_what_is_available_is_refused(shop):
     assert "limit" in refused.body["message"]
     assert await shop.value("select count(*) from orders") == before
     assert await shop.value("select reserved from products where id = $1", shop.mug.number) == 3
-    assert (await order(shop, 1)).status == 201
-    assert (await order(shop, 1)).status == 422
-    assert (await order(shop, 1, user_id=shop.bia.number)).status == 201
-    assert (await order(shop, products=[{"product_id": shop.plate.number, "amount": 9}])).status == 201
-    assert (await order(shop, 1, status="I")).status == 201
+    assert (await create_order(shop, 1)).status == 201
+    assert (await create_order(shop, 1)).status == 422
+    assert (await create_order(shop, 1, user_id=shop.bia.number)).status == 201
+    assert (await create_order(shop, products=[{"product_id": shop.plate.number, "amount": 9}])).status == 201
+    assert (await create_order(shop, 1, status="I")).status == 201
     await shop.put(f"/api/orders/{shop.order}", {"status": "I"})
-    assert (await order(shop, 1)).status == 201
+    assert (await create_order(shop, 1)).status == 201
 
 
-async def test_a_shared_order_is_held_against_each_vendors_limit(shop):
+async def test_a_shared_order_is_checked_against_each_vendors_limit(shop):
     await set_limit(shop, "100.00", company_id=shop.rival.number)
     products = [{"product_id": shop.mug.number, "amount": 1}, {"product_id": shop.plate.number, "amount": 5}]
-    assert (await order(shop, products=products)).status == 422
+    assert (await create_order(shop, products=products)).status == 422
     products[1]["amount"] = 4
-    assert (await order(shop, products=products)).status == 201
+    assert (await create_order(shop, products=products)).status == 201
 
 
-async def test_an_order_does_not_grow_beyond_the_limit(shop):
+async def test_an_order_update_cannot_exceed_the_limit(shop):
     await set_limit(shop, "180.00")
     path = f"/api/orders/{shop.order}"
     assert (await shop.put(path, {"products": [{"product_id": shop.mug.number, "amount": 4}]})).status == 422
@@ -382,22 +388,22 @@ async def test_an_order_does_not_grow_beyond_the_limit(shop):
     assert (await shop.put(path, {"products": [{"product_id": shop.mug.number, "amount": 2}]})).status == 200
 
 
-@pytest.mark.parametrize("letter", ["D", "F", "I"])
-async def test_an_order_that_came_to_nothing_is_not_taken_up_again_beyond_the_limit(shop, letter):
+@pytest.mark.parametrize("status", ["D", "F", "I"])
+async def test_a_failed_or_cancelled_order_cannot_be_reopened_beyond_the_limit(shop, status):
     path = f"/api/orders/{shop.order}"
-    assert (await shop.put(path, {"status": letter})).status == 200
+    assert (await shop.put(path, {"status": status})).status == 200
     await set_limit(shop, "100.00")
     refused = await shop.put(path, {"status": "O"})
     assert (refused.status, refused.body["available_amount"]) == (422, "0.00"), refused.body
-    assert (await shop.get(path)).body["status"] == letter
+    assert (await shop.get(path)).body["status"] == status
     assert await shop.value("select reserved from products where id = $1", shop.mug.number) == 1
-    if letter != "I":
+    if status != "I":
         assert (await shop.put(path, {"status": "I"})).status == 200
     await set_limit(shop, "114.80")
     assert (await shop.put(path, {"status": "O"})).status == 200
 
 
-async def test_an_order_taken_up_again_for_another_buyer_is_held_to_that_ones_limit(shop):
+async def test_reopening_an_order_for_another_customer_checks_that_customers_limit(shop):
     path = f"/api/orders/{shop.order}"
     assert (await shop.put(path, {"status": "D"})).status == 200
     await set_limit(shop, "100.00", user_id=shop.bia.number)
@@ -407,9 +413,9 @@ async def test_an_order_taken_up_again_for_another_buyer_is_held_to_that_ones_li
     assert (body["status"], body["user_id"]) == ("D", str(shop.caio.number))
 
 
-async def test_orders_at_once_never_go_beyond_a_limit(shop):
-    await set_limit(shop, "280.00")  # room for two more of 64.90
-    answers = await asyncio.gather(*(order(shop, 1) for _ in range(8)))
+async def test_concurrent_orders_never_exceed_the_limit(shop):
+    await set_limit(shop, "280.00")  # enough for two more of 64.90
+    answers = await asyncio.gather(*(create_order(shop, 1) for _ in range(8)))
     assert sorted(answer.status for answer in answers) == [201] * 2 + [422] * 6
     assert (await set_limit(shop, "280.00")).body["available_amount"] == "35.40"
 
@@ -429,21 +435,21 @@ async def test_orders_at_once_never_go_beyond_a_limit(shop):
         ({"limit_amount": None}, "limit_amount"),
     ],
 )
-async def test_a_wrong_limit_is_refused(shop, change, message):
+async def test_an_invalid_limit_is_rejected(shop, change, message):
     answer = await set_limit(shop, "1.00", **change)
     assert (answer.status, set(answer.body)) == (400, {"status", "message"}), answer.raw
     assert answer.body["message"].startswith(message)
     assert not await shop.value("select count(*) from order_limits")
 
 
-async def test_a_first_limit_needs_an_amount(shop):
+async def test_a_first_limit_requires_an_amount(shop):
     answer = await shop.put(
         "/api/order_limit", {"user_id": shop.caio.number, "company_id": shop.vendor.number}
     )
     assert (answer.status, answer.body["message"]) == (400, "limit_amount is required")
 
 
-async def test_people_and_vendors_of_another_store_have_no_limit_here(shop, other_shop):
+async def test_users_and_vendors_of_another_store_are_rejected(shop, other_shop):
     for change in ({"user_id": other_shop.caio.number}, {"company_id": other_shop.vendor.id}):
         assert (await set_limit(shop, "1.00", **change)).status == 400
 
@@ -451,18 +457,18 @@ async def test_people_and_vendors_of_another_store_have_no_limit_here(shop, othe
 # --- Credit scores -----------------------------------------------------------------------------------------------------------
 
 
-class Bureau:
-    """A bureau at the edge of the network."""
+class FakeBureau:
+    """A fake credit bureau."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[Any, str | None]] = []
+        self.requests: list[tuple[Any, str | None]] = []
         self.answer: Any = {"score": 512, "risk": "medium", "limit_suggested": "1234.50", "source": "serasa"}
         self.status = 200
         self.wait = 0.0
         self.url = ""
 
-    async def opinion(self, request: web.Request) -> web.Response:
-        self.asked.append((await request.json(), request.headers.get("Authorization")))
+    async def check(self, request: web.Request) -> web.Response:
+        self.requests.append((await request.json(), request.headers.get("Authorization")))
         await asyncio.sleep(self.wait)
         if isinstance(self.answer, bytes):
             return web.Response(body=self.answer, status=self.status)
@@ -470,21 +476,21 @@ class Bureau:
 
 
 @pytest.fixture
-async def at_bureau():
-    called = Bureau()
+async def fake_bureau():
+    fake = FakeBureau()
     app = web.Application()
-    app.router.add_post("/check", called.opinion)
-    async with TestServer(app) as server, calling(allows_private=True):
-        called.url = str(server.make_url("/check"))
-        yield called
+    app.router.add_post("/check", fake.check)
+    async with TestServer(app) as server, outgoing_client(allows_private=True):
+        fake.url = str(server.make_url("/check"))
+        yield fake
 
 
 async def check(shop: Shop, cnpj: Any = OTHER_CNPJ) -> Answer:
     return await shop.post("/api/credit_score", {"CNPJ": cnpj})
 
 
-async def test_the_bureau_of_the_store_is_asked_once_a_day(new_shop, at_bureau):
-    shop = await new_shop(credit_bureau_url=at_bureau.url)
+async def test_the_stores_bureau_is_called_once_a_day(new_shop, fake_bureau):
+    shop = await new_shop(credit_bureau_url=fake_bureau.url)
     answer = await check(shop, "11.444.777/0001-61")
     assert answer.status == 200
     body = answer.body
@@ -493,35 +499,35 @@ async def test_the_bureau_of_the_store_is_asked_once_a_day(new_shop, at_bureau):
     assert body == {
         "CNPJ": OTHER_CNPJ, "score": "512", "risk": "medium", "limit_suggested": "1234.50", "source": "serasa",
     }  # fmt: skip
-    assert at_bureau.asked == [({"cnpj": OTHER_CNPJ}, None)]
-    at_bureau.answer = {"score": 1}
+    assert fake_bureau.requests == [({"cnpj": OTHER_CNPJ}, None)]
+    fake_bureau.answer = {"score": 1}
     assert (await check(shop)).body == answer.body
     assert (await check(shop, ALPHANUMERIC)).body["score"] == "1"
-    assert len(at_bureau.asked) == 2
+    assert len(fake_bureau.requests) == 2
     yesterday = datetime.now(UTC) - timedelta(hours=24, seconds=1)
     await shop.execute("update credit_checks set checked_at = $1", yesterday)
     assert (await check(shop)).body["score"] == "1"
 
 
-async def test_the_token_is_sent_and_kept_sealed(new_shop, at_bureau):
-    shop = await new_shop(credit_bureau_url=at_bureau.url)
+async def test_the_bureau_token_is_sent_and_stored_encrypted(new_shop, fake_bureau):
+    shop = await new_shop(credit_bureau_url=fake_bureau.url)
     mutation = "mutation ($settings: JSON!) { store_settings_update(settings: $settings) { settings } }"
 
-    async def settle(token: str) -> Any:
-        given = {"query": mutation, "variables": {"settings": {"credit_bureau_token": token}}}
-        return (await shop.post("/graphql", given, auth="bearer")).body
+    async def set_token(token: str) -> Any:
+        payload = {"query": mutation, "variables": {"settings": {"credit_bureau_token": token}}}
+        return (await shop.post("/graphql", payload, auth="bearer")).body
 
-    shown = await settle("geheim-123")
-    settings = shown["data"]["store_settings_update"]["settings"]
+    body = await set_token("geheim-123")
+    settings = body["data"]["store_settings_update"]["settings"]
     assert settings["credit_bureau_token"] == "****"
-    await settle("****")
+    await set_token("****")
     stored = await shop.value("select settings::text from tenants where id = $1", shop.store.id)
     assert "geheim" not in stored
     await check(shop)
-    assert at_bureau.asked == [({"cnpj": OTHER_CNPJ}, "Bearer geheim-123")]
+    assert fake_bureau.requests == [({"cnpj": OTHER_CNPJ}, "Bearer geheim-123")]
 
 
-async def test_a_store_without_a_bureau(new_shop):
+async def test_a_store_without_a_bureau_is_422(new_shop):
     shop = await new_shop(credit_bureau_url="")
     answer = await check(shop, CNPJ)
     assert (answer.status, answer.body) == (422, {"status": 422, "message": "credit bureau not configured"})
@@ -536,26 +542,26 @@ async def test_a_store_without_a_bureau(new_shop):
         (200, b"x" * 100_000),
     ],
 )  # fmt: skip
-async def test_a_bureau_that_is_down_or_talks_nonsense(new_shop, at_bureau, status, body):
-    shop = await new_shop(credit_bureau_url=at_bureau.url)
-    at_bureau.status, at_bureau.answer = status, body
+async def test_a_failing_or_malformed_bureau_response_is_503(new_shop, fake_bureau, status, body):
+    shop = await new_shop(credit_bureau_url=fake_bureau.url)
+    fake_bureau.status, fake_bureau.answer = status, body
     answer = await check(shop)
     assert (answer.status, answer.body) == (503, {"status": 503, "message": "credit bureau unavailable"})
     assert not await shop.value("select count(*) from credit_checks where cnpj = $1", OTHER_CNPJ)
 
 
-async def test_a_bureau_that_nobody_reaches_or_waits_for(new_shop, at_bureau, monkeypatch):
+async def test_an_unreachable_or_slow_bureau_is_503(new_shop, fake_bureau, monkeypatch):
     shop = await new_shop(credit_bureau_url="http://127.0.0.1:1/check")
     assert (await check(shop)).status == 503
     monkeypatch.setattr(bureau, "TIMEOUT_SECONDS", 0.2)
-    shop = await new_shop(credit_bureau_url=at_bureau.url)
-    at_bureau.wait = 5
+    shop = await new_shop(credit_bureau_url=fake_bureau.url)
+    fake_bureau.wait = 5
     assert (await check(shop)).status == 503
 
 
-async def test_a_company_the_bureau_does_not_know(new_shop, at_bureau):
-    shop = await new_shop(credit_bureau_url=at_bureau.url)
-    at_bureau.status = 404
+async def test_a_company_unknown_to_the_bureau_is_422(new_shop, fake_bureau):
+    shop = await new_shop(credit_bureau_url=fake_bureau.url)
+    fake_bureau.status = 404
     assert (await check(shop)).status == 422
 
 
@@ -563,43 +569,43 @@ async def test_a_company_the_bureau_does_not_know(new_shop, at_bureau):
     "cnpj",
     [None, "", "11444777000199", "00000000000000", "123", "12ABC34501DE36", [], {}, True, "x" * 10_000],
 )
-async def test_a_cnpj_must_be_right(shop, cnpj):
+async def test_an_invalid_cnpj_is_rejected(shop, cnpj):
     answer = await check(shop, cnpj)
     assert (answer.status, set(answer.body)) == (400, {"status", "message"}), answer.raw
     assert answer.body["message"].startswith("CNPJ ")
 
 
-async def test_the_servers_own_sandbox_is_a_bureau(new_shop, shop_client):
+async def test_the_built_in_sandbox_is_a_bureau(new_shop, shop_client):
     shop = await new_shop()
-    bureau.serve_at(str(shop_client.make_url("")).rstrip("/"))
+    bureau.set_own_address(str(shop_client.make_url("")).rstrip("/"))
     try:
-        async with calling(allows_private=True):
+        async with outgoing_client(allows_private=True):
             answer = await check(shop)
-            again = await check(await new_shop())
+            repeated = await check(await new_shop())
     finally:
-        bureau.serve_at(None)
+        bureau.set_own_address(None)
     assert (answer.status, answer.body["source"]) == (200, "sandbox")
     assert 0 <= int(answer.body["score"]) <= 1000
-    assert again.body["score"] == answer.body["score"]
+    assert repeated.body["score"] == answer.body["score"]
     assert answer.body["risk"] in ("low", "medium", "high")
 
 
-async def test_the_sandbox_away_is_a_bureau_that_is_down(shop):
-    async with calling(allows_private=True):
+async def test_an_unavailable_sandbox_is_503(shop):
+    async with outgoing_client(allows_private=True):
         assert (await check(shop)).status == 503
 
 
-async def test_a_credit_check_leaves_an_audit_line(new_shop, at_bureau):
-    shop = await new_shop(credit_bureau_url=at_bureau.url)
+async def test_a_credit_check_is_audited(new_shop, fake_bureau):
+    shop = await new_shop(credit_bureau_url=fake_bureau.url)
     await check(shop)
-    [line] = await shop.rows("select * from audit_entries where action = 'credit.checked'")
-    assert (line["subject_id"], line["user_id"]) == (OTHER_CNPJ, shop.owner.number)
+    [entry] = await shop.rows("select * from audit_entries where action = 'credit.checked'")
+    assert (entry["subject_id"], entry["user_id"]) == (OTHER_CNPJ, shop.owner.number)
 
 
 @pytest.mark.parametrize(
     "url", ["ftp://x.example", "http://169.254.169.254/", "not an address", "https://u:p@x.example"]
 )
-async def test_a_setting_that_no_bureau_can_have_is_refused(shop, url):
-    async with calling(allows_private=False):
-        with entered(shop.scope()), pytest.raises(ValidationFailed):
+async def test_an_unsafe_bureau_url_is_rejected(shop, url):
+    async with outgoing_client(allows_private=False):
+        with active_scope(shop.scope()), pytest.raises(ValidationFailed):
             await update_settings(shop.scope(), {"credit_bureau_url": url})

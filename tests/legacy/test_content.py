@@ -1,4 +1,4 @@
-"""Check pages, blocks and languages over every route."""
+"""Check the page, block and language routes."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ from tests.shop import NO_NUMBER, NOBODY, Shop
 
 
 async def create(shop: Shop, path: str, **body: Any) -> str:
-    given = {"pages": {"page": "Trocas"}, "blocks": {"type": "html", "name": "Rodapé"}}[path] | body
-    answer = await shop.post(f"/api/{path}", given)
+    required = {"pages": {"page": "Trocas"}, "blocks": {"type": "html", "name": "Rodapé"}}[path]
+    answer = await shop.post(f"/api/{path}", required | body)
     assert answer.status == 201, answer.raw
     assert set(answer.body) == {f"{path[:-1]}_id"}
     return next(iter(answer.body.values()))
 
 
-async def shown(shop: Shop, path: str, number: Any) -> dict[str, Any]:
+async def read(shop: Shop, path: str, number: Any) -> dict[str, Any]:
     answer = await shop.get(f"/api/{path}/{number}")
     assert answer.status == 200, answer.raw
     return answer.body
@@ -26,7 +26,7 @@ async def shown(shop: Shop, path: str, number: Any) -> dict[str, Any]:
 
 async def test_a_page_is_created_with_defaults(shop):
     number = await create(shop, "pages")
-    page = await shown(shop, "pages", number)
+    page = await read(shop, "pages", number)
     assert page.pop("timestamp").isdigit()
     assert page == {
         "page_id": number,
@@ -46,7 +46,7 @@ async def test_a_page_is_created_with_defaults(shop):
 
 
 @pytest.mark.parametrize(
-    "name, given, read_back",
+    "name, value, expected",
     [
         ("page", "Envio", "Envio"),
         ("page_type", "L", "L"),
@@ -63,48 +63,48 @@ async def test_a_page_is_created_with_defaults(shop):
         ("lang_code", "PT", "pt"),
     ],
 )
-async def test_a_field_of_a_page_is_read_back_after_creation_and_after_a_change(shop, name, given, read_back):
-    number = await create(shop, "pages", **{name: given})
-    assert (await shown(shop, "pages", number))[name] == read_back
-    before = await shown(shop, "pages", shop.page)
-    answer = await shop.put(f"/api/pages/{shop.page}", {name: given})
+async def test_a_field_of_a_page_is_read_back_after_create_and_update(shop, name, value, expected):
+    number = await create(shop, "pages", **{name: value})
+    assert (await read(shop, "pages", number))[name] == expected
+    before = await read(shop, "pages", shop.page)
+    answer = await shop.put(f"/api/pages/{shop.page}", {name: value})
     assert (answer.status, answer.body) == (200, {"page_id": str(shop.page)})
-    assert await shown(shop, "pages", shop.page) == before | {name: read_back}
+    assert await read(shop, "pages", shop.page) == before | {name: expected}
 
 
-async def test_a_page_stands_below_another_and_may_be_a_vendors(shop):
+async def test_a_page_has_a_parent_and_may_belong_to_a_vendor(shop):
     for reference in (shop.about.number, str(shop.about), shop.about.id):
         number = await create(shop, "pages", parent_id=reference, company_id=shop.rival.number)
-        page = await shown(shop, "pages", number)
+        page = await read(shop, "pages", number)
         assert (page["parent_id"], page["company_id"]) == (str(shop.about), str(shop.rival))
     for root in (0, "0", None):
         await shop.put(f"/api/pages/{number}", {"parent_id": root, "company_id": root})
-        page = await shown(shop, "pages", number)
+        page = await read(shop, "pages", number)
         assert (page["parent_id"], page["company_id"]) == ("0", "0")
 
 
-async def test_a_page_below_itself_is_a_mistake(shop):
-    below = await create(shop, "pages", parent_id=shop.page.number)
-    for parent in (str(shop.about), str(shop.page), below):
+async def test_a_page_cannot_be_its_own_ancestor(shop):
+    child = await create(shop, "pages", parent_id=shop.page.number)
+    for parent in (str(shop.about), str(shop.page), child):
         answer = await shop.put(f"/api/pages/{shop.about}", {"parent_id": parent})
         assert (answer.status, answer.body["message"]) == (400, "a page can't stand below itself")
 
 
-async def test_what_stands_below_a_deleted_page_moves_up(shop):
-    below = await create(shop, "pages", parent_id=shop.page.number)
+async def test_children_of_a_deleted_page_move_to_its_parent(shop):
+    child = await create(shop, "pages", parent_id=shop.page.number)
     answer = await shop.delete(f"/api/pages/{shop.page}")
     assert (answer.status, answer.raw) == (204, b"")
-    assert (await shown(shop, "pages", below))["parent_id"] == str(shop.about)
+    assert (await read(shop, "pages", child))["parent_id"] == str(shop.about)
     for method in ("GET", "PUT", "DELETE"):
-        gone = await shop.call(method, f"/api/pages/{shop.page}", {} if method == "PUT" else None)
-        assert (gone.status, gone.body) == (404, {"status": 404, "message": "Page not found"})
+        missing = await shop.call(method, f"/api/pages/{shop.page}", {} if method == "PUT" else None)
+        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Page not found"})
 
 
-async def test_a_record_put_back_as_it_was_read_changes_nothing(shop):
+async def test_updating_a_record_with_itself_changes_nothing(shop):
     for path, record in (("pages", shop.page), ("blocks", shop.block)):
-        before = await shown(shop, path, record)
+        before = await read(shop, path, record)
         assert (await shop.put(f"/api/{path}/{record}", before)).status == 200
-        assert await shown(shop, path, record) == before
+        assert await read(shop, path, record) == before
 
 
 @pytest.mark.parametrize(
@@ -123,27 +123,27 @@ async def test_a_record_put_back_as_it_was_read_changes_nothing(shop):
         ({"lang_code": "???"}, "lang_code is '???'; expected a code such as pt"),
     ],
 )
-async def test_what_is_wrong_with_a_page_is_told_with_the_legacy_name(shop, body, message):
+async def test_invalid_page_input_is_rejected_with_the_legacy_field_name(shop, body, message):
     answer = await shop.post("/api/pages", {"page": "x"} | body)
     assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
 
 
-async def test_a_php_form_makes_a_page_too(shop):
+async def test_a_form_encoded_body_creates_a_page(shop):
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     form = f"page=D%C3%BAvidas&page_type=B&parent_id={shop.about}&status=D"
     answer = await shop.post("/api/pages", data=form.encode(), headers=headers)
-    page = await shown(shop, "pages", answer.body["page_id"])
+    page = await read(shop, "pages", answer.body["page_id"])
     assert (page["page"], page["page_type"], page["status"]) == ("Dúvidas", "B", "D")
 
 
-async def test_pages_are_searched_and_their_title_is_no_filter(shop):
+async def test_pages_are_searched_and_page_is_the_page_number(shop):
     assert list((await shop.get("/api/pages?q=contato")).body["pages"]) == [str(shop.page)]
     assert list((await shop.get(f"/api/pages?parent_id={shop.about}")).body["pages"]) == [str(shop.page)]
     second = (await shop.get("/api/pages?page=2&items_per_page=1")).body
     assert [row["page_id"] for row in second["pages"]] == [str(shop.page)]
 
 
-async def test_shoppers_see_what_is_active(shop):
+async def test_customers_see_active_content_only(shop):
     query = {
         "query": '{ pages { name } page_page(filter: {status: "D"}) { total } blocks { name } languages { code } }'
     }
@@ -163,7 +163,7 @@ async def test_shoppers_see_what_is_active(shop):
 
 async def test_a_block_is_created_with_defaults(shop):
     number = await create(shop, "blocks")
-    assert await shown(shop, "blocks", number) == {
+    assert await read(shop, "blocks", number) == {
         "block_id": number,
         "type": "html",
         "name": "Rodapé",
@@ -175,7 +175,7 @@ async def test_a_block_is_created_with_defaults(shop):
 
 
 @pytest.mark.parametrize(
-    "name, given, read_back",
+    "name, value, expected",
     [
         ("type", "menu", "menu"),
         ("name", "Menu", "Menu"),
@@ -188,15 +188,13 @@ async def test_a_block_is_created_with_defaults(shop):
         ("lang_code", "pt", "pt"),
     ],
 )
-async def test_a_field_of_a_block_is_read_back_after_creation_and_after_a_change(
-    shop, name, given, read_back
-):
-    number = await create(shop, "blocks", **{name: given})
-    assert (await shown(shop, "blocks", number))[name] == read_back
-    before = await shown(shop, "blocks", shop.block)
-    answer = await shop.put(f"/api/blocks/{shop.block}", {name: given})
+async def test_a_field_of_a_block_is_read_back_after_create_and_update(shop, name, value, expected):
+    number = await create(shop, "blocks", **{name: value})
+    assert (await read(shop, "blocks", number))[name] == expected
+    before = await read(shop, "blocks", shop.block)
+    answer = await shop.put(f"/api/blocks/{shop.block}", {name: value})
     assert (answer.status, answer.body) == (200, {"block_id": str(shop.block)})
-    assert await shown(shop, "blocks", shop.block) == before | {name: read_back}
+    assert await read(shop, "blocks", shop.block) == before | {name: expected}
 
 
 @pytest.mark.parametrize(
@@ -210,22 +208,22 @@ async def test_a_field_of_a_block_is_read_back_after_creation_and_after_a_change
         ({"status": "P"}, "status is 'P'; expected one of A, D"),
     ],
 )
-async def test_what_is_wrong_with_a_block_is_told(shop, body, message):
+async def test_invalid_block_input_is_rejected(shop, body, message):
     answer = await shop.post("/api/blocks", {"type": "html", "name": "x"} | body)
     assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
 
 
 async def test_a_block_is_deleted(shop):
     assert (await shop.delete(f"/api/blocks/{shop.block}")).status == 204
-    gone = await shop.get(f"/api/blocks/{shop.block}")
-    assert (gone.status, gone.body) == (404, {"status": 404, "message": "Block not found"})
+    missing = await shop.get(f"/api/blocks/{shop.block}")
+    assert (missing.status, missing.body) == (404, {"status": 404, "message": "Block not found"})
 
 
-async def test_a_php_form_makes_a_block_too(shop):
+async def test_a_form_encoded_body_creates_a_block(shop):
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     form = b"type=menu&name=Menu&content[items][0]=Casa&content[items][1]=Cozinha"
     answer = await shop.post("/api/blocks", data=form, headers=headers)
-    assert (await shown(shop, "blocks", answer.body["block_id"]))["content"]["items"] in (
+    assert (await read(shop, "blocks", answer.body["block_id"]))["content"]["items"] in (
         ["Casa", "Cozinha"],
         {"0": "Casa", "1": "Cozinha"},
     )
@@ -235,7 +233,7 @@ async def test_a_php_form_makes_a_block_too(shop):
 
 
 async def test_every_store_has_a_language(shop):
-    language = await shown(shop, "languages", "pt")
+    language = await read(shop, "languages", "pt")
     assert language.pop("lang_id").isdigit()
     assert language == {
         "lang_code": "pt",
@@ -246,53 +244,57 @@ async def test_every_store_has_a_language(shop):
     }
 
 
-async def test_a_language_is_named_by_code_number_and_uuid(shop):
-    number = (await shown(shop, "languages", "pt"))["lang_id"]
-    for name in ("pt", "PT", number):
-        assert (await shown(shop, "languages", name))["lang_id"] == number
-    assert (await shown(shop, "languages", shop.tongue.id))["lang_code"] == str(shop.tongue)
+async def test_a_language_is_addressed_by_code_number_or_uuid(shop):
+    number = (await read(shop, "languages", "pt"))["lang_id"]
+    for identifier in ("pt", "PT", number):
+        assert (await read(shop, "languages", identifier))["lang_id"] == number
+    assert (await read(shop, "languages", shop.language.id))["lang_code"] == str(shop.language)
 
 
 async def graphql(shop: Shop, document: str, **variables: Any) -> Any:
     return (await shop.post("/graphql", {"query": document, "variables": variables}, auth="bearer")).body
 
 
-ADD = """mutation ($input: LanguageInput!) { language_create(input: $input) { id code status } }"""
-END = """mutation ($id: ID!) { language_delete(id: $id) { id } }"""
-SET = """mutation ($id: ID!, $input: LanguageInput!) { language_update(id: $id, input: $input) { code status } }"""
+CREATE_LANGUAGE = (
+    """mutation ($input: LanguageInput!) { language_create(input: $input) { id code status } }"""
+)
+DELETE_LANGUAGE = """mutation ($id: ID!) { language_delete(id: $id) { id } }"""
+UPDATE_LANGUAGE = """mutation ($id: ID!, $input: LanguageInput!) { language_update(id: $id, input: $input) { code status } }"""
 
 
-async def test_the_only_language_stays(shop):
+async def test_the_only_language_cannot_be_deleted_or_disabled(shop):
     (portuguese,) = (await graphql(shop, '{ languages(status: "A") { id } }'))["data"]["languages"]
-    for document, variables, what in (
-        (END, {}, "deleted"),
-        (SET, {"input": {"status": "D"}}, "switched off"),
+    for document, variables, verb in (
+        (DELETE_LANGUAGE, {}, "deleted"),
+        (UPDATE_LANGUAGE, {"input": {"status": "D"}}, "switched off"),
     ):
         (error,) = (await graphql(shop, document, id=portuguese["id"], **variables))["errors"]
         assert (error["extensions"]["code"], error["message"]) == (
             "RULE_VIOLATION",
-            f"the only language can't be {what}",
+            f"the only language can't be {verb}",
         )
-    added = await graphql(shop, ADD, input={"code": "EN", "name": "English", "country_code": "us"})
+    added = await graphql(
+        shop, CREATE_LANGUAGE, input={"code": "EN", "name": "English", "country_code": "us"}
+    )
     assert added["data"]["language_create"]["code"] == "en"
     assert await create(shop, "pages", lang_code="en")
-    assert "errors" not in await graphql(shop, END, id=portuguese["id"])
+    assert "errors" not in await graphql(shop, DELETE_LANGUAGE, id=portuguese["id"])
     assert list((await shop.get("/api/languages?status=A")).body["languages"]) == ["en"]
-    assert (await shown(shop, "pages", await create(shop, "pages")))["lang_code"] == "en"
+    assert (await read(shop, "pages", await create(shop, "pages")))["lang_code"] == "en"
 
 
-async def test_a_code_is_given_once(shop):
-    (error,) = (await graphql(shop, ADD, input={"code": "pt", "name": "x"}))["errors"]
+async def test_language_codes_are_unique(shop):
+    (error,) = (await graphql(shop, CREATE_LANGUAGE, input={"code": "pt", "name": "x"}))["errors"]
     assert error["message"] == "code is 'pt', which is taken"
     for wrong in (
         {"code": "português", "name": "x"},
         {"code": "en"},
         {"code": "en", "name": "x", "direction": "up"},
     ):
-        (error,) = (await graphql(shop, ADD, input=wrong))["errors"]
+        (error,) = (await graphql(shop, CREATE_LANGUAGE, input=wrong))["errors"]
         assert error["extensions"]["code"] == "VALIDATION_FAILED"
 
 
-async def test_languages_are_not_written_in_the_legacy_layer(shop):
+async def test_languages_are_read_only_in_the_legacy_api(shop):
     for method, path in (("POST", "languages"), ("PUT", "languages/pt"), ("DELETE", "languages/pt")):
         assert (await shop.call(method, f"/api/{path}", {})).status == 405

@@ -1,4 +1,4 @@
-"""Check features over every route."""
+"""Check the feature routes."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ async def create(shop: Shop, **body: Any) -> str:
     return answer.body["feature_id"]
 
 
-async def shown(shop: Shop, feature_id: Any) -> dict[str, Any]:
+async def read(shop: Shop, feature_id: Any) -> dict[str, Any]:
     answer = await shop.get(f"/api/features/{feature_id}")
     assert answer.status == 200, answer.raw
     return answer.body
@@ -22,7 +22,7 @@ async def shown(shop: Shop, feature_id: Any) -> dict[str, Any]:
 
 async def test_a_feature_is_created_with_defaults(shop):
     number = await create(shop)
-    assert await shown(shop, number) == {
+    assert await read(shop, number) == {
         "feature_id": number,
         "description": "Tecido",
         "feature_type": "T",
@@ -42,10 +42,10 @@ async def test_a_feature_is_created_with_defaults(shop):
 
 
 @pytest.mark.parametrize(
-    "name, given, read_back",
+    "name, value, expected",
     [
         ("description", "Trama", "Trama"),
-        *[("feature_type", letter, letter) for letter in "STNDCEBAG"],
+        *[("feature_type", code, code) for code in "STNDCEBAG"],
         ("feature_type", "select", "S"),
         ("feature_type", "brand", "B"),
         ("status", "disabled", "D"),
@@ -57,46 +57,46 @@ async def test_a_feature_is_created_with_defaults(shop):
         ("display_on_catalog", True, "Y"),
     ],
 )
-async def test_a_field_is_read_back_after_creation_and_after_a_change(shop, name, given, read_back):
-    assert (await shown(shop, await create(shop, **{name: given})))[name] == read_back
-    before = await shown(shop, shop.volume)
-    await shop.execute("delete from feature_values")  # a type can't change under values
-    answer = await shop.put(f"/api/features/{shop.volume}", {name: given})
+async def test_a_field_is_read_back_after_create_and_update(shop, name, value, expected):
+    assert (await read(shop, await create(shop, **{name: value})))[name] == expected
+    before = await read(shop, shop.volume)
+    await shop.execute("delete from feature_values")  # the type can't change while values exist
+    answer = await shop.put(f"/api/features/{shop.volume}", {name: value})
     assert (answer.status, answer.body) == (200, {"feature_id": str(shop.volume)})
-    assert await shown(shop, shop.volume) == before | {name: read_back}
+    assert await read(shop, shop.volume) == before | {name: expected}
 
 
 @pytest.mark.parametrize("name", ["categories_ids", "categories_path"])
 @pytest.mark.parametrize("form", ["list", "text"])
-async def test_a_feature_is_carried_by_products_of_its_categories(shop, name, form):
+async def test_a_feature_is_limited_to_its_categories(shop, name, form):
     ids = [shop.home.number, shop.kitchen.number]
     number = await create(shop, **{name: ids if form == "list" else ",".join(map(str, ids))})
-    feature = await shown(shop, number)
+    feature = await read(shop, number)
     assert feature["categories_path"] == f"{shop.home},{shop.kitchen}"
     assert feature["categories_ids"] == [str(shop.home), str(shop.kitchen)]
-    found = await shop.get(f"/api/features?category_id={shop.kitchen}")
-    assert list(found.body["features"]) == [number]
+    listed = await shop.get(f"/api/features?category_id={shop.kitchen}")
+    assert list(listed.body["features"]) == [number]
     await shop.put(f"/api/features/{number}", {name: []})
-    assert (await shown(shop, number))["categories_path"] == ""
+    assert (await read(shop, number))["categories_path"] == ""
 
 
-async def test_a_feature_stands_in_a_group(shop):
+async def test_a_feature_belongs_to_a_group(shop):
     group = await create(shop, feature_type="G", description="Medidas")
     number = await create(shop, group_id=int(group))
-    assert (await shown(shop, number))["parent_id"] == group
-    assert (await shown(shop, number))["group_id"] == group
-    found = await shop.get(f"/api/features?parent_id={group}")
-    assert list(found.body["features"]) == [number]
+    assert (await read(shop, number))["parent_id"] == group
+    assert (await read(shop, number))["group_id"] == group
+    listed = await shop.get(f"/api/features?parent_id={group}")
+    assert list(listed.body["features"]) == [number]
     await shop.put(f"/api/features/{number}", {"parent_id": 0})
-    assert (await shown(shop, number))["parent_id"] == "0"
+    assert (await read(shop, number))["parent_id"] == "0"
     refused = await shop.post("/api/features", {"description": "x", "group_id": shop.colour.number})
     assert (refused.status, refused.body["status"]) == (400, 400)
 
 
-async def test_variants_are_kept_changed_added_and_dropped(shop):
+async def test_an_update_keeps_changes_adds_and_deletes_variants(shop):
     number = await create(shop, feature_type="S", variants=[{"variant": "Linho"}, {"variant": "Lã"}, "Juta"])
-    variants = (await shown(shop, number))["variants"]
-    assert [(each["variant"], each["position"]) for each in variants.values()] == [
+    variants = (await read(shop, number))["variants"]
+    assert [(variant["variant"], variant["position"]) for variant in variants.values()] == [
         ("Linho", "0"),
         ("Lã", "1"),
         ("Juta", "2"),
@@ -107,8 +107,8 @@ async def test_variants_are_kept_changed_added_and_dropped(shop):
         {"variants": {linen: {"variant": "Linho fino"}, wool: {}, "0": {"variant": "Seda", "position": 9}}},
     )
     assert answer.status == 200, answer.raw
-    after = (await shown(shop, number))["variants"]
-    assert {key: each["variant"] for key, each in after.items()} | {} == {
+    after = (await read(shop, number))["variants"]
+    assert {key: variant["variant"] for key, variant in after.items()} == {
         linen: "Linho fino",
         wool: "Lã",
         max(after, key=int): "Seda",
@@ -138,7 +138,7 @@ async def test_variants_are_kept_changed_added_and_dropped(shop):
         {"description": "x" * 300},
     ],
 )
-async def test_what_is_wrong_is_refused_and_nothing_is_made(shop, body):
+async def test_invalid_input_is_rejected_and_creates_nothing(shop, body):
     before = (await shop.get("/api/features")).body["params"]["total_items"]
     answer = await shop.post("/api/features", {"description": "x"} | body)
     assert answer.status == 400, answer.raw
@@ -146,12 +146,12 @@ async def test_what_is_wrong_is_refused_and_nothing_is_made(shop, body):
     assert (await shop.get("/api/features")).body["params"]["total_items"] == before
 
 
-async def test_a_description_is_needed(shop):
+async def test_a_description_is_required(shop):
     answer = await shop.post("/api/features", {"feature_type": "T"})
     assert (answer.status, answer.body) == (400, {"status": 400, "message": "description is required"})
 
 
-async def test_a_feature_that_is_deleted_is_gone(shop):
+async def test_a_deleted_feature_is_not_found(shop):
     assert (await shop.delete(f"/api/features/{shop.colour}")).status == 204
     assert (await shop.get(f"/api/features/{shop.colour}")).status == 404
     assert (await shop.delete(f"/api/features/{shop.colour}")).status == 404
@@ -179,7 +179,7 @@ async def test_filters(shop, query, names):
     assert answer.body["params"]["total_items"] == len(names)
 
 
-async def test_a_list_is_paged_and_sorted(shop):
+async def test_a_list_is_paginated_and_sorted(shop):
     answer = await shop.get("/api/features?sort_by=description&sort_order=desc&items_per_page=2")
     assert [row["description"] for row in answer.body["features"]] == ["Volume", "Material"]
     assert answer.body["params"] == {

@@ -1,7 +1,7 @@
-"""Compare whole answers with those that were read and accepted (`tests/legacy/golden/`).
+"""Compare complete responses with the golden files in `tests/legacy/golden/`.
 
-What differs from run to run (ids, times, the client's address) is written as `<number>`, `<time>` and the like. After a change that is
-meant, run with VITRINE_ACCEPT=1 and read the difference before it is committed.
+Values that differ between runs (ids, times, the client's address) become `<number>`, `<time>` and so on. After an intended change run
+with VITRINE_ACCEPT=1 and review the diff before committing it.
 """
 
 import json
@@ -16,7 +16,7 @@ from tests.shop import Made, Shop
 GOLDEN = Path(__file__).parent / "golden"
 ACCEPT = os.environ.get("VITRINE_ACCEPT") == "1"
 
-ANSWERS = {
+PATHS = {
     "product": "products/{mug}",
     "product_list": "products?sort_by=product_id&sort_order=asc",
     "product_list_filtered": "products?q=caneca&status=active",
@@ -61,7 +61,7 @@ ANSWERS = {
     "block": "blocks/{block}",
     "block_list": "blocks",
     "block_list_filtered": "blocks?type=banner",
-    "language": "languages/{tongue}",
+    "language": "languages/{language}",
     "language_list": "languages",
     "language_list_filtered": "languages?lang_code=pt",
     "setting": "settings/{setting}",
@@ -114,44 +114,51 @@ ANSWERS = {
     "shipment_list": "shipments",
     "shipment_list_filtered": "shipments?status=shipped&carrier=Correios",
 }
-_OTHERS = {"lang_id": "<language>", "item_id": "<line>", "thread_id": "<thread>", "ip_address": "<address>"}
-_PICTURE = ("pair_id", "detailed_id")
+_PLACEHOLDERS = {
+    "lang_id": "<language>",
+    "item_id": "<line>",
+    "thread_id": "<thread>",
+    "ip_address": "<address>",
+}
+_IMAGE_IDS = ("pair_id", "detailed_id")
 
 
-def told(value: Any, names: dict[str, dict[str, str]], key: str = "") -> Any:
-    """Replace what differs between runs by what it names."""
+def normalize(value: Any, names: dict[str, dict[str, str]], key: str = "") -> Any:
+    """Replace values that differ between runs by placeholders."""
     if key == "combination":
         return {
-            name_of(names, "option_id", option): name_of(names, "option_variant_id", variant)
+            placeholder(names, "option_id", option): placeholder(names, "option_variant_id", variant)
             for option, variant in value.items()
         }
     if isinstance(value, dict):
         is_pairs = key == "image_pairs"
         return {
-            "<pair>" if is_pairs else name_of(names, id_key(key, value), inner): told(each, names, inner)
-            for inner, each in value.items()
+            "<pair>" if is_pairs else placeholder(names, id_key(key, value), inner): normalize(
+                item, names, inner
+            )
+            for inner, item in value.items()
         }
     if isinstance(value, list):
-        return [told(each, names, key) for each in value]
+        return [normalize(item, names, key) for item in value]
     if key.endswith("timestamp") or key in ("created_at", "updated_at"):
         return "<time>"
-    if key in _PICTURE:
+    if key in _IMAGE_IDS:
         return "<pair>"
-    if key in _OTHERS and value:
-        return _OTHERS[key]
+    if key in _PLACEHOLDERS and value:
+        return _PLACEHOLDERS[key]
     if isinstance(value, int) and f"{value}" in names.get(key, {}):
-        return names[key][f"{value}"]  # boxes are named by integers
+        return names[key][f"{value}"]  # ids of boxes are integers
     if key == "id_path":
-        return "/".join(name_of(names, "category_id", each) for each in value.split("/"))
-    return name_of(names, key, value)
+        return "/".join(placeholder(names, "category_id", number) for number in value.split("/"))
+    return placeholder(names, key, value)
 
 
 def id_key(collection: str, value: dict[str, Any]) -> str:
-    """Say which ids are the keys of an object; the lines of an order are keyed by their position."""
-    if any("item_id" in each for each in value.values() if isinstance(each, dict)):
+    """Return the id field whose values key the object; order lines are keyed by position."""
+    if any("item_id" in item for item in value.values() if isinstance(item, dict)):
         return ""
-    if collection == "products" and all(isinstance(each, str) for each in value.values()):
-        return "item_id"  # what a parcel holds
+    if collection == "products" and all(isinstance(item, str) for item in value.values()):
+        return "item_id"  # shipment lines
     return {
         "products": "product_id",
         "orders": "order_id",
@@ -188,7 +195,7 @@ def id_key(collection: str, value: dict[str, Any]) -> str:
     }.get(collection, "")
 
 
-SAME = {
+ID_ALIASES = {
     "object_id": "product_id",
     "main_category": "category_id",
     "category_ids": "category_id",
@@ -197,12 +204,12 @@ SAME = {
 }
 
 
-def name_of(names: dict[str, dict[str, str]], key: str, value: Any) -> Any:
-    return names.get(SAME.get(key, key), {}).get(value, value)
+def placeholder(names: dict[str, dict[str, str]], key: str, value: Any) -> Any:
+    return names.get(ID_ALIASES.get(key, key), {}).get(value, value)
 
 
-def names_in(shop: Shop) -> dict[str, dict[str, str]]:
-    kinds = {
+def placeholders(shop: Shop) -> dict[str, dict[str, str]]:
+    records = {
         "product_id": "mug plate ebook secret",
         "category_id": "home kitchen hidden",
         "order_id": "order shared_order guest_order",
@@ -231,7 +238,7 @@ def names_in(shop: Shop) -> dict[str, dict[str, str]]:
         "tax_id": "icms",
         "promotion_id": "ten",
         "shipment_id": "shipment",
-        "lang_code": "tongue",
+        "lang_code": "language",
         "item_id": "shipped_line",
         "manager_id": "manager",
         "payment_code_id": "terms",
@@ -239,32 +246,32 @@ def names_in(shop: Shop) -> dict[str, dict[str, str]]:
         "mix_product_id": "mix",
         "transaction_id": "transaction",
     }
-    found = {
-        kind: {str(getattr(shop, name)): f"<{name}>" for name in words.split()}
-        for kind, words in kinds.items()
+    names = {
+        field: {str(getattr(shop, name)): f"<{name}>" for name in words.split()}
+        for field, words in records.items()
     }
-    return found | {"combination_id": {str(shop.combination.number): "<combination>"}}
+    return names | {"combination_id": {str(shop.combination.number): "<combination>"}}
 
 
 @pytest.mark.parametrize("form", ["contract", "cscart"])
-@pytest.mark.parametrize("name", ANSWERS)
-async def test_an_answer_is_the_one_that_was_accepted(new_shop, name, form):
+@pytest.mark.parametrize("name", PATHS)
+async def test_a_response_matches_its_golden_file(new_shop, name, form):
     shop = await new_shop(**({} if form == "contract" else {"legacy_lists": form}))
-    path = ANSWERS[name].format(**{key: value for key, value in shop.made.items() if isinstance(value, Made)})
+    path = PATHS[name].format(**{key: value for key, value in shop.made.items() if isinstance(value, Made)})
     answer = await shop.get(f"/api/{path}")
     assert answer.status == 200
-    # A list without an envelope is keyed as the collection would be that its address ends with.
-    ends_with = path.partition("?")[0].rpartition("/")[2]
-    names = names_in(shop)
+    # A list without an envelope has the keys of the collection its path ends with.
+    collection = path.partition("?")[0].rpartition("/")[2]
+    names = placeholders(shop)
     if name.startswith("option"):
         names["variant_id"] = names["option_variant_id"]
-    if path.startswith("pages"):  # whose parents are pages
+    if path.startswith("pages"):  # parents of pages are pages
         names["category_id"] = names["page_id"]
-    if path.startswith("settings"):  # which have no other id
+    if path.startswith("settings"):  # settings have no other id
         names["product_id"] = {str(shop.setting): "<setting>"}
-    shown = told(answer.body, names, "" if "params" in answer.body else ends_with)
-    written = json.dumps(shown, ensure_ascii=False, indent=2) + "\n"
+    normalized = normalize(answer.body, names, "" if "params" in answer.body else collection)
+    text = json.dumps(normalized, ensure_ascii=False, indent=2) + "\n"
     file = GOLDEN / f"{name}.{form}.json"
     if ACCEPT:
-        file.write_text(written, encoding="utf-8")
-    assert written == file.read_text(encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Check lists: their two forms, every filter, every order, every page."""
+"""Check lists: both forms, every filter, every sort order, pagination."""
 
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -9,15 +9,15 @@ from models.orders import Order
 from models.shipping import Shipment
 from rest_facade.legacy.resource import Resource
 from tests.legacy.entities import LISTED as RESOURCES
-from tests.legacy.entities import does, record_of, resource_of, rows_in
+from tests.legacy.entities import record_of, resource_of, rows_in, supports
 from tests.shop import NO_NUMBER, NOBODY, Shop
 
 IDS = [resource.path for resource in RESOURCES]
 FILTERED = [
     (resource, field)
     for resource in RESOURCES
-    for field in (*resource.fields, *resource.single)
-    if field.filters
+    for field in (*resource.fields, *resource.detail_fields)
+    if field.filter_name
 ]
 FILTERED_FIELDS = [
     pytest.param(resource, field, id=f"{resource.path}-{field.name}") for resource, field in FILTERED
@@ -25,75 +25,79 @@ FILTERED_FIELDS = [
 FIELDS_OF_MANY = [
     pytest.param(resource, field, id=f"{resource.path}-{field.name}")
     for resource, field in FILTERED
-    if field.kind.many
+    if field.value_type.multiple
 ]
 
 
-async def everything(shop: Shop, resource: Resource) -> dict[str, dict[str, Any]]:
-    """Give every record, as it is shown alone where it is, by its id."""
-    found = {}
+async def all_records(shop: Shop, resource: Resource) -> dict[str, dict[str, Any]]:
+    """Return every record by its id, as a single record where the entity has that route."""
+    records = {}
     for row in rows_in(resource, (await shop.get(f"/api/{resource.path}?items_per_page=250")).body):
         number = row[resource.key]
-        alone = does(resource, "show")
-        found[number] = (await shop.get(f"/api/{resource.path}/{number}")).body if alone else row
-    return found
+        has_single = supports(resource, "show")
+        records[number] = (await shop.get(f"/api/{resource.path}/{number}")).body if has_single else row
+    return records
 
 
-async def ids(shop: Shop, path: str, **how: Any) -> list[str]:
-    answer = await shop.get(f"/api/{path}", **how)
+async def list_ids(shop: Shop, path: str, **kwargs: Any) -> list[str]:
+    answer = await shop.get(f"/api/{path}", **kwargs)
     assert answer.status == 200, answer.raw
     resource = resource_of(path.partition("?")[0].rpartition("/")[2])
     return [row[resource.key] for row in rows_in(resource, answer.body)]
 
 
-def id_in(row: dict[str, Any], resource: Resource) -> int:
-    """Give the number of a record; languages are keyed by their code and have one besides."""
+def id_of(row: dict[str, Any], resource: Resource) -> int:
+    """Return the number of a record; languages are keyed by their code and have a separate number."""
     return int(row.get("lang_id", row[resource.key]))
 
 
-def is_there(value: Any, wanted: str) -> bool:
-    return wanted in value if isinstance(value, list) else str(value) == wanted
+def has_value(value: Any, expected: str) -> bool:
+    return expected in value if isinstance(value, list) else str(value) == expected
 
 
 async def prepare(shop: Shop) -> None:
-    """Give some fields a value that differs between records."""
+    """Set some fields to values that differ between records."""
     await shop.put(f"/api/users/{shop.caio}", {"phone": "81999990000", "CNPJ": "11222333000181"})
     await shop.put(f"/api/users/{shop.bia}", {"company": "Padaria"})
     await shop.execute("update users set points = 3 where id = $1", shop.bia.number)
     await shop.put(f"/api/products/{shop.plate}", {"min_qty": 2, "max_qty": 9, "free_shipping": "Y"})
     await shop.put(f"/api/categories/{shop.hidden}", {"description": "d", "company_id": shop.rival.number})
     address = {
-        f"{a}_{name}": f"{a} {name}" for a in "bs" for name in ("address", "address_2", "city", "phone")
+        f"{prefix}_{name}": f"{prefix} {name}"
+        for prefix in "bs"
+        for name in ("address", "address_2", "city", "phone")
     }
     await shop.put(
         f"/api/orders/{shop.shared_order}",
         {"notes": "n", "details": "d", "ip_address": "203.0.113.9", "phone": "81", "user_data": address},
     )
     await shop.add(Shipment, order_id=shop.order.number)
-    with_amounts = "update orders set discount_cents = 100, tax_cents = 250 where id = $1"
-    await shop.execute(with_amounts, shop.order.number)
+    set_amounts = "update orders set discount_cents = 100, tax_cents = 250 where id = $1"
+    await shop.execute(set_amounts, shop.order.number)
 
 
 @pytest.fixture(scope="module")
-async def standing(new_shop) -> Shop:
-    """Give a shop that the tests of this module share: they only read."""
+async def shared_store(new_shop) -> Shop:
+    """Return a store that the read-only tests of this module share."""
     shop = await new_shop()
     await prepare(shop)
     return shop
 
 
 @pytest.mark.parametrize("resource, field", FILTERED_FIELDS)
-async def test_every_field_filters_by_equal_value(standing, resource: Resource, field):
-    records = await everything(standing, resource)
+async def test_every_field_filters_by_equal_value(shared_store, resource: Resource, field):
+    records = await all_records(shared_store, resource)
     values = {
         value
         for record in records.values()
         for value in (record[field.name] if isinstance(record[field.name], list) else [record[field.name]])
     }
-    # Some are numbers; a query holds texts alone.
+    # Some values are numbers; a query contains only text.
     for value in sorted(map(str, values - {""})):
-        expected = {number for number, record in records.items() if is_there(record[field.name], value)}
-        answer = await standing.get(f"/api/{resource.path}?{field.name}={quote(value)}&items_per_page=250")
+        expected = {number for number, record in records.items() if has_value(record[field.name], value)}
+        answer = await shared_store.get(
+            f"/api/{resource.path}?{field.name}={quote(value)}&items_per_page=250"
+        )
         assert answer.status == 200, answer.raw
         assert set(answer.body[resource.path]) == expected, (field.name, value)
         assert answer.body["search"] == {field.name: value}
@@ -102,26 +106,26 @@ async def test_every_field_filters_by_equal_value(standing, resource: Resource, 
 
 
 @pytest.mark.parametrize("resource, field", FIELDS_OF_MANY)
-async def test_several_values_in_brackets_mean_any_of_them(standing, resource: Resource, field):
-    records = await everything(standing, resource)
-    held = {
+async def test_several_values_in_brackets_match_any(shared_store, resource: Resource, field):
+    records = await all_records(shared_store, resource)
+    existing = {
         value
         for record in records.values()
         for value in (record[field.name] if isinstance(record[field.name], list) else [record[field.name]])
     }
-    values = [*sorted(map(str, held - {""}))[:2], "zz"]
+    values = [*sorted(map(str, existing - {""}))[:2], "zz"]
     query = urlencode([(f"{field.name}[]", value) for value in values])
     expected = {
         number
         for number, record in records.items()
-        if any(is_there(record[field.name], value) for value in values)
+        if any(has_value(record[field.name], value) for value in values)
     }
-    answer = await standing.get(f"/api/{resource.path}?{query}&items_per_page=250")
+    answer = await shared_store.get(f"/api/{resource.path}?{query}&items_per_page=250")
     assert set(answer.body[resource.path]) == expected
     assert answer.body["search"] == {field.name: values if len(values) > 1 else values[0]}
 
 
-NONSENSE = [
+IMPOSSIBLE_VALUES = [
     "zz",
     "ZZ9",
     "9" * 30,
@@ -139,9 +143,9 @@ NONSENSE = [
 
 
 @pytest.mark.parametrize("resource, field", FILTERED_FIELDS)
-async def test_a_value_that_can_not_be_matches_nothing(standing, resource: Resource, field):
-    for value in NONSENSE:
-        answer = await standing.get(f"/api/{resource.path}?{field.name}={quote(value, safe='%')}")
+async def test_an_impossible_value_matches_nothing(shared_store, resource: Resource, field):
+    for value in IMPOSSIBLE_VALUES:
+        answer = await shared_store.get(f"/api/{resource.path}?{field.name}={quote(value, safe='%')}")
         if "%00" in value:
             assert answer.status == 400
             continue
@@ -154,15 +158,15 @@ async def test_a_value_that_can_not_be_matches_nothing(standing, resource: Resou
 
 
 @pytest.mark.parametrize("resource, field", FILTERED_FIELDS)
-async def test_an_empty_value_is_no_filter(standing, resource: Resource, field):
-    everything = await standing.get(f"/api/{resource.path}")
-    assert (await standing.get(f"/api/{resource.path}?{field.name}=")).body == everything.body
-    assert (await standing.get(f"/api/{resource.path}?{field.name}[]=")).body == everything.body
+async def test_an_empty_value_is_no_filter(shared_store, resource: Resource, field):
+    unfiltered = await shared_store.get(f"/api/{resource.path}")
+    assert (await shared_store.get(f"/api/{resource.path}?{field.name}=")).body == unfiltered.body
+    assert (await shared_store.get(f"/api/{resource.path}?{field.name}[]=")).body == unfiltered.body
 
 
 @pytest.mark.parametrize("resource, field", FILTERED_FIELDS)
-async def test_nested_values_match_nothing(standing, resource: Resource, field):
-    answer = await standing.get(f"/api/{resource.path}?{field.name}[a][b]=1")
+async def test_nested_values_match_nothing(shared_store, resource: Resource, field):
+    answer = await shared_store.get(f"/api/{resource.path}?{field.name}[a][b]=1")
     assert (answer.status, answer.body[resource.path]) == (200, {})
 
 
@@ -170,10 +174,10 @@ async def test_nested_values_match_nothing(standing, resource: Resource, field):
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=IDS)
-async def test_a_list_is_an_array_and_a_filtered_one_an_object(standing, resource: Resource):
-    plain = await standing.get(f"/api/{resource.path}")
-    told = {"search"} if resource.always_searching else set()
-    assert set(plain.body) == {resource.path, "params"} | told
+async def test_a_list_is_an_array_and_a_filtered_one_an_object(shared_store, resource: Resource):
+    plain = await shared_store.get(f"/api/{resource.path}")
+    extra = {"search"} if resource.always_has_search else set()
+    assert set(plain.body) == {resource.path, "params"} | extra
     assert isinstance(plain.body[resource.path], dict if resource.always_keyed else list)
     rows = rows_in(resource, plain.body)
     assert rows
@@ -186,41 +190,44 @@ async def test_a_list_is_an_array_and_a_filtered_one_an_object(standing, resourc
         }
         == plain.body["params"]
     )
-    filtered = await standing.get(f"/api/{resource.path}?{resource.key}={rows[0][resource.key]}")
+    filtered = await shared_store.get(f"/api/{resource.path}?{resource.key}={rows[0][resource.key]}")
     assert set(filtered.body) == {resource.path, "search", "params"}
     assert filtered.body[resource.path] == {rows[0][resource.key]: rows[0]}
     assert filtered.body["search"] == {resource.key: rows[0][resource.key]}
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=IDS)
-async def test_in_cs_carts_form_a_list_looks_the_same_filtered_or_not(new_shop, resource: Resource):
+async def test_in_the_cscart_form_a_filtered_list_has_the_same_shape(new_shop, resource: Resource):
     shop = await new_shop(legacy_lists="cscart")
-    form = dict if resource.always_keyed and resource.bare else list
+    form = dict if resource.always_keyed and resource.unwrapped else list
 
     async def listed(query: str) -> tuple[list[Any], Any]:
         body = (await shop.get(f"/api/{resource.path}?{query}")).body
-        held = body if resource.bare else body[resource.name]
-        assert isinstance(held, form)
-        assert resource.bare or set(body) == {resource.name, "params"}
-        return rows_in(resource, body), None if resource.bare else body["params"]
+        collection = body if resource.unwrapped else body[resource.name]
+        assert isinstance(collection, form)
+        assert resource.unwrapped or set(body) == {resource.name, "params"}
+        return rows_in(resource, body), None if resource.unwrapped else body["params"]
 
     rows, _ = await listed("items_per_page=250")
     number = str(record_of(shop, resource))
     assert number in [row[resource.key] for row in rows]
-    found, params = await listed(f"{resource.key}={number}")
-    assert found == [row for row in rows if row[resource.key] == number]
+    filtered, params = await listed(f"{resource.key}={number}")
+    assert filtered == [row for row in rows if row[resource.key] == number]
     assert params is None or params[resource.key] == number
-    nothing, _ = await listed(f"{resource.key}=x")
-    assert nothing == []
+    empty, _ = await listed(f"{resource.key}=x")
+    assert empty == []
 
 
-async def test_an_object_is_in_the_order_of_the_result(shop):
-    up = await ids(shop, "products?status[]=A&status[]=H&sort_by=price&sort_order=asc")
-    assert up == [str(shop.ebook), str(shop.plate), str(shop.mug), str(shop.secret)]
-    assert await ids(shop, "products?status[]=A&status[]=H&sort_by=price&sort_order=desc") == up[::-1]
+async def test_object_keys_follow_the_sort_order(shop):
+    ascending = await list_ids(shop, "products?status[]=A&status[]=H&sort_by=price&sort_order=asc")
+    assert ascending == [str(shop.ebook), str(shop.plate), str(shop.mug), str(shop.secret)]
+    assert (
+        await list_ids(shop, "products?status[]=A&status[]=H&sort_by=price&sort_order=desc")
+        == ascending[::-1]
+    )
 
 
-async def test_a_long_label_is_never_repeated(shop):
+async def test_search_echoes_codes_not_labels(shop):
     for query, search in (
         ("status=active", "A"),
         ("status=a", "A"),
@@ -232,10 +239,10 @@ async def test_a_long_label_is_never_repeated(shop):
         assert answer.body["params"]["status"] == search
 
 
-async def test_several_filters_must_all_hold(shop):
-    assert await ids(shop, f"products?status=A&company_id={shop.vendor}&is_edp=N") == [str(shop.mug)]
-    assert await ids(shop, "products?product_code=CAN-1&pcode=PRA-1") == []
-    assert await ids(shop, "products?product_code=CAN-1&pcode=CAN-1") == [str(shop.mug)]
+async def test_filters_are_combined_with_and(shop):
+    assert await list_ids(shop, f"products?status=A&company_id={shop.vendor}&is_edp=N") == [str(shop.mug)]
+    assert await list_ids(shop, "products?product_code=CAN-1&pcode=PRA-1") == []
+    assert await list_ids(shop, "products?product_code=CAN-1&pcode=CAN-1") == [str(shop.mug)]
 
 
 @pytest.mark.parametrize(
@@ -249,17 +256,17 @@ async def test_several_filters_must_all_hold(shop):
         "params=x",
     ],
 )
-async def test_what_nobody_knows_is_ignored(shop, query):
-    everything = await shop.get("/api/products")
-    assert (await shop.get(f"/api/products?{query}")).body == everything.body
+async def test_unknown_parameters_are_ignored(shop, query):
+    unfiltered = await shop.get("/api/products")
+    assert (await shop.get(f"/api/products?{query}")).body == unfiltered.body
 
 
-async def test_of_a_repeated_parameter_the_last_counts(shop):
-    assert await ids(shop, "products?status=A&status=H") == [str(shop.secret)]
+async def test_the_last_of_a_repeated_parameter_wins(shop):
+    assert await list_ids(shop, "products?status=A&status=H") == [str(shop.secret)]
     assert (await shop.get("/api/products?page=1&page=2")).body["params"]["page"] == 2
 
 
-# --- Filters of their own ----------------------------------------------------------------------------------------------------
+# --- Entity filters ----------------------------------------------------------------------------------------------------------
 
 
 async def products(shop: Shop, query: str) -> Any:
@@ -271,16 +278,15 @@ async def products(shop: Shop, query: str) -> Any:
 
 async def test_products_are_searched_by_name_description_and_code(shop):
     for words in ("caneca", "CANECA", "agata", "can-1", "esmaltada", "can", "caneca agata"):
-        found = await products(shop, f"q={quote(words)}")
-        assert list(found) == [str(shop.mug)], words
+        matches = await products(shop, f"q={quote(words)}")
+        assert list(matches) == [str(shop.mug)], words
     assert await products(shop, "q=xyz") == {}
     assert await products(shop, "q=%21%21") == {}
     assert isinstance(await products(shop, "q="), list)
 
 
-async def test_cs_carts_spellings_filter_without_making_an_object(shop):
-    everything = await products(shop, "")
-    mug, plate, ebook, secret = everything
+async def test_cscart_filter_names_keep_the_list_an_array(shop):
+    mug, plate, ebook, secret = await products(shop, "")
     for query, expected in (
         ("pcode=CAN-1", [mug]),
         (f"cid={shop.home}", [mug, plate]),
@@ -298,7 +304,7 @@ async def test_cs_carts_spellings_filter_without_making_an_object(shop):
         assert await products(shop, query) == expected, query
 
 
-async def test_a_category_is_asked_for_with_or_without_what_is_below(shop):
+async def test_a_category_filter_includes_subcategories_on_request(shop):
     await shop.put(f"/api/products/{shop.mug}", {"category_ids": [shop.kitchen.number]})
     assert set(await products(shop, f"category_id={shop.home}")) == {str(shop.plate)}
     assert set(await products(shop, f"category_id={shop.home}&subcats=Y")) == {str(shop.mug), str(shop.plate)}
@@ -316,24 +322,29 @@ async def test_a_category_is_asked_for_with_or_without_what_is_below(shop):
 
 
 async def test_users_and_categories_are_searched(shop):
-    assert await ids(shop, "users?q=caio") == [str(shop.caio)]
-    assert await ids(shop, "users?q=REIS") == [str(shop.caio)]
-    assert await ids(shop, "users?q=caio%40example.com") == [str(shop.caio)]
-    assert set(await ids(shop, "users?user_type=V&status=A")) == {str(shop.seller), str(shop.rival_seller)}
-    assert await ids(shop, f"users?user_type=vendor&company_id={shop.rival}") == [str(shop.rival_seller)]
-    assert await ids(shop, "categories?q=cozi") == [str(shop.kitchen)]
-    assert await ids(shop, f"categories?parent_id={shop.home}") == [str(shop.kitchen)]
-    assert await ids(shop, "categories?parent_id=0") == [str(shop.home), str(shop.hidden)]
+    assert await list_ids(shop, "users?q=caio") == [str(shop.caio)]
+    assert await list_ids(shop, "users?q=REIS") == [str(shop.caio)]
+    assert await list_ids(shop, "users?q=caio%40example.com") == [str(shop.caio)]
+    assert set(await list_ids(shop, "users?user_type=V&status=A")) == {
+        str(shop.seller),
+        str(shop.rival_seller),
+    }
+    assert await list_ids(shop, f"users?user_type=vendor&company_id={shop.rival}") == [str(shop.rival_seller)]
+    assert await list_ids(shop, "categories?q=cozi") == [str(shop.kitchen)]
+    assert await list_ids(shop, f"categories?parent_id={shop.home}") == [str(shop.kitchen)]
+    assert await list_ids(shop, "categories?parent_id=0") == [str(shop.home), str(shop.hidden)]
 
 
 async def test_orders_are_searched(shop):
-    assert await ids(shop, "orders?q=guest%40example.com") == [str(shop.guest_order)]
-    assert await ids(shop, f"orders?q={shop.order}") == [str(shop.order)]
-    assert set(await ids(shop, "orders?q=caio")) == {str(shop.order)}
-    assert await ids(shop, "orders?user_id=0") == [str(shop.guest_order)]
-    assert await ids(shop, f"orders?company_id={shop.rival}") == []
-    assert await ids(shop, "orders?company_id=0") == [str(shop.shared_order)]
-    assert await ids(shop, f"orders?shipping_id={shop.sedex}&status=O&sort_order=asc&sort_by=order_id") == [
+    assert await list_ids(shop, "orders?q=guest%40example.com") == [str(shop.guest_order)]
+    assert await list_ids(shop, f"orders?q={shop.order}") == [str(shop.order)]
+    assert set(await list_ids(shop, "orders?q=caio")) == {str(shop.order)}
+    assert await list_ids(shop, "orders?user_id=0") == [str(shop.guest_order)]
+    assert await list_ids(shop, f"orders?company_id={shop.rival}") == []
+    assert await list_ids(shop, "orders?company_id=0") == [str(shop.shared_order)]
+    assert await list_ids(
+        shop, f"orders?shipping_id={shop.sedex}&status=O&sort_order=asc&sort_by=order_id"
+    ) == [
         str(shop.order),
         str(shop.shared_order),
     ]
@@ -341,8 +352,8 @@ async def test_orders_are_searched(shop):
 
 @pytest.fixture
 async def dated(shop: Shop) -> dict[str, str]:
-    """Give orders placed in this month, the last, and long ago; the others are of just now."""
-    found = {}
+    """Return orders placed today, last month and in 2020; the store's other orders are new."""
+    orders = {}
     for name, sql in (
         ("today", "date_trunc('day', now() at time zone 'utc') at time zone 'utc'"),
         (
@@ -353,11 +364,11 @@ async def dated(shop: Shop) -> dict[str, str]:
     ):
         order = await shop.add(Order)
         await shop.execute(f"update orders set created_at = {sql} where id = $1", order.number)
-        found[name] = str(order)
-    return found
+        orders[name] = str(order)
+    return orders
 
 
-async def test_periods_name_spans_of_time(shop, dated):
+async def test_periods_filter_by_creation_time(shop, dated):
     now = {str(shop.order), str(shop.shared_order), str(shop.guest_order)}
     for query, expected in (
         ("period=today", now | {dated["today"]}),
@@ -383,20 +394,20 @@ async def test_periods_name_spans_of_time(shop, dated):
         assert answer.status == 200, (query, answer.raw)
         assert isinstance(answer.body["orders"], list), query
         assert "search" not in answer.body
-        found = {row["order_id"] for row in answer.body["orders"]}
+        matches = {row["order_id"] for row in answer.body["orders"]}
         if expected is None:
-            assert now <= found
+            assert now <= matches
         else:
-            assert found == expected, query
+            assert matches == expected, query
 
 
-async def test_a_period_beside_a_filter_is_one_of_its_conditions(shop, dated):
+async def test_a_period_is_combined_with_other_filters(shop, dated):
     answer = await shop.get("/api/orders?period=custom&time_to=1600000000&status=O")
     assert answer.body["orders"].keys() == {dated["old"]}
     assert answer.body["search"] == {"period": "custom", "time_to": "1600000000", "status": "O"}
 
 
-# --- Pages and orders --------------------------------------------------------------------------------------------------------
+# --- Pagination and sorting --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -423,20 +434,22 @@ async def test_a_period_beside_a_filter_is_one_of_its_conditions(shop, dated):
     ],
 )
 @pytest.mark.parametrize("resource", RESOURCES, ids=IDS)
-async def test_page_and_size_have_defaults_and_bounds(standing, resource: Resource, query, page, size):
-    answer = await standing.get(f"/api/{resource.path}?{query}")
+async def test_page_and_page_size_have_defaults_and_bounds(
+    shared_store, resource: Resource, query, page, size
+):
+    answer = await shared_store.get(f"/api/{resource.path}?{query}")
     params = answer.body["params"]
     assert (params["page"], params["items_per_page"]) == (page, size)
     total = params["total_items"]
     assert len(answer.body[resource.path]) == max(0, min(size, total - (page - 1) * size))
 
 
-async def test_pages_follow_each_other_without_gap_or_repetition(shop):
+async def test_pages_have_no_gaps_or_duplicates(shop):
     for number in range(23):
         await shop.new_product(price_cents=100, name="Igual", slug=f"igual-{number}")
     seen: list[str] = []
     for page in range(1, 6):
-        seen += await ids(shop, f"products?page={page}&items_per_page=6&sort_by=price&sort_order=asc")
+        seen += await list_ids(shop, f"products?page={page}&items_per_page=6&sort_by=price&sort_order=asc")
     assert len(seen) == 27
     assert len(set(seen)) == 27
     twins = [number for number in seen if int(number) > shop.secret.number]
@@ -452,26 +465,30 @@ async def test_pages_follow_each_other_without_gap_or_repetition(shop):
         for order in ("asc", "desc", "DESC", "", "sideways")
     ],
 )
-async def test_every_order_is_stable_and_told(standing, resource: Resource, name, order):
-    answer = await standing.get(f"/api/{resource.path}?sort_by={name}&sort_order={order}&items_per_page=250")
+async def test_every_sort_order_is_stable_and_echoed(shared_store, resource: Resource, name, order):
+    answer = await shared_store.get(
+        f"/api/{resource.path}?sort_by={name}&sort_order={order}&items_per_page=250"
+    )
     params = answer.body["params"]
     applied = order.lower() if order.lower() in ("asc", "desc") else resource.default_order
     assert (params["sort_by"], params["sort_order"]) == (name, applied)
     rows = rows_in(resource, answer.body)
     if name in ("price", "amount", "total", "position", "timestamp", "product_id", "order_id", "user_id"):
-        keys = [(float(row[name]), id_in(row, resource)) for row in rows]
+        keys = [(float(row[name]), id_of(row, resource)) for row in rows]
         assert keys == sorted(keys, reverse=applied == "desc")
     if name in ("status", "email"):
-        keys = [(row[name], id_in(row, resource)) for row in rows]
+        keys = [(row[name], id_of(row, resource)) for row in rows]
         assert keys == sorted(keys, reverse=applied == "desc")
     other = "asc" if applied == "desc" else "desc"
-    back = await standing.get(f"/api/{resource.path}?sort_by={name}&sort_order={other}&items_per_page=250")
-    assert rows_in(resource, back.body) == rows[::-1]
+    opposite = await shared_store.get(
+        f"/api/{resource.path}?sort_by={name}&sort_order={other}&items_per_page=250"
+    )
+    assert rows_in(resource, opposite.body) == rows[::-1]
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=IDS)
-async def test_an_unknown_order_falls_back_to_the_default(standing, resource: Resource):
-    default = (await standing.get(f"/api/{resource.path}")).body
+async def test_an_unknown_sort_order_falls_back_to_the_default(shared_store, resource: Resource):
+    default = (await shared_store.get(f"/api/{resource.path}")).body
     for query in (
         "sort_by=colour",
         "sort_by=",
@@ -479,12 +496,12 @@ async def test_an_unknown_order_falls_back_to_the_default(standing, resource: Re
         "sort_order=sideways",
         "sort_by=colour&sort_order=x",
     ):
-        assert (await standing.get(f"/api/{resource.path}?{query}")).body == default
+        assert (await shared_store.get(f"/api/{resource.path}?{query}")).body == default
     name, direction = resource.default_sort
     assert (default["params"]["sort_by"], default["params"]["sort_order"]) == (name, direction)
 
 
-async def test_lists_below_a_record_stay_arrays(shop):
+async def test_nested_lists_stay_arrays(shop):
     for path, collection in (
         (f"categories/{shop.home}/products?status=A", "products"),
         (f"products/{shop.mug}/discussions?status=A", "discussions"),
@@ -493,5 +510,5 @@ async def test_lists_below_a_record_stay_arrays(shop):
         answer = await shop.get(f"/api/{path}")
         assert isinstance(answer.body[collection], list)
         assert set(answer.body) == {collection, "params"}
-    none = await shop.get(f"/api/categories/{shop.home}/products?status=Z")
-    assert (none.status, none.body["products"]) == (200, [])
+    empty = await shop.get(f"/api/categories/{shop.home}/products?status=Z")
+    assert (empty.status, empty.body["products"]) == (200, [])

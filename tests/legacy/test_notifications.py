@@ -1,4 +1,4 @@
-"""Check inboxes: who sees whose, the page, the record, and what the platform writes into them."""
+"""Check inboxes: access, pagination, records and the notifications the platform creates."""
 
 import base64
 from typing import Any
@@ -11,15 +11,15 @@ MISSING = "Authentication required. Use Basic with email and API key or a Bearer
 FORBIDDEN = {"status": 403, "message": "Forbidden: admin scope required"}
 
 
-async def inbox(shop: Shop, of: Any, query: str = "", **how: Any) -> Any:
-    answer = await shop.get(f"/api/v1.0/notifications?user_id={of}{query}", **how)
+async def inbox(shop: Shop, user_id: Any, query: str = "", **kwargs: Any) -> Any:
+    answer = await shop.get(f"/api/v1.0/notifications?user_id={user_id}{query}", **kwargs)
     assert answer.status == 200, answer.raw
     assert set(answer.body) == {"notifications", "search"}
     return answer.body
 
 
-async def titles(shop: Shop, of: Person, **how: Any) -> list[str]:
-    return [row["title"] for row in (await inbox(shop, of.id, **how))["notifications"]]
+async def titles(shop: Shop, person: Person, **kwargs: Any) -> list[str]:
+    return [row["title"] for row in (await inbox(shop, person.id, **kwargs))["notifications"]]
 
 
 async def clear(shop: Shop) -> None:
@@ -36,7 +36,7 @@ async def fill(shop: Shop, person: Person, number: int) -> None:
     )
 
 
-async def test_a_record_is_the_contracts(shop):
+async def test_a_notification_has_the_documented_fields(shop):
     await clear(shop)
     assert await inbox(shop, shop.caio.id) == {
         "notifications": [],
@@ -55,11 +55,11 @@ async def test_a_record_is_the_contracts(shop):
     }
 
 
-async def test_whose_inbox_it_is_may_be_said_by_number(shop):
+async def test_the_user_id_is_a_number_or_uuid(shop):
     assert await inbox(shop, shop.caio.number) == await inbox(shop, shop.caio.id.upper())
 
 
-async def test_the_newest_come_first(shop):
+async def test_the_newest_notifications_come_first(shop):
     await clear(shop)
     await fill(shop, shop.bia, 3)
     assert await titles(shop, shop.bia) == ["n 3", "n 2", "n 1"]
@@ -83,7 +83,7 @@ async def test_the_newest_come_first(shop):
         ("&items_per_page=99999999999999999999", 1, 10),
     ],
 )
-async def test_the_size_of_a_page_outside_its_range_is_ten(shop, query, page, size):
+async def test_a_page_size_out_of_range_is_ten(shop, query, page, size):
     await clear(shop)
     await fill(shop, shop.bia, 23)
     body = await inbox(shop, shop.bia.id, query)
@@ -92,13 +92,13 @@ async def test_the_size_of_a_page_outside_its_range_is_ten(shop, query, page, si
 
 
 @pytest.mark.parametrize("query", ["", "?user_id=", "?page=2"])
-async def test_whose_inbox_is_required(shop, query):
+async def test_user_id_is_required(shop, query):
     answer = await shop.get(f"/api/v1.0/notifications{query}")
     assert (answer.status, answer.body) == (400, {"message": "user_id is required", "status": 400})
 
 
 @pytest.mark.parametrize("user", ["abc", "-1", "1.5", "0x1", NOBODY[:-1], "1%202", "%C3%A9", "1e3"])
-async def test_whose_inbox_is_a_uuid_or_a_number(shop, user):
+async def test_an_invalid_user_id_is_rejected(shop, user):
     answer = await shop.get(f"/api/v1.0/notifications?user_id={user}")
     assert (answer.status, answer.body) == (
         400,
@@ -106,39 +106,39 @@ async def test_whose_inbox_is_a_uuid_or_a_number(shop, user):
     )
 
 
-async def test_a_list_is_neither_a_uuid_nor_a_number(shop):
+async def test_a_list_of_user_ids_is_rejected(shop):
     assert (await shop.get(f"/api/v1.0/notifications?user_id[]={shop.caio.id}")).status == 400
 
 
-async def test_an_administrator_who_asks_for_nobody_finds_nothing(shop):
-    for nobody in (NOBODY, NO_NUMBER, 0, "9" * 40):
-        assert (await inbox(shop, nobody))["notifications"] == []
+async def test_administrators_read_an_empty_inbox_for_an_unknown_user(shop):
+    for user_id in (NOBODY, NO_NUMBER, 0, "9" * 40):
+        assert (await inbox(shop, user_id))["notifications"] == []
 
 
-async def test_everybody_sees_their_own_and_administrators_anybodys(shop):
+async def test_users_read_their_own_inbox_and_administrators_any_inbox(shop):
     await clear(shop)
     for person in (shop.caio, shop.seller, shop.staff, shop.owner):
         await fill(shop, person, 1)
-        for named in (person.id, person.number):
-            assert (await inbox(shop, named, by=person, auth="bearer"))["search"]["total_items"] == 1
-            assert (await inbox(shop, named, by=shop.staff))["search"]["total_items"] == 1
+        for user_id in (person.id, person.number):
+            assert (await inbox(shop, user_id, by=person, auth="bearer"))["search"]["total_items"] == 1
+            assert (await inbox(shop, user_id, by=shop.staff))["search"]["total_items"] == 1
     for person, other in ((shop.caio, shop.bia), (shop.caio, shop.owner), (shop.seller, shop.caio)):
-        for named in (other.id, other.number, NOBODY, NO_NUMBER):
-            answer = await shop.get(f"/api/v1.0/notifications?user_id={named}", by=person, auth="bearer")
+        for user_id in (other.id, other.number, NOBODY, NO_NUMBER):
+            answer = await shop.get(f"/api/v1.0/notifications?user_id={user_id}", by=person, auth="bearer")
             assert (answer.status, answer.body) == (403, FORBIDDEN)
 
 
-async def test_a_vendors_api_key_opens_its_own_inbox(shop):
+async def test_a_vendors_api_key_reads_its_own_inbox(shop):
     assert await inbox(shop, shop.seller.id, by=shop.seller, auth="basic")
 
 
-async def test_another_stores_inbox_is_empty_and_its_token_no_good(shop, other_shop):
+async def test_another_stores_inbox_is_empty_and_its_token_is_rejected(shop, other_shop):
     assert (await inbox(shop, other_shop.caio.id))["notifications"] == []
     answer = await shop.get(f"/api/v1.0/notifications?user_id={shop.caio.id}", at=other_shop, auth="bearer")
     assert (answer.status, answer.body["status"]) == (403, 403)
 
 
-async def test_a_credential_is_needed(shop):
+async def test_a_credential_is_required(shop):
     answer = await shop.get(f"/api/v1.0/notifications?user_id={shop.caio.id}", auth=None)
     assert (answer.status, answer.body) == (401, {"message": MISSING, "status": 401})
     wrong = base64.b64encode(f"{shop.owner.email}:x".encode()).decode()
@@ -149,7 +149,7 @@ async def test_a_credential_is_needed(shop):
         assert (answer.status, answer.body) == (401, {"message": "Invalid credentials", "status": 401})
 
 
-async def test_inboxes_answer_under_every_base_and_are_read_only(shop):
+async def test_inboxes_are_served_under_every_base_and_are_read_only(shop):
     for base in ("/api", "/api/v1.0", "/api/2.0", "/api/2"):
         for slash in ("", "/"):
             answer = await shop.get(f"{base}/notifications{slash}?user_id={shop.caio.id}")
@@ -158,40 +158,40 @@ async def test_inboxes_answer_under_every_base_and_are_read_only(shop):
             assert (refused.status, refused.headers["Allow"]) == (405, "GET, HEAD")
 
 
-async def test_an_inbox_takes_few_statements_however_full(shop):
+async def test_the_statement_count_does_not_depend_on_the_inbox_size(shop):
     await shop.get("/api/products")
     counts = []
     for number in (1, 100):
         await fill(shop, shop.bia, number)
         answer = await shop.get(f"/api/notifications?user_id={shop.bia.id}&items_per_page=250")
         counts.append(answer.statements)
-    assert counts == [3, 3]  # whose it is, the rows, their number
+    assert counts == [3, 3]  # the user, the rows, their count
 
 
-# --- What is written ---------------------------------------------------------------------------------------------------------
+# --- Created notifications ---------------------------------------------------------------------------------------------------
 
 
-async def test_a_new_order_is_told_to_its_buyer_its_sellers_and_the_orders_administrators(shop):
+async def test_a_new_order_notifies_customer_vendors_and_order_administrators(shop):
     await clear(shop)
     other = await shop.new_person("view_products")
-    grouped = await shop.new_person("view_apps")
-    await shop.put(f"/api/users/{grouped}/usergroups/{shop.team}", {"status": "A"})
+    team_member = await shop.new_person("view_apps")
+    await shop.put(f"/api/users/{team_member}/usergroups/{shop.team}", {"status": "A"})
     order = await shop.new_order((shop.mug, 1), user=shop.bia.id)
-    told = [f"Novo pedido nº {order}"]
-    for person in (shop.bia, shop.seller, shop.owner, shop.staff, grouped):
-        assert await titles(shop, person) == told, person
+    expected = [f"Novo pedido nº {order}"]
+    for person in (shop.bia, shop.seller, shop.owner, shop.staff, team_member):
+        assert await titles(shop, person) == expected, person
     for person in (shop.caio, shop.rival_seller, other):
         assert await titles(shop, person) == [], person
 
 
-async def test_those_who_can_not_enter_are_not_told(shop):
+async def test_disabled_users_are_not_notified(shop):
     await shop.put(f"/api/users/{shop.bia}", {"status": "D"})
     await clear(shop)
     await shop.new_order((shop.mug, 1), user=shop.bia.id)
     assert await titles(shop, shop.bia) == []
 
 
-async def test_a_change_that_is_refused_tells_nothing(shop):
+async def test_a_rejected_update_creates_no_notification(shop):
     await clear(shop)
     answer = await shop.put(
         f"/api/orders/{shop.order}", {"products": [{"product_id": shop.plate.number, "amount": 10**6}]}
@@ -200,17 +200,17 @@ async def test_a_change_that_is_refused_tells_nothing(shop):
     assert await titles(shop, shop.owner) == []
 
 
-async def test_only_a_change_of_status_is_told_of(shop):
+async def test_only_status_changes_create_notifications(shop):
     await clear(shop)
     await shop.put(f"/api/orders/{shop.order}", {"notes": "x"})
     await shop.put(f"/api/orders/{shop.order}", {"status": "O"})
     assert await titles(shop, shop.caio) == []
     await shop.delete(f"/api/orders/{shop.order}")
-    # An order that is deleted is cancelled first, as its buyer sees it.
+    # Deleting an order cancels it first.
     assert await titles(shop, shop.caio) == [f"Pedido nº {shop.order}: cancelado"]
 
 
-async def test_stock_that_runs_low_is_told_once_to_seller_and_administrators_of_products(new_shop):
+async def test_low_stock_notifies_vendor_and_product_administrators_once(new_shop):
     shop = await new_shop(low_stock_at=3)
     product = await shop.new_product(name="Bule", on_hand=5)
     await clear(shop)
@@ -226,7 +226,7 @@ async def test_stock_that_runs_low_is_told_once_to_seller_and_administrators_of_
     assert row["message"] == "“Bule” está com 3 unidades para venda."
 
 
-async def test_stock_that_staff_set_low_is_told_like_stock_that_was_sold(new_shop):
+async def test_low_stock_set_by_staff_notifies_like_a_sale(new_shop):
     shop = await new_shop(low_stock_at=3)
     product, other = await shop.new_product(name="Bule", on_hand=5), await shop.new_product(on_hand=9)
     await clear(shop)
@@ -234,7 +234,7 @@ async def test_stock_that_staff_set_low_is_told_like_stock_that_was_sold(new_sho
     await shop.put(f"/api/products/{product}", {"product": "Bule azul"})
     assert await titles(shop, shop.seller) == []
     await shop.put(f"/api/products/{product}", {"amount": 2})
-    await shop.put(f"/api/products/{product}", {"amount": 1})  # it was low already
-    await shop.put(f"/api/products/{other}", {"amount": 0, "tracking": "D"})  # its stock is not kept
+    await shop.put(f"/api/products/{product}", {"amount": 1})  # already low
+    await shop.put(f"/api/products/{other}", {"amount": 0, "tracking": "D"})  # stock not tracked
     for person in (shop.seller, shop.owner):
         assert await titles(shop, person) == ["Estoque baixo: Bule azul"]

@@ -1,4 +1,4 @@
-"""Check options over every route."""
+"""Check the option routes."""
 
 from typing import Any
 
@@ -14,19 +14,19 @@ async def create(shop: Shop, **body: Any) -> str:
     return answer.body["option_id"]
 
 
-async def shown(shop: Shop, option_id: Any) -> dict[str, Any]:
+async def read(shop: Shop, option_id: Any) -> dict[str, Any]:
     answer = await shop.get(f"/api/options/{option_id}")
     assert answer.status == 200, answer.raw
     return answer.body
 
 
 def names(option: dict[str, Any]) -> list[str]:
-    return [each["variant_name"] for each in option["variants"].values()]
+    return [variant["variant_name"] for variant in option["variants"].values()]
 
 
 async def test_an_option_is_created_with_defaults(shop):
     number = await create(shop)
-    assert await shown(shop, number) == {
+    assert await read(shop, number) == {
         "option_id": number,
         "product_id": "0",
         "company_id": "0",
@@ -41,17 +41,17 @@ async def test_an_option_is_created_with_defaults(shop):
     }
 
 
-async def test_an_option_of_a_product_is_its_vendors(shop):
+async def test_an_option_of_a_product_belongs_to_its_vendor(shop):
     number = await create(shop, product_id=shop.mug.number)
-    option = await shown(shop, number)
+    option = await read(shop, number)
     assert (option["product_id"], option["company_id"]) == (str(shop.mug), str(shop.vendor))
 
 
 @pytest.mark.parametrize(
-    "name, given, read_back",
+    "name, value, expected",
     [
         ("option_name", "Tom", "Tom"),
-        *[("option_type", letter, letter) for letter in "SRC"],
+        *[("option_type", code, code) for code in "SRC"],
         ("option_type", "radio", "R"),
         ("required", "Y", "Y"),
         ("inventory", "N", "N"),
@@ -60,21 +60,21 @@ async def test_an_option_of_a_product_is_its_vendors(shop):
         ("description", "<b>x</b>", "<b>x</b>"),
     ],
 )
-async def test_a_field_is_read_back_after_creation_and_after_a_change(shop, name, given, read_back):
-    assert (await shown(shop, await create(shop, **{name: given})))[name] == read_back
+async def test_a_field_is_read_back_after_create_and_update(shop, name, value, expected):
+    assert (await read(shop, await create(shop, **{name: value})))[name] == expected
     number = await create(shop, option_name="Outra")
-    before = await shown(shop, number)
-    answer = await shop.put(f"/api/options/{number}", {name: given})
+    before = await read(shop, number)
+    answer = await shop.put(f"/api/options/{number}", {name: value})
     assert (answer.status, answer.body) == (200, {"option_id": number})
-    assert await shown(shop, number) == before | {name: read_back}
+    assert await read(shop, number) == before | {name: expected}
 
 
-@pytest.mark.parametrize("letter", "ITF")
-async def test_options_of_texts_have_no_inventory_and_no_variants(shop, letter):
-    number = await create(shop, option_type=letter, variants=[{"variant_name": "x"}])
-    option = await shown(shop, number)
-    assert (option["option_type"], option["inventory"], option["variants"]) == (letter, "N", {})
-    for body in ({"inventory": "Y"}, {"inventory": "Y", "option_type": letter}):
+@pytest.mark.parametrize("code", "ITF")
+async def test_text_options_have_no_inventory_and_no_variants(shop, code):
+    number = await create(shop, option_type=code, variants=[{"variant_name": "x"}])
+    option = await read(shop, number)
+    assert (option["option_type"], option["inventory"], option["variants"]) == (code, "N", {})
+    for body in ({"inventory": "Y"}, {"inventory": "Y", "option_type": code}):
         answer = await shop.put(f"/api/options/{number}", body)
         assert answer.status == 400, answer.raw
 
@@ -87,11 +87,11 @@ VARIANTS = [
 
 
 @pytest.mark.parametrize("form", ["array", "map"])
-async def test_variants_come_as_an_array_or_a_map(shop, form):
-    given: Any = (
-        VARIANTS if form == "array" else {str(1 + place): each for place, each in enumerate(VARIANTS)}
+async def test_variants_are_accepted_as_array_or_map(shop, form):
+    variants: Any = (
+        VARIANTS if form == "array" else {str(1 + index): variant for index, variant in enumerate(VARIANTS)}
     )
-    option = await shown(shop, await create(shop, variants=given))
+    option = await read(shop, await create(shop, variants=variants))
     rows = list(option["variants"].values())
     assert [
         (row["variant_name"], row["modifier"], row["modifier_type"], row["position"]) for row in rows
@@ -104,18 +104,18 @@ async def test_variants_come_as_an_array_or_a_map(shop, form):
     assert rows[0]["image_pair"] == {}
 
 
-async def test_a_form_may_carry_variants(shop):
+async def test_a_form_encoded_body_may_contain_variants(shop):
     answer = await shop.post(
         "/api/options",
         data="option_name=Cor&variants[0][variant_name]=Azul&variants[1][variant_name]=Verde",
         headers={"Content-Type": "application/x-www-form-urlencoded"},
     )
-    assert names(await shown(shop, answer.body["option_id"])) == ["Azul", "Verde"]
+    assert names(await read(shop, answer.body["option_id"])) == ["Azul", "Verde"]
 
 
-async def test_an_update_keeps_the_variants_listed_and_deletes_the_others(shop):
+async def test_an_update_keeps_the_listed_variants_and_deletes_the_others(shop):
     number = await create(shop, variants=VARIANTS)
-    blue, raw, green = (await shown(shop, number))["variants"]
+    blue, raw, green = (await read(shop, number))["variants"]
     answer = await shop.put(
         f"/api/options/{number}",
         {
@@ -128,7 +128,7 @@ async def test_an_update_keeps_the_variants_listed_and_deletes_the_others(shop):
         },
     )
     assert (answer.status, answer.body) == (200, {"option_id": number})
-    after = await shown(shop, number)
+    after = await read(shop, number)
     assert after["option_type"] == "R"
     assert raw not in after["variants"]
     assert after["variants"][blue] == {
@@ -142,10 +142,10 @@ async def test_an_update_keeps_the_variants_listed_and_deletes_the_others(shop):
     assert after["variants"][green]["modifier"] == "3.00"
     assert sorted(names(after)) == ["Anil", "Roxo", "Verde"]
     assert (await shop.put(f"/api/options/{number}", {"option_name": "Tom"})).status == 200
-    assert sorted(names(await shown(shop, number))) == ["Anil", "Roxo", "Verde"]
+    assert sorted(names(await read(shop, number))) == ["Anil", "Roxo", "Verde"]
 
 
-async def test_combinations_and_exceptions_go_with_their_variants(shop):
+async def test_deleting_a_variant_deletes_its_combinations_and_exceptions(shop):
     answer = await shop.put(f"/api/options/{shop.size}", {"variants": {str(shop.small): {}}})
     assert answer.status == 200, answer.raw
     assert (await shop.get(f"/api/combinations/{shop.combination}")).status == 404
@@ -154,7 +154,7 @@ async def test_combinations_and_exceptions_go_with_their_variants(shop):
     assert (await shop.get(f"/api/exceptions/{shop.exception}")).status == 404
 
 
-async def test_pictures_of_variants(shop):
+async def test_images_of_variants(shop):
     url = "https://img.example.com/azul.png"
     number = await create(
         shop,
@@ -163,7 +163,7 @@ async def test_pictures_of_variants(shop):
             "Cru",
         ],
     )
-    blue, raw = (await shown(shop, number))["variants"].values()
+    blue, raw = (await read(shop, number))["variants"].values()
     assert blue["image_pair"]["icon"] == {
         "object_id": blue["variant_id"],
         "object_type": "variant_image",
@@ -179,27 +179,27 @@ async def test_pictures_of_variants(shop):
     ):
         answer = await shop.put(f"/api/options/{number}", {"main_pair": main_pair})
         assert answer.status == 200, answer.raw
-        variants = (await shown(shop, number))["variants"]
+        variants = (await read(shop, number))["variants"]
         assert variants[raw["variant_id"]]["image_pair"]["icon"]["image_path"].startswith(url + "?")
     for main_pair in ("x", {"icon": {"image_path": 7}}, {"icon": {"image_path": {"9": url}}}, {"1": "x"}):
         answer = await shop.put(f"/api/options/{number}", {"main_pair": main_pair})
         assert answer.status == 400, main_pair
 
 
-async def test_a_shared_option_is_offered_by_several_products(shop):
+async def test_a_shared_option_is_linked_to_several_products(shop):
     number = await create(shop, product_ids=[shop.mug.number, shop.plate.id], variants=["Fita", "Laço"])
-    offered = await shop.rows("select product_id from product_options where option_id = $1", int(number))
-    assert {row["product_id"] for row in offered} == {shop.mug.number, shop.plate.number}
+    linked = await shop.rows("select product_id from product_options where option_id = $1", int(number))
+    assert {row["product_id"] for row in linked} == {shop.mug.number, shop.plate.number}
     await shop.put(f"/api/options/{number}", {"product_ids": [shop.plate.number]})
-    offered = await shop.rows("select product_id from product_options where option_id = $1", int(number))
-    assert {row["product_id"] for row in offered} == {shop.plate.number}
+    linked = await shop.rows("select product_id from product_options where option_id = $1", int(number))
+    assert {row["product_id"] for row in linked} == {shop.plate.number}
 
 
-async def test_an_option_used_by_combinations_stays_where_it_is(shop):
+async def test_an_option_used_by_combinations_keeps_its_product_and_type(shop):
     for body in ({"product_id": shop.plate.number}, {"inventory": "N"}, {"option_type": "I"}):
         answer = await shop.put(f"/api/options/{shop.size}", body)
         assert answer.status == 422, (body, answer.raw)
-    before = await shown(shop, shop.size)
+    before = await read(shop, shop.size)
     assert before["product_id"] == str(shop.mug)
 
 
@@ -226,7 +226,7 @@ async def test_an_option_used_by_combinations_stays_where_it_is(shop):
         {"variants": [None]},
     ],
 )
-async def test_what_is_wrong_is_refused_and_nothing_is_made(shop, body):
+async def test_invalid_input_is_rejected_and_creates_nothing(shop, body):
     before = (await shop.get("/api/options")).body["params"]["total_items"]
     answer = await shop.post("/api/options", {"option_name": "x"} | body)
     assert answer.status == 400, answer.raw
@@ -236,20 +236,20 @@ async def test_what_is_wrong_is_refused_and_nothing_is_made(shop, body):
     assert changed.status == 400, changed.raw
 
 
-async def test_a_variant_of_another_option_is_refused(shop):
+async def test_a_variant_of_another_option_is_rejected(shop):
     for variants in ({str(shop.plain): {}}, {"": {"variant_id": NO_NUMBER}}, [{"variant_id": shop.plain.id}]):
         answer = await shop.put(f"/api/options/{shop.size}", {"variants": variants})
         assert answer.status == 400, answer.raw
 
 
-async def test_an_option_that_is_deleted_takes_its_combinations_along(shop):
+async def test_deleting_an_option_deletes_its_combinations_and_exceptions(shop):
     assert (await shop.delete(f"/api/options/{shop.size}")).status == 204
     assert (await shop.get(f"/api/options/{shop.size}")).status == 404
     assert (await shop.get(f"/api/combinations/{shop.combination}")).status == 404
     assert (await shop.get(f"/api/exceptions/{shop.exception}")).status == 404
 
 
-async def test_what_belongs_to_a_product_goes_with_it(shop):
+async def test_deleting_a_product_deletes_its_options_and_attachments(shop):
     assert (await shop.delete(f"/api/products/{shop.mug}")).status == 204
     for path in (f"options/{shop.size}", f"combinations/{shop.combination}", f"exceptions/{shop.exception}"):
         assert (await shop.get(f"/api/{path}")).status == 404
@@ -258,7 +258,7 @@ async def test_what_belongs_to_a_product_goes_with_it(shop):
 
 
 @pytest.mark.parametrize(
-    "query, found",
+    "query, expected",
     [
         ("product_id={mug}", ["Tamanho", "Gravação"]),
         ("product_id=0", ["Estampa"]),
@@ -271,22 +271,22 @@ async def test_what_belongs_to_a_product_goes_with_it(shop):
         ("status=Z", []),
     ],
 )
-async def test_filters(shop, query, found):
+async def test_filters(shop, query, expected):
     answer = await shop.get("/api/options?" + query.format(mug=shop.mug, vendor=shop.vendor))
-    assert [row["option_name"] for row in answer.body["options"].values()] == found
+    assert [row["option_name"] for row in answer.body["options"].values()] == expected
     assert list(answer.body["options"]) == [row["option_id"] for row in answer.body["options"].values()]
 
 
-async def test_a_list_is_an_object_keyed_by_id_and_bare_in_the_older_form(shop, new_shop):
+async def test_a_list_is_keyed_by_id_and_bare_in_the_cscart_form(shop, new_shop):
     answer = await shop.get("/api/options?items_per_page=2")
     assert list(answer.body) == ["options", "params"]
     assert list(answer.body["options"]) == [str(shop.size), str(shop.print)]
-    older = await new_shop(legacy_lists="cscart")
-    bare = await older.get("/api/options")
-    assert list(bare.body) == [str(older.size), str(older.print), str(older.engraving)]
+    cscart = await new_shop(legacy_lists="cscart")
+    bare = await cscart.get("/api/options")
+    assert list(bare.body) == [str(cscart.size), str(cscart.print), str(cscart.engraving)]
 
 
-# --- Vendors, where the store lets them in -----------------------------------------------------------------------------------
+# --- Vendors with API keys ---------------------------------------------------------------------------------------------------
 
 
 async def test_vendors_manage_their_own_options(new_shop):
@@ -302,7 +302,7 @@ async def test_vendors_manage_their_own_options(new_shop):
     ):
         answer = await shop.call(method, f"/api/{path}", body, by=shop.rival_seller)
         assert answer.status == 404, (path, answer.raw)
-    # Of what belongs to options only they themselves are opened (decisions-legacy, section 6).
+    # Combinations and exceptions are for administrators only (docs/reference/legacy.md#privileges).
     for method, path, body in (
         ("GET", "combinations", None),
         ("GET", f"combinations/{shop.combination}", None),
@@ -315,16 +315,16 @@ async def test_vendors_manage_their_own_options(new_shop):
     ):
         answer = await shop.call(method, f"/api/{path}", body, by=shop.seller)
         assert answer.status == 403, (path, answer.raw)
-    # What it offers and did not make is the shop's.
+    # A shared option belongs to the store.
     assert (await shop.put(f"/api/options/{shop.print}", {"option_name": "x"}, by=shop.seller)).status == 404
-    made = await shop.post(
+    created = await shop.post(
         "/api/options", {"option_name": "Alça", "product_id": shop.mug.number}, by=shop.seller
     )
-    assert made.status == 201, made.raw
-    answer = await shop.put(f"/api/options/{made.body['option_id']}", {"required": "Y"}, by=shop.seller)
+    assert created.status == 201, created.raw
+    answer = await shop.put(f"/api/options/{created.body['option_id']}", {"required": "Y"}, by=shop.seller)
     assert answer.status == 200
     foreign = await shop.post(
         "/api/options", {"option_name": "Alça", "product_id": shop.plate.number}, by=shop.seller
     )
     assert foreign.status == 400
-    assert (await shop.delete(f"/api/options/{made.body['option_id']}", by=shop.seller)).status == 204
+    assert (await shop.delete(f"/api/options/{created.body['option_id']}", by=shop.seller)).status == 204

@@ -1,4 +1,4 @@
-"""Order with options as CS-Cart's clients do, and in the storefront."""
+"""Check orders with product options in the legacy API and in GraphQL."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from tests.shop import Shop
 
 
-def order(shop: Shop, **line: Any) -> dict[str, Any]:
+def order_body(shop: Shop, **line: Any) -> dict[str, Any]:
     return {
         "user_id": shop.caio.number,
         "shipping_id": shop.sedex.number,
@@ -15,34 +15,37 @@ def order(shop: Shop, **line: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("place", ["line", "extra"])
-async def test_an_order_takes_the_options_of_its_lines(shop, place):
+@pytest.mark.parametrize("location", ["line", "extra"])
+async def test_order_lines_accept_options(shop, location):
     chosen = {str(shop.size): shop.large.number, str(shop.print): str(shop.plain)}
-    line = {"product_options": chosen} if place == "line" else {"extra": {"product_options": chosen}}
-    made = await shop.post("/api/orders", order(shop, **line))
-    assert made.status == 201, made.raw
-    [shown] = (await shop.get(f"/api/orders/{made.body['order_id']}")).body["products"].values()
-    # 49.90 and 5.00 for the size and 2.00 for the combination
-    assert (shown["price"], shown["base_price"], shown["product_code"]) == ("56.90", "56.90", "CAN-1-G")
-    assert shown["extra"]["product_options"] == {
+    line = {"product_options": chosen} if location == "line" else {"extra": {"product_options": chosen}}
+    created = await shop.post("/api/orders", order_body(shop, **line))
+    assert created.status == 201, created.raw
+    [ordered] = (await shop.get(f"/api/orders/{created.body['order_id']}")).body["products"].values()
+    # 49.90, 5.00 for the size and 2.00 for the combination
+    assert (ordered["price"], ordered["base_price"], ordered["product_code"]) == ("56.90", "56.90", "CAN-1-G")
+    assert ordered["extra"]["product_options"] == {
         str(shop.size): str(shop.large),
         str(shop.print): str(shop.plain),
     }
-    assert [each["variant_name"] for each in shown["extra"]["product_options_value"]] == ["Grande", "Lisa"]
+    assert [option["variant_name"] for option in ordered["extra"]["product_options_value"]] == [
+        "Grande",
+        "Lisa",
+    ]
     assert (await shop.get(f"/api/combinations/{shop.combination}")).body["amount"] == "1"
-    assert (await shop.put(f"/api/orders/{made.body['order_id']}", {"status": "I"})).status == 200
+    assert (await shop.put(f"/api/orders/{created.body['order_id']}", {"status": "I"})).status == 200
     assert (await shop.get(f"/api/combinations/{shop.combination}")).body["amount"] == "3"
 
 
 @pytest.mark.parametrize("options", [{}, [], None, ""])
-async def test_nothing_chosen_takes_the_product_itself(shop, options):
-    made = await shop.post("/api/orders", order(shop, product_options=options))
-    assert made.status == 201, made.raw
-    [shown] = (await shop.get(f"/api/orders/{made.body['order_id']}")).body["products"].values()
-    assert (shown["price"], shown["extra"]) == ("49.90", {})
+async def test_without_options_the_product_itself_is_ordered(shop, options):
+    created = await shop.post("/api/orders", order_body(shop, product_options=options))
+    assert created.status == 201, created.raw
+    [ordered] = (await shop.get(f"/api/orders/{created.body['order_id']}")).body["products"].values()
+    assert (ordered["price"], ordered["extra"]) == ("49.90", {})
 
 
-async def test_what_rules_forbid_is_422_and_what_is_wrong_400(shop):
+async def test_forbidden_combinations_are_422_and_invalid_options_400(shop):
     size, print_ = str(shop.size), str(shop.print)
     before = await shop.value("select count(*) from orders")
     for options, status in (
@@ -54,27 +57,27 @@ async def test_what_rules_forbid_is_422_and_what_is_wrong_400(shop):
         ("x", 400),
         (7, 400),
     ):
-        answer = await shop.post("/api/orders", order(shop, product_options=options))
+        answer = await shop.post("/api/orders", order_body(shop, product_options=options))
         assert answer.status == status, (options, answer.raw)
         assert set(answer.body) >= {"status", "message"}
-    more = await shop.post(
+    excessive = await shop.post(
         "/api/orders",
-        order(shop, amount=4, product_options={size: shop.large.number, print_: shop.plain.number}),
+        order_body(shop, amount=4, product_options={size: shop.large.number, print_: shop.plain.number}),
     )
-    assert (more.status, more.body["products"][0]["available"]) == (422, 3)
+    assert (excessive.status, excessive.body["products"][0]["available"]) == (422, 3)
     assert await shop.value("select count(*) from orders") == before
 
 
-async def test_a_required_option_is_asked_for(shop):
+async def test_a_required_option_must_be_chosen(shop):
     await shop.put(f"/api/options/{shop.engraving}", {"required": "Y"})
-    answer = await shop.post("/api/orders", order(shop))
+    answer = await shop.post("/api/orders", order_body(shop))
     assert (answer.status, "Gravação is required" in answer.body["message"]) == (400, True)
 
 
-async def test_graphql_shows_what_was_chosen(shop):
+async def test_graphql_returns_the_chosen_options(shop):
     text = """mutation($i: OrderInput!) { order_create(input: $i) {
         total_cents items { price_cents options combination { sku stock choices { option_name variant_name } } } } }"""
-    given = {
+    order_input = {
         "email": "g@example.com",
         "shipping_method_id": shop.sedex.id,
         "items": [
@@ -85,7 +88,7 @@ async def test_graphql_shows_what_was_chosen(shop):
             }
         ],
     }
-    answer = await shop.post("/graphql", {"query": text, "variables": {"i": given}}, auth="bearer")
+    answer = await shop.post("/graphql", {"query": text, "variables": {"i": order_input}}, auth="bearer")
     assert "errors" not in answer.body, answer.body
     [item] = answer.body["data"]["order_create"]["items"]
     assert item["price_cents"] == 5_690
@@ -111,13 +114,16 @@ async def test_graphql_shows_what_was_chosen(shop):
     assert item["combination"]["stock"] == 2
     refused = await shop.post(
         "/graphql",
-        {"query": text, "variables": {"i": given | {"items": [given["items"][0] | {"options": {"x": 1}}]}}},
+        {
+            "query": text,
+            "variables": {"i": order_input | {"items": [order_input["items"][0] | {"options": {"x": 1}}]}},
+        },
         auth="bearer",
     )
     assert refused.body["errors"][0]["extensions"]["code"] == "VALIDATION_FAILED"
 
 
-async def test_graphql_shows_what_can_be_chosen(shop):
+async def test_graphql_returns_the_available_options(shop):
     text = """query($id: ID!) { product(id: $id) {
         options { name type required inventory variants { name modifier modifier_type } }
         combinations { sku price_cents stock choices { option_id option_name variant_id variant_name } }

@@ -1,4 +1,4 @@
-"""Check orders over every route."""
+"""Check the order routes."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tests.shop import NO_NUMBER, NOBODY, Shop
 SHIPPING_REQUIRED = "shipping_service_unavailable: a shipping method is required for physical products"
 
 
-def new_order(shop: Shop, **body: Any) -> dict[str, Any]:
+def order_body(shop: Shop, **body: Any) -> dict[str, Any]:
     standard = {
         "user_id": shop.caio.number,
         "payment_id": shop.pix.number,
@@ -21,14 +21,14 @@ def new_order(shop: Shop, **body: Any) -> dict[str, Any]:
 
 
 async def create(shop: Shop, **body: Any) -> str:
-    answer = await shop.post("/api/orders", new_order(shop, **body))
+    answer = await shop.post("/api/orders", order_body(shop, **body))
     assert answer.status == 201, answer.raw
     assert set(answer.body) == {"order_id"}
     return answer.body["order_id"]
 
 
-async def shown(shop: Shop, order_id: Any, **how: Any) -> dict[str, Any]:
-    answer = await shop.get(f"/api/orders/{order_id}", **how)
+async def read(shop: Shop, order_id: Any, **kwargs: Any) -> dict[str, Any]:
+    answer = await shop.get(f"/api/orders/{order_id}", **kwargs)
     assert answer.status == 200, answer.raw
     return answer.body
 
@@ -38,8 +38,8 @@ async def stock_of(shop: Shop, product: Any) -> tuple[int, int]:
     return row["on_hand"], row["reserved"]
 
 
-async def test_an_order_is_placed_and_shown(shop):
-    order = await shown(
+async def test_an_order_is_placed_and_read(shop):
+    order = await read(
         shop,
         await create(
             shop,
@@ -89,9 +89,9 @@ async def test_an_order_is_placed_and_shown(shop):
 
 
 @pytest.mark.parametrize("form", ["array", "map of products", "map of any key", "texts", "uuids", "mixed"])
-async def test_products_are_taken_in_every_form(shop, form):
+async def test_order_lines_are_accepted_in_every_form(shop, form):
     mug, plate = shop.mug, shop.plate
-    given = {
+    products = {
         "array": [
             {"product_id": mug.number, "amount": 2, "price": "10.00"},
             {"product_id": plate.number, "amount": 1},
@@ -114,7 +114,7 @@ async def test_products_are_taken_in_every_form(shop, form):
             "7": {"product_id": plate.number, "amount": 1, "price": None},
         },
     }[form]
-    order = await shown(shop, await create(shop, products=given))
+    order = await read(shop, await create(shop, products=products))
     lines = order["products"]
     assert list(lines) == ["1", "2"]
     assert [(line["product_id"], line["amount"], line["price"]) for line in lines.values()] == [
@@ -125,13 +125,13 @@ async def test_products_are_taken_in_every_form(shop, form):
     assert [group["company_id"] for group in order["product_groups"]] == [str(shop.vendor), str(shop.rival)]
 
 
-async def test_what_a_line_carries_is_kept(shop):
+async def test_the_extra_data_of_a_line_is_stored(shop):
     lines = [{"product_id": shop.mug.number, "amount": 1, "extra": {"engraving": "Ana"}}]
-    order = await shown(shop, await create(shop, products=lines))
+    order = await read(shop, await create(shop, products=lines))
     assert order["products"]["1"]["extra"] == {"engraving": "Ana"}
 
 
-async def test_a_php_form_places_an_order_too(shop):
+async def test_a_form_encoded_body_places_an_order(shop):
     form = (
         f"user_id={shop.caio}&payment_id={shop.pix}&shipping_id={shop.sedex}"
         f"&products[{shop.mug}][amount]=2&products[{shop.mug}][price]=9.90&user_data[s_city]=Olinda&notify_user=1"
@@ -139,12 +139,12 @@ async def test_a_php_form_places_an_order_too(shop):
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     answer = await shop.post("/api/orders", data=form.encode(), headers=headers)
     assert answer.status == 201, answer.raw
-    order = await shown(shop, answer.body["order_id"])
+    order = await read(shop, answer.body["order_id"])
     assert (order["subtotal"], order["s_city"]) == ("19.80", "Olinda")
 
 
 @pytest.mark.parametrize(
-    "given, letter",
+    "status, code",
     [
         ("P", "P"),
         ("p", "P"),
@@ -163,54 +163,54 @@ async def test_a_php_form_places_an_order_too(shop):
         ("pending", "O"),
     ],
 )
-async def test_letters_and_labels_are_taken_and_letters_answered(shop, given, letter):
-    created = await create(shop, status=given)
-    assert (await shown(shop, created))["status"] == letter
-    answer = await shop.put(f"/api/orders/{shop.order}", {"status": given})
+async def test_status_codes_and_labels_are_accepted_and_codes_returned(shop, status, code):
+    created = await create(shop, status=status)
+    assert (await read(shop, created))["status"] == code
+    answer = await shop.put(f"/api/orders/{shop.order}", {"status": status})
     assert (answer.status, answer.body) == (200, {"order_id": str(shop.order)})
-    assert (await shown(shop, shop.order))["status"] == letter
+    assert (await read(shop, shop.order))["status"] == code
 
 
-async def test_a_guest_needs_an_email(shop):
-    order = await shown(
+async def test_a_guest_requires_an_email(shop):
+    order = await read(
         shop, await create(shop, user_id=0, user_data={"email": "Gil@Example.com", "firstname": "Gil"})
     )
     assert (order["user_id"], order["email"], order["firstname"]) == ("0", "gil@example.com", "Gil")
     assert (await create(shop, user_id="0", email="gil@example.com")).isdigit()
-    answer = await shop.post("/api/orders", new_order(shop, user_id=0))
+    answer = await shop.post("/api/orders", order_body(shop, user_id=0))
     assert (answer.status, answer.body) == (400, {"status": 400, "message": "user_data.email is required"})
 
 
 ADDRESS = {
-    f"{letter}_{name}": f"{letter}{name}"
-    for letter in "bs"
+    f"{prefix}_{name}": f"{prefix}{name}"
+    for prefix in "bs"
     for name in ("firstname", "lastname", "address", "address_2", "city", "state", "country", "phone")
 } | {"b_zipcode": "50010000", "s_zipcode": "01310100"}
 
 
-@pytest.mark.parametrize("within", [True, False])
-async def test_addresses_are_read_back(shop, within):
-    body = {"user_data": ADDRESS} if within else ADDRESS
-    created = await shown(shop, await create(shop, **body))
+@pytest.mark.parametrize("is_nested", [True, False])
+async def test_addresses_are_read_back(shop, is_nested):
+    body = {"user_data": ADDRESS} if is_nested else ADDRESS
+    created = await read(shop, await create(shop, **body))
     assert {name: created[name] for name in ADDRESS} == ADDRESS
     answer = await shop.put(f"/api/orders/{shop.order}", body)
     assert answer.status == 200, answer.raw
-    changed = await shown(shop, shop.order)
+    changed = await read(shop, shop.order)
     assert {name: changed[name] for name in ADDRESS} == ADDRESS
 
 
-async def test_a_part_of_an_address_leaves_the_rest(shop):
-    before = await shown(shop, shop.order)
+async def test_a_partial_address_keeps_the_rest(shop):
+    before = await read(shop, shop.order)
     assert before["s_address"] == "Rua do Sol, 10"
     await shop.put(f"/api/orders/{shop.order}", {"user_data": {"s_city": "Olinda"}})
-    after = await shown(shop, shop.order)
+    after = await read(shop, shop.order)
     assert {name for name in before if before[name] != after[name]} == {"s_city"}
     await shop.put(f"/api/orders/{shop.order}", {"s_address": "Rua Nova"})
-    assert (await shown(shop, shop.order))["s_address"] == "Rua Nova"
+    assert (await read(shop, shop.order))["s_address"] == "Rua Nova"
 
 
 @pytest.mark.parametrize(
-    "name, given, read_back",
+    "name, value, expected",
     [
         ("firstname", "Zé", "Zé"),
         ("lastname", "Lima", "Lima"),
@@ -222,45 +222,45 @@ async def test_a_part_of_an_address_leaves_the_rest(shop):
         ("fields", {"nota_fiscal": "123"}, {"nota_fiscal": "123"}),
     ],
 )
-async def test_a_field_is_read_back_after_creation_and_after_a_change(shop, name, given, read_back):
-    assert (await shown(shop, await create(shop, **{name: given})))[name] == read_back
-    before = await shown(shop, shop.order)
-    answer = await shop.put(f"/api/orders/{shop.order}", {name: given})
+async def test_a_field_is_read_back_after_create_and_update(shop, name, value, expected):
+    assert (await read(shop, await create(shop, **{name: value})))[name] == expected
+    before = await read(shop, shop.order)
+    answer = await shop.put(f"/api/orders/{shop.order}", {name: value})
     assert answer.status == 200, answer.raw
-    after = await shown(shop, shop.order)
-    assert after[name] == read_back
+    after = await read(shop, shop.order)
+    assert after[name] == expected
     assert {key for key in before if before[key] != after[key]} <= {name}
 
 
-async def test_the_methods_can_change(shop):
-    before = await shown(shop, shop.order)
+async def test_payment_and_shipping_method_can_change(shop):
+    before = await read(shop, shop.order)
     await shop.put(f"/api/orders/{shop.order}", {"payment_id": str(shop.card)})
-    after = await shown(shop, shop.order)
+    after = await read(shop, shop.order)
     assert (after["payment_id"], after["payment_method"]["payment"]) == (str(shop.card), "Cartão")
     assert after["total"] == before["total"]
     await shop.put(f"/api/orders/{shop.guest_order}", {"shipping_ids": [shop.sedex.number]})
-    assert (await shown(shop, shop.guest_order))["shipping_ids"] == str(shop.sedex)
+    assert (await read(shop, shop.guest_order))["shipping_ids"] == str(shop.sedex)
 
 
-async def test_the_buyer_can_change(shop):
+async def test_the_customer_can_change(shop):
     await shop.put(f"/api/orders/{shop.order}", {"user_id": shop.bia.number})
-    assert (await shown(shop, shop.order))["user_id"] == str(shop.bia)
+    assert (await read(shop, shop.order))["user_id"] == str(shop.bia)
 
 
-async def test_new_lines_replace_the_old_ones_and_the_totals(shop):
+async def test_new_lines_replace_the_lines_and_totals(shop):
     assert (await stock_of(shop, shop.mug), await stock_of(shop, shop.plate)) == ((50, 3), (20, 3))
     answer = await shop.put(
         f"/api/orders/{shop.order}",
         {"products": {str(shop.plate): {"amount": 4}, str(shop.mug): {"amount": 1}}, "total": "1.00"},
     )
     assert answer.status == 200, answer.raw
-    order = await shown(shop, shop.order)
+    order = await read(shop, shop.order)
     assert (order["subtotal"], order["total"]) == ("149.90", "164.90")
     assert order["company_id"] == "0"
     assert (await stock_of(shop, shop.mug), await stock_of(shop, shop.plate)) == ((50, 2), (20, 7))
 
 
-async def test_lines_of_a_paid_order_stay(shop):
+async def test_lines_of_a_paid_order_cannot_change(shop):
     answer = await shop.put(
         f"/api/orders/{shop.guest_order}", {"products": [{"product_id": shop.mug.number, "amount": 1}]}
     )
@@ -268,23 +268,23 @@ async def test_lines_of_a_paid_order_stay(shop):
     assert set(answer.body) == {"status", "message"}
 
 
-async def test_a_record_put_back_as_it_was_read_changes_nothing(shop):
+async def test_updating_a_record_with_itself_changes_nothing(shop):
     for order in (shop.order, shop.shared_order):
-        before = await shown(shop, order)
+        before = await read(shop, order)
         answer = await shop.put(f"/api/orders/{order}", before)
         assert answer.status == 200, answer.raw
-        after = await shown(shop, order)
-        for record in (before, after):  # lines are written anew
+        after = await read(shop, order)
+        for record in (before, after):  # an update replaces the lines
             for line in record["products"].values():
                 line.pop("item_id")
             record.pop("product_groups")
         assert after == before
 
 
-async def test_administrators_move_orders_anywhere_and_the_history_says_so(shop):
-    for letter in ("I", "C", "O", "P"):
-        assert (await shop.put(f"/api/orders/{shop.order}", {"status": letter})).status == 200
-    history = (await shown(shop, shop.order))["status_history"]
+async def test_administrators_force_any_status_and_the_history_records_it(shop):
+    for status in ("I", "C", "O", "P"):
+        assert (await shop.put(f"/api/orders/{shop.order}", {"status": status})).status == 200
+    history = (await read(shop, shop.order))["status_history"]
     assert [(step["status_from"], step["status"], step["forced"]) for step in history] == [
         ("", "O", "N"),
         ("O", "I", "N"),
@@ -294,37 +294,37 @@ async def test_administrators_move_orders_anywhere_and_the_history_says_so(shop)
     ]
 
 
-async def test_the_letter_it_has_already_is_no_change(shop):
+async def test_setting_the_current_status_changes_nothing(shop):
     assert (await shop.put(f"/api/orders/{shop.order}", {"status": "open"})).status == 200
-    assert len((await shown(shop, shop.order))["status_history"]) == 1
+    assert len((await read(shop, shop.order))["status_history"]) == 1
 
 
 # --- Deleting ----------------------------------------------------------------------------------------------------------------
 
 
-async def test_an_order_without_money_or_parcels_is_deleted(shop):
+async def test_an_order_without_payment_or_shipment_is_deleted(shop):
     answer = await shop.delete(f"/api/orders/{shop.order}")
     assert (answer.status, answer.raw) == (204, b"")
     for method in ("GET", "PUT", "DELETE"):
-        gone = await shop.call(method, f"/api/orders/{shop.order}", {} if method == "PUT" else None)
-        assert (gone.status, gone.body) == (404, {"status": 404, "message": "Order not found"})
+        missing = await shop.call(method, f"/api/orders/{shop.order}", {} if method == "PUT" else None)
+        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Order not found"})
     assert await stock_of(shop, shop.mug) == (50, 1)
 
 
-async def test_an_order_that_holds_money_is_cancelled_and_stays(shop):
+async def test_deleting_a_paid_order_cancels_it(shop):
     await shop.execute("update orders set paid_cents = 1500 where id = $1", shop.guest_order.number)
     assert (await shop.delete(f"/api/orders/{shop.guest_order}")).status == 204
-    assert (await shown(shop, shop.guest_order))["status"] == "I"
+    assert (await read(shop, shop.guest_order))["status"] == "I"
 
 
-async def test_an_order_that_was_shipped_is_cancelled_and_stays(shop):
-    parcel = await shop.add(Shipment, order_id=shop.order.number, carrier="Correios")
-    assert (await shown(shop, shop.order))["shipment_ids"] == [str(parcel)]
+async def test_deleting_a_shipped_order_cancels_it(shop):
+    shipment = await shop.add(Shipment, order_id=shop.order.number, carrier="Correios")
+    assert (await read(shop, shop.order))["shipment_ids"] == [str(shipment)]
     assert (await shop.delete(f"/api/orders/{shop.order}")).status == 204
-    assert (await shown(shop, shop.order))["status"] == "I"
+    assert (await read(shop, shop.order))["status"] == "I"
 
 
-# --- Refusals ----------------------------------------------------------------------------------------------------------------
+# --- Errors ------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -371,33 +371,33 @@ async def test_an_order_that_was_shipped_is_cancelled_and_stays(shop):
         ({"user_data": {"email": "x"}}, 400, "email is 'x'; expected an e-mail address"),
     ],
 )
-async def test_what_is_wrong_is_told_in_the_contracts_words(shop, body, status, message):
-    answer = await shop.post("/api/orders", new_order(shop, **body))
+async def test_invalid_input_is_rejected_with_the_documented_message(shop, body, status, message):
+    answer = await shop.post("/api/orders", order_body(shop, **body))
     assert (answer.status, answer.body["message"]) == (status, message)
     assert answer.body["status"] == status
 
 
-async def test_an_amount_of_zero_is_refused(shop):
+async def test_an_amount_of_zero_is_rejected(shop):
     products = [{"product_id": shop.mug.number, "amount": 0}]
-    answer = await shop.post("/api/orders", new_order(shop, products=products))
+    answer = await shop.post("/api/orders", order_body(shop, products=products))
     assert answer.status == 400
     assert answer.body["message"].startswith("amount is 0; expected")
 
 
-async def test_more_than_there_is_is_a_rule_of_the_shop(shop):
+async def test_ordering_more_than_the_stock_is_422(shop):
     products = [{"product_id": shop.mug.number, "amount": 48}]
-    answer = await shop.post("/api/orders", new_order(shop, products=products))
+    answer = await shop.post("/api/orders", order_body(shop, products=products))
     assert answer.status == 422
     assert answer.body["message"] == "out of stock: Caneca de Ágata"
     assert await stock_of(shop, shop.mug) == (50, 3)
 
 
-async def test_goods_that_need_no_shipping_need_no_method(shop):
+async def test_products_without_shipping_need_no_shipping_method(shop):
     products = [{"product_id": shop.ebook.number, "amount": 1}]
     assert (await create(shop, products=products, shipping_id=...)).isdigit()
 
 
-async def test_stock_that_was_given_back_and_is_gone_keeps_an_order_from_returning(shop):
+async def test_an_order_cannot_be_reopened_when_its_stock_is_sold_out(shop):
     await shop.put(f"/api/orders/{shop.order}", {"status": "D"})
     await shop.put(f"/api/products/{shop.mug}", {"amount": 1})
     answer = await shop.put(f"/api/orders/{shop.order}", {"status": "O"})

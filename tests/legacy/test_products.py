@@ -1,4 +1,4 @@
-"""Check products over every route: what is written is read back, and what is wrong is told in the contract's words."""
+"""Check the product routes: values are read back and invalid ones rejected with the documented messages."""
 
 from typing import Any
 
@@ -17,21 +17,21 @@ async def create(shop: Shop, **body: Any) -> str:
     return answer.body["product_id"]
 
 
-async def shown(shop: Shop, product_id: Any) -> dict[str, Any]:
+async def read(shop: Shop, product_id: Any) -> dict[str, Any]:
     answer = await shop.get(f"/api/products/{product_id}")
     assert answer.status == 200, answer.raw
     return answer.body
 
 
-async def test_a_product_is_created_with_its_defaults(shop):
-    product = await shown(shop, await create(shop))
+async def test_a_product_is_created_with_defaults(shop):
+    product = await read(shop, await create(shop))
     assert product["product"] == "Bule"
     assert product["price"] == "79.90"
     assert product["list_price"] == "0.00"
     assert product["product_code"] == ""
     assert product["amount"] == "0"
     assert product["status"] == "A"
-    assert product["company_id"] == str(shop.vendor)  # the store's first
+    assert product["company_id"] == str(shop.vendor)  # the store's first vendor
     assert product["company_name"] == "Ateliê Sol"
     assert product["category_ids"] == []
     assert product["main_category"] == "0"
@@ -44,7 +44,7 @@ async def test_a_product_is_created_with_its_defaults(shop):
 
 
 @pytest.mark.parametrize(
-    "name, given, read_back",
+    "name, value, expected",
     [
         ("product", "Chaleira", "Chaleira"),
         ("product_code", "CHA-1", "CHA-1"),
@@ -85,35 +85,35 @@ async def test_a_product_is_created_with_its_defaults(shop):
         ("seo_name", "bule-azul", "bule-azul"),
     ],
 )
-async def test_a_field_is_read_back_after_creation_and_after_a_change(shop, name, given, read_back):
-    created = await shown(shop, await create(shop, **{name: given}))
-    assert created[name] == read_back
+async def test_a_field_is_read_back_after_create_and_update(shop, name, value, expected):
+    created = await read(shop, await create(shop, **{name: value}))
+    assert created[name] == expected
     product = str(shop.mug)
     if name == "seo_name":
-        given = read_back = f"{given}-2"
-    answer = await shop.put(f"/api/products/{product}", {name: given})
+        value = expected = f"{value}-2"
+    answer = await shop.put(f"/api/products/{product}", {name: value})
     assert (answer.status, answer.body) == (200, {"product_id": product})
-    assert (await shown(shop, product))[name] == read_back
+    assert (await read(shop, product))[name] == expected
 
 
-async def test_a_change_leaves_everything_else_as_it_was(shop):
-    before = await shown(shop, shop.mug)
+async def test_an_update_keeps_the_other_fields(shop):
+    before = await read(shop, shop.mug)
     answer = await shop.put(f"/api/products/{shop.mug}", {"price": 12})
     assert (answer.status, answer.body) == (200, {"product_id": str(shop.mug)})
-    after = await shown(shop, shop.mug)
+    after = await read(shop, shop.mug)
     assert after.pop("price") == "12.00"
     before.pop("price")
     before["updated_timestamp"] = after["updated_timestamp"]
     assert after == before
 
 
-async def test_a_record_put_back_as_it_was_read_changes_nothing(shop):
+async def test_updating_a_record_with_itself_changes_nothing(shop):
     for product in (shop.mug, shop.plate, shop.ebook, shop.secret):
-        before = await shown(shop, product)
+        before = await read(shop, product)
         answer = await shop.put(f"/api/products/{product}", before)
         assert answer.status == 200, answer.raw
-        after = await shown(shop, product)
-        for record in (before, after):  # pictures are given new ids
+        after = await read(shop, product)
+        for record in (before, after):  # images get new ids
             record["image_pairs"] = [
                 pair["detailed"]["image_path"] for pair in record["image_pairs"].values()
             ]
@@ -122,18 +122,18 @@ async def test_a_record_put_back_as_it_was_read_changes_nothing(shop):
         assert after == before
 
 
-async def test_the_amount_is_what_can_still_be_sold(shop):
+async def test_the_amount_is_the_available_stock(shop):
     reserved = await shop.value("select reserved from products where id = $1", shop.mug.number)
     assert reserved == 3
     await shop.put(f"/api/products/{shop.mug}", {"amount": "5"})
-    assert (await shown(shop, shop.mug))["amount"] == "5"
+    assert (await read(shop, shop.mug))["amount"] == "5"
     assert await shop.value("select on_hand from products where id = $1", shop.mug.number) == 8
 
 
 @pytest.mark.parametrize("form", ["numbers", "texts", "one text", "commas", "uuids", "php map"])
-async def test_categories_are_taken_in_every_form(shop, form):
+async def test_categories_are_accepted_in_every_form(shop, form):
     home, kitchen = shop.home, shop.kitchen
-    given = {
+    category_ids = {
         "numbers": [kitchen.number, home.number],
         "texts": [str(kitchen), str(home)],
         "one text": str(kitchen),
@@ -141,53 +141,53 @@ async def test_categories_are_taken_in_every_form(shop, form):
         "uuids": [kitchen.id, home.id],
         "php map": {"0": str(kitchen), "5": str(home)},
     }[form]
-    product = await shown(shop, await create(shop, category_ids=given))
+    product = await read(shop, await create(shop, category_ids=category_ids))
     expected = [str(kitchen)] if form == "one text" else [str(kitchen), str(home)]
     assert product["category_ids"] == expected
     assert product["main_category"] == str(kitchen)
 
 
-async def test_the_main_category_is_chosen_among_the_categories_or_alone(shop):
+async def test_the_main_category_is_set_with_or_without_categories(shop):
     both = {"category_ids": [shop.home.number, shop.kitchen.number], "main_category": str(shop.kitchen)}
     product = await create(shop, **both)
-    assert (await shown(shop, product))["main_category"] == str(shop.kitchen)
-    assert (await shown(shop, product))["category_ids"] == [str(shop.kitchen), str(shop.home)]
-    alone = await shown(shop, await create(shop, main_category=shop.hidden.number))
-    assert (alone["main_category"], alone["category_ids"]) == (str(shop.hidden), [str(shop.hidden)])
+    assert (await read(shop, product))["main_category"] == str(shop.kitchen)
+    assert (await read(shop, product))["category_ids"] == [str(shop.kitchen), str(shop.home)]
+    single = await read(shop, await create(shop, main_category=shop.hidden.number))
+    assert (single["main_category"], single["category_ids"]) == (str(shop.hidden), [str(shop.hidden)])
     await shop.put(f"/api/products/{product}", {"category_ids": []})
-    assert (await shown(shop, product))["category_ids"] == []
+    assert (await read(shop, product))["category_ids"] == []
 
 
-async def test_the_vendor_is_chosen_or_none(shop):
-    assert (await shown(shop, await create(shop, company_id=shop.rival.number)))["company_id"] == str(
+async def test_the_vendor_is_set_or_none(shop):
+    assert (await read(shop, await create(shop, company_id=shop.rival.number)))["company_id"] == str(
         shop.rival
     )
-    assert (await shown(shop, await create(shop, company_id=str(shop.rival))))["company_name"] == "Casa Lua"
-    assert (await shown(shop, await create(shop, company_id=0)))["company_id"] == "0"
-    assert (await shown(shop, await create(shop, company_id="")))["company_id"] == str(shop.vendor)
+    assert (await read(shop, await create(shop, company_id=str(shop.rival))))["company_name"] == "Casa Lua"
+    assert (await read(shop, await create(shop, company_id=0)))["company_id"] == "0"
+    assert (await read(shop, await create(shop, company_id="")))["company_id"] == str(shop.vendor)
 
 
-async def test_a_code_may_be_repeated_here(shop):
+async def test_product_codes_need_not_be_unique(shop):
     first, second = await create(shop, product_code="X"), await create(shop, product_code="X")
-    found = await shop.get("/api/products?product_code=X&sort_by=product_id")
-    assert list(found.body["products"]) == [first, second]
+    listed = await shop.get("/api/products?product_code=X&sort_by=product_id")
+    assert list(listed.body["products"]) == [first, second]
 
 
-# --- Pictures ----------------------------------------------------------------------------------------------------------------
+# --- Images ------------------------------------------------------------------------------------------------------------------
 
 
-def picture(url: str, **more: Any) -> dict[str, Any]:
-    return {"detailed": {"image_path": url, **more}}
+def image_pair(url: str, **fields: Any) -> dict[str, Any]:
+    return {"detailed": {"image_path": url, **fields}}
 
 
-def path_of(pair: dict[str, Any]) -> str:
+def image_path(pair: dict[str, Any]) -> str:
     return pair["detailed"]["image_path"]
 
 
-async def test_the_main_picture_is_shown_as_an_image_pair(shop):
+async def test_the_main_image_is_returned_as_an_image_pair(shop):
     url = "https://img.example.com/bule.jpg"
-    product = await create(shop, main_pair=picture(url, alt="Bule", image_x="640", image_y=480))
-    pair = (await shown(shop, product))["main_pair"]
+    product = await create(shop, main_pair=image_pair(url, alt="Bule", image_x="640", image_y=480))
+    pair = (await read(shop, product))["main_pair"]
     number = pair["pair_id"]
     assert pair == {
         "pair_id": number,
@@ -207,56 +207,62 @@ async def test_the_main_picture_is_shown_as_an_image_pair(shop):
     }
 
 
-async def test_a_new_main_picture_leaves_the_others(shop):
-    before = await shown(shop, shop.mug)
-    await shop.put(f"/api/products/{shop.mug}", {"main_pair": picture("https://img.example.com/new.jpg")})
-    after = await shown(shop, shop.mug)
-    assert path_of(after["main_pair"]) == "https://img.example.com/new.jpg"
+async def test_a_new_main_image_keeps_the_others(shop):
+    before = await read(shop, shop.mug)
+    await shop.put(f"/api/products/{shop.mug}", {"main_pair": image_pair("https://img.example.com/new.jpg")})
+    after = await read(shop, shop.mug)
+    assert image_path(after["main_pair"]) == "https://img.example.com/new.jpg"
     assert after["image_pairs"] == before["image_pairs"]
 
 
-async def test_new_further_pictures_leave_the_main_one(shop):
-    before = await shown(shop, shop.mug)
-    pairs = {"a": picture("https://img.example.com/a.jpg"), "b": picture("https://img.example.com/b.jpg")}
+async def test_new_additional_images_keep_the_main_image(shop):
+    before = await read(shop, shop.mug)
+    pairs = {
+        "a": image_pair("https://img.example.com/a.jpg"),
+        "b": image_pair("https://img.example.com/b.jpg"),
+    }
     await shop.put(f"/api/products/{shop.mug}", {"image_pairs": pairs})
-    after = await shown(shop, shop.mug)
+    after = await read(shop, shop.mug)
     assert after["main_pair"] == before["main_pair"]
-    assert [path_of(pair) for pair in after["image_pairs"].values()] == [path_of(p) for p in pairs.values()]
+    assert [image_path(pair) for pair in after["image_pairs"].values()] == [
+        image_path(p) for p in pairs.values()
+    ]
     assert list(after["image_pairs"]) == [pair["pair_id"] for pair in after["image_pairs"].values()]
-    await shop.put(f"/api/products/{shop.mug}", {"image_pairs": [picture("https://img.example.com/c.jpg")]})
-    assert [path_of(p) for p in (await shown(shop, shop.mug))["image_pairs"].values()] == [
+    await shop.put(
+        f"/api/products/{shop.mug}", {"image_pairs": [image_pair("https://img.example.com/c.jpg")]}
+    )
+    assert [image_path(p) for p in (await read(shop, shop.mug))["image_pairs"].values()] == [
         "https://img.example.com/c.jpg"
     ]
 
 
-@pytest.mark.parametrize("nothing", [None, {}, []])
-async def test_pictures_are_taken_away(shop, nothing):
-    await shop.put(f"/api/products/{shop.mug}", {"main_pair": nothing, "image_pairs": nothing})
-    after = await shown(shop, shop.mug)
+@pytest.mark.parametrize("empty", [None, {}, []])
+async def test_images_are_removed(shop, empty):
+    await shop.put(f"/api/products/{shop.mug}", {"main_pair": empty, "image_pairs": empty})
+    after = await read(shop, shop.mug)
     assert (after["main_pair"], after["image_pairs"]) == ({}, {})
 
 
-async def test_further_pictures_without_a_main_one_stay_further_ones(shop):
-    product = await create(shop, image_pairs=[picture("https://img.example.com/a.jpg")])
-    shown_product = await shown(shop, product)
-    assert shown_product["main_pair"] == {}
-    assert len(shown_product["image_pairs"]) == 1
+async def test_additional_images_without_a_main_image_stay_additional(shop):
+    product = await read(shop, await create(shop, image_pairs=[image_pair("https://img.example.com/a.jpg")]))
+    assert product["main_pair"] == {}
+    assert len(product["image_pairs"]) == 1
 
 
 @pytest.mark.parametrize(
-    "field, given, message",
+    "field, value, message",
     [
         ("main_pair", "x.jpg", "main_pair is 'x.jpg'; expected an object such as {detailed: {image_path}}"),
         ("main_pair", {"detailed": {}}, "main_pair.detailed.image_path is required"),
         ("main_pair", {"detailed": {"image_path": 5}}, "main_pair.detailed.image_path is required"),
-        ("main_pair", picture("javascript:alert(1)"), None),
-        ("main_pair", picture("https://x.example/", image_x="big"), None),
+        ("main_pair", image_pair("javascript:alert(1)"), None),
+        ("main_pair", image_pair("https://x.example/", image_x="big"), None),
         ("image_pairs", "x", "image_pairs is 'x'; expected an object of image pairs"),
         ("image_pairs", ["x"], None),
     ],
 )
-async def test_pictures_that_are_none_are_refused(shop, field, given, message):
-    answer = await shop.put(f"/api/products/{shop.mug}", {field: given})
+async def test_invalid_images_are_rejected(shop, field, value, message):
+    answer = await shop.put(f"/api/products/{shop.mug}", {field: value})
     assert answer.status == 400
     assert set(answer.body) == {"status", "message"}
     if message:
@@ -266,7 +272,7 @@ async def test_pictures_that_are_none_are_refused(shop, field, given, message):
 # --- Features ----------------------------------------------------------------------------------------------------------------
 
 
-async def test_features_are_written_in_every_form_and_shown_by_their_id(shop):
+async def test_features_are_accepted_in_every_form_and_keyed_by_id(shop):
     forms = [
         {str(shop.material): {"feature_type": "T", "value": "Ferro"}},
         {str(shop.material): "Ferro"},
@@ -275,7 +281,7 @@ async def test_features_are_written_in_every_form_and_shown_by_their_id(shop):
         {"x": {"feature_id": str(shop.material), "value": "Ferro"}},
     ]
     for form in forms:
-        product = await shown(shop, await create(shop, product_features=form))
+        product = await read(shop, await create(shop, product_features=form))
         assert product["product_features"] == {
             str(shop.material): {
                 "feature_id": str(shop.material),
@@ -294,7 +300,7 @@ async def test_a_variant_is_chosen_by_name_or_id(shop):
         {"variant_id": str(shop.blue)},
         {"variant_id": shop.blue.number, "value": "x"},
     ):
-        product = await shown(shop, await create(shop, product_features={str(shop.colour): value}))
+        product = await read(shop, await create(shop, product_features={str(shop.colour): value}))
         feature = product["product_features"][str(shop.colour)]
         assert (feature["value"], feature["variant_id"]) == ("Azul", str(shop.blue))
         assert feature["variants"] == {
@@ -302,15 +308,15 @@ async def test_a_variant_is_chosen_by_name_or_id(shop):
         }
 
 
-async def test_features_that_are_not_named_stay_and_an_empty_value_takes_one_away(shop):
+async def test_absent_features_are_kept_and_an_empty_value_removes_one(shop):
     await shop.put(f"/api/products/{shop.mug}", {"product_features": {str(shop.volume): "350"}})
-    features = (await shown(shop, shop.mug))["product_features"]
+    features = (await read(shop, shop.mug))["product_features"]
     assert set(features) == {str(shop.colour), str(shop.material), str(shop.volume)}
     await shop.put(f"/api/products/{shop.mug}", {"product_features": {str(shop.volume): ""}})
-    assert set((await shown(shop, shop.mug))["product_features"]) == {str(shop.colour), str(shop.material)}
+    assert set((await read(shop, shop.mug))["product_features"]) == {str(shop.colour), str(shop.material)}
 
 
-async def test_the_list_of_features_below_a_product(shop):
+async def test_the_features_of_a_product_are_listed(shop):
     await shop.put(f"/api/products/{shop.mug}", {"product_features": {str(shop.volume): "350.5"}})
     answer = await shop.get(f"/api/products/{shop.mug}/features")
     assert answer.status == 200
@@ -330,7 +336,7 @@ async def test_the_list_of_features_below_a_product(shop):
 
 
 @pytest.mark.parametrize(
-    "given",
+    "value",
     [
         "x",
         5,
@@ -343,12 +349,12 @@ async def test_the_list_of_features_below_a_product(shop):
         {"1": {"value": {}}},
     ],
 )
-async def test_features_that_are_none_are_refused(shop, given):
-    answer = await shop.put(f"/api/products/{shop.mug}", {"product_features": given})
+async def test_invalid_features_are_rejected(shop, value):
+    answer = await shop.put(f"/api/products/{shop.mug}", {"product_features": value})
     assert answer.status == 400, answer.raw
 
 
-async def test_a_group_takes_no_value(shop):
+async def test_a_feature_group_has_no_value(shop):
     group = await shop.add(Feature, name="Grupo", type="G")
     answer = await shop.put(f"/api/products/{shop.mug}", {"product_features": {str(group): "x"}})
     assert answer.status == 400
@@ -357,7 +363,7 @@ async def test_a_group_takes_no_value(shop):
 # --- Discussions -------------------------------------------------------------------------------------------------------------
 
 
-async def test_the_discussions_below_a_product(shop):
+async def test_the_discussions_of_a_product_are_listed(shop):
     answer = await shop.get(f"/api/products/{shop.mug}/discussions")
     assert answer.status == 200
     assert answer.body["params"]["total_items"] == 1
@@ -379,13 +385,13 @@ async def test_the_discussions_below_a_product(shop):
     assert (await shop.get(f"/api/products/{shop.plate}/discussions")).body["discussions"] == []
 
 
-async def test_addresses_of_posts_are_for_those_who_manage_products(shop):
+async def test_ip_addresses_of_posts_require_the_manage_privilege(shop):
     viewer = await shop.new_person("view_products")
     (post,) = (await shop.get(f"/api/products/{shop.mug}/discussions", by=viewer)).body["discussions"]
     assert "ip_address" not in post
 
 
-# --- Refusals ----------------------------------------------------------------------------------------------------------------
+# --- Errors ------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -417,12 +423,12 @@ async def test_addresses_of_posts_are_for_those_who_manage_products(shop):
         ({"product": "x" * 256, "price": "1"}, "product (name) has 256 characters; expected at most 255"),
     ],
 )
-async def test_what_is_wrong_is_told_with_the_legacy_name(shop, body, message):
+async def test_invalid_input_is_rejected_with_the_legacy_field_name(shop, body, message):
     answer = await shop.post("/api/products", body)
     assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
 
 
-async def test_a_negative_amount_is_told_with_the_legacy_name(shop):
+async def test_a_negative_amount_is_rejected_with_the_legacy_field_name(shop):
     answer = await shop.put(f"/api/products/{shop.mug}", {"amount": -1})
     assert answer.status == 400
     assert answer.body["message"].startswith("amount is -1; expected")
@@ -432,7 +438,7 @@ async def test_a_negative_amount_is_told_with_the_legacy_name(shop):
     "field, word",
     [("company_id", "company_id"), ("category_ids", "category"), ("main_category", "category")],
 )
-async def test_a_record_referred_to_that_is_not_there_is_a_mistake(shop, field, word):
+async def test_a_reference_to_an_unknown_record_is_400(shop, field, word):
     for reference in (NO_NUMBER, NOBODY):
         answer = await shop.post("/api/products", NEW | {field: reference})
         assert answer.status == 400, answer.raw
@@ -440,7 +446,7 @@ async def test_a_record_referred_to_that_is_not_there_is_a_mistake(shop, field, 
         assert answer.body["message"].endswith("not found")
 
 
-async def test_a_deleted_product_is_gone_everywhere(shop):
+async def test_a_deleted_product_is_not_found(shop):
     answer = await shop.delete(f"/api/products/{shop.mug}")
     assert (answer.status, answer.raw) == (204, b"")
     for method, path in (
@@ -450,42 +456,42 @@ async def test_a_deleted_product_is_gone_everywhere(shop):
         ("GET", "/features"),
         ("GET", "/discussions"),
     ):
-        gone = await shop.call(method, f"/api/products/{shop.mug}{path}", {} if method == "PUT" else None)
-        assert (gone.status, gone.body) == (404, {"status": 404, "message": "Product not found"})
+        missing = await shop.call(method, f"/api/products/{shop.mug}{path}", {} if method == "PUT" else None)
+        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Product not found"})
     listed = await shop.get("/api/products")
     assert str(shop.mug) not in [row["product_id"] for row in listed.body["products"]]
-    kept = await shop.get(f"/api/orders/{shop.order}")
-    assert kept.body["products"]["1"]["product"] == "Caneca de Ágata"
+    order = await shop.get(f"/api/orders/{shop.order}")
+    assert order.body["products"]["1"]["product"] == "Caneca de Ágata"
 
 
-async def test_a_php_form_makes_a_product_too(shop):
+async def test_a_form_encoded_body_creates_a_product(shop):
     form = (
         f"product=Bule+de+Ch%C3%A1&price=79.90&amount=3&category_ids[]={shop.kitchen}&category_ids[]={shop.home}"
         f"&main_pair[detailed][image_path]=https%3A%2F%2Fimg.example.com%2Fb.jpg"
         f"&product_features[{shop.material}][feature_type]=T&product_features[{shop.material}][value]=Ferro"
     )
-    for kind in ("application/x-www-form-urlencoded", "text/plain"):
-        answer = await shop.post("/api/products", data=form.encode(), headers={"Content-Type": kind})
+    for content_type in ("application/x-www-form-urlencoded", "text/plain"):
+        answer = await shop.post("/api/products", data=form.encode(), headers={"Content-Type": content_type})
         assert answer.status == 201, answer.raw
-        product = await shown(shop, answer.body["product_id"])
+        product = await read(shop, answer.body["product_id"])
         assert (product["product"], product["amount"]) == ("Bule de Chá", "3")
         assert product["category_ids"] == [str(shop.kitchen), str(shop.home)]
-        assert path_of(product["main_pair"]) == "https://img.example.com/b.jpg"
+        assert image_path(product["main_pair"]) == "https://img.example.com/b.jpg"
         assert product["product_features"][str(shop.material)]["value"] == "Ferro"
 
 
-async def test_json_counts_whatever_the_content_type_says(shop):
-    for kind in ("application/x-www-form-urlencoded", "text/plain", "application/octet-stream"):
+async def test_json_is_recognized_whatever_the_content_type(shop):
+    for content_type in ("application/x-www-form-urlencoded", "text/plain", "application/octet-stream"):
         answer = await shop.post(
-            "/api/products", data=b' {"product": "Bule", "price": 1}', headers={"Content-Type": kind}
+            "/api/products", data=b' {"product": "Bule", "price": 1}', headers={"Content-Type": content_type}
         )
-        assert answer.status == 201, (kind, answer.raw)
+        assert answer.status == 201, (content_type, answer.raw)
 
 
-async def test_products_tell_of_their_changes_to_the_outbox(shop):
+async def test_product_changes_emit_events(shop):
     product = await create(shop)
     await shop.put(f"/api/products/{product}", {"price": "1"})
     await shop.delete(f"/api/products/{product}")
     public_id = await shop.value("select public_id from products where id = $1", int(product))
-    told = await shop.rows("select name from outbox_events where subject_id = $1 order by id", public_id)
-    assert [row["name"] for row in told] == ["product.created", "product.updated", "product.deleted"]
+    events = await shop.rows("select name from outbox_events where subject_id = $1 order by id", public_id)
+    assert [row["name"] for row in events] == ["product.created", "product.updated", "product.deleted"]

@@ -1,4 +1,4 @@
-"""Check shipments over every route."""
+"""Check the shipment routes."""
 
 from typing import Any
 
@@ -7,12 +7,12 @@ import pytest
 from tests.shop import NO_NUMBER, NOBODY, Shop
 
 
-async def line_of(shop: Shop, order: Any, place: int = 0) -> str:
+async def line_of(shop: Shop, order: Any, index: int = 0) -> str:
     lines = (await shop.get(f"/api/orders/{order}")).body["products"]
-    return [line["item_id"] for line in lines.values()][place]
+    return [line["item_id"] for line in lines.values()][index]
 
 
-def whole(shop: Shop, **body: Any) -> dict[str, Any]:
+def shipment_body(shop: Shop, **body: Any) -> dict[str, Any]:
     return {
         "order_id": shop.order.number,
         "user_id": shop.caio.number,
@@ -21,28 +21,28 @@ def whole(shop: Shop, **body: Any) -> dict[str, Any]:
 
 
 async def create(shop: Shop, **body: Any) -> str:
-    answer = await shop.post("/api/shipments", whole(shop, **body))
+    answer = await shop.post("/api/shipments", shipment_body(shop, **body))
     assert answer.status == 201, answer.raw
     assert set(answer.body) == {"shipment_id"}
     return answer.body["shipment_id"]
 
 
-async def shown(shop: Shop, shipment: Any) -> dict[str, Any]:
+async def read(shop: Shop, shipment: Any) -> dict[str, Any]:
     answer = await shop.get(f"/api/shipments/{shipment}")
     assert answer.status == 200, answer.raw
     return answer.body
 
 
-async def test_a_shipment_is_created_with_the_contracts_defaults(shop):
+async def test_a_shipment_is_created_with_defaults(shop):
     number = await create(shop)
-    shipment = await shown(shop, number)
+    shipment = await read(shop, number)
     assert shipment.pop("timestamp").isdigit()
     order = (await shop.get(f"/api/orders/{shop.order}")).body
     assert shipment == {
         "shipment_id": number,
         "order_id": str(shop.order),
         "products": {str(shop.order_line): "1"},
-        "shipping_id": str(shop.sedex),  # method 1 is not this store's: its first one
+        "shipping_id": str(shop.sedex),  # the default, method 1, is not this store's, so its first one
         "shipping": "Custom shipping method",
         "carrier": "",
         "user_id": str(shop.caio),
@@ -56,7 +56,7 @@ async def test_a_shipment_is_created_with_the_contracts_defaults(shop):
 
 
 @pytest.mark.parametrize(
-    "name, given, read_back",
+    "name, value, expected",
     [
         ("carrier", "Correios", "Correios"),
         ("carrier", None, ""),
@@ -74,30 +74,30 @@ async def test_a_shipment_is_created_with_the_contracts_defaults(shop):
         ("status", "packed", "A"),
     ],
 )
-async def test_a_field_is_read_back_after_creation_and_after_a_change(shop, name, given, read_back):
-    assert (await shown(shop, await create(shop, **{name: given})))[name] == read_back
-    before = await shown(shop, shop.shipment)
-    answer = await shop.put(f"/api/shipments/{shop.shipment}", {name: given})
+async def test_a_field_is_read_back_after_create_and_update(shop, name, value, expected):
+    assert (await read(shop, await create(shop, **{name: value})))[name] == expected
+    before = await read(shop, shop.shipment)
+    answer = await shop.put(f"/api/shipments/{shop.shipment}", {name: value})
     assert (answer.status, answer.body) == (200, {"shipment_id": str(shop.shipment)})
-    assert await shown(shop, shop.shipment) == before | {name: read_back}
+    assert await read(shop, shop.shipment) == before | {name: expected}
 
 
 async def test_references_are_read_back_whatever_their_form(shop):
     other = (await shop.post("/graphql", {"query": METHOD}, auth="bearer")).body["data"]["made"]["id"]
     for user in (shop.bia.number, str(shop.bia), shop.bia.id):
         await shop.put(f"/api/shipments/{shop.shipment}", {"user_id": user, "shipping_id": other})
-        record = await shown(shop, shop.shipment)
+        record = await read(shop, shop.shipment)
         assert record["user_id"] == str(shop.bia)
         assert record["shipping_id"] not in ("0", str(shop.sedex))
         await shop.put(f"/api/shipments/{shop.shipment}", {"user_id": 0, "shipping_id": str(shop.sedex)})
-        assert (await shown(shop, shop.shipment))["user_id"] == "0"
+        assert (await read(shop, shop.shipment))["user_id"] == "0"
 
 
 METHOD = 'mutation { made: shipping_method_create(input: {name: "PAC"}) { id } }'
 
 
 @pytest.mark.parametrize("form", ["map", "array", "array of texts", "map of objects", "uuid", "php"])
-async def test_products_come_in_every_form_there_is(shop, form):
+async def test_products_are_accepted_in_every_form(shop, form):
     line = shop.order_line
     products = {
         "map": {str(line): 2},
@@ -117,20 +117,20 @@ async def test_products_come_in_every_form_there_is(shop, form):
         number = answer.body["shipment_id"]
     else:
         number = await create(shop, products=products)
-    assert (await shown(shop, number))["products"] == {str(line): "2"}
+    assert (await read(shop, number))["products"] == {str(line): "2"}
 
 
-async def test_an_amount_of_zero_leaves_the_item_out(shop):
-    one, other = await line_of(shop, shop.shared_order), await line_of(shop, shop.shared_order, 1)
+async def test_an_amount_of_zero_omits_the_line(shop):
+    first, second = await line_of(shop, shop.shared_order), await line_of(shop, shop.shared_order, 1)
     number = await create(
-        shop, order_id=shop.shared_order.number, user_id=shop.bia.number, products={one: 0, other: 2}
+        shop, order_id=shop.shared_order.number, user_id=shop.bia.number, products={first: 0, second: 2}
     )
-    shipment = await shown(shop, number)
-    assert shipment["products"] == {other: "2"}
+    shipment = await read(shop, number)
+    assert shipment["products"] == {second: "2"}
     assert shipment["group_key"] == "1"  # the second vendor's part of the order
 
 
-async def test_the_order_goes_where_order_status_says(shop):
+async def test_order_status_updates_the_order(shop):
     await create(shop, order_status="shipped", tracking_number="BR9")
     order = (await shop.get(f"/api/orders/{shop.order}")).body
     assert order["status"] == "C"
@@ -143,39 +143,39 @@ async def test_the_order_goes_where_order_status_says(shop):
     assert tuple(events[-1]) == ("order.updated", "BR9")
 
 
-async def test_an_update_replaces_what_a_parcel_holds(shop):
+async def test_an_update_replaces_the_shipment_lines(shop):
     number = await create(shop)
     line = str(shop.order_line)
     answer = await shop.put(f"/api/shipments/{number}", {"products": [{"item_id": line, "amount": 2}]})
     assert answer.status == 200
-    assert (await shown(shop, number))["products"] == {line: "2"}
+    assert (await read(shop, number))["products"] == {line: "2"}
     refused = await shop.put(f"/api/shipments/{number}", {"products": {line: 3}})
     assert refused.status == 400
-    assert (await shown(shop, number))["products"] == {line: "2"}
+    assert (await read(shop, number))["products"] == {line: "2"}
 
 
-async def test_a_record_put_back_as_it_was_read_changes_nothing(shop):
+async def test_updating_a_record_with_itself_changes_nothing(shop):
     number = await create(shop, tracking_number="BR1", carrier="Loggi")
-    before = await shown(shop, number)
+    before = await read(shop, number)
     assert (await shop.put(f"/api/shipments/{number}", before)).status == 200
-    assert await shown(shop, number) == before
+    assert await read(shop, number) == before
 
 
-async def test_a_withdrawn_parcel_is_gone_and_its_units_are_free(shop):
+async def test_deleting_a_shipment_releases_its_units(shop):
     number = await create(shop, products={str(shop.order_line): 2})
-    assert (await shop.post("/api/shipments", whole(shop))).status == 400
+    assert (await shop.post("/api/shipments", shipment_body(shop))).status == 400
     answer = await shop.delete(f"/api/shipments/{number}")
     assert (answer.status, answer.raw) == (204, b"")
     for method in ("GET", "PUT", "DELETE"):
-        gone = await shop.call(method, f"/api/shipments/{number}", {} if method == "PUT" else None)
-        assert (gone.status, gone.body) == (404, {"status": 404, "message": "Shipment not found"})
+        missing = await shop.call(method, f"/api/shipments/{number}", {} if method == "PUT" else None)
+        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Shipment not found"})
     await create(shop)
 
 
 @pytest.mark.parametrize("name", ["order_id", "products", "user_id"])
 @pytest.mark.parametrize("empty", ["absent", None, ""])
-async def test_what_has_no_default_is_required(shop, name, empty):
-    body = whole(shop)
+async def test_fields_without_a_default_are_required(shop, name, empty):
+    body = shipment_body(shop)
     if empty == "absent":
         del body[name]
     else:
@@ -186,8 +186,8 @@ async def test_what_has_no_default_is_required(shop, name, empty):
 
 @pytest.mark.parametrize("name", ["shipping_id", "shipping", "carrier", "tracking_number", "comments"])
 @pytest.mark.parametrize("empty", [None, ""])
-async def test_what_has_a_default_may_be_empty(shop, name, empty):
-    shipment = await shown(shop, await create(shop, **{name: empty}))
+async def test_fields_with_a_default_may_be_empty(shop, name, empty):
+    shipment = await read(shop, await create(shop, **{name: empty}))
     default = {"shipping_id": str(shop.sedex), "shipping": "Custom shipping method"}
     assert shipment[name] == default.get(name, "")
 
@@ -216,57 +216,57 @@ async def test_what_has_a_default_may_be_empty(shop, name, empty):
         ({"carrier": []}, "carrier is []; expected a text"),
     ],
 )
-async def test_what_is_wrong_is_told_with_the_legacy_name(shop, body, message):
-    answer = await shop.post("/api/shipments", whole(shop, **body))
+async def test_invalid_input_is_rejected_with_the_legacy_field_name(shop, body, message):
+    answer = await shop.post("/api/shipments", shipment_body(shop, **body))
     assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
     assert (await shop.get(f"/api/shipments?order_id={shop.order}")).body["shipments"] == {}
 
 
 @pytest.mark.parametrize("amount", [3, -1, 1.5, "x", 10**15])
-async def test_more_than_is_left_or_what_is_no_amount_is_refused(shop, amount):
-    answer = await shop.post("/api/shipments", whole(shop, products={str(shop.order_line): amount}))
+async def test_an_invalid_or_excessive_amount_is_rejected(shop, amount):
+    answer = await shop.post("/api/shipments", shipment_body(shop, products={str(shop.order_line): amount}))
     assert (answer.status, answer.body["status"]) == (400, 400)
 
 
-async def test_a_line_of_another_order_does_not_belong(shop):
+async def test_a_line_of_another_order_is_rejected(shop):
     foreign = await line_of(shop, shop.shared_order)
-    answer = await shop.post("/api/shipments", whole(shop, products={foreign: 1}))
+    answer = await shop.post("/api/shipments", shipment_body(shop, products={foreign: 1}))
     assert (answer.status, answer.body["message"]) == (400, f"item {foreign} does not belong to the order")
 
 
-async def test_an_order_that_came_to_nothing_is_not_shipped(shop):
+async def test_a_cancelled_order_cannot_be_shipped(shop):
     await shop.put(f"/api/orders/{shop.order}", {"status": "I"})
-    answer = await shop.post("/api/shipments", whole(shop))
+    answer = await shop.post("/api/shipments", shipment_body(shop))
     assert (answer.status, answer.body["message"]) == (422, "an order in status I can't be shipped")
 
 
-async def test_what_is_another_stores_is_not_there(shop, other_shop):
+async def test_references_to_another_stores_records_are_rejected(shop, other_shop):
     for body in (
         {"order_id": other_shop.order.id},
         {"user_id": other_shop.caio.id},
         {"shipping_id": other_shop.sedex.id},
         {"products": {other_shop.order_line.id: 1}},
     ):
-        assert (await shop.post("/api/shipments", whole(shop, **body))).status == 400, body
+        assert (await shop.post("/api/shipments", shipment_body(shop, **body))).status == 400, body
 
 
 async def test_every_change_is_audited(shop):
     number = await create(shop)
-    named = await shop.value("select public_id::text from shipments where id = $1", int(number))
+    public_id = await shop.value("select public_id::text from shipments where id = $1", int(number))
     await shop.put(f"/api/shipments/{number}", {"carrier": "x"})
     await shop.delete(f"/api/shipments/{number}")
     actions = await shop.rows(
         "select action from audit_entries where tenant_id = $1 and subject_id = $2 order by id",
         shop.store.id,
-        named,
+        public_id,
     )
     assert [row["action"] for row in actions] == ["shipment.created", "shipment.updated", "shipment.deleted"]
 
 
-# --- Vendors, where the store lets them in -----------------------------------------------------------------------------------
+# --- Vendors with API keys ---------------------------------------------------------------------------------------------------
 
 
-async def test_a_vendor_ships_and_sees_its_own_lines_alone(new_shop):
+async def test_a_vendor_ships_and_reads_its_own_lines_only(new_shop):
     shop = await new_shop(legacy_vendor_keys="Y")
     mine, theirs = await line_of(shop, shop.shared_order), await line_of(shop, shop.shared_order, 1)
     body = {"order_id": shop.shared_order.number, "user_id": shop.bia.number}
@@ -287,4 +287,4 @@ async def test_a_vendor_ships_and_sees_its_own_lines_alone(new_shop):
         )
         assert (answer.status, answer.body["message"]) == (404, "Shipment not found")
     moved = await shop.put(f"/api/shipments/{number}", {"order_status": "C"}, by=shop.seller)
-    assert moved.status == 403  # the order is not its own alone
+    assert moved.status == 403  # the order has another vendor's lines

@@ -1,4 +1,4 @@
-"""Check stores, which are vendors by another name, over every route."""
+"""Check the store routes, also under their alias `vendors`."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from models.marketplace import DiscussionPost, DiscussionThread
 from tests.shop import Shop
 
 NEW = {"company": "Loja Nova", "email": "nova@example.com"}
-BOTH = pytest.mark.parametrize("path", ["stores", "vendors"])
+BOTH_PATHS = pytest.mark.parametrize("path", ["stores", "vendors"])
 
 
 async def create(shop: Shop, path: str = "stores", **body: Any) -> str:
@@ -18,16 +18,16 @@ async def create(shop: Shop, path: str = "stores", **body: Any) -> str:
     return answer.body["store_id"]
 
 
-async def shown(shop: Shop, company_id: Any, path: str = "stores") -> dict[str, Any]:
+async def read(shop: Shop, company_id: Any, path: str = "stores") -> dict[str, Any]:
     answer = await shop.get(f"/api/{path}/{company_id}")
     assert answer.status == 200, answer.raw
     return answer.body
 
 
-@BOTH
+@BOTH_PATHS
 async def test_a_store_is_created_with_defaults(shop, path):
     number = await create(shop, path)
-    store = await shown(shop, number, path)
+    store = await read(shop, number, path)
     assert store.pop("timestamp").isdigit()
     assert store == {
         "company_id": number,
@@ -50,7 +50,7 @@ async def test_a_store_is_created_with_defaults(shop, path):
 
 
 @pytest.mark.parametrize(
-    "name, given, read_back",
+    "name, value, expected",
     [
         ("company", "Outra", "Outra"),
         ("email", "Outra@Example.COM", "outra@example.com"),
@@ -78,15 +78,15 @@ async def test_a_store_is_created_with_defaults(shop, path):
         ("shippings", [], {}),
     ],
 )
-async def test_a_field_is_read_back_after_creation_and_after_a_change(shop, name, given, read_back):
-    assert (await shown(shop, await create(shop, **{name: given})))[name] == read_back
-    before = await shown(shop, shop.rival)
-    answer = await shop.put(f"/api/vendors/{shop.rival}/", {name: given})
+async def test_a_field_is_read_back_after_create_and_update(shop, name, value, expected):
+    assert (await read(shop, await create(shop, **{name: value})))[name] == expected
+    before = await read(shop, shop.rival)
+    answer = await shop.put(f"/api/vendors/{shop.rival}/", {name: value})
     assert (answer.status, answer.body) == (200, {"store_id": str(shop.rival)})
-    assert await shown(shop, shop.rival) == before | {name: read_back}
+    assert await read(shop, shop.rival) == before | {name: expected}
 
 
-async def test_the_contracts_update_body(shop):
+async def test_the_documented_update_body_is_accepted(shop):
     body = {
         "company": "Ateliê Lua",
         "email": "atelie@example.com",
@@ -96,27 +96,27 @@ async def test_the_contracts_update_body(shop):
     }
     answer = await shop.put(f"/api/vendors/{shop.vendor}/", body)
     assert (answer.status, answer.body) == (200, {"store_id": str(shop.vendor)})
-    store = await shown(shop, shop.vendor)
+    store = await read(shop, shop.vendor)
     assert {name: store[name] for name in body} == body
 
 
-async def test_a_php_form_changes_a_store_too(shop):
+async def test_a_form_encoded_body_updates_a_store(shop):
     form = b"company=Sol&commission=10&commission_type=A&shippings[1]=Y&shippings[2]=N"
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     answer = await shop.put(f"/api/vendors/{shop.vendor}", data=form, headers=headers)
     assert answer.status == 200, answer.raw
-    store = await shown(shop, shop.vendor)
+    store = await read(shop, shop.vendor)
     assert (store["company"], store["commission"], store["commission_type"]) == ("Sol", "10.00", "A")
     assert store["shippings"] == {"1": "Y", "2": "N"}
 
 
-async def test_a_record_put_back_as_it_was_read_changes_nothing(shop):
-    before = await shown(shop, shop.vendor)
+async def test_updating_a_record_with_itself_changes_nothing(shop):
+    before = await read(shop, shop.vendor)
     assert (await shop.put(f"/api/stores/{shop.vendor}", before)).status == 200
-    assert await shown(shop, shop.vendor) == before
+    assert await read(shop, shop.vendor) == before
 
 
-async def test_both_names_give_the_same_answers(shop):
+async def test_both_paths_return_the_same_responses(shop):
     for path in ("", f"/{shop.vendor}", "?status=A", "?q=sol"):
         one = await shop.get(f"/api/stores{path}")
         other = await shop.get(f"/api/vendors{path}")
@@ -139,7 +139,7 @@ async def test_both_names_give_the_same_answers(shop):
         ({"CNPJ": "123"}, "CNPJ is '123'; expected 14 characters"),
     ],
 )
-async def test_what_is_wrong_is_told_with_the_legacy_name(shop, body, message):
+async def test_invalid_input_is_rejected_with_the_legacy_field_name(shop, body, message):
     answer = await shop.post("/api/stores", NEW | body)
     assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
     if "required" not in message:
@@ -147,15 +147,15 @@ async def test_what_is_wrong_is_told_with_the_legacy_name(shop, body, message):
         assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
 
 
-async def test_a_store_with_open_orders_stays(shop):
+async def test_a_store_with_open_orders_cannot_be_deleted(shop):
     answer = await shop.delete(f"/api/vendors/{shop.vendor}")
     assert (answer.status, answer.body["message"]) == (422, "the vendor has open orders")
     number = await create(shop)
     answer = await shop.delete(f"/api/vendors/{number}")
     assert (answer.status, answer.raw) == (204, b"")
     for method, path in (("GET", "stores"), ("PUT", "vendors"), ("DELETE", "stores")):
-        gone = await shop.call(method, f"/api/{path}/{number}", {} if method == "PUT" else None)
-        assert (gone.status, gone.body) == (404, {"status": 404, "message": "Vendor not found"})
+        missing = await shop.call(method, f"/api/{path}/{number}", {} if method == "PUT" else None)
+        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Vendor not found"})
 
 
 async def test_the_average_rating_is_that_of_its_products(shop):
@@ -163,22 +163,24 @@ async def test_the_average_rating_is_that_of_its_products(shop):
         "select id from discussion_threads where object_type = 'P' and object_id = $1", shop.mug.number
     )
     await shop.add(DiscussionPost, thread_id=thread, rating=4, message="x")
-    await shop.add(DiscussionPost, thread_id=thread, rating=1, message="x", status="P")  # not shown yet
+    await shop.add(DiscussionPost, thread_id=thread, rating=1, message="x", status="P")  # pending
     other = await shop.add(DiscussionThread, object_type="C", object_id=shop.mug.number)
     await shop.add(DiscussionPost, thread_id=other.number, rating=1, message="x")  # about a category
-    assert (await shown(shop, shop.vendor))["average_rating"] == "4.50"
+    assert (await read(shop, shop.vendor))["average_rating"] == "4.50"
     for rating in ("4.50", "4.5"):
-        found = (await shop.get(f"/api/stores?average_rating={rating}")).body
-        assert list(found["stores"]) == [str(shop.vendor)]
+        filtered = (await shop.get(f"/api/stores?average_rating={rating}")).body
+        assert list(filtered["stores"]) == [str(shop.vendor)]
 
 
-async def test_numbers_are_sought_as_they_are_meant(shop):
+async def test_numeric_filters_compare_by_value(shop):
     await shop.put(f"/api/stores/{shop.vendor}", {"commission": "5"})
-    for given in ("5", "5.0", "5.00"):
-        assert list((await shop.get(f"/api/vendors?commission={given}")).body["stores"]) == [str(shop.vendor)]
+    for commission in ("5", "5.0", "5.00"):
+        assert list((await shop.get(f"/api/vendors?commission={commission}")).body["stores"]) == [
+            str(shop.vendor)
+        ]
 
 
-async def test_a_vendor_has_its_own_record_alone_where_the_store_lets_it_in(new_shop):
+async def test_a_vendor_reads_and_updates_its_own_record_only(new_shop):
     shop = await new_shop(legacy_vendor_keys="Y")
     listed = (await shop.get("/api/vendors", by=shop.seller)).body
     assert [row["company_id"] for row in listed["stores"]] == [str(shop.vendor)]
@@ -192,9 +194,9 @@ async def test_a_vendor_has_its_own_record_alone_where_the_store_lets_it_in(new_
         "status": "D",
         "CNPJ": "99999999999999",
     }
-    before = await shown(shop, shop.vendor)
+    before = await read(shop, shop.vendor)
     assert (await shop.put(f"/api/vendors/{shop.vendor}", sent, by=shop.seller)).status == 200
-    after = await shown(shop, shop.vendor)
+    after = await read(shop, shop.vendor)
     assert after == before | {"company": "Sol & Cia", "phone": "81", "shippings": {"1": "Y"}}
     for method, path, status in (
         ("GET", f"stores/{shop.rival}", 404),

@@ -1,4 +1,4 @@
-"""Check usergroups over every route; whom they hold is checked with the users."""
+"""Check the usergroup routes; test_users.py checks memberships."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ async def create(shop: Shop, **body: Any) -> str:
     return answer.body["usergroup_id"]
 
 
-async def shown(shop: Shop, usergroup_id: Any) -> dict[str, Any]:
+async def read(shop: Shop, usergroup_id: Any) -> dict[str, Any]:
     answer = await shop.get(f"/api/usergroups/{usergroup_id}")
     assert answer.status == 200, answer.raw
     return answer.body
@@ -24,7 +24,7 @@ async def shown(shop: Shop, usergroup_id: Any) -> dict[str, Any]:
 
 async def test_a_usergroup_is_created_with_defaults(shop):
     number = await create(shop)
-    assert await shown(shop, number) == {
+    assert await read(shop, number) == {
         "usergroup_id": number,
         "usergroup": "Compradores",
         "type": "C",
@@ -34,7 +34,7 @@ async def test_a_usergroup_is_created_with_defaults(shop):
 
 
 @pytest.mark.parametrize(
-    "name, given, read_back",
+    "name, value, expected",
     [
         ("usergroup", "Outros", "Outros"),
         ("status", "D", "D"),
@@ -46,18 +46,18 @@ async def test_a_usergroup_is_created_with_defaults(shop):
         ("privileges", None, []),
     ],
 )
-async def test_a_field_is_read_back_after_creation_and_after_a_change(shop, name, given, read_back):
-    assert (await shown(shop, await create(shop, type="A", **{name: given})))[name] == read_back
-    before = await shown(shop, shop.team)
-    answer = await shop.put(f"/api/usergroups/{shop.team}", {name: given})
+async def test_a_field_is_read_back_after_create_and_update(shop, name, value, expected):
+    assert (await read(shop, await create(shop, type="A", **{name: value})))[name] == expected
+    before = await read(shop, shop.team)
+    answer = await shop.put(f"/api/usergroups/{shop.team}", {name: value})
     assert (answer.status, answer.body) == (200, {"usergroup_id": str(shop.team)})
-    assert await shown(shop, shop.team) == before | {name: read_back}
+    assert await read(shop, shop.team) == before | {name: expected}
 
 
-async def test_the_type_is_a_letter_or_its_name(shop):
-    assert (await shown(shop, await create(shop, type="admin")))["type"] == "A"
+async def test_the_type_is_a_code_or_label(shop):
+    assert (await read(shop, await create(shop, type="admin")))["type"] == "A"
     await shop.put(f"/api/usergroups/{shop.team}", {"type": "C"})
-    assert await shown(shop, shop.team) == {
+    assert await read(shop, shop.team) == {
         "usergroup_id": str(shop.team),
         "usergroup": "Equipe",
         "type": "C",
@@ -66,11 +66,11 @@ async def test_the_type_is_a_letter_or_its_name(shop):
     }
 
 
-async def test_a_php_form_makes_a_usergroup_too(shop):
+async def test_a_form_encoded_body_creates_a_usergroup(shop):
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     form = b"usergroup=Time&type=A&privileges[]=view_orders&privileges[]=view_users"
     answer = await shop.post("/api/usergroups", data=form, headers=headers)
-    group = await shown(shop, answer.body["usergroup_id"])
+    group = await read(shop, answer.body["usergroup_id"])
     assert (group["usergroup"], group["privileges"]) == ("Time", ["view_orders", "view_users"])
 
 
@@ -86,25 +86,25 @@ async def test_a_php_form_makes_a_usergroup_too(shop):
         ({"privileges": ["view_orders"]}, "privileges are for usergroups of type A"),
     ],
 )
-async def test_what_is_wrong_is_told_with_the_legacy_name(shop, body, message):
+async def test_invalid_input_is_rejected_with_the_legacy_field_name(shop, body, message):
     answer = await shop.post("/api/usergroups", NEW | body)
     assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
 
 
-async def test_nobody_gives_a_privilege_they_do_not_hold(shop):
+async def test_users_cannot_grant_privileges_they_lack(shop):
     manager = await shop.new_person("manage_users", "view_orders")
     refused = {"status": 403, "message": "Forbidden: privilege manage_orders required"}
-    given = {"type": "A", "privileges": ["manage_orders"]}
-    answer = await shop.post("/api/usergroups", NEW | given, by=manager)
+    body = {"type": "A", "privileges": ["manage_orders"]}
+    answer = await shop.post("/api/usergroups", NEW | body, by=manager)
     assert (answer.status, answer.body) == (403, refused)
-    answer = await shop.put(f"/api/usergroups/{shop.team}", given, by=manager)
+    answer = await shop.put(f"/api/usergroups/{shop.team}", body, by=manager)
     assert (answer.status, answer.body) == (403, refused)
-    assert (await shown(shop, shop.team))["privileges"] == ["view_orders"]
-    allowed = await shop.post("/api/usergroups", NEW | given | {"privileges": ["view_orders"]}, by=manager)
+    assert (await read(shop, shop.team))["privileges"] == ["view_orders"]
+    allowed = await shop.post("/api/usergroups", NEW | body | {"privileges": ["view_orders"]}, by=manager)
     assert allowed.status == 201
 
 
-async def test_members_lose_what_a_deleted_group_gave_them(shop):
+async def test_deleting_a_usergroup_revokes_its_members_privileges(shop):
     person = await shop.new_person("view_users")
     await shop.put(f"/api/users/{person}/usergroups/{shop.team}", {"status": "A"})
     assert (await shop.get("/api/orders", by=person)).status == 200
@@ -112,16 +112,16 @@ async def test_members_lose_what_a_deleted_group_gave_them(shop):
     assert (answer.status, answer.raw) == (204, b"")
     assert (await shop.get("/api/orders", by=person)).status == 403
     for method in ("GET", "PUT", "DELETE"):
-        gone = await shop.call(method, f"/api/usergroups/{shop.team}", {} if method == "PUT" else None)
-        assert (gone.status, gone.body) == (404, {"status": 404, "message": "Usergroup not found"})
+        missing = await shop.call(method, f"/api/usergroups/{shop.team}", {} if method == "PUT" else None)
+        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Usergroup not found"})
 
 
-async def test_groups_are_sought_by_what_they_give(shop):
-    async def found(query: str) -> list[str]:
+async def test_usergroups_are_filtered_by_privilege(shop):
+    async def search(query: str) -> list[str]:
         return list((await shop.get(f"/api/usergroups?{query}")).body["usergroups"])
 
-    assert await found("privileges=view_orders") == [str(shop.team)]
-    assert await found("privileges[]=view_orders&privileges[]=view_users") == [str(shop.team)]
-    assert await found("privileges=fly") == []
-    assert await found("q=equi") == [str(shop.team)]
-    assert await found("type=customer&status=active") == [str(shop.wholesale)]
+    assert await search("privileges=view_orders") == [str(shop.team)]
+    assert await search("privileges[]=view_orders&privileges[]=view_users") == [str(shop.team)]
+    assert await search("privileges=fly") == []
+    assert await search("q=equi") == [str(shop.team)]
+    assert await search("type=customer&status=active") == [str(shop.wholesale)]

@@ -1,4 +1,4 @@
-"""Check users and their places in usergroups over every route."""
+"""Check the user routes and the memberships of usergroups."""
 
 from typing import Any
 
@@ -17,14 +17,14 @@ async def create(shop: Shop, **body: Any) -> str:
     return answer.body["user_id"]
 
 
-async def shown(shop: Shop, user_id: Any) -> dict[str, Any]:
+async def read(shop: Shop, user_id: Any) -> dict[str, Any]:
     answer = await shop.get(f"/api/users/{user_id}")
     assert answer.status == 200, answer.raw
     return answer.body
 
 
 async def test_a_user_is_created_with_defaults(shop):
-    user = await shown(shop, await create(shop))
+    user = await read(shop, await create(shop))
     assert user.pop("user_id").isdigit()
     assert user.pop("timestamp").isdigit()
     assert user == {
@@ -45,7 +45,7 @@ async def test_a_user_is_created_with_defaults(shop):
 
 
 @pytest.mark.parametrize(
-    "name, given, read_back",
+    "name, value, expected",
     [
         ("email", "Outra@Example.COM", "outra@example.com"),
         ("firstname", "José", "José"),
@@ -69,39 +69,39 @@ async def test_a_user_is_created_with_defaults(shop):
         ("CPF", "529.982.247-25", "52998224725"),
     ],
 )
-async def test_a_field_is_read_back_after_creation_and_after_a_change(shop, name, given, read_back):
-    user = await create(shop, **{name: given})
-    assert (await shown(shop, user))[name] == read_back
+async def test_a_field_is_read_back_after_create_and_update(shop, name, value, expected):
+    user = await create(shop, **{name: value})
+    assert (await read(shop, user))[name] == expected
     if name == "email":
         return
-    answer = await shop.put(f"/api/users/{shop.bia}", {name: given})
+    answer = await shop.put(f"/api/users/{shop.bia}", {name: value})
     assert (answer.status, answer.body) == (200, {"user_id": str(shop.bia)})
-    assert (await shown(shop, shop.bia))[name] == read_back
+    assert (await read(shop, shop.bia))[name] == expected
 
 
 async def test_a_vendor_user_belongs_to_a_company(shop):
-    user = await shown(shop, await create(shop, user_type="vendor", company_id=str(shop.rival)))
+    user = await read(shop, await create(shop, user_type="vendor", company_id=str(shop.rival)))
     assert (user["user_type"], user["company_id"], user["company_name"]) == ("V", str(shop.rival), "Casa Lua")
     await shop.put(f"/api/users/{user['user_id']}", {"company_id": shop.vendor.number})
-    assert (await shown(shop, user["user_id"]))["company_name"] == "Ateliê Sol"
+    assert (await read(shop, user["user_id"]))["company_name"] == "Ateliê Sol"
 
 
-async def test_the_owner_is_the_root(shop):
-    assert (await shown(shop, shop.owner))["is_root"] == "Y"
+async def test_the_owner_is_root(shop):
+    assert (await read(shop, shop.owner))["is_root"] == "Y"
 
 
-async def test_a_change_leaves_everything_else_as_it_was(shop):
-    before = await shown(shop, shop.caio)
+async def test_an_update_keeps_the_other_fields(shop):
+    before = await read(shop, shop.caio)
     assert (await shop.put(f"/api/users/{shop.caio}", {"firstname": "Caio Júlio"})).status == 200
-    assert await shown(shop, shop.caio) == before | {"firstname": "Caio Júlio"}
+    assert await read(shop, shop.caio) == before | {"firstname": "Caio Júlio"}
 
 
-async def test_a_record_put_back_as_it_was_read_changes_nothing(shop):
+async def test_updating_a_record_with_itself_changes_nothing(shop):
     for user in (shop.caio, shop.seller, shop.staff):
-        before = await shown(shop, user)
+        before = await read(shop, user)
         answer = await shop.put(f"/api/users/{user}", before)
         assert answer.status == 200, answer.raw
-        assert await shown(shop, user) == before
+        assert await read(shop, user) == before
 
 
 async def test_a_password_is_set_and_never_shown(shop):
@@ -115,22 +115,22 @@ async def test_a_password_is_set_and_never_shown(shop):
         "/api/auth_tokens", {"email": NEW["email"], "password": NEW["password"]}, auth=None
     )
     assert answer.status == 401
-    assert "password" not in (await shown(shop, user))
+    assert "password" not in (await read(shop, user))
 
 
 async def test_a_user_without_orders_is_erased_and_one_with_orders_hidden(shop):
     user = await create(shop)
-    for gone in (user, shop.caio):
-        answer = await shop.delete(f"/api/users/{gone}")
+    for deleted in (user, shop.caio):
+        answer = await shop.delete(f"/api/users/{deleted}")
         assert (answer.status, answer.raw) == (204, b"")
         for method, path in (("GET", ""), ("PUT", ""), ("DELETE", ""), ("GET", "/usergroups")):
-            again = await shop.call(method, f"/api/users/{gone}{path}", {} if method == "PUT" else None)
-            assert (again.status, again.body) == (404, {"status": 404, "message": "User not found"})
+            missing = await shop.call(method, f"/api/users/{deleted}{path}", {} if method == "PUT" else None)
+            assert (missing.status, missing.body) == (404, {"status": 404, "message": "User not found"})
     assert (await shop.get(f"/api/orders/{shop.order}")).body["email"] == "caio@example.com"
 
 
 @pytest.mark.parametrize("person", ["owner"])
-async def test_the_owner_and_oneself_stay(shop, person):
+async def test_the_owner_and_the_caller_cannot_be_deleted(shop, person):
     answer = await shop.delete(f"/api/users/{getattr(shop, person)}")
     assert answer.status == 422
     assert set(answer.body) == {"status", "message"}
@@ -154,18 +154,18 @@ async def test_the_owner_and_oneself_stay(shop, person):
         ({"user_type": "V"}, "company_id is required for a user of type V"),
     ],
 )
-async def test_what_is_wrong_is_told_with_the_legacy_name(shop, body, message):
+async def test_invalid_input_is_rejected_with_the_legacy_field_name(shop, body, message):
     answer = await shop.post("/api/users", NEW | body)
     assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
 
 
-async def test_a_short_password_is_refused(shop):
+async def test_a_short_password_is_rejected(shop):
     answer = await shop.post("/api/users", NEW | {"password": "short"})
     assert answer.status == 400
     assert answer.body["message"].startswith("password ")
 
 
-async def test_an_email_that_somebody_has_is_refused(shop):
+async def test_a_taken_email_is_rejected(shop):
     for answer in (
         await shop.post("/api/users", NEW | {"email": "CAIO@example.com"}),
         await shop.put(f"/api/users/{shop.bia}", {"email": "caio@example.com"}),
@@ -179,7 +179,7 @@ async def test_an_email_that_somebody_has_is_refused(shop):
 # --- Usergroups --------------------------------------------------------------------------------------------------------------
 
 
-async def test_the_usergroups_of_a_user(shop):
+async def test_the_usergroups_of_a_user_are_listed(shop):
     answer = await shop.get(f"/api/users/{shop.caio}/usergroups")
     assert (answer.status, answer.body) == (
         200,
@@ -191,7 +191,7 @@ async def test_the_usergroups_of_a_user(shop):
     assert (await shop.get(f"/api/users/{shop.bia}/usergroups")).body["usergroups"] == {}
 
 
-async def test_memberships_are_a_bare_object_in_cs_carts_form(new_shop):
+async def test_memberships_are_a_bare_object_in_the_cscart_form(new_shop):
     shop = await new_shop(legacy_lists="cscart")
     answer = await shop.get(f"/api/users/{shop.caio}/usergroups")
     assert answer.body == {str(shop.wholesale): {"usergroup_id": str(shop.wholesale), "status": "A"}}
@@ -199,45 +199,45 @@ async def test_memberships_are_a_bare_object_in_cs_carts_form(new_shop):
 
 
 @pytest.mark.parametrize(
-    "given, letter",
+    "status, code",
     [("A", "A"), ("F", "F"), ("p", "P"), ("D", "D"), ("active", "A"), ("available", "F"), ("declined", "D")],
 )
-async def test_a_membership_is_set_by_letter_or_label(shop, given, letter):
+async def test_a_membership_is_set_by_code_or_label(shop, status, code):
     for user in (shop.caio, shop.bia):
-        answer = await shop.put(f"/api/users/{user}/usergroups/{shop.wholesale}", {"status": given})
+        answer = await shop.put(f"/api/users/{user}/usergroups/{shop.wholesale}", {"status": status})
         assert (answer.status, answer.body) == (
             200,
-            {"user_id": str(user), "usergroup_id": str(shop.wholesale), "status": letter},
+            {"user_id": str(user), "usergroup_id": str(shop.wholesale), "status": code},
         )
-    (groups,) = [(await shop.get(f"/api/users/{shop.bia}/usergroups")).body["usergroups"]]
-    assert groups[str(shop.wholesale)]["status"] == letter
+    groups = (await shop.get(f"/api/users/{shop.bia}/usergroups")).body["usergroups"]
+    assert groups[str(shop.wholesale)]["status"] == code
 
 
-async def test_a_membership_is_named_by_uuids_too(shop):
+async def test_a_membership_is_addressed_by_uuids(shop):
     path = f"/api/users/{shop.bia.id}/usergroups/{shop.wholesale.id.upper()}"
     answer = await shop.put(path, {"status": "A"})
     assert answer.body == {"user_id": str(shop.bia), "usergroup_id": str(shop.wholesale), "status": "A"}
 
 
 @pytest.mark.parametrize("body", [{}, {"status": None}, {"status": ""}])
-async def test_a_membership_needs_a_status(shop, body):
+async def test_a_membership_requires_a_status(shop, body):
     answer = await shop.put(f"/api/users/{shop.bia}/usergroups/{shop.wholesale}", body)
     assert (answer.status, answer.body) == (400, {"status": 400, "message": "status is required"})
 
 
-async def test_a_membership_takes_its_own_letters(shop):
+async def test_memberships_have_their_own_status_codes(shop):
     answer = await shop.put(f"/api/users/{shop.bia}/usergroups/{shop.wholesale}", {"status": "Z"})
     assert (answer.status, answer.body["message"]) == (400, "status is 'Z'; expected one of A, F, P, D")
 
 
 @pytest.mark.parametrize("missing", ["999999999", "abc", "0", NOBODY])
-async def test_a_membership_of_nobody_or_in_nothing(shop, missing):
+async def test_a_membership_of_an_unknown_user_or_usergroup_is_not_found(shop, missing):
     answer = await shop.put(f"/api/users/{missing}/usergroups/{shop.wholesale}", {"status": "A"})
     assert (answer.status, answer.body) == (404, {"status": 404, "message": "User not found"})
     answer = await shop.put(f"/api/users/{shop.bia}/usergroups/{missing}", {"status": "A"})
     assert (answer.status, answer.body) == (404, {"status": 404, "message": "Usergroup not found"})
 
 
-async def test_a_customer_in_a_group_of_administrators_is_refused(shop):
+async def test_a_customer_cannot_join_an_admin_usergroup(shop):
     answer = await shop.put(f"/api/users/{shop.bia}/usergroups/{shop.team}", {"status": "A"})
     assert answer.status == 422

@@ -1,17 +1,17 @@
-"""Check what a vendor sees and does in its app: its own data, and of that only what decisions-legacy section 4 names."""
+"""Check the vendor app: access to a vendor's own data only (docs/reference/legacy.md#vendor-app)."""
 
 from typing import Any
 
 import pytest
 
 from domain.catalog.attachments import require_products
-from kernel.scope import entered
+from kernel.scope import active_scope
 from models.marketplace import Vendor
 from rest_facade.legacy import routes
-from rest_facade.routing import Needs
+from rest_facade.routing import Credential
 from tests.shop import NO_NUMBER, NOBODY, Answer, Shop
 
-ROUTES = [route for route in routes() if route.needs is Needs.VENDOR]
+ROUTES = [route for route in routes() if route.credential is Credential.VENDOR]
 EVERY_ROUTE = pytest.mark.parametrize("route", ROUTES, ids=[f"{r.method} {r.path}" for r in ROUTES])
 MISSING = "Authentication required. Use Basic with email and API key or a Bearer JWT."
 VENDORS_ONLY = "Forbidden: vendor scope required"
@@ -22,60 +22,62 @@ def path_to(shop: Shop, route: Any) -> str:
     return route.path.replace("{id}", str(number))
 
 
-async def ask(shop: Shop, route: Any, **how: Any) -> Answer:
+async def call_route(shop: Shop, route: Any, **kwargs: Any) -> Answer:
     body: Any = {} if route.method in ("POST", "PUT") else None
-    return await shop.call(route.method, path_to(shop, route), body, **how)
+    return await shop.call(route.method, path_to(shop, route), body, **kwargs)
 
 
-async def as_seller(shop: Shop, method: str, path: str, body: Any = None, **how: Any) -> Answer:
-    return await shop.call(method, f"/api/{path}", body, **{"by": shop.seller} | how)
+async def call_as_vendor(shop: Shop, method: str, path: str, body: Any = None, **kwargs: Any) -> Answer:
+    return await shop.call(method, f"/api/{path}", body, **{"by": shop.seller} | kwargs)
 
 
 async def row(shop: Shop, table: str, number: int) -> dict[str, Any]:
-    [found] = await shop.rows(f"select * from {table} where id = $1", number)
-    return dict(found)
+    [record] = await shop.rows(f"select * from {table} where id = $1", number)
+    return dict(record)
 
 
-# --- Who may -----------------------------------------------------------------------------------------------------------------
+# --- Access ------------------------------------------------------------------------------------------------------------------
 
 
 @EVERY_ROUTE
-async def test_a_route_is_for_vendors_alone(shop, other_shop, route):
-    anonymous = await ask(shop, route, auth=None)
+async def test_a_route_is_for_vendors_only(shop, other_shop, route):
+    anonymous = await call_route(shop, route, auth=None)
     assert (anonymous.status, anonymous.body) == (401, {"status": 401, "message": MISSING})
     for person, auth in ((shop.caio, "bearer"), (shop.owner, "basic"), (shop.staff, "basic")):
-        answer = await ask(shop, route, by=person, auth=auth)
+        answer = await call_route(shop, route, by=person, auth=auth)
         assert (answer.status, answer.body) == (403, {"status": 403, "message": VENDORS_ONLY})
-    elsewhere = await ask(shop, route, by=shop.seller, at=other_shop)
-    assert elsewhere.status == 401
-    elsewhere = await ask(shop, route, by=shop.seller, auth="bearer", at=other_shop)
-    assert elsewhere.status == 403
+    foreign = await call_route(shop, route, by=shop.seller, at=other_shop)
+    assert foreign.status == 401
+    foreign = await call_route(shop, route, by=shop.seller, auth="bearer", at=other_shop)
+    assert foreign.status == 403
 
 
-@pytest.mark.parametrize("letter", ["N", "Y"])
-async def test_the_app_is_open_whatever_the_setting_of_the_entity_routes(new_shop, letter):
-    shop = await new_shop(legacy_vendor_keys=letter)
-    assert (await as_seller(shop, "GET", "vendor_products")).status == 200
-    assert (await as_seller(shop, "GET", "products")).status == (200 if letter == "Y" else 403)
-    assert (await as_seller(shop, "GET", "users")).status == 403
+@pytest.mark.parametrize("setting", ["N", "Y"])
+async def test_the_app_does_not_depend_on_legacy_vendor_keys(new_shop, setting):
+    shop = await new_shop(legacy_vendor_keys=setting)
+    assert (await call_as_vendor(shop, "GET", "vendor_products")).status == 200
+    assert (await call_as_vendor(shop, "GET", "products")).status == (200 if setting == "Y" else 403)
+    assert (await call_as_vendor(shop, "GET", "users")).status == 403
 
 
 @EVERY_ROUTE
-async def test_names_that_name_nothing_are_not_found(shop, route):
+async def test_unknown_and_foreign_ids_are_not_found(shop, route):
     if "{id}" not in route.path:
         return
-    thing = "Order" if "order" in route.path else "Product"
+    entity = "Order" if "order" in route.path else "Product"
     foreign = await shop.new_order((shop.plate, 1), user=shop.caio.id)
-    foreign_ids = [foreign, foreign.id] if thing == "Order" else [shop.plate, shop.plate.id]
-    for named in (*foreign_ids, NOBODY, NO_NUMBER, "0", "-1", "abc", "9" * 40, "%20"):
-        path = route.path.replace("{id}", str(named))
+    foreign_ids = [foreign, foreign.id] if entity == "Order" else [shop.plate, shop.plate.id]
+    for record_id in (*foreign_ids, NOBODY, NO_NUMBER, "0", "-1", "abc", "9" * 40, "%20"):
+        path = route.path.replace("{id}", str(record_id))
         body = {"status": "P", "price": "1"} if route.method == "PUT" else None
         answer = await shop.call(route.method, path, body, by=shop.seller)
-        assert (answer.status, answer.body) == (404, {"status": 404, "message": f"{thing} not found"}), named
+        assert (answer.status, answer.body) == (404, {"status": 404, "message": f"{entity} not found"}), (
+            record_id
+        )
 
 
 @EVERY_ROUTE
-async def test_a_broken_body_changes_nothing(shop, route):
+async def test_a_malformed_body_changes_nothing(shop, route):
     if route.method not in ("POST", "PUT"):
         return
     for data in (b"{broken", b"[1, 2]", b'{"product": "a\\u0000b"}', b'{"a": 1e999}', b"{" + b'"a":{' * 99):
@@ -86,11 +88,11 @@ async def test_a_broken_body_changes_nothing(shop, route):
         assert (answer.status, answer.body["status"]) == (400, 400), data
 
 
-# --- Beginning and dashboard -------------------------------------------------------------------------------------------------
+# --- Start and dashboard -----------------------------------------------------------------------------------------------------
 
 
-async def test_the_app_begins(shop):
-    answer = await as_seller(shop, "GET", "vendor_start")
+async def test_vendor_start_returns_the_configuration(shop):
+    answer = await call_as_vendor(shop, "GET", "vendor_start")
     assert answer.status == 200
     body = answer.body
     assert set(body) == {
@@ -99,28 +101,28 @@ async def test_the_app_begins(shop):
     assert set(body["app"]) == {"name", "version", "min_version"}
     assert body["store"] == {"name": "Loja", "currency": "BRL", "logo": ""}
     assert body["currencies"] == [{"currency_code": "BRL", "symbol": "R$"}]
-    assert {each["status"] for each in body["statuses"]["orders"]} >= set("OPCDFIB")
-    assert {each["status"] for each in body["statuses"]["products"]} == set("ADHP")
+    assert {status["status"] for status in body["statuses"]["orders"]} >= set("OPCDFIB")
+    assert {status["status"] for status in body["statuses"]["products"]} == set("ADHP")
     assert body["support"] == {"email": "", "phone": ""}
     assert all(menu["route"] in {route.path.split("/")[2] for route in ROUTES} for menu in body["menus"])
     assert "manage_products" in body["permissions"]
 
 
-async def test_the_settings_of_the_store_are_told(new_shop):
+async def test_vendor_start_returns_the_store_settings(new_shop):
     shop = await new_shop(
         support_email="ajuda@example.com", support_phone="1130000000", logo_url="https://x.example/l.png"
     )
-    body = (await as_seller(shop, "GET", "vendor_start")).body
+    body = (await call_as_vendor(shop, "GET", "vendor_start")).body
     assert body["support"] == {"email": "ajuda@example.com", "phone": "1130000000"}
     assert body["store"]["logo"] == "https://x.example/l.png"
 
 
-async def test_the_dashboard_adds_up_the_vendors_own_share(shop):
-    # Of the seller: 2 mugs + shipping 114.80, one mug of a shared order 49.90, an e-book 15.00 that is paid.
+async def test_the_dashboard_sums_the_vendors_own_lines(shop):
+    # Two mugs and shipping 114.80, a mug of a shared order 49.90, a paid e-book 15.00.
     await shop.execute(
         "update vendors set commission = '10.00', commission_type = 'P' where id = $1", shop.vendor.number
     )
-    body = (await as_seller(shop, "GET", "vendor_dashboard")).body
+    body = (await call_as_vendor(shop, "GET", "vendor_dashboard")).body
     assert set(body) == {
         "sales", "orders_count", "average_ticket", "balance", "products", "orders_by_status", "graph",
     }  # fmt: skip
@@ -131,13 +133,13 @@ async def test_the_dashboard_adds_up_the_vendors_own_share(shop):
     [day] = body["graph"]
     assert (day["total"], day["orders"]) == ("179.70", "3")
     assert int(day["date"]) % 86_400 == 0
-    rival = (await as_seller(shop, "GET", "vendor_dashboard", by=shop.rival_seller)).body
+    rival = (await call_as_vendor(shop, "GET", "vendor_dashboard", by=shop.rival_seller)).body
     assert (rival["sales"], rival["orders_count"], rival["balance"]) == ("75.00", "1", "0.00")
 
 
-async def test_what_came_to_nothing_is_no_sale(shop):
+async def test_cancelled_orders_are_not_sales(shop):
     await shop.put(f"/api/orders/{shop.order}", {"status": "I"})
-    body = (await as_seller(shop, "GET", "vendor_dashboard")).body
+    body = (await call_as_vendor(shop, "GET", "vendor_dashboard")).body
     assert (body["sales"], body["orders_count"]) == ("64.90", "2")
     assert body["orders_by_status"]["I"] == "1"
 
@@ -158,15 +160,15 @@ async def test_what_came_to_nothing_is_no_sale(shop):
         ("?time_from=x", "0"),
     ],
 )
-async def test_the_dashboard_takes_the_periods_of_orders(shop, query, count):
-    answer = await as_seller(shop, "GET", f"vendor_dashboard{query}")
+async def test_the_dashboard_accepts_the_periods_of_orders(shop, query, count):
+    answer = await call_as_vendor(shop, "GET", f"vendor_dashboard{query}")
     assert (answer.status, answer.body["orders_count"]) == (200, count)
 
 
 async def test_a_vendor_without_orders_has_an_empty_dashboard(shop):
     vendor = await shop.add(Vendor, name="Vazia", email="v@example.com")
     person = await shop.new_person(user_type="V", vendor_id=vendor.number)
-    body = (await as_seller(shop, "GET", "vendor_dashboard", by=person)).body
+    body = (await call_as_vendor(shop, "GET", "vendor_dashboard", by=person)).body
     assert (body["sales"], body["average_ticket"], body["balance"], body["graph"]) == (
         "0.00",
         "0.00",
@@ -179,8 +181,8 @@ async def test_a_vendor_without_orders_has_an_empty_dashboard(shop):
 # --- Company and profile -----------------------------------------------------------------------------------------------------
 
 
-async def test_the_company_is_shown_as_the_store_record(shop):
-    company = (await as_seller(shop, "GET", "vendor_company")).body
+async def test_the_company_is_the_store_record(shop):
+    company = (await call_as_vendor(shop, "GET", "vendor_company")).body
     assert (company["company_id"], company["company"]) == (str(shop.vendor), "Ateliê Sol")
     assert company == (await shop.get(f"/api/vendors/{shop.vendor}")).body
     assert {
@@ -196,7 +198,7 @@ async def test_the_company_is_shown_as_the_store_record(shop):
     assert company["average_rating"] == "5.00"
 
 
-async def test_of_its_company_a_vendor_writes_its_contact_data_alone(shop):
+async def test_a_vendor_updates_only_the_contact_data_of_its_company(shop):
     before = await row(shop, "vendors", shop.vendor.number)
     rival = await row(shop, "vendors", shop.rival.number)
     allowed = {
@@ -208,7 +210,7 @@ async def test_of_its_company_a_vendor_writes_its_contact_data_alone(shop):
         "company_id": shop.rival.number, "commission": "0.01", "commission_type": "X", "status": "Z", "CNPJ": "bad",
         "timestamp": "1", "average_rating": "5", "user_type": "A", "privileges": ["all"], "is_root": "Y",
     }  # fmt: skip
-    answer = await as_seller(shop, "PUT", "vendor_company", allowed | ignored)
+    answer = await call_as_vendor(shop, "PUT", "vendor_company", allowed | ignored)
     assert (answer.status, answer.body) == (200, {"company_id": str(shop.vendor)})
     after = await row(shop, "vendors", shop.vendor.number)
     changed = {name for name in after if after[name] != before[name]} - {"updated_at"}
@@ -229,20 +231,20 @@ async def test_of_its_company_a_vendor_writes_its_contact_data_alone(shop):
 
 
 @pytest.mark.parametrize("body", [{"email": "x"}, {"company": ""}, {"company": ["x"]}, {"city": {"a": 1}}])
-async def test_wrong_contact_data_is_refused(shop, body):
+async def test_invalid_contact_data_is_rejected(shop, body):
     before = await row(shop, "vendors", shop.vendor.number)
-    answer = await as_seller(shop, "PUT", "vendor_company", body)
+    answer = await call_as_vendor(shop, "PUT", "vendor_company", body)
     assert (answer.status, answer.body["status"]) == (400, 400)
     assert next(iter(body)) in answer.body["message"]
     assert await row(shop, "vendors", shop.vendor.number) == before
 
 
 async def test_the_profile_is_the_callers_user_record(shop):
-    mine = (await as_seller(shop, "GET", "vendor_profile")).body
+    mine = (await call_as_vendor(shop, "GET", "vendor_profile")).body
     assert mine == (await shop.get(f"/api/users/{shop.seller}")).body
 
 
-async def test_of_its_profile_a_vendor_writes_name_and_credentials_alone(shop):
+async def test_a_vendor_updates_only_name_and_credentials_of_its_profile(shop):
     before = await row(shop, "users", shop.seller.number)
     allowed = {"email": "nova@example.com", "firstname": "Nina", "lastname": "Sá", "phone": "81 99999-0000"}
     ignored = {
@@ -250,7 +252,7 @@ async def test_of_its_profile_a_vendor_writes_name_and_credentials_alone(shop):
         "CPF": "bad", "company": "x", "is_root": "Y", "points": 1_000, "usergroups": [1], "privileges": ["all"],
         "timestamp": {},
     }  # fmt: skip
-    answer = await as_seller(shop, "PUT", "vendor_profile", allowed | ignored)
+    answer = await call_as_vendor(shop, "PUT", "vendor_profile", allowed | ignored)
     assert (answer.status, answer.body) == (200, {"user_id": str(shop.seller)})
     after = await row(shop, "users", shop.seller.number)
     changed = {name for name in after if after[name] != before[name]}
@@ -258,10 +260,12 @@ async def test_of_its_profile_a_vendor_writes_name_and_credentials_alone(shop):
     assert (after["email"], after["phone"]) == ("nova@example.com", "81999990000")
 
 
-async def test_a_new_password_ends_the_tokens(shop):
-    assert (await as_seller(shop, "GET", "vendor_profile", auth="bearer")).status == 200
-    assert (await as_seller(shop, "PUT", "vendor_profile", {"password": "another long one"})).status == 200
-    assert (await as_seller(shop, "GET", "vendor_profile", auth="bearer")).status == 401
+async def test_a_new_password_revokes_the_tokens(shop):
+    assert (await call_as_vendor(shop, "GET", "vendor_profile", auth="bearer")).status == 200
+    assert (
+        await call_as_vendor(shop, "PUT", "vendor_profile", {"password": "another long one"})
+    ).status == 200
+    assert (await call_as_vendor(shop, "GET", "vendor_profile", auth="bearer")).status == 401
 
 
 @pytest.mark.parametrize(
@@ -274,9 +278,9 @@ async def test_a_new_password_ends_the_tokens(shop):
         {"firstname": []},
     ],
 )
-async def test_a_wrong_profile_is_refused(shop, body):
+async def test_an_invalid_profile_is_rejected(shop, body):
     before = await row(shop, "users", shop.seller.number)
-    answer = await as_seller(shop, "PUT", "vendor_profile", body)
+    answer = await call_as_vendor(shop, "PUT", "vendor_profile", body)
     assert (answer.status, answer.body["status"]) == (400, 400)
     assert await row(shop, "users", shop.seller.number) == before
 
@@ -287,8 +291,8 @@ async def test_a_wrong_profile_is_refused(shop, body):
 async def test_categories_are_listed_in_both_forms(new_shop):
     for form in ("contract", "cscart"):
         shop = await new_shop(legacy_lists=form)
-        body = (await as_seller(shop, "GET", "vendor_categories")).body
-        assert [each["category"] for each in body["categories"]] == ["Casa", "Cozinha", "Oculta"]
+        body = (await call_as_vendor(shop, "GET", "vendor_categories")).body
+        assert [category["category"] for category in body["categories"]] == ["Casa", "Cozinha", "Oculta"]
         assert body["params"]["total_items"] == 3
 
 
@@ -296,33 +300,33 @@ async def test_products_are_the_vendors_own_in_both_forms(new_shop):
     for form in ("contract", "cscart"):
         shop = await new_shop(legacy_lists=form)
         own = {str(shop.mug), str(shop.ebook), str(shop.secret)}
-        body = (await as_seller(shop, "GET", "vendor_products")).body
-        assert {each["product_id"] for each in body["products"]} == own
+        body = (await call_as_vendor(shop, "GET", "vendor_products")).body
+        assert {product["product_id"] for product in body["products"]} == own
         assert body["params"]["total_items"] == 3
-        body = (await as_seller(shop, "GET", "vendor_products?status=active&items_per_page=1")).body
+        body = (await call_as_vendor(shop, "GET", "vendor_products?status=active&items_per_page=1")).body
         assert len(body["products"]) == 1
         assert isinstance(body["products"], dict if form == "contract" else list)
         assert body["params"]["total_items"] == 2
-        body = (await as_seller(shop, "GET", f"vendor_products?company_id={shop.rival}")).body
+        body = (await call_as_vendor(shop, "GET", f"vendor_products?company_id={shop.rival}")).body
         assert not body["products"]
 
 
-async def test_a_product_is_made_shown_and_changed(shop):
-    given = {"product": "Bule", "price": "99.90", "amount": 3, "category_ids": [shop.kitchen.number]}
-    made = await as_seller(shop, "POST", "vendor_product", given)
-    assert (made.status, set(made.body)) == (201, {"product_id"})
-    number = made.body["product_id"]
-    shown = await as_seller(shop, "GET", f"vendor_product/{number}")
-    assert shown.body == (await shop.get(f"/api/products/{number}")).body
-    assert (shown.body["company_id"], shown.body["price"], shown.body["amount"]) == (
+async def test_a_product_is_created_read_and_updated(shop):
+    body = {"product": "Bule", "price": "99.90", "amount": 3, "category_ids": [shop.kitchen.number]}
+    created = await call_as_vendor(shop, "POST", "vendor_product", body)
+    assert (created.status, set(created.body)) == (201, {"product_id"})
+    number = created.body["product_id"]
+    product = (await call_as_vendor(shop, "GET", f"vendor_product/{number}")).body
+    assert product == (await shop.get(f"/api/products/{number}")).body
+    assert (product["company_id"], product["price"], product["amount"]) == (
         str(shop.vendor),
         "99.90",
         "3",
     )
-    answer = await as_seller(shop, "PUT", f"vendor_product/{number}", {"price": 50, "status": "hidden"})
+    answer = await call_as_vendor(shop, "PUT", f"vendor_product/{number}", {"price": 50, "status": "hidden"})
     assert (answer.status, answer.body) == (200, {"product_id": number})
-    shown = (await as_seller(shop, "GET", f"vendor_product/{number}")).body
-    assert (shown["price"], shown["status"], shown["product"]) == ("50.00", "H", "Bule")
+    product = (await call_as_vendor(shop, "GET", f"vendor_product/{number}")).body
+    assert (product["price"], product["status"], product["product"]) == ("50.00", "H", "Bule")
 
 
 @pytest.mark.parametrize(
@@ -337,20 +341,20 @@ async def test_a_product_is_made_shown_and_changed(shop):
         ({"product": "x", "price": "1", "category_ids": [NO_NUMBER]}, None),
     ],
 )
-async def test_a_wrong_product_is_refused(shop, body, message):
-    answer = await as_seller(shop, "POST", "vendor_product", body)
+async def test_an_invalid_product_is_rejected(shop, body, message):
+    answer = await call_as_vendor(shop, "POST", "vendor_product", body)
     assert (answer.status, answer.body["status"]) == (400, 400)
     assert message is None or answer.body["message"] == message
 
 
-async def test_whose_product_it_is_and_its_approval_are_the_shops(new_shop):
+async def test_a_vendor_cannot_set_the_vendor_or_approval_of_a_product(new_shop):
     shop = await new_shop(vendor_products_need_approval=True)
     for company in (shop.rival.number, "nonsense", {"a": 1}):
-        given = {"product": "x", "price": 1, "company_id": company, "status": "A"}
-        made = await as_seller(shop, "POST", "vendor_product", given)
-        product = await row(shop, "products", int(made.body["product_id"]))
+        body = {"product": "x", "price": 1, "company_id": company, "status": "A"}
+        created = await call_as_vendor(shop, "POST", "vendor_product", body)
+        product = await row(shop, "products", int(created.body["product_id"]))
         assert (product["vendor_id"], product["status"]) == (shop.vendor.number, "P")
-        answer = await as_seller(
+        answer = await call_as_vendor(
             shop, "PUT", f"vendor_product/{product['id']}", {"status": "A", "company_id": company}
         )
         assert answer.status == 200
@@ -358,29 +362,29 @@ async def test_whose_product_it_is_and_its_approval_are_the_shops(new_shop):
         assert (after["vendor_id"], after["status"]) == (shop.vendor.number, "P")
 
 
-async def test_own_products_are_deleted_together_and_the_rest_is_named(shop):
-    given = [shop.mug.number, shop.ebook.id, str(shop.plate), NO_NUMBER, "abc", shop.mug.id]
-    answer = await as_seller(shop, "POST", "vendor_products", {"product_ids": given})
+async def test_a_bulk_delete_deletes_own_products_and_reports_the_others(shop):
+    product_ids = [shop.mug.number, shop.ebook.id, str(shop.plate), NO_NUMBER, "abc", shop.mug.id]
+    answer = await call_as_vendor(shop, "POST", "vendor_products", {"product_ids": product_ids})
     assert answer.status == 200
     assert answer.body == {
         "deleted": [str(shop.mug), str(shop.ebook)],
         "not_found": [str(shop.plate), str(NO_NUMBER), "abc"],
     }
-    assert (await as_seller(shop, "GET", f"vendor_product/{shop.mug}")).status == 404
+    assert (await call_as_vendor(shop, "GET", f"vendor_product/{shop.mug}")).status == 404
     assert (await row(shop, "products", shop.plate.number))["deleted_at"] is None
     events = await shop.rows("select name from outbox_events where name = 'product.deleted'")
     assert len(events) == 2
-    again = await as_seller(shop, "POST", "vendor_products", {"product_ids": str(shop.mug)})
-    assert again.body == {"deleted": [], "not_found": [str(shop.mug)]}
+    repeated = await call_as_vendor(shop, "POST", "vendor_products", {"product_ids": str(shop.mug)})
+    assert repeated.body == {"deleted": [], "not_found": [str(shop.mug)]}
 
 
 @pytest.mark.parametrize(
-    "given", [None, [], "", {}, [[1]], [{"a": 1}], [True], [None], list(range(1, 600)), 1.5]
+    "product_ids", [None, [], "", {}, [[1]], [{"a": 1}], [True], [None], list(range(1, 600)), 1.5]
 )
-async def test_a_wrong_list_of_products_deletes_nothing(shop, given):
-    body = {} if given is None else {"product_ids": given}
-    answer = await as_seller(shop, "POST", "vendor_products", body)
-    if given == 1.5:
+async def test_an_invalid_bulk_delete_deletes_nothing(shop, product_ids):
+    body = {} if product_ids is None else {"product_ids": product_ids}
+    answer = await call_as_vendor(shop, "POST", "vendor_products", body)
+    if product_ids == 1.5:
         assert (answer.status, answer.body) == (200, {"deleted": [], "not_found": ["1.5"]})
     else:
         assert (answer.status, "product_ids" in answer.body["message"]) == (400, True)
@@ -391,34 +395,34 @@ async def test_a_wrong_list_of_products_deletes_nothing(shop, given):
 
 
 async def test_orders_are_those_with_lines_of_the_vendor(shop):
-    body = (await as_seller(shop, "GET", "vendor_orders")).body
-    assert {each["order_id"] for each in body["orders"]} == {
+    body = (await call_as_vendor(shop, "GET", "vendor_orders")).body
+    assert {order["order_id"] for order in body["orders"]} == {
         str(shop.order), str(shop.shared_order), str(shop.guest_order),
     }  # fmt: skip
-    body = (await as_seller(shop, "GET", "vendor_orders?status=open", by=shop.rival_seller)).body
+    body = (await call_as_vendor(shop, "GET", "vendor_orders?status=open", by=shop.rival_seller)).body
     [order] = body["orders"].values()
     assert (order["order_id"], order["total"]) == (str(shop.shared_order), "75.00")
     assert [line["product_id"] for line in order["products"].values()] == [str(shop.plate)]
 
 
-async def test_one_order_is_shown_without_what_is_the_staffs(shop):
-    order = (await as_seller(shop, "GET", f"vendor_order/{shop.order}")).body
+async def test_an_order_is_returned_without_staff_fields(shop):
+    order = (await call_as_vendor(shop, "GET", f"vendor_order/{shop.order}")).body
     assert order["order_id"] == str(shop.order)
     assert not {"details", "ip_address"} & set(order)
-    assert order == (await as_seller(shop, "GET", f"vendor_order/{shop.order.id}")).body
+    assert order == (await call_as_vendor(shop, "GET", f"vendor_order/{shop.order.id}")).body
 
 
-async def test_an_own_order_moves_along_the_table_never_forced(shop):
+async def test_an_own_order_follows_the_status_transitions(shop):
     path = f"vendor_order/{shop.order}"
-    answer = await as_seller(shop, "PUT", path, {"status": "processed"})
+    answer = await call_as_vendor(shop, "PUT", path, {"status": "processed"})
     assert (answer.status, answer.body) == (200, {"order_id": str(shop.order)})
-    assert (await as_seller(shop, "PUT", path, {"status": "P"})).status == 200  # there already
-    for letter, allowed in (("I", ["C", "B"]), ("O", ["C", "B"]), ("D", ["C", "B"])):
-        refused = await as_seller(shop, "PUT", path, {"status": letter})
+    assert (await call_as_vendor(shop, "PUT", path, {"status": "P"})).status == 200  # the current status
+    for status, allowed in (("I", ["C", "B"]), ("O", ["C", "B"]), ("D", ["C", "B"])):
+        refused = await call_as_vendor(shop, "PUT", path, {"status": status})
         assert (refused.status, refused.body["allowed"]) == (422, allowed)
-    assert (await as_seller(shop, "PUT", path, {"status": "B"})).status == 200
-    assert (await as_seller(shop, "PUT", path, {"status": "I"})).status == 200
-    assert (await as_seller(shop, "PUT", path, {"status": "O"})).status == 422
+    assert (await call_as_vendor(shop, "PUT", path, {"status": "B"})).status == 200
+    assert (await call_as_vendor(shop, "PUT", path, {"status": "I"})).status == 200
+    assert (await call_as_vendor(shop, "PUT", path, {"status": "O"})).status == 422
     history = await shop.rows(
         "select from_status, to_status, forced, actor_kind from order_status_changes where order_id = $1 order by id",
         shop.order.number,
@@ -428,40 +432,40 @@ async def test_an_own_order_moves_along_the_table_never_forced(shop):
     ]  # fmt: skip
 
 
-async def test_a_tracking_number_records_a_parcel_once(shop):
+async def test_a_tracking_number_creates_one_shipment(shop):
     path = f"vendor_order/{shop.order}"
-    given = {"status": "C", "tracking_number": "BR123", "carrier": "Correios"}
+    body = {"status": "C", "tracking_number": "BR123", "carrier": "Correios"}
     for _ in range(2):
-        assert (await as_seller(shop, "PUT", path, given)).status == 200
-    [parcel] = await shop.rows("select * from shipments where order_id = $1", shop.order.number)
-    assert (parcel["tracking_number"], parcel["carrier"]) == ("BR123", "Correios")
-    another = await as_seller(shop, "PUT", path, {"tracking_number": "BR456"})
+        assert (await call_as_vendor(shop, "PUT", path, body)).status == 200
+    [shipment] = await shop.rows("select * from shipments where order_id = $1", shop.order.number)
+    assert (shipment["tracking_number"], shipment["carrier"]) == ("BR123", "Correios")
+    another = await call_as_vendor(shop, "PUT", path, {"tracking_number": "BR456"})
     assert (another.status, another.body["message"]) == (400, "every item of the order has been shipped")
 
 
-async def test_of_a_shared_order_a_vendor_sends_its_own_lines_and_nothing_else(shop):
+async def test_a_vendor_ships_only_its_own_lines_of_a_shared_order(shop):
     path = f"vendor_order/{shop.shared_order}"
     before = await row(shop, "orders", shop.shared_order.number)
     for body in ({"status": "P"}, {"status": "O"}, {"status": "C", "tracking_number": "X"}):
-        answer = await as_seller(shop, "PUT", path, body)
+        answer = await call_as_vendor(shop, "PUT", path, body)
         assert answer.status == 403, body
     assert await row(shop, "orders", shop.shared_order.number) == before
-    assert (await as_seller(shop, "PUT", path, {"tracking_number": "BR1"})).status == 200
+    assert (await call_as_vendor(shop, "PUT", path, {"tracking_number": "BR1"})).status == 200
     sent = await shop.rows(
         "select l.product_id, s.quantity from shipment_lines s join order_lines l on l.id = s.order_line_id"
         " where l.order_id = $1", shop.shared_order.number,
     )  # fmt: skip
     assert [tuple(line) for line in sent] == [(shop.mug.number, 1)]
     assert (await row(shop, "orders", shop.shared_order.number))["status"] == "O"
-    rival = await as_seller(shop, "PUT", path, {"tracking_number": "BR2"}, by=shop.rival_seller)
+    rival = await call_as_vendor(shop, "PUT", path, {"tracking_number": "BR2"}, by=shop.rival_seller)
     assert rival.status == 200
     assert (
         await shop.value("select count(*) from shipments where order_id = $1", shop.shared_order.number) == 2
     )
 
 
-async def test_a_parcel_of_what_was_called_off_changes_nothing(shop):
-    answer = await as_seller(
+async def test_a_shipment_of_a_cancelled_order_changes_nothing(shop):
+    answer = await call_as_vendor(
         shop, "PUT", f"vendor_order/{shop.order}", {"status": "I", "tracking_number": "X"}
     )
     assert answer.status == 422
@@ -472,9 +476,9 @@ async def test_a_parcel_of_what_was_called_off_changes_nothing(shop):
     "body", [{}, {"status": ""}, {"carrier": "x"}, {"status": "Z"}, {"status": 1}, {"status": "P", "tracking_number": []},
              {"tracking_number": "x" * 300}]
 )  # fmt: skip
-async def test_a_wrong_change_of_an_order_is_refused(shop, body):
+async def test_an_invalid_order_update_is_rejected(shop, body):
     before = await row(shop, "orders", shop.order.number)
-    answer = await as_seller(shop, "PUT", f"vendor_order/{shop.order}", body)
+    answer = await call_as_vendor(shop, "PUT", f"vendor_order/{shop.order}", body)
     assert (answer.status, answer.body["status"]) == (400, 400)
     assert await row(shop, "orders", shop.order.number) == before
 
@@ -482,7 +486,7 @@ async def test_a_wrong_change_of_an_order_is_refused(shop, body):
 # --- Statements --------------------------------------------------------------------------------------------------------------
 
 STATEMENTS = {
-    # The store's languages, and what it calls its statuses.
+    # Languages, statuses.
     "vendor_start": 2,
     "vendor_dashboard": 3,
     "vendor_company": 1,
@@ -497,57 +501,61 @@ STATEMENTS = {
 
 
 @pytest.mark.parametrize("path", STATEMENTS)
-async def test_statements_do_not_depend_on_the_number_of_rows(shop, path):
-    few_of = STATEMENTS[path]
+async def test_statement_counts_do_not_depend_on_the_number_of_rows(shop, path):
+    maximum = STATEMENTS[path]
     path = path.format(mug=shop.mug)
-    await as_seller(shop, "GET", path)  # the credential is remembered from here on
-    few = (await as_seller(shop, "GET", path)).statements
+    await call_as_vendor(shop, "GET", path)  # fills the credential cache
+    few = (await call_as_vendor(shop, "GET", path)).statements
     for _ in range(12):
         await shop.new_order((await shop.new_product(), 1), user=shop.caio.id)
-    many = (await as_seller(shop, "GET", path)).statements
-    assert few == many <= few_of
+    many = (await call_as_vendor(shop, "GET", path)).statements
+    assert few == many <= maximum
 
 
-# --- What belongs to a product -----------------------------------------------------------------------------------------------
+# --- Product details ---------------------------------------------------------------------------------------------------------
 
 
 async def test_options_attachments_and_required_products_of_an_own_product(shop):
-    options = (await as_seller(shop, "GET", f"vendor_product_options?product_id={shop.mug}")).body["options"]
+    options = (await call_as_vendor(shop, "GET", f"vendor_product_options?product_id={shop.mug}")).body[
+        "options"
+    ]
     assert {option["option_name"] for option in options.values()} >= {"Tamanho", "Estampa"}
     for number, option in options.items():
         assert option == (await shop.get(f"/api/options/{number}")).body
-    files = (await as_seller(shop, "GET", f"vendor_product_attachments?product_id={shop.mug.id}")).body
+    files = (await call_as_vendor(shop, "GET", f"vendor_product_attachments?product_id={shop.mug.id}")).body
     [file] = files["attachments"]
     assert file | {
         "description": "", "filename": "cuidados.pdf", "url": "https://files.example.com/c.pdf", "filesize": "9",
     } == file  # fmt: skip
     assert set(file) == {"attachment_id", "description", "filename", "url", "filesize"}
-    with entered(shop.scope()):
+    with active_scope(shop.scope()):
         await require_products(shop.scope(), shop.mug.number, [shop.ebook.number, shop.plate.number])
-    found = (await as_seller(shop, "GET", f"vendor_required_products?product_id={shop.mug}")).body
-    [product] = found["required_products"]  # the plate is another vendor's
-    rows = (await as_seller(shop, "GET", f"vendor_products?product_id={shop.ebook}")).body["products"]
+    required = (await call_as_vendor(shop, "GET", f"vendor_required_products?product_id={shop.mug}")).body
+    [product] = required["required_products"]  # the plate is another vendor's
+    rows = (await call_as_vendor(shop, "GET", f"vendor_products?product_id={shop.ebook}")).body["products"]
     assert product == rows[str(shop.ebook)]
 
 
 @pytest.mark.parametrize("part", ["product_options", "product_attachments", "required_products"])
-async def test_what_belongs_to_no_product_of_the_vendors(shop, part):
-    for named in (shop.plate, shop.plate.id, NOBODY, NO_NUMBER, "abc", "0", "%00"):
-        answer = await as_seller(shop, "GET", f"vendor_{part}?product_id={named}")
-        assert answer.status in ((400,) if named == "%00" else (404,)), named
+async def test_details_of_other_products_are_not_found(shop, part):
+    for product_id in (shop.plate, shop.plate.id, NOBODY, NO_NUMBER, "abc", "0", "%00"):
+        answer = await call_as_vendor(shop, "GET", f"vendor_{part}?product_id={product_id}")
+        assert answer.status == (400 if product_id == "%00" else 404), product_id
     for query in ("", "?product_id=", "?product_id[]=1"):
-        answer = await as_seller(shop, "GET", f"vendor_{part}{query}")
+        answer = await call_as_vendor(shop, "GET", f"vendor_{part}{query}")
         assert (answer.status, answer.body) == (400, {"status": 400, "message": "product_id is required"})
-    empty = await as_seller(shop, "GET", f"vendor_{part}?product_id={shop.secret}")
-    [found] = empty.body.values()
-    assert not found
+    empty = await call_as_vendor(shop, "GET", f"vendor_{part}?product_id={shop.secret}")
+    [rows] = empty.body.values()
+    assert not rows
 
 
-async def test_what_a_vendor_may_not_write_is_ignored_on_the_entity_routes_too(new_shop):
+async def test_fields_reserved_for_staff_are_ignored_on_the_entity_routes(new_shop):
     shop = await new_shop(legacy_vendor_keys="Y")
-    wrong = {"company_id": {"a": 1}, "commission": "x", "commission_type": "?", "CNPJ": "1"}
-    assert (await as_seller(shop, "PUT", f"products/{shop.mug}", {"price": 1} | wrong)).status == 200
-    answer = await as_seller(shop, "PUT", f"stores/{shop.vendor}", {"city": "Olinda", "status": "Z"} | wrong)
+    reserved = {"company_id": {"a": 1}, "commission": "x", "commission_type": "?", "CNPJ": "1"}
+    assert (await call_as_vendor(shop, "PUT", f"products/{shop.mug}", {"price": 1} | reserved)).status == 200
+    answer = await call_as_vendor(
+        shop, "PUT", f"stores/{shop.vendor}", {"city": "Olinda", "status": "Z"} | reserved
+    )
     assert answer.status == 200, answer.raw
     vendor = await row(shop, "vendors", shop.vendor.number)
     assert (vendor["city"], vendor["status"], vendor["commission"]) == ("Olinda", "A", "0.00")

@@ -1,4 +1,4 @@
-"""Check warehouses, their areas and their groups over every route."""
+"""Check the routes of warehouses, their delivery areas and their usergroups."""
 
 import asyncio
 from typing import Any
@@ -28,7 +28,7 @@ async def create(shop: Shop, **body: Any) -> str:
     return answer.body["warehouse_id"]
 
 
-async def shown(shop: Shop, warehouse: Any) -> dict[str, Any]:
+async def read(shop: Shop, warehouse: Any) -> dict[str, Any]:
     answer = await shop.get(f"{BASE}/{warehouse}")
     assert answer.status == 200, answer.raw
     return answer.body
@@ -43,7 +43,7 @@ async def listed(shop: Shop, query: str) -> set[str]:
 
 async def test_a_warehouse_is_created_with_defaults(shop):
     number = await create(shop)
-    warehouse = await shown(shop, number)
+    warehouse = await read(shop, number)
     for name in ("created_at", "updated_at"):
         moment = warehouse.pop(name)
         assert len(moment) == len("2026-11-21T00:00:00Z")
@@ -75,7 +75,7 @@ async def test_a_warehouse_is_created_with_defaults(shop):
 
 
 @pytest.mark.parametrize(
-    "name, given, read_back",
+    "name, value, expected",
     [
         ("name", "Centro", "Centro"),
         ("code", "C-1", "C-1"),
@@ -103,30 +103,30 @@ async def test_a_warehouse_is_created_with_defaults(shop):
         ("max_items_in_box", "9", 9),
     ],
 )
-async def test_a_field_is_read_back_after_creation_and_after_a_change(shop, name, given, read_back):
-    assert (await shown(shop, await create(shop, **{name: given})))[name] == read_back
-    before = await shown(shop, shop.depot)
-    answer = await shop.put(f"{BASE}/{shop.depot}", {name: given})
+async def test_a_field_is_read_back_after_create_and_update(shop, name, value, expected):
+    assert (await read(shop, await create(shop, **{name: value})))[name] == expected
+    before = await read(shop, shop.depot)
+    answer = await shop.put(f"{BASE}/{shop.depot}", {name: value})
     assert (answer.status, answer.body) == (200, {"warehouse_id": str(shop.depot)})
-    after = await shown(shop, shop.depot)
+    after = await read(shop, shop.depot)
     for record in (before, after):
         record.pop("updated_at")
-    assert after == before | {name: read_back}
+    assert after == before | {name: expected}
 
 
-async def test_a_warehouse_may_be_a_vendors(shop):
+async def test_a_warehouse_may_belong_to_a_vendor(shop):
     number = await create(shop, company_id=shop.vendor.number)
-    assert (await shown(shop, number))["company_id"] == str(shop.vendor)
+    assert (await read(shop, number))["company_id"] == str(shop.vendor)
     await shop.put(f"{BASE}/{number}", {"company_id": shop.rival.id})
-    assert (await shown(shop, number))["company_id"] == str(shop.rival)
+    assert (await read(shop, number))["company_id"] == str(shop.rival)
     await shop.put(f"{BASE}/{number}", {"company_id": 0})
-    assert (await shown(shop, number))["company_id"] == "0"
+    assert (await read(shop, number))["company_id"] == "0"
 
 
-async def test_areas_and_groups_come_with_a_new_warehouse(shop):
+async def test_a_warehouse_is_created_with_areas_and_groups(shop):
     group = {"usergroup_id": shop.wholesale.number, "priority": 3, "allocation_type": "exclusive"}
     number = await create(shop, delivery_areas=[AREA], user_groups=[group])
-    warehouse = await shown(shop, number)
+    warehouse = await read(shop, number)
     [area] = warehouse["delivery_areas"]
     assert area.pop("area_id").isdigit()
     assert area == AREA
@@ -141,40 +141,40 @@ async def test_areas_and_groups_come_with_a_new_warehouse(shop):
     ]
 
 
-async def test_a_list_row_is_the_whole_record(shop):
+async def test_a_list_row_is_the_complete_record(shop):
     rows = (await shop.get(f"{BASE}?warehouse_id={shop.warehouse}")).body["warehouses"]
-    assert rows[str(shop.warehouse)] == await shown(shop, shop.warehouse)
+    assert rows[str(shop.warehouse)] == await read(shop, shop.warehouse)
 
 
-async def test_a_record_put_back_as_it_was_read_changes_nothing(shop):
+async def test_updating_a_record_with_itself_changes_nothing(shop):
     for warehouse in (shop.warehouse, shop.depot):
-        before = await shown(shop, warehouse)
+        before = await read(shop, warehouse)
         assert (await shop.put(f"{BASE}/{warehouse}", before)).status == 200
-        after = await shown(shop, warehouse)
+        after = await read(shop, warehouse)
         for record in (before, after):
             record.pop("updated_at")
         assert after == before
 
 
-async def test_areas_of_an_update_are_all_there_will_be(shop):
-    before = (await shown(shop, shop.warehouse))["delivery_areas"][0]
+async def test_an_update_replaces_the_areas(shop):
+    before = (await read(shop, shop.warehouse))["delivery_areas"][0]
     answer = await shop.put(
         f"{BASE}/{shop.warehouse}",
         {"delivery_areas": [{"area_id": before["area_id"], "delivery_time": 12}, AREA]},
     )
     assert answer.status == 200, answer.raw
-    kept, new = (await shown(shop, shop.warehouse))["delivery_areas"]
-    assert kept == before | {"delivery_time": 12}
+    existing, new = (await read(shop, shop.warehouse))["delivery_areas"]
+    assert existing == before | {"delivery_time": 12}
     assert new["area_name"] == "Capital"
     await shop.put(f"{BASE}/{shop.warehouse}", {"delivery_areas": [AREA]})
-    [only] = (await shown(shop, shop.warehouse))["delivery_areas"]
-    assert only["area_id"] not in (kept["area_id"], new["area_id"])
+    [only] = (await read(shop, shop.warehouse))["delivery_areas"]
+    assert only["area_id"] not in (existing["area_id"], new["area_id"])
     await shop.put(f"{BASE}/{shop.warehouse}", {"delivery_areas": [], "user_groups": []})
-    warehouse = await shown(shop, shop.warehouse)
+    warehouse = await read(shop, shop.warehouse)
     assert (warehouse["delivery_areas"], warehouse["user_groups"]) == ([], [])
 
 
-async def test_a_deleted_warehouse_is_gone_with_all_that_hangs_on_it(shop):
+async def test_deleting_a_warehouse_deletes_its_areas_and_groups(shop):
     answer = await shop.delete(f"{BASE}/{shop.warehouse}")
     assert (answer.status, answer.raw) == (204, b"")
     for method, path in (
@@ -188,19 +188,21 @@ async def test_a_deleted_warehouse_is_gone_with_all_that_hangs_on_it(shop):
         ("DELETE", f"/user_groups/{shop.wholesale}"),
     ):
         body = AREA if method in ("POST", "PUT") else None
-        gone = await shop.call(method, f"{BASE}/{shop.warehouse}{path}", body)
-        assert (gone.status, gone.body) == (404, {"status": 404, "message": "Warehouse not found"}), path
+        missing = await shop.call(method, f"{BASE}/{shop.warehouse}{path}", body)
+        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Warehouse not found"}), (
+            path
+        )
     assert str(shop.warehouse) not in await listed(shop, "status=D")
 
 
-# --- The default -------------------------------------------------------------------------------------------------------------
+# --- Default warehouse -------------------------------------------------------------------------------------------------------
 
 
 async def defaults(shop: Shop, company: Any) -> set[str]:
     return await listed(shop, f"is_default=Y&company_id={company}")
 
 
-async def test_each_company_has_one_default(shop):
+async def test_each_vendor_has_one_default(shop):
     assert await defaults(shop, 0) == {str(shop.warehouse)}
     second = await create(shop, is_default="Y")
     assert await defaults(shop, 0) == {second}
@@ -216,7 +218,7 @@ async def test_each_company_has_one_default(shop):
     assert await defaults(shop, shop.rival) == set()
 
 
-async def test_many_that_would_be_the_default_at_once_leave_one(shop):
+async def test_concurrent_defaults_leave_one(shop):
     answers = await asyncio.gather(
         *(shop.post(BASE, {"name": f"n {n}", "is_default": "Y"}) for n in range(8))
     )
@@ -227,7 +229,7 @@ async def test_many_that_would_be_the_default_at_once_leave_one(shop):
 # --- Filters -----------------------------------------------------------------------------------------------------------------
 
 
-async def test_the_contracts_filters_make_an_object(shop):
+async def test_the_documented_filters(shop):
     for query, expected in (
         ("status=active", {shop.depot}),
         ("status=D", {shop.warehouse}),
@@ -249,7 +251,7 @@ async def test_the_contracts_filters_make_an_object(shop):
         ("zipcode=50010000&state=PE&status=D", {shop.warehouse}),
         ("zipcode=50010000&state=SP", set()),
     ):
-        assert await listed(shop, query) == {str(each) for each in expected}, query
+        assert await listed(shop, query) == {str(warehouse) for warehouse in expected}, query
 
 
 @pytest.mark.parametrize(
@@ -258,7 +260,7 @@ async def test_the_contracts_filters_make_an_object(shop):
         ({"zipcodes": [{"zipcode_from": "01000000", "zipcode_to": "01999999"}]}, "01310100", "02000000"),
         ({"states": ["SP"]}, "01310100", "20000000"),
         ({"states": ["DF"]}, "70040010", "72900000"),
-        # Ranges are the most precise: where there are any, they alone decide.
+        # Ranges take precedence over states and cities.
         (
             {
                 "states": ["SP"],
@@ -271,7 +273,7 @@ async def test_the_contracts_filters_make_an_object(shop):
         ({}, "69900000", "abc"),
     ],
 )
-async def test_a_warehouse_covers_a_cep_by_what_its_areas_say(shop, area, inside, outside):
+async def test_a_warehouse_covers_the_ceps_of_its_areas(shop, area, inside, outside):
     number = await create(shop, delivery_areas=[{"area_name": "x"} | area])
     assert number in await listed(shop, f"zipcode={inside}")
     assert number not in await listed(shop, f"zipcode={outside}")
@@ -279,7 +281,7 @@ async def test_a_warehouse_covers_a_cep_by_what_its_areas_say(shop, area, inside
     assert number not in await listed(shop, f"zipcode={inside}")
 
 
-async def test_a_cep_alone_does_not_tell_the_city(shop):
+async def test_a_cep_does_not_match_cities(shop):
     number = await create(shop, delivery_areas=[{"area_name": "x", "states": ["SP"], "cities": ["Santos"]}])
     assert number not in await listed(shop, "zipcode=01310100")
 
@@ -294,16 +296,16 @@ async def areas(shop: Shop, query: str = "") -> Any:
     return answer.body
 
 
-async def test_an_area_is_added_changed_and_removed(shop):
+async def test_an_area_is_added_updated_and_removed(shop):
     path = f"{BASE}/{shop.warehouse}/delivery_areas"
-    made = await shop.post(path, AREA)
-    assert (made.status, set(made.body)) == (201, {"area_id"})
-    number = made.body["area_id"]
+    created = await shop.post(path, AREA)
+    assert (created.status, set(created.body)) == (201, {"area_id"})
+    number = created.body["area_id"]
     body = await areas(shop)
     assert [area["area_id"] for area in body["delivery_areas"]] == [str(shop.delivery_area), number]
     assert body["delivery_areas"][1] == AREA | {"area_id": number}
     assert body["params"]["total_items"] == 2
-    assert (await shown(shop, shop.warehouse))["delivery_areas"] == body["delivery_areas"]
+    assert (await read(shop, shop.warehouse))["delivery_areas"] == body["delivery_areas"]
 
     changed = await shop.put(f"{path}/{number}", {"delivery_time": "48", "cities": []})
     assert (changed.status, changed.body) == (200, {"area_id": number})
@@ -313,21 +315,21 @@ async def test_an_area_is_added_changed_and_removed(shop):
     [zipcodes] = (await areas(shop))["delivery_areas"][1]["zipcodes"]
     assert zipcodes == {"zipcode_from": "01310100", "zipcode_to": "01310-200"}
 
-    gone = await shop.delete(f"{path}/{number}")
-    assert (gone.status, gone.raw) == (204, b"")
+    deleted = await shop.delete(f"{path}/{number}")
+    assert (deleted.status, deleted.raw) == (204, b"")
     for method in ("PUT", "DELETE"):
-        again = await shop.call(method, f"{path}/{number}", AREA if method == "PUT" else None)
-        assert (again.status, again.body["message"]) == (404, "Delivery area not found")
+        missing = await shop.call(method, f"{path}/{number}", AREA if method == "PUT" else None)
+        assert (missing.status, missing.body["message"]) == (404, "Delivery area not found")
 
 
-async def test_areas_are_paged_and_filtered_and_stay_an_array(shop):
+async def test_areas_are_a_paginated_filtered_array(shop):
     for number in range(3):
         await shop.post(f"{BASE}/{shop.warehouse}/delivery_areas", {"area_name": f"n {number}"})
     body = await areas(shop, "?items_per_page=2&page=2")
     assert [area["area_name"] for area in body["delivery_areas"]] == ["n 1", "n 2"]
     assert body["params"]["total_items"] == 4
-    found = (await areas(shop, "?area_name=n%201"))["delivery_areas"]
-    assert [area["area_name"] for area in found] == ["n 1"]
+    filtered = (await areas(shop, "?area_name=n%201"))["delivery_areas"]
+    assert [area["area_name"] for area in filtered] == ["n 1"]
     assert (await areas(shop, "?status=Z"))["delivery_areas"] == []
 
 
@@ -363,7 +365,7 @@ async def test_areas_are_paged_and_filtered_and_stay_an_array(shop):
         ),
     ],
 )
-async def test_a_wrong_area_is_refused_alone_and_within_a_warehouse(shop, area, message):
+async def test_an_invalid_area_is_rejected_on_every_route(shop, area, message):
     before = (await shop.get(BASE)).body
     body = {"area_name": "x"} | area
     answers = [
@@ -379,16 +381,16 @@ async def test_a_wrong_area_is_refused_alone_and_within_a_warehouse(shop, area, 
     assert (await shop.get(BASE)).body == before
 
 
-async def test_the_same_range_may_be_of_two_areas(shop):
+async def test_two_areas_may_have_the_same_range(shop):
     number = await create(shop, delivery_areas=[AREA, AREA | {"area_name": "Outra"}])
-    assert len((await shown(shop, number))["delivery_areas"]) == 2
+    assert len((await read(shop, number))["delivery_areas"]) == 2
 
 
-async def test_another_warehouses_area_is_not_there(shop):
+async def test_another_warehouses_area_is_not_found(shop):
     path = f"{BASE}/{shop.depot}/delivery_areas/{shop.delivery_area}"
-    for named in (path, path.replace(str(shop.delivery_area), shop.delivery_area.id)):
-        assert (await shop.put(named, {"delivery_time": 1})).status == 404
-        assert (await shop.delete(named)).status == 404
+    for area_path in (path, path.replace(str(shop.delivery_area), shop.delivery_area.id)):
+        assert (await shop.put(area_path, {"delivery_time": 1})).status == 404
+        assert (await shop.delete(area_path)).status == 404
     refused = await shop.put(
         f"{BASE}/{shop.depot}", {"delivery_areas": [{"area_id": str(shop.delivery_area)}]}
     )
@@ -398,10 +400,10 @@ async def test_another_warehouses_area_is_not_there(shop):
 # --- Groups ------------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_group_is_added_changed_and_removed(shop):
+async def test_a_group_is_added_updated_and_removed(shop):
     path = f"{BASE}/{shop.warehouse}/user_groups"
-    made = await shop.post(path, {"usergroup_id": shop.team.id, "priority": "4", "allocation_type": "P"})
-    assert (made.status, made.body) == (201, {"usergroup_id": str(shop.team)})
+    created = await shop.post(path, {"usergroup_id": shop.team.id, "priority": "4", "allocation_type": "P"})
+    assert (created.status, created.body) == (201, {"usergroup_id": str(shop.team)})
     body = (await shop.get(path)).body
     assert set(body) == {"user_groups", "params"}
     assert body["user_groups"][1] == {
@@ -411,14 +413,14 @@ async def test_a_group_is_added_changed_and_removed(shop):
         "allocation_type": "P",
         "status": "A",
     }
-    again = await shop.post(path, {"usergroup_id": shop.team.number})
-    assert (again.status, again.body["status"]) == (400, 400)
+    duplicate = await shop.post(path, {"usergroup_id": shop.team.number})
+    assert (duplicate.status, duplicate.body["status"]) == (400, 400)
     changed = await shop.put(f"{path}/{shop.team}", {"allocation_type": "E", "status": "disabled"})
     assert (changed.status, changed.body) == (200, {"usergroup_id": str(shop.team)})
     after = (await shop.get(path)).body["user_groups"][1]
     assert (after["allocation_type"], after["status"], after["priority"]) == ("E", "D", 4)
-    gone = await shop.delete(f"{path}/{shop.team.id}")
-    assert (gone.status, gone.raw) == (204, b"")
+    deleted = await shop.delete(f"{path}/{shop.team.id}")
+    assert (deleted.status, deleted.raw) == (204, b"")
     for method in ("PUT", "DELETE"):
         missing = await shop.call(method, f"{path}/{shop.team}", {} if method == "PUT" else None)
         assert (missing.status, missing.body["message"]) == (404, "Usergroup not found")
@@ -436,20 +438,20 @@ async def test_a_group_is_added_changed_and_removed(shop):
         ({"status": "Z"}, "status is 'Z'; expected one of A, D"),
     ],
 )
-async def test_a_wrong_group_is_refused(shop, group, message):
+async def test_an_invalid_group_is_rejected(shop, group, message):
     path = f"{BASE}/{shop.warehouse}/user_groups"
     answer = await shop.post(path, {"usergroup_id": shop.team.number} | group)
     assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
     assert len((await shop.get(path)).body["user_groups"]) == 1
 
 
-async def test_a_group_named_twice_is_refused(shop):
+async def test_a_duplicate_group_is_rejected(shop):
     group = {"usergroup_id": shop.wholesale.number}
     answer = await shop.post(BASE, {"name": "x", "user_groups": [group, {"usergroup_id": shop.wholesale.id}]})
     assert (answer.status, answer.body["message"]) == (400, "user_groups names a usergroup twice")
 
 
-# --- What is wrong -----------------------------------------------------------------------------------------------------------
+# --- Errors ------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -476,19 +478,19 @@ async def test_a_group_named_twice_is_refused(shop):
         ({"user_groups": [{}]}, "usergroup is required"),
     ],
 )
-async def test_what_is_wrong_is_told_with_the_legacy_name(shop, body, message):
+async def test_invalid_input_is_rejected_with_the_legacy_field_name(shop, body, message):
     answer = await shop.post(BASE, {"name": "x"} | body)
     assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
 
 
-async def test_a_state_of_another_country_is_free(shop):
+async def test_states_of_other_countries_are_free_text(shop):
     number = await create(shop, country="PT", state="Lisboa")
-    assert (await shown(shop, number))["state"] == "LISBOA"
+    assert (await read(shop, number))["state"] == "LISBOA"
     refused = await shop.put(f"{BASE}/{number}", {"country": "BR"})
     assert refused.status == 400
 
 
-async def test_another_stores_records_can_not_be_referred_to(shop, other_shop):
+async def test_another_stores_records_cannot_be_referred_to(shop, other_shop):
     for body in (
         {"company_id": other_shop.vendor.id},
         {"user_groups": [{"usergroup_id": other_shop.wholesale.id}]},
@@ -498,7 +500,7 @@ async def test_another_stores_records_can_not_be_referred_to(shop, other_shop):
     assert (await shop.post(path, {"usergroup_id": other_shop.wholesale.id})).status == 400
 
 
-async def test_the_collection_and_records_refuse_other_methods(shop):
+async def test_other_methods_are_not_allowed(shop):
     for path, allowed in (
         (BASE, "GET, HEAD, POST"),
         (f"{BASE}/{shop.warehouse}", "DELETE, GET, HEAD, PUT"),
@@ -514,8 +516,8 @@ async def test_the_collection_and_records_refuse_other_methods(shop):
 async def test_every_change_is_audited(shop):
     number = await create(shop)
     await shop.put(f"{BASE}/{number}", {"name": "y"})
-    made = (await shop.post(f"{BASE}/{number}/delivery_areas", AREA)).body["area_id"]
-    await shop.delete(f"{BASE}/{number}/delivery_areas/{made}")
+    created = (await shop.post(f"{BASE}/{number}/delivery_areas", AREA)).body["area_id"]
+    await shop.delete(f"{BASE}/{number}/delivery_areas/{created}")
     await shop.post(f"{BASE}/{number}/user_groups", {"usergroup_id": shop.team.number})
     await shop.delete(f"{BASE}/{number}")
     actions = await shop.rows(

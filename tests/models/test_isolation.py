@@ -1,4 +1,4 @@
-"""A connection sees and writes one store, whatever the code above forgets."""
+"""Tenant isolation: a connection reads and writes one store only."""
 
 from __future__ import annotations
 
@@ -7,110 +7,110 @@ import asyncio
 import pytest
 
 from kernel.ids import uuid7
-from kernel.scope import Scope, entered
+from kernel.scope import Scope, active_scope
 from models import database as db
 from models.base import NoStoreInScope
 from models.catalog import Category, Product, ProductImage
 from models.database import WrongStore
-from models.people import User
 from models.stores import Tenant
+from models.users import User
 
 STORE_TABLES = """
     select relname from pg_class join pg_attribute on attrelid = pg_class.oid
     where attname = 'tenant_id' and relkind = 'r' and relnamespace = 'public'::regnamespace order by 1"""
 
 
-async def make_product(scope: Scope, **values) -> Product:
-    with entered(scope):
+async def create_product(scope: Scope, **values) -> Product:
+    with active_scope(scope):
         return await Product.create(name="Caneca", slug=f"caneca-{uuid7()}", price_cents=1990, **values)
 
 
-async def test_without_a_store_in_scope_no_table_shows_a_row(scope):
-    await make_product(scope)
-    tables = await db.rows(STORE_TABLES)
+async def test_without_a_store_in_scope_no_row_is_visible(scope):
+    await create_product(scope)
+    tables = await db.fetch(STORE_TABLES)
     assert len(tables) > 25
     for table in tables:
-        assert await db.value(f"select count(*) from {table['relname']}") == 0, table["relname"]
+        assert await db.fetchval(f"select count(*) from {table['relname']}") == 0, table["relname"]
 
 
-async def test_without_a_store_in_scope_the_models_refuse(database):
+async def test_without_a_store_in_scope_models_raise(database):
     with pytest.raises(NoStoreInScope):
         await Product.all()
     with pytest.raises(NoStoreInScope):
         Product(name="x", slug="x", price_cents=1)
 
 
-async def test_without_a_store_in_scope_nothing_is_written(database):
+async def test_without_a_store_in_scope_writes_fail(database):
     with pytest.raises(WrongStore):
         await db.execute("insert into vendors (public_id, name) values ($1, 'x')", uuid7())
 
 
 async def test_each_store_sees_its_own_rows(scope, other_scope):
-    mine = await make_product(scope)
-    theirs = await make_product(other_scope)
-    with entered(scope):
+    mine = await create_product(scope)
+    theirs = await create_product(other_scope)
+    with active_scope(scope):
         assert [p.id for p in await Product.all()] == [mine.id]
-        assert [r["id"] for r in await db.rows("select id from products")] == [mine.id]
-    with entered(other_scope):
+        assert [r["id"] for r in await db.fetch("select id from products")] == [mine.id]
+    with active_scope(other_scope):
         assert [p.id for p in await Product.all()] == [theirs.id]
-        assert [r["id"] for r in await db.rows("select id from products")] == [theirs.id]
+        assert [r["id"] for r in await db.fetch("select id from products")] == [theirs.id]
 
 
 async def test_another_stores_object_is_not_found_by_its_id(scope, other_scope):
-    mine = await make_product(scope)
-    with entered(other_scope):
+    mine = await create_product(scope)
+    with active_scope(other_scope):
         assert await Product.get_or_none(id=mine.id) is None
-        assert await db.row("select id from products where id = $1", mine.id) is None
+        assert await db.fetchrow("select id from products where id = $1", mine.id) is None
 
 
-async def test_saving_another_stores_object_is_refused(scope, other_scope):
-    mine = await make_product(scope)
+async def test_saving_another_stores_object_raises_wrong_store(scope, other_scope):
+    mine = await create_product(scope)
     mine.name = "stolen"
-    with entered(other_scope):
+    with active_scope(other_scope):
         with pytest.raises(WrongStore):
             await mine.save()
         with pytest.raises(WrongStore):
             await mine.delete()
         with pytest.raises(WrongStore):
             await Product(tenant_id=scope.store.id, name="x", slug="x", price_cents=1).save()
-    with entered(scope):
+    with active_scope(scope):
         assert (await Product.get(id=mine.id)).name == "Caneca"
 
 
 async def test_raw_sql_cannot_insert_into_another_store(scope, other_scope):
-    with entered(other_scope), pytest.raises(WrongStore):
+    with active_scope(other_scope), pytest.raises(WrongStore):
         await db.execute(
             "insert into vendors (tenant_id, public_id, name) values ($1, $2, 'x')", scope.store.id, uuid7()
         )
 
 
 async def test_raw_sql_cannot_change_or_move_rows_of_another_store(scope, other_scope):
-    mine = await make_product(scope)
-    with entered(other_scope):
+    mine = await create_product(scope)
+    with active_scope(other_scope):
         assert await db.execute("update products set name = 'x' where id = $1", mine.id) == 0
         assert await db.execute("delete from products where id = $1", mine.id) == 0
-    with entered(scope), pytest.raises(WrongStore):
+    with active_scope(scope), pytest.raises(WrongStore):
         await db.execute("update products set tenant_id = $1", other_scope.store.id)
 
 
 async def test_bulk_updates_and_deletes_stay_in_the_store(scope, other_scope):
-    mine = await make_product(scope)
-    theirs = await make_product(other_scope)
-    with entered(other_scope):
+    mine = await create_product(scope)
+    theirs = await create_product(other_scope)
+    with active_scope(other_scope):
         assert await Product.filter(id__in=[mine.id, theirs.id]).update(name="x") == 1
         assert await Product.filter(id__in=[mine.id, theirs.id]).delete() == 1
-    with entered(scope):
+    with active_scope(scope):
         assert (await Product.get(id=mine.id)).name == "Caneca"
 
 
-async def test_a_row_cannot_point_into_another_store(scope, other_scope):
-    with entered(scope):
+async def test_a_row_cannot_refer_to_another_store(scope, other_scope):
+    with active_scope(scope):
         mine = await Category.create(name="Mine")
-    theirs = await make_product(other_scope)
-    with entered(other_scope):
-        with pytest.raises(db.ReferenceViolation) as refused:
+    theirs = await create_product(other_scope)
+    with active_scope(other_scope):
+        with pytest.raises(db.ReferenceViolation) as error:
             await db.execute("update products set category_id = $1 where id = $2", mine.id, theirs.id)
-        assert refused.value.constraint == "products_category_fkey"
+        assert error.value.constraint == "products_category_fkey"
         theirs.category_id = mine.id
         with pytest.raises(db.ReferenceViolation):
             await theirs.save()
@@ -119,21 +119,23 @@ async def test_a_row_cannot_point_into_another_store(scope, other_scope):
 
 
 async def test_prefetching_stays_in_the_store(scope, other_scope):
-    mine = await make_product(scope)
-    with entered(scope):
+    mine = await create_product(scope)
+    with active_scope(scope):
         await ProductImage.create(product_id=mine.id, url="https://example.com/a.png")
-        (found,) = await Product.all().prefetch_related("images")
-        assert [image.url for image in found.images] == ["https://example.com/a.png"]
-    with entered(other_scope):
-        assert await found.images.all() == []
+        (product,) = await Product.all().prefetch_related("images")
+        assert [image.url for image in product.images] == ["https://example.com/a.png"]
+    with active_scope(other_scope):
+        assert await product.images.all() == []
 
 
 async def test_a_store_changes_its_own_settings_and_no_other(scope, other_scope):
-    with entered(scope):
+    with active_scope(scope):
         assert await db.execute("update tenants set name = 'Nova' where id = $1", scope.store.id) == 1
         assert await db.execute("update tenants set name = 'x' where id = $1", other_scope.store.id) == 0
         assert await Tenant.filter(id=other_scope.store.id).update(name="x") == 0
-        with pytest.raises(WrongStore):  # suspending is the platform's: no right to the column
+        with pytest.raises(
+            WrongStore
+        ):  # no UPDATE privilege on the column: only the platform suspends stores
             await db.execute("update tenants set status = 'S' where id = $1", scope.store.id)
         with pytest.raises(WrongStore):
             await db.execute("insert into tenants (public_id, name) values ($1, 'x')", uuid7())
@@ -142,15 +144,15 @@ async def test_a_store_changes_its_own_settings_and_no_other(scope, other_scope)
 
 
 async def test_the_owner_of_a_store_is_one_of_its_own_users(scope, other_scope):
-    with entered(scope):
+    with active_scope(scope):
         mine = await User.create(email="a@example.com", user_type="A")
         await db.execute("update tenants set owner_id = $1 where id = $2", mine.id, scope.store.id)
-    with entered(other_scope), pytest.raises(db.ReferenceViolation):
+    with active_scope(other_scope), pytest.raises(db.ReferenceViolation):
         await db.execute("update tenants set owner_id = $1 where id = $2", mine.id, other_scope.store.id)
 
 
-async def test_the_audit_log_is_only_added_to(scope):
-    with entered(scope):
+async def test_the_audit_log_is_insert_only(scope):
+    with active_scope(scope):
         await db.execute("insert into audit_entries (public_id, action) values ($1, 'x')", uuid7())
         with pytest.raises(WrongStore):
             await db.execute("update audit_entries set action = 'y'")
@@ -159,20 +161,20 @@ async def test_the_audit_log_is_only_added_to(scope):
 
 
 async def test_tasks_of_a_gather_keep_their_stores(scope, other_scope):
-    await make_product(scope)
+    await create_product(scope)
 
-    async def count(of: Scope) -> int:
-        with entered(of):
+    async def count(in_scope: Scope) -> int:
+        with active_scope(in_scope):
             await asyncio.sleep(0)
-            return await db.value("select count(*) from products")
+            return await db.fetchval("select count(*) from products")
 
     counts = await asyncio.gather(*(count(scope if n % 2 else other_scope) for n in range(60)))
     assert counts == [n % 2 for n in range(60)]
 
 
-async def test_the_serving_role_is_neither_superuser_nor_exempt(database):
+async def test_the_serving_role_does_not_bypass_row_level_security(database):
     await db.check_role()
-    found = await db.row("select current_user, session_user")
-    assert (found["current_user"], found["session_user"]) == ("vitrine_app", "vitrine_owner")
-    await db.execute("reset role")  # leads back to the role of the log-in
-    assert await db.value("select current_user") == "vitrine_app"
+    roles = await db.fetchrow("select current_user, session_user")
+    assert (roles["current_user"], roles["session_user"]) == ("vitrine_app", "vitrine_owner")
+    await db.execute("reset role")  # resets to the role set at connection
+    assert await db.fetchval("select current_user") == "vitrine_app"

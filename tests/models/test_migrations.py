@@ -1,8 +1,9 @@
-"""Migrations apply once, whoever calls and however many at a time, and Tortoise's picture equals the models."""
+"""Migrations are applied once, also by concurrent processes, and match the models."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import asyncpg
 import pytest
@@ -10,7 +11,13 @@ import pytest
 from kernel.errors import Unavailable
 from models import roles
 from models.database import DatabaseSettings
-from models.migrate import CannotMigrate, known, migrate, pending, revert, unwritten_changes
+from models.migrate import (
+    MigrationError,
+    disk_migrations,
+    migrate,
+    pending_migrations,
+    revert,
+)
 from models.pool import close_pool, open_pool
 
 OBJECTS = """
@@ -19,7 +26,7 @@ OBJECTS = """
 FUNCTIONS = "select count(*) from pg_proc where pronamespace = 'public'::regnamespace"
 
 
-async def ask(url: str, sql: str, *args):
+async def fetchval(url: str, sql: str, *args):
     connection = await asyncpg.connect(url)
     try:
         return await connection.fetchval(sql, *args)
@@ -27,60 +34,69 @@ async def ask(url: str, sql: str, *args):
         await connection.close()
 
 
-async def test_makemigrations_finds_no_changes():
-    assert await unwritten_changes() == []
+def test_every_migration_is_numbered_and_has_statements_and_a_reverse():
+    migrations = disk_migrations()
+    assert [int(migration.name[:4]) for migration in migrations] == list(range(1, len(migrations) + 1))
+    assert all(migration.statements and migration.reverse.strip() for migration in migrations)
 
 
-async def test_migrating_an_empty_database_and_again(empty_database_url):
-    names = [migration.name for migration in await known()]
-    assert await pending(empty_database_url) == names
+async def test_migrate_is_idempotent(empty_database_url):
+    names = [migration.name for migration in disk_migrations()]
+    assert await pending_migrations(empty_database_url) == names
     assert await migrate(empty_database_url) == names
-    assert await pending(empty_database_url) == []
+    assert await pending_migrations(empty_database_url) == []
     assert await migrate(empty_database_url) == []
 
 
-async def test_several_processes_migrate_at_once(empty_database_url):
+async def test_concurrent_processes_migrate_once(empty_database_url):
     applied = await asyncio.gather(*(migrate(empty_database_url) for _ in range(5)))
-    assert sorted(applied, key=len) == [[], [], [], [], [migration.name for migration in await known()]]
+    assert sorted(applied, key=len) == [
+        [],
+        [],
+        [],
+        [],
+        [migration.name for migration in disk_migrations()],
+    ]
 
 
-async def test_a_failing_migration_leaves_nothing_behind(empty_database_url, monkeypatch):
-    (first, *_) = await known()
-    monkeypatch.setattr(first.operations[0], "sql", [*first.operations[0].sql, "select 1 / 0"])
+async def test_a_failing_migration_is_rolled_back(empty_database_url, monkeypatch):
+    (first, *others) = disk_migrations()
+    broken = replace(first, statements=(*first.statements, "select 1 / 0"))
+    monkeypatch.setattr("models.migrate.disk_migrations", lambda: (broken, *others))
     with pytest.raises(asyncpg.DivisionByZeroError):
         await migrate(empty_database_url)
-    assert await ask(empty_database_url, OBJECTS) == 0
+    assert await fetchval(empty_database_url, OBJECTS) == 0
     monkeypatch.undo()
     assert await migrate(empty_database_url) != []
 
 
-async def test_the_last_migration_can_be_undone_and_applied_again(empty_database_url):
+async def test_migrations_can_be_reverted_and_applied_again(empty_database_url):
     await migrate(empty_database_url)
-    names = [migration.name for migration in await known()]
-    tables = await ask(empty_database_url, OBJECTS)
-    with pytest.raises(CannotMigrate):
-        await revert(empty_database_url, "0000_never_was")
+    names = [migration.name for migration in disk_migrations()]
+    tables = await fetchval(empty_database_url, OBJECTS)
+    with pytest.raises(MigrationError):
+        await revert(empty_database_url, "0000_missing")
     for name in reversed(names):
         await revert(empty_database_url, name)
-    assert await ask(empty_database_url, OBJECTS) == 0
-    assert await ask(empty_database_url, FUNCTIONS) == 0
+    assert await fetchval(empty_database_url, OBJECTS) == 0
+    assert await fetchval(empty_database_url, FUNCTIONS) == 0
     assert await migrate(empty_database_url) == names
-    assert await ask(empty_database_url, OBJECTS) == tables
+    assert await fetchval(empty_database_url, OBJECTS) == tables
 
 
-async def test_a_database_that_is_away_is_unavailable():
+async def test_an_unreachable_database_raises_unavailable():
     with pytest.raises(Unavailable):
-        await pending("postgresql://nobody@/x?host=/nowhere")
+        await pending_migrations("postgresql://nobody@/x?host=/nowhere")
 
 
-async def test_rights_are_set_again_only_when_they_differ(empty_database_url, monkeypatch):
+async def test_privileges_are_granted_again_only_when_they_differ(empty_database_url, monkeypatch):
     await migrate(empty_database_url)
     calls = []
 
-    async def counted(*args, **kwargs):
+    async def record_call(*args, **kwargs):
         calls.append(args)
 
-    monkeypatch.setattr("models.migrate.set_rights", counted)
+    monkeypatch.setattr("models.migrate.grant_privileges", record_call)
     await migrate(empty_database_url)
     assert calls == []
     monkeypatch.setattr(roles, "_APPEND_ONLY", {"audit_entries", "payments"})
@@ -88,17 +104,17 @@ async def test_rights_are_set_again_only_when_they_differ(empty_database_url, mo
     assert len(calls) == 1
 
 
-async def test_setting_the_rights_again_takes_away_what_is_no_more(empty_database_url, monkeypatch):
+async def test_granting_again_revokes_removed_privileges(empty_database_url, monkeypatch):
     await migrate(empty_database_url)
     may_update = "select has_table_privilege('vitrine_app', 'payments', 'UPDATE')"
-    assert await ask(empty_database_url, may_update)
+    assert await fetchval(empty_database_url, may_update)
     monkeypatch.setattr(roles, "_APPEND_ONLY", {"audit_entries", "payments"})
     await migrate(empty_database_url)
-    assert not await ask(empty_database_url, may_update)
+    assert not await fetchval(empty_database_url, may_update)
 
 
 class TestWithoutRoles:
-    """A log-in that may not make roles serves itself; FORCE binds it."""
+    """A login role that may not create roles serves itself, with forced row-level security."""
 
     @pytest.fixture
     async def url(self, empty_database_url, monkeypatch):
@@ -113,14 +129,14 @@ class TestWithoutRoles:
     async def pools(self, url):
         settings = DatabaseSettings(url)
         pool = await open_pool(settings, None, min_size=1, max_size=2)
-        across = await open_pool(settings, None, min_size=1, max_size=2, across=True)
-        yield pool, across
+        worker_pool = await open_pool(settings, None, min_size=1, max_size=2, all_stores=True)
+        yield pool, worker_pool
         await close_pool(pool)
-        await close_pool(across)
+        await close_pool(worker_pool)
 
-    async def test_stores_are_kept_apart_and_the_worker_sees_its_tables(self, pools):
-        pool, across = pools
-        connection = await across.lend(0)
+    async def test_stores_are_isolated_and_the_worker_sees_its_tables(self, pools):
+        pool, worker_pool = pools
+        connection = await worker_pool.acquire_for_store(0)
         ids = [
             await connection.fetchval(
                 "insert into tenants (public_id, name) values (gen_random_uuid(), 'x') returning id"
@@ -128,24 +144,24 @@ class TestWithoutRoles:
             for _ in range(2)
         ]
         for store in ids:
-            lent = await pool.lend(store)
-            await lent.execute("insert into orders (public_id) values (gen_random_uuid())")
-            await lent.execute(
+            serving = await pool.acquire_for_store(store)
+            await serving.execute("insert into orders (public_id) values (gen_random_uuid())")
+            await serving.execute(
                 "insert into products (public_id, name, slug, price_cents)"
                 " values (gen_random_uuid(), 'Calçado', 'c', 1)"
             )
-            assert await lent.fetchval("select count(*) from orders") == 1
-            assert len(await lent.fetch("select search_products('calcado'::tsquery)")) == 1
-            await pool.give_back(lent)
+            assert await serving.fetchval("select count(*) from orders") == 1
+            assert len(await serving.fetch("select search_products('calcado'::tsquery)")) == 1
+            await pool.release_connection(serving)
         assert await connection.fetchval("select count(*) from orders") == 2
         assert await connection.fetchval("select count(*) from products") == 0
-        await across.give_back(connection)
+        await worker_pool.release_connection(connection)
 
-    async def test_roles_that_come_later_are_used(self, url, monkeypatch):
+    async def test_roles_created_later_are_used(self, url, monkeypatch):
         monkeypatch.undo()
         await migrate(url)
         assert (
-            await ask(url, "select proowner::regrole::text from pg_proc where proname = 'search_users'")
-            == roles.SEARCH
+            await fetchval(url, "select proowner::regrole::text from pg_proc where proname = 'search_users'")
+            == roles.SEARCH_ROLE
         )
-        assert await ask(url, "select count(*) from pg_policies where 'vitrine_worker' = any(roles)") > 0
+        assert await fetchval(url, "select count(*) from pg_policies where 'vitrine_worker' = any(roles)") > 0

@@ -1,4 +1,4 @@
-"""Search is blind to case and accents, finds beginnings of words, and uses its index under row-level security."""
+"""Search ignores case and accents, matches prefixes of words, and uses its index under row-level security."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import asyncpg
 import pytest
 
 from kernel.ids import uuid7
-from kernel.scope import Scope, entered
+from kernel.scope import Scope, active_scope
 from kernel.text import fold, fold_sql, prefix_tsquery, search_terms, words_sql
 from models import database as db
 from models.catalog import Product
-from models.people import User
+from models.users import User
 from tests.conftest import scope_of
 
 SAMPLES = [
@@ -28,31 +28,31 @@ pytestmark = pytest.mark.usefixtures("database")
 
 @pytest.mark.parametrize("text", SAMPLES)
 async def test_sql_folds_as_python_does(text):
-    assert await db.value("select vitrine_fold($1)", text) == fold(text)
+    assert await db.fetchval("select vitrine_fold($1)", text) == fold(text)
 
 
 @pytest.mark.parametrize("text", SAMPLES)
 async def test_sql_splits_words_as_python_does(text):
-    words = (await db.value("select vitrine_words($1)", text)).split()
+    words = (await db.fetchval("select vitrine_words($1)", text)).split()
     assert {word[:64] for word in words} == set(search_terms(text))
 
 
-def test_the_frozen_functions_are_those_of_the_kernel():
-    """Whoever changes the folding writes a migration: the text of the old one stays as it is."""
+def test_the_sql_functions_of_the_migration_match_the_kernel():
+    """A change of the text folding requires a new migration."""
     sql = Path("models/migrations/sql/0001_initial/01_functions.sql").read_text(encoding="utf-8")
     assert f"RETURN {fold_sql('$1')};" in sql
     assert f"RETURN {words_sql('$1')};" in sql
 
 
-async def make_products(scope: Scope, *names: str, **values) -> None:
-    with entered(scope):
+async def create_products(scope: Scope, *names: str, **values) -> None:
+    with active_scope(scope):
         for name in names:
             _ = await Product.create(name=name, slug=f"p-{uuid7()}", price_cents=1, **values)
 
 
-async def found(scope: Scope, query: str) -> set[str]:
-    with entered(scope):
-        records = await db.rows(
+async def search(scope: Scope, query: str) -> set[str]:
+    with active_scope(scope):
+        records = await db.fetch(
             "select name from products where tenant_id = $1"
             " and id = any(array(select search_products(to_tsquery('simple', $2))))",
             scope.store.id,
@@ -62,58 +62,58 @@ async def found(scope: Scope, query: str) -> set[str]:
 
 
 @pytest.mark.parametrize("query", ["calcado", "CALÇADO", "Calç", "calcado cou", "COURO calc", "cal cour mar"])
-async def test_products_are_found_by_beginnings_of_words_in_any_case(scope, query):
-    await make_products(scope, "Calçado de Couro Marrom", "Camiseta")
-    assert await found(scope, query) == {"Calçado de Couro Marrom"}
+async def test_products_are_found_by_prefixes_of_words_in_any_case(scope, query):
+    await create_products(scope, "Calçado de Couro Marrom", "Camiseta")
+    assert await search(scope, query) == {"Calçado de Couro Marrom"}
 
 
-async def test_every_word_must_be_there(scope):
-    await make_products(scope, "Calçado de Couro")
-    assert await found(scope, "calcado plastico") == set()
+async def test_every_word_must_match(scope):
+    await create_products(scope, "Calçado de Couro")
+    assert await search(scope, "calcado plastico") == set()
 
 
 async def test_sku_and_descriptions_are_searched_without_their_markup(scope):
-    await make_products(
+    await create_products(
         scope, "Caneca", sku="CAN-38/B", description="<p class='destaque'>Porcelana<br>branca</p>"
     )
     for query in ("can-38", "38", "porcelana branca"):
-        assert await found(scope, query) == {"Caneca"}, query
-    assert await found(scope, "destaque") == set()
+        assert await search(scope, query) == {"Caneca"}, query
+    assert await search(scope, "destaque") == set()
 
 
 async def test_other_stores_and_deleted_products_are_not_found(scope, other_scope):
-    await make_products(scope, "Caneca")
-    assert await found(other_scope, "caneca") == set()
-    with entered(scope):
+    await create_products(scope, "Caneca")
+    assert await search(other_scope, "caneca") == set()
+    with active_scope(scope):
         await db.execute("update products set deleted_at = now()")
-    assert await found(scope, "caneca") == set()
+    assert await search(scope, "caneca") == set()
 
 
 async def test_the_lexeme_of_the_store_cannot_be_searched_for(scope):
-    await make_products(scope, "Caneca")
+    await create_products(scope, "Caneca")
     assert prefix_tsquery(f"#{scope.store.id}") == f"'{scope.store.id}':*"
-    assert await found(scope, f"#{scope.store.id}") == set()
+    assert await search(scope, f"#{scope.store.id}") == set()
 
 
-async def test_a_huge_description_is_stored_and_its_beginning_found(scope):
+async def test_only_the_beginning_of_a_huge_description_is_indexed(scope):
     huge = " ".join(f"palavra{n} ﷺ" for n in range(120_000))
-    await make_products(scope, "Livro", description=huge)
-    assert await found(scope, "palavra999") == {"Livro"}
+    await create_products(scope, "Livro", description=huge)
+    assert await search(scope, "palavra999") == {"Livro"}
 
 
 async def test_users_are_found_by_name_and_address(scope, other_scope):
-    with entered(scope):
+    with active_scope(scope):
         await User.create(firstname="Zé", lastname="da Conceição", email="ze.silva@exemplo.com.br")
         for query in ("ze conceicao", "conc", "silva", "exemplo"):
-            ids = await db.rows("select search_users(to_tsquery('simple', $1))", prefix_tsquery(query))
+            ids = await db.fetch("select search_users(to_tsquery('simple', $1))", prefix_tsquery(query))
             assert len(ids) == 1, query
-    with entered(other_scope):
-        assert await db.rows("select search_users(to_tsquery('simple', 'conceicao'))") == []
+    with active_scope(other_scope):
+        assert await db.fetch("select search_users(to_tsquery('simple', 'conceicao'))") == []
 
 
 async def test_without_a_store_nothing_is_found(scope):
-    await make_products(scope, "Caneca")
-    assert await db.rows("select search_products('caneca'::tsquery)") == []
+    await create_products(scope, "Caneca")
+    assert await db.fetch("select search_products('caneca'::tsquery)") == []
 
 
 async def test_only_the_serving_role_may_search(database_url):
@@ -126,7 +126,7 @@ async def test_only_the_serving_role_may_search(database_url):
 
 
 class TestPlan:
-    """One store of 3,000 products among others: the index gives the few that match, not the store's rows."""
+    """Query plan of a search in a store with 3,000 products among others."""
 
     @pytest.fixture
     async def big_store(self, new_store, database_url):
@@ -148,27 +148,27 @@ class TestPlan:
             await connection.execute("set role vitrine_search")
             await connection.execute("select set_config('vitrine.tenant', $1, false)", str(store.id))
             statement = re.sub(r"\bwanted\b", f"to_tsquery('simple', '{query}')", source)
-            written = await connection.fetchval(f"explain (analyze, format json) {statement}")
-            return json.loads(written)[0]["Plan"]
+            plan = await connection.fetchval(f"explain (analyze, format json) {statement}")
+            return json.loads(plan)[0]["Plan"]
         finally:
             await connection.close()
 
-    async def test_the_index_is_used_and_stays_within_the_store(self, big_store, database_url):
+    async def test_the_index_scan_is_limited_to_the_store(self, big_store, database_url):
         plan = await self.plan_as_search_role(
             database_url, big_store, "c4ca4238:*"
         )  # md5 of 1: in every store
         assert "products_search_idx" in json.dumps(plan)
         assert plan["Actual Rows"] == 1
-        assert plan["Rows Removed by Filter"] == 0  # rows of other stores never leave the index
+        assert plan["Rows Removed by Filter"] == 0  # rows of other stores are excluded by the index
 
     async def test_searching_is_fast_and_finds_one_of_thousands(self, big_store):
         scope = scope_of(big_store)
-        assert len(await found(scope, "c4ca4238")) == 1
+        assert len(await search(scope, "c4ca4238")) == 1
         loop = asyncio.get_running_loop()
-        with entered(scope):
+        with active_scope(scope):
             best = 1.0
             for _ in range(5):
                 start = loop.time()
-                await db.rows("select search_products(to_tsquery('simple', $1))", "'c4ca4238':*")
+                await db.fetch("select search_products(to_tsquery('simple', $1))", "'c4ca4238':*")
                 best = min(best, loop.time() - start)
         assert best < 0.02  # 0.3 ms on an idle machine; without the index 15 ms and growing with the store

@@ -1,4 +1,4 @@
-"""A transaction is of one store, nests, and always gives its connection back."""
+"""A transaction belongs to one store, nests, and always releases its connection."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tortoise.transactions import in_transaction
 
 from kernel.errors import Unavailable
 from kernel.ids import uuid7
-from kernel.scope import Scope, current_scope, entered
+from kernel.scope import Scope, active_scope, current_scope
 from models import database as db
 from models.catalog import Product
 from models.connections import StoreConnection
-from models.database import TransactionOver, WrongStore, separate_transaction, transaction
+from models.database import TransactionEnded, WrongStore, separate_transaction, transaction
 from models.marketplace import Vendor
-from models.transactions import NothingCommitted
+from models.transactions import CommitFailed
 
 INSERT = "insert into vendors (public_id, name) values ($1, $2)"
 
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.usefixtures("database")
 
 
 async def names(scope: Scope) -> list[str]:
-    with entered(scope):
-        return [r["name"] for r in await db.rows("select name from vendors order by id")]
+    with active_scope(scope):
+        return [r["name"] for r in await db.fetch("select name from vendors order by id")]
 
 
 async def add(name: str) -> None:
@@ -42,14 +42,14 @@ def idle() -> tuple[int, int]:
 
 
 @pytest.fixture(autouse=True)
-def all_connections_come_back():
+def all_connections_are_released():
     yield
-    at_rest, size = idle()
-    assert at_rest == size
+    idle_count, size = idle()
+    assert idle_count == size
 
 
 class Failure(Exception):
-    """What a test raises to leave a transaction by an error."""
+    """Raised by tests to end a transaction with an error."""
 
 
 @asynccontextmanager
@@ -61,12 +61,12 @@ async def failing(scope: Scope, begin: Callable[..., Any] | None = None) -> Asyn
             raise Failure
 
 
-async def test_leaving_commits(scope):
+async def test_the_end_of_the_block_commits(scope):
     async with transaction(scope):
         assert current_scope() is scope
         await add("a")
         await Vendor.create(name="b")
-        assert await db.value("select count(*) from vendors") == 2
+        assert await db.fetchval("select count(*) from vendors") == 2
     assert current_scope() is None
     assert await names(scope) == ["a", "b"]
 
@@ -78,7 +78,7 @@ async def test_an_error_rolls_back(scope):
     assert await names(scope) == []
 
 
-async def test_the_error_itself_comes_out(scope):
+async def test_the_original_error_is_raised(scope):
     async def fail() -> None:
         async with transaction(scope):
             raise Failure("this one")
@@ -100,8 +100,8 @@ async def test_nested_transactions_are_savepoints(scope):
     assert await names(scope) == ["a", "c"]
 
 
-async def test_tortoises_own_transactions_take_part(scope):
-    with entered(scope):
+async def test_tortoises_transactions_share_the_connection(scope):
+    with active_scope(scope):
         async with in_transaction():
             await Vendor.create(name="a")
             await add("b")
@@ -109,43 +109,43 @@ async def test_tortoises_own_transactions_take_part(scope):
                 await Vendor.create(name="c")
     async with transaction(scope):
         await Vendor.bulk_create([Vendor(name="d"), Vendor(name="e")])
-        found, made = await Vendor.get_or_create(name="f")
-        assert made
-        assert (await Vendor.get_or_create(name="f")) == (found, False)
+        vendor, is_new = await Vendor.get_or_create(name="f")
+        assert is_new
+        assert (await Vendor.get_or_create(name="f")) == (vendor, False)
     assert await names(scope) == ["a", "b", "d", "e", "f"]
 
 
-async def test_a_scope_of_another_store_is_refused_inside(scope, other_scope):
+async def test_a_scope_of_another_store_is_rejected_inside(scope, other_scope):
     async with transaction(scope):
         with pytest.raises(WrongStore):
             async with transaction(other_scope):
                 pass
-        with entered(other_scope):
+        with active_scope(other_scope):
             with pytest.raises(WrongStore):
-                await db.rows("select 1")
+                await db.fetch("select 1")
             with pytest.raises(WrongStore):
                 await Vendor.all()
         await add("a")
     assert await names(scope) == ["a"]
 
 
-async def test_a_separate_transaction_survives_the_refusal(scope):
+async def test_a_separate_transaction_survives_the_rollback(scope):
     async with failing(scope):
         await add("a")
         async with separate_transaction(scope):
             await add("b")
-            assert await db.value("select count(*) from vendors") == 1
-        assert await db.value("select count(*) from vendors") == 2
+            assert await db.fetchval("select count(*) from vendors") == 1
+        assert await db.fetchval("select count(*) from vendors") == 2
     assert await names(scope) == ["b"]
 
 
-async def test_as_many_separate_transactions_as_connections_do_not_lock_up(scope):
+async def test_many_separate_transactions_do_not_exhaust_the_pool(scope):
     async def one() -> None:
         async with transaction(scope):
-            await db.value("select 1")
+            await db.fetchval("select 1")
             await asyncio.sleep(0.01)
             async with separate_transaction(scope):
-                await db.value("select 1")
+                await db.fetchval("select 1")
 
     async with asyncio.timeout(10):
         await asyncio.gather(*(one() for _ in range(40)))
@@ -154,11 +154,11 @@ async def test_as_many_separate_transactions_as_connections_do_not_lock_up(scope
 async def test_tasks_of_a_gather_share_the_transaction(scope):
     async with failing(scope):
         await asyncio.gather(*(add(str(n)) for n in range(20)), Vendor.create(name="x"))
-        assert await db.value("select count(*) from vendors") == 21
+        assert await db.fetchval("select count(*) from vendors") == 21
     assert await names(scope) == []
 
 
-async def test_a_task_that_outlives_the_transaction_is_refused(scope):
+async def test_a_task_that_outlives_the_transaction_gets_an_error(scope):
     go = asyncio.Event()
 
     async def late(work) -> None:
@@ -169,72 +169,72 @@ async def test_a_task_that_outlives_the_transaction_is_refused(scope):
         tasks = [asyncio.create_task(late(work)) for work in (lambda: add("late"), Vendor.all)]
     go.set()
     for result in await asyncio.gather(*tasks, return_exceptions=True):
-        assert isinstance(result, TransactionOver)
+        assert isinstance(result, TransactionEnded)
     assert await names(scope) == []
 
 
-async def test_a_swallowed_failure_does_not_pass_for_a_commit(scope):
-    async def swallow() -> None:
+async def test_a_commit_after_a_suppressed_error_fails(scope):
+    async def suppress_error() -> None:
         async with transaction(scope):
             await add("a")
             with suppress(db.CheckViolation):
                 await db.execute("update vendors set status = '?'")
 
-    with pytest.raises(NothingCommitted):
-        await swallow()
+    with pytest.raises(CommitFailed):
+        await suppress_error()
     assert await names(scope) == []
 
 
-class TestAfterCommit:
+class TestCommitCallbacks:
     async def test_callbacks_run_in_order_outside_of_the_transaction(self, scope):
-        heard = []
+        calls = []
 
         async def second() -> None:
-            heard.append(("second", db.in_transaction(), await names(scope)))
+            calls.append(("second", db.in_transaction(), await names(scope)))
 
         async with transaction(scope):
-            db.on_commit(lambda: heard.append(("first", db.in_transaction())))
+            db.on_commit(lambda: calls.append(("first", db.in_transaction())))
             await db.after_commit(second)
             await add("a")
-            assert heard == []
-        assert heard == [("first", False), ("second", False, ["a"])]
+            assert calls == []
+        assert calls == [("first", False), ("second", False, ["a"])]
 
-    async def test_a_rollback_drops_them(self, scope):
-        heard: list[str] = []
+    async def test_a_rollback_drops_callbacks(self, scope):
+        calls: list[str] = []
         async with transaction(scope):
-            db.on_commit(lambda: heard.append("outer"))
+            db.on_commit(lambda: calls.append("outer"))
             async with failing(scope):
-                db.on_commit(lambda: heard.append("inner"))
+                db.on_commit(lambda: calls.append("inner"))
             async with transaction(scope):
-                db.on_commit(lambda: heard.append("kept"))
-        assert heard == ["outer", "kept"]
+                db.on_commit(lambda: calls.append("inner commit"))
+        assert calls == ["outer", "inner commit"]
         async with failing(scope):
-            db.on_commit(lambda: heard.append("never"))
-        assert heard == ["outer", "kept"]
+            db.on_commit(lambda: calls.append("never"))
+        assert calls == ["outer", "inner commit"]
 
-    async def test_one_that_fails_stops_neither_the_others_nor_the_caller(self, scope, caplog):
-        heard: list[str] = []
+    async def test_a_failing_callback_does_not_affect_the_others_or_the_caller(self, scope, caplog):
+        calls: list[str] = []
 
         async def fails() -> None:
-            raise ValueError("of no account")
+            raise ValueError("callback error")
 
         async with transaction(scope):
             db.on_commit(fails)
-            db.on_commit(lambda: heard.append("second"))
-        assert heard == ["second"]
-        assert "of no account" in caplog.text
+            db.on_commit(lambda: calls.append("second"))
+        assert calls == ["second"]
+        assert "callback error" in caplog.text
 
-    async def test_without_a_transaction(self):
-        heard: list[str] = []
-        await db.after_commit(lambda: heard.append("at once"))
-        assert heard == ["at once"]
+    async def test_without_a_transaction_callbacks_run_at_once(self):
+        calls: list[str] = []
+        await db.after_commit(lambda: calls.append("at once"))
+        assert calls == ["at once"]
         with pytest.raises(RuntimeError):
             db.on_commit(lambda: None)
 
 
 class TestCancellation:
-    async def cancelled_while(self, monkeypatch, statement: str, scope: Scope, heard: list[str]) -> None:
-        """Cancel a transaction at the moment it sends the statement."""
+    async def cancel_during(self, monkeypatch, statement: str, scope: Scope, calls: list[str]) -> None:
+        """Cancel a transaction while it sends the statement."""
         sending = asyncio.Event()
         original = StoreConnection.execute
 
@@ -248,7 +248,7 @@ class TestCancellation:
 
         async def work() -> None:
             async with transaction(scope):
-                db.on_commit(lambda: heard.append("committed"))
+                db.on_commit(lambda: calls.append("committed"))
                 await add("a")
 
         task = asyncio.create_task(work())
@@ -258,22 +258,22 @@ class TestCancellation:
             await task
         monkeypatch.undo()
 
-    async def test_during_begin_leaves_no_connection_behind(self, scope, monkeypatch):
-        heard: list[str] = []
-        await self.cancelled_while(monkeypatch, "begin", scope, heard)
+    async def test_during_begin_the_connection_is_released(self, scope, monkeypatch):
+        calls: list[str] = []
+        await self.cancel_during(monkeypatch, "begin", scope, calls)
         await asyncio.sleep(0.05)
-        assert (heard, await names(scope)) == ([], [])
+        assert (calls, await names(scope)) == ([], [])
 
-    async def test_during_commit_waits_for_its_outcome(self, scope, monkeypatch):
-        heard: list[str] = []
-        await self.cancelled_while(monkeypatch, "commit", scope, heard)
-        assert (heard, await names(scope)) == (["committed"], ["a"])
+    async def test_during_commit_the_commit_is_completed(self, scope, monkeypatch):
+        calls: list[str] = []
+        await self.cancel_during(monkeypatch, "commit", scope, calls)
+        assert (calls, await names(scope)) == (["committed"], ["a"])
 
-    async def test_in_the_middle_of_a_statement_rolls_back(self, scope):
+    async def test_during_a_statement_rolls_back(self, scope):
         async def work() -> None:
             async with transaction(scope):
                 await add("a")
-                await db.value("select pg_sleep(10)")
+                await db.fetchval("select pg_sleep(10)")
 
         task = asyncio.create_task(work())
         await asyncio.sleep(0.1)
@@ -282,7 +282,7 @@ class TestCancellation:
             await task
         assert await names(scope) == []
 
-    async def test_many_at_random_moments_leave_no_connection_behind(self, scope):
+    async def test_at_random_times_all_connections_are_released(self, scope):
         async def work() -> None:
             async with transaction(scope):
                 await add("a")
@@ -300,16 +300,16 @@ class TestCancellation:
         async with asyncio.timeout(5):
             while idle()[0] != idle()[1]:
                 await asyncio.sleep(0.01)
-        assert await db.value("select 1") == 1
+        assert await db.fetchval("select 1") == 1
 
 
 class TestErrors:
-    async def test_constraints_by_name_from_sql_and_from_models(self, scope):
-        with entered(scope):
+    async def test_constraint_violations_of_sql_and_of_models_have_the_constraint_name(self, scope):
+        with active_scope(scope):
             await Product.create(name="x", slug="same", price_cents=1)
             with pytest.raises(db.UniqueViolation) as unique:
                 await Product.create(name="x", slug="same", price_cents=1)
-            assert unique.value.constraint == db.constraint_of(unique.value) == "products_slug_key"
+            assert unique.value.constraint == db.violated_constraint(unique.value) == "products_slug_key"
             assert isinstance(unique.value, IntegrityError)
             with pytest.raises(db.CheckViolation) as oversold:
                 await db.execute("update products set reserved = on_hand + 1")
@@ -318,18 +318,18 @@ class TestErrors:
                 await db.execute("update products set name = null")
             assert missing.value.constraint == "products_name_not_null"
 
-    async def test_a_statement_that_takes_too_long_is_unavailable(self, scope):
+    async def test_a_statement_timeout_raises_unavailable(self, scope):
         async def wait() -> None:
             async with transaction(scope):
                 await db.execute("set local statement_timeout = 50")
-                await db.value("select pg_sleep(5)")
+                await db.fetchval("select pg_sleep(5)")
 
         with pytest.raises(Unavailable, match="request timeout"):
             await wait()
-        assert await db.value("show statement_timeout") == "25s"
+        assert await db.fetchval("show statement_timeout") == "25s"
 
-    async def test_two_that_wait_for_each_other_are_told_to_try_again(self, scope):
-        with entered(scope):
+    async def test_a_deadlock_raises_unavailable(self, scope):
+        with active_scope(scope):
             for name in ("a", "b"):
                 await add(name)
         both = asyncio.Barrier(2)
@@ -341,16 +341,16 @@ class TestErrors:
                 await db.execute("update vendors set city = 'x' where name = $1", second)
 
         results = await asyncio.gather(lock("a", "b"), lock("b", "a"), return_exceptions=True)
-        (refused,) = [result for result in results if result is not None]
-        assert isinstance(refused, Unavailable)
-        assert "try again" in refused.message
+        (error,) = [result for result in results if result is not None]
+        assert isinstance(error, Unavailable)
+        assert "try again" in error.message
 
     async def test_a_killed_backend_is_unavailable_and_the_next_statement_works(self, scope, kill_backend):
         async def work() -> None:
             async with transaction(scope):
                 await add("a")
-                await kill_backend(await db.value("select pg_backend_pid()"))
-                await db.value("select 1")
+                await kill_backend(await db.fetchval("select pg_backend_pid()"))
+                await db.fetchval("select 1")
 
         with pytest.raises(Unavailable):
             await work()
@@ -362,7 +362,7 @@ class TestErrors:
 
         async def read() -> None:
             async with transaction(scope):
-                await db.rows("select * from changing")
+                await db.fetch("select * from changing")
 
         try:
             await read()
@@ -374,22 +374,22 @@ class TestErrors:
             await owner.execute("drop table changing")
             await owner.close()
 
-    async def test_mistakes_in_sql_stay_what_they_are(self):
+    async def test_programming_errors_in_sql_are_not_unavailable(self):
         with pytest.raises(Exception, match="does not exist") as mistake:
-            await db.rows("select nonsense")
+            await db.fetch("select nonsense")
         assert not isinstance(mistake.value, Unavailable)
         with pytest.raises(Exception, match="expects 1 argument") as mistake:
-            await db.rows("select $1::int", 1, 2)
+            await db.fetch("select $1::int", 1, 2)
         assert not isinstance(mistake.value, Unavailable)
 
 
-async def test_statements_are_counted_and_what_surrounds_them_is_not(scope):
-    with db.counting() as counted:
+async def test_statements_are_counted_apart_from_overhead(scope):
+    with db.count_statements() as counted:
         async with transaction(scope):
             await add("a")
             await Vendor.all()
             async with transaction(scope):
-                await asyncio.gather(db.value("select 1"), db.row("select $1::int", 2))
+                await asyncio.gather(db.fetchval("select 1"), db.fetchrow("select $1::int", 2))
     assert counted.count == len(counted.statements) == 4
     assert counted.statements[0] == INSERT
     assert counted.overhead in (4, 5)  # begin, savepoint, release, commit; set_config where the store changed

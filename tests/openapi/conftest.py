@@ -1,4 +1,4 @@
-"""Ask the whole application, as readers and fuzzers do."""
+"""Test the whole application over HTTP."""
 
 from tests.shop import new_shop, other_shop, shop, shop_client
 

@@ -1,4 +1,4 @@
-"""What the tests of the embedded PostgreSQL share: a folder, other processes, questions to the server."""
+"""Helpers for tests of the embedded PostgreSQL: folders, other processes, queries."""
 
 import contextlib
 import functools
@@ -17,7 +17,7 @@ import asyncpg
 from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
 
 ROOT = os.geteuid() == 0
-ROOM = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[2]
 FAST = {"fsync": "off", "shared_buffers": "16MB"}
 PROGRAM = """
 import sys
@@ -37,26 +37,26 @@ finally:
 
 
 def postgres_processes(folder: Path) -> list[int]:
-    """List the postmasters whose command line names this folder's data."""
-    found = {}
+    """List the postmasters whose command line contains this folder's data."""
+    parents = {}
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             words = (entry / "cmdline").read_bytes().split(b"\0")
             if words[0].endswith(b"/postgres") and os.fsencode(folder / "data") in words:
-                found[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
-    # A child bears its parent's command line until it has given itself a title.
-    return [pid for pid, parent in found.items() if parent not in found]
+                parents[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+    # A child has its parent's command line until it sets its own title.
+    return [pid for pid, parent in parents.items() if parent not in parents]
 
 
 @contextlib.contextmanager
 def fresh_folder() -> Iterator[Path]:
-    """Give a place for a server's folder, below one that only we may enter; nothing survives in it."""
+    """Yield a path for a server's folder below a private one; kill all processes in it afterwards."""
     home = Path(tempfile.mkdtemp(prefix="vt-", dir="/tmp"))
     try:
         yield home / "postgres"
     finally:
-        while Other.started:
-            Other.started.pop().kill()
+        while OtherProcess.started:
+            OtherProcess.started.pop().kill()
         for path in [home / "postgres", *home.rglob("postgres")]:
             for pid in postgres_processes(path):
                 os.kill(pid, signal.SIGKILL)
@@ -65,21 +65,21 @@ def fresh_folder() -> Iterator[Path]:
 
 @functools.cache
 def template() -> tempfile.TemporaryDirectory[str]:
-    """Make, once in a test process, the folder of a server that has run and been stopped."""
+    """Create, once per test process, the folder of a server that was started and stopped."""
     home = tempfile.TemporaryDirectory(prefix="vt-template-", dir="/tmp")
-    with using(Path(home.name) / "postgres"):
+    with running_postgres(Path(home.name) / "postgres"):
         pass
     return home
 
 
-def copy_made_folder(folder: Path) -> Path:
-    """Copy the folder of a server that has run, which is quicker than making one."""
+def copy_used_folder(folder: Path) -> Path:
+    """Copy the folder of a server that has run, which is faster than creating one."""
     subprocess.run(["cp", "-a", f"{template().name}/postgres", str(folder)], check=True)
     return folder
 
 
 @contextlib.contextmanager
-def using(folder: Path) -> Iterator[EmbeddedServer]:
+def running_postgres(folder: Path) -> Iterator[EmbeddedServer]:
     postgres = EmbeddedPostgres(folder, options=FAST)
     try:
         yield postgres.start()
@@ -87,10 +87,10 @@ def using(folder: Path) -> Iterator[EmbeddedServer]:
         postgres.stop()
 
 
-class Other:
-    """Run another process that uses the server until we let it go; its first line is the superuser's address."""
+class OtherProcess:
+    """Run another process that uses the server until it is released; its first line is the superuser's URL."""
 
-    started: ClassVar[list["Other"]] = []
+    started: ClassVar[list["OtherProcess"]] = []
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Other:
         *,
         program: str = PROGRAM,
         python: Sequence[str] = (sys.executable,),
-        code: Path = ROOM,
+        code: Path = CHECKOUT,
         **options,
     ) -> None:
         pipe = subprocess.PIPE
@@ -121,11 +121,11 @@ class Other:
         assert line, self.process.communicate()
         return line
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         _, errors = self.process.communicate(timeout=30)
         assert self.process.returncode == 0, errors
 
-    def refusal(self) -> str:
+    def error_line(self) -> str:
         _, errors = self.process.communicate(timeout=30)
         last = errors.splitlines()[-1]
         assert "EmbeddedPostgresError" in last
@@ -136,7 +136,7 @@ class Other:
         self.process.communicate()
 
 
-async def ask(url: str, *statements: str):
+async def query(url: str, *statements: str):
     connection = await asyncpg.connect(url)
     try:
         return [await connection.fetchval(statement) for statement in statements][-1]

@@ -1,4 +1,4 @@
-"""Start, freeze, kill and start again a redis-server of the test's own."""
+"""Start, suspend, kill and restart a redis-server for tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ needs_redis = pytest.mark.skipif(
 
 
 class RedisServer:
-    """A server that keeps nothing on the disk; `url` stays the same through all its lives."""
+    """A server without persistence; `url` stays the same across restarts."""
 
     def __init__(self, folder: Path, *options: str) -> None:
         self._folder = folder
@@ -63,14 +63,14 @@ class RedisServer:
             await client.aclose()
 
     def kill(self) -> None:
-        """End it without a word, and with it all it knew."""
+        """Kill the server, losing its data."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(10)
             self._process = None
 
     def freeze(self) -> None:
-        """Leave it there without its answering."""
+        """Suspend the server, so that it doesn't respond."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
 
@@ -81,7 +81,7 @@ class RedisServer:
 
 @contextlib.asynccontextmanager
 async def redis_server(*options: str) -> AsyncIterator[RedisServer]:
-    """Give a server that runs."""
+    """Yield a running server."""
     with tempfile.TemporaryDirectory() as folder:
         server = RedisServer(Path(folder), *options)
         await server.start()

@@ -1,10 +1,17 @@
-"""Whose address a request came from, and under which name it is counted."""
+"""The client's address and its rate limit key."""
 
 from __future__ import annotations
 
 import pytest
 
-from kernel.addresses import NO_ADDRESS, client_address, counted_as, is_loopback, parse_address, parse_network
+from kernel.ip_addresses import (
+    NO_ADDRESS,
+    client_address,
+    is_loopback,
+    parse_ip_address,
+    parse_network,
+    rate_limit_key,
+)
 
 PROXIES = [parse_network(text) for text in ("10.0.0.0/8", "2001:db8:ffff::/48")]
 
@@ -27,7 +34,7 @@ PROXIES = [parse_network(text) for text in ("10.0.0.0/8", "2001:db8:ffff::/48")]
         ("::ffff:10.0.0.1", ["198.51.100.9"], "198.51.100.9"),
         ("::ffff:192.0.2.1", [], "192.0.2.1"),
         ("fe80::1%eth0", [], "fe80::1"),
-        # What is no address can't be believed, nor what stands left of it: the proxy that wrote it stands for the client.
+        # Nothing left of an invalid entry can be trusted: the proxy that wrote it counts as the client.
         ("10.0.0.1", ["198.51.100.9, unknown"], "10.0.0.1"),
         ("10.0.0.1", ["198.51.100.9, unix:, 10.0.0.2"], "10.0.0.2"),
         ("10.0.0.1", [""], "10.0.0.1"),
@@ -40,11 +47,11 @@ PROXIES = [parse_network(text) for text in ("10.0.0.0/8", "2001:db8:ffff::/48")]
         ("/run/vitrine.sock", [], NO_ADDRESS),
     ],
 )
-def test_the_client_is_the_rightmost_address_nobody_vouches_for(peer, forwarded, client):
+def test_the_client_is_the_rightmost_untrusted_address(peer, forwarded, client):
     assert client_address(peer, forwarded, PROXIES) == client
 
 
-def test_without_trusted_proxies_the_socket_is_the_client():
+def test_without_trusted_proxies_the_peer_is_the_client():
     assert client_address("10.0.0.1", ["198.51.100.9"], ()) == "10.0.0.1"
 
 
@@ -57,18 +64,18 @@ def test_without_trusted_proxies_the_socket_is_the_client():
         (NO_ADDRESS, NO_ADDRESS),
     ],
 )
-def test_ipv6_addresses_are_counted_by_their_network_of_64_bits(address, name):
-    assert counted_as(address) == name
+def test_ipv6_addresses_are_rate_limited_by_64_bit_network(address, name):
+    assert rate_limit_key(address) == name
 
 
 @pytest.mark.parametrize("text", ["", "x", "256.1.1.1", "1.2.3", ":", "[", "[]", "1.2.3.4/8", "0x7f.1"])
-def test_what_is_no_address_is_none(text):
-    assert parse_address(text) is None
+def test_an_invalid_address_is_none(text):
+    assert parse_ip_address(text) is None
 
 
 @pytest.mark.parametrize(
     "host,loopback",
     [("127.0.0.1", True), ("::1", True), ("[::1]", True), ("localhost", True), ("0.0.0.0", False), ("::", False)],
 )  # fmt: skip
-def test_what_leads_to_this_machine_only_is_known(host, loopback):
+def test_loopback_hosts_are_recognized(host, loopback):
     assert is_loopback(host) is loopback

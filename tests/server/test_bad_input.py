@@ -1,4 +1,4 @@
-"""Whatever arrives, nothing is ever answered 500 and everything has a request id."""
+"""Malformed input never causes a 500, and every response has a request id."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import pytest
 from aiohttp import web
 
 from rest_facade.responses import json_response
-from rest_facade.routing import Needs, Route, scope_of
-from tests.server.serving import serving
+from rest_facade.routing import Credential, Route, scope_of
+from tests.server.middleware_server import run_server
 
 
-async def shown(request: web.Request) -> web.Response:
+async def echo(request: web.Request) -> web.Response:
     scope = scope_of(request)
     texts = [request.path, *request.match_info.values(), scope.user_agent]
     texts += [part for pair in request.query.items() for part in pair]
-    for text in texts:  # what a database would be given
+    for text in texts:  # must be storable in the database
         text.encode()
         assert "\x00" not in text
     return json_response({"id": request.match_info.get("id")})
 
 
 ROUTES = (
-    Route("GET", "/api/v1/admin/things/{id}", shown, Needs.ADMIN),
-    Route("GET", "/api/things/{id}", shown, Needs.LEGACY_ADMIN),
-    Route("GET", "/api/v1/public/{id}", shown, Needs.STORE),
-    Route("GET", "/api/v1/storefront/public/{id}", shown, Needs.STORE),
+    Route("GET", "/api/v1/admin/things/{id}", echo, Credential.ADMIN),
+    Route("GET", "/api/things/{id}", echo, Credential.LEGACY_ADMIN),
+    Route("GET", "/api/v1/public/{id}", echo, Credential.STORE),
+    Route("GET", "/api/v1/storefront/public/{id}", echo, Credential.STORE),
 )
 HEAD = b"Host: localhost\r\nConnection: close\r\n"
 
@@ -33,10 +33,10 @@ def get(target: bytes, headers: bytes = b"") -> bytes:
     return b"GET " + target + b" HTTP/1.1\r\n" + HEAD + headers + b"\r\n"
 
 
-def status_of(answer: bytes) -> int:
-    assert answer.startswith((b"HTTP/1.1 ", b"HTTP/1.0 ")), answer
-    assert b"x-request-id: " in answer.lower()
-    return int(answer.split(b" ", 2)[1])
+def status_of(response: bytes) -> int:
+    assert response.startswith((b"HTTP/1.1 ", b"HTTP/1.0 ")), response
+    assert b"x-request-id: " in response.lower()
+    return int(response.split(b" ", 2)[1])
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def status_of(answer: bytes) -> int:
         (b"/api/v1/public/1#fragment", 200),
     ],
 )
-async def test_an_odd_address_is_answered(target, status):
-    async with serving(*ROUTES) as server:
-        assert status_of(await server.speak(get(target))) == status
+async def test_an_unusual_url_gets_a_response(target, status):
+    async with run_server(*ROUTES) as server:
+        assert status_of(await server.send_raw(get(target))) == status
 
 
 @pytest.mark.parametrize(
@@ -92,23 +92,23 @@ async def test_an_odd_address_is_answered(target, status):
         (b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n", 400),
     ],
 )
-async def test_odd_headers_are_answered(headers, status):
-    async with serving(*ROUTES) as server:
-        assert status_of(await server.speak(get(b"/api/v1/admin/things/1", headers))) == status
+async def test_unusual_headers_get_a_response(headers, status):
+    async with run_server(*ROUTES) as server:
+        assert status_of(await server.send_raw(get(b"/api/v1/admin/things/1", headers))) == status
 
 
 @pytest.mark.parametrize("host", [b"", b"\xff\xfe", b"[", b"a b", b"localhost:99999999", b"x" * 5_000])
-async def test_an_odd_host_is_no_accident(host):
-    async with serving(*ROUTES) as server:
-        answer = await server.speak(
+async def test_an_unusual_host_is_not_an_internal_error(host):
+    async with run_server(*ROUTES) as server:
+        response = await server.send_raw(
             b"GET /api/v1/public/1 HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n"
         )
-        assert status_of(answer) in (200, 400, 404)
+        assert status_of(response) in (200, 400, 404)
 
 
-async def test_a_request_without_a_host_is_answered():
-    async with serving(*ROUTES) as server:
-        assert status_of(await server.speak(b"GET /api/v1/public/1 HTTP/1.0\r\n\r\n")) == 200
+async def test_a_request_without_a_host_gets_a_response():
+    async with run_server(*ROUTES) as server:
+        assert status_of(await server.send_raw(b"GET /api/v1/public/1 HTTP/1.0\r\n\r\n")) == 200
 
 
 @pytest.mark.parametrize(
@@ -122,12 +122,12 @@ async def test_a_request_without_a_host_is_answered():
         b"GET / HTTP/1.1\r\nHost: a\r\n\x00: b\r\n\r\n",
     ],
 )
-async def test_what_is_no_http_is_400_in_json_with_a_request_id(raw):
-    async with serving(*ROUTES) as server:
-        answer = await server.speak(raw)
-        assert status_of(answer) == 400
-        assert b"Content-Type: application/json" in answer
-        assert answer.endswith(
+async def test_malformed_http_is_400_in_json_with_a_request_id(raw):
+    async with run_server(*ROUTES) as server:
+        response = await server.send_raw(raw)
+        assert status_of(response) == 400
+        assert b"Content-Type: application/json" in response
+        assert response.endswith(
             b'{"error":"bad request","message":"bad request","status":400,'
             b'"detail":"this is not HTTP as this server reads it"}'
         )
@@ -136,27 +136,27 @@ async def test_what_is_no_http_is_400_in_json_with_a_request_id(raw):
 
 @pytest.mark.parametrize("method", ["TRACE", "CONNECT", "OPTIONS", "PROPFIND", "FOO"])
 async def test_an_unusual_method_is_405(method):
-    async with serving(*ROUTES) as server:
-        answer = await server.speak(f"{method} /api/v1/public/1 HTTP/1.1\r\n".encode() + HEAD + b"\r\n")
-        assert status_of(answer) in (400, 404, 405)
+    async with run_server(*ROUTES) as server:
+        response = await server.send_raw(f"{method} /api/v1/public/1 HTTP/1.1\r\n".encode() + HEAD + b"\r\n")
+        assert status_of(response) in (400, 404, 405)
 
 
-async def test_a_client_that_goes_away_is_logged_as_gone_and_hurts_nobody():
-    async with serving(*ROUTES) as server:
-        await server.speak(
+async def test_a_disconnected_client_is_logged_and_other_requests_continue():
+    async with run_server(*ROUTES) as server:
+        await server.send_raw(
             b"POST /api/v1/public/1 HTTP/1.1\r\n" + HEAD + b"Content-Length: 9\r\n\r\nabc", close=True
         )
         assert (await server.get("/api/v1/public/1")).status == 200
-        assert server.lines.all("accident") == []
+        assert server.lines.all("unexpected error") == []
 
 
-async def test_an_answer_that_goes_out_in_one_piece_has_the_headers_of_any_other():
+async def test_a_single_write_response_has_the_same_headers_as_others():
     """The first of two requests on a connection takes the short way, the last one, which ends it, aiohttp's own."""
     line = b"GET /api/v1/storefront/public/1 HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: same\r\n"
-    async with serving(*ROUTES) as server:
-        raw = await server.speak(line + b"\r\n" + line + b"Connection: close\r\n\r\n")
-        asked_head = await server.speak(line.replace(b"GET", b"HEAD") + b"Connection: close\r\n\r\n")
-        across = await server.speak(line + b"Origin: https://a.example\r\nConnection: close\r\n\r\n")
+    async with run_server(*ROUTES) as server:
+        raw = await server.send_raw(line + b"\r\n" + line + b"Connection: close\r\n\r\n")
+        asked_head = await server.send_raw(line.replace(b"GET", b"HEAD") + b"Connection: close\r\n\r\n")
+        across = await server.send_raw(line + b"Origin: https://a.example\r\nConnection: close\r\n\r\n")
     first, second = raw.split(b'{"id":"1"}')[:2]
     assert raw.count(b'{"id":"1"}') == 2
     assert _headers(second) == {**_headers(first), b"connection": b"close"}
@@ -175,7 +175,7 @@ async def test_an_answer_that_goes_out_in_one_piece_has_the_headers_of_any_other
     assert _headers(across)[b"access-control-allow-origin"] == b"https://a.example"
 
 
-def _headers(answer: bytes) -> dict[bytes, bytes]:
-    lines = answer.partition(b"\r\n\r\n")[0].split(b"\r\n")[1:]
+def _headers(response: bytes) -> dict[bytes, bytes]:
+    lines = response.partition(b"\r\n\r\n")[0].split(b"\r\n")[1:]
     named = {name.lower(): value for name, _, value in (line.partition(b": ") for line in lines)}
     return {**named, b"date": b"", b"x-ratelimit-remaining": b""}

@@ -1,4 +1,4 @@
-"""The command line as a whole: help, usage, settings, snapshots, a database that is away."""
+"""The command line in general: help, usage, settings, snapshots, an unavailable database."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from server import cli
 from server.commands import schema as schema_command
-from tests.server.commanding import Vitrine
+from tests.server.command_line import Vitrine
 
 COMMANDS = (
     "serve", "worker", "migrate", "demo", "import", "import olist", "tenant", "tenant create", "tenant list",
@@ -28,7 +28,7 @@ def vitrine(tmp_path: Path) -> Vitrine:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself(command, capsys):
+def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main([*command.split(), "--help"])
     assert ended.value.code == 0
@@ -59,18 +59,18 @@ def test_every_command_explains_itself(command, capsys):
         "serve loudly",
     ],
 )
-def test_wrong_usage_is_2_and_says_what_was_expected(arguments, capsys):
+def test_wrong_usage_exits_with_2_and_a_usage_message(arguments, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(arguments.split())
     assert ended.value.code == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("usage: vitrine")
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("usage: vitrine")
 
 
-def test_help_is_quick_and_imports_nothing_heavy(vitrine):
+def test_help_is_fast_and_imports_nothing_heavy(vitrine):
     began = time.monotonic()
-    answer = vitrine.as_program("--help")
+    answer = vitrine.run_subprocess("--help")
     assert answer.code == 0
     # A long name has its help on the next line.
     lines = {
@@ -88,22 +88,22 @@ def test_help_is_quick_and_imports_nothing_heavy(vitrine):
 
 
 @pytest.mark.parametrize("command", [["serve"], ["tenant", "list"], ["migrate"]])
-def test_a_wrong_setting_is_one_line_that_names_it(vitrine, command):
-    assert vitrine(*command, PORT="many").refusal == (
+def test_an_invalid_setting_is_reported_in_one_line(vitrine, command):
+    assert vitrine(*command, PORT="many").error_line == (
         "PORT is 'many'; expected a whole number from 0 to 65535"
     )
 
 
 def test_production_without_a_secret_is_refused(vitrine):
-    refusal = vitrine("worker", VITRINE_ENV="production", VITRINE_SECRET_KEY="").refusal
-    assert refusal.startswith("VITRINE_SECRET_KEY is not set")
+    error_line = vitrine("worker", VITRINE_ENV="production", VITRINE_SECRET_KEY="").error_line
+    assert error_line.startswith("VITRINE_SECRET_KEY is not set")
 
 
 @pytest.mark.parametrize("command", [["serve"], ["worker"], ["migrate"], ["keys", "rotate"]])
-def test_a_database_that_is_away_is_one_line_without_its_password(vitrine, command):
-    refusal = vitrine(*command, DATABASE_URL=AWAY, PORT="0").refusal
-    assert refusal.startswith("the database is not available; try again (")
-    assert "hunter2" not in refusal
+def test_an_unavailable_database_is_reported_in_one_line_without_its_password(vitrine, command):
+    error_line = vitrine(*command, DATABASE_URL=AWAY, PORT="0").error_line
+    assert error_line.startswith("the database is not available; try again (")
+    assert "hunter2" not in error_line
 
 
 # --- Snapshots of the schema -----------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def test_the_schema_is_printed_without_settings_or_database(vitrine, capsys):
     assert "sign_in(" not in public
 
 
-def test_snapshots_are_written_compared_and_found_stale(tmp_path, monkeypatch, capsys):
+def test_snapshots_are_written_compared_and_reported_as_outdated(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(schema_command, "FOLDER", tmp_path)
     assert cli.main(["schema", "--check"]) == 1
     assert "schema/public.graphql, schema/internal.graphql" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The operator registers apps and makes storefront keys."""
+"""Register apps and create storefront keys on the command line."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from auth.apps import find_app, signing_secret, verify_client
 from auth.configuration import configure
-from auth.installations import approve
 from auth.schemes import authenticate
-from kernel.scope import Store, entered
-from server import operating
-from tests.server.commanding import SECRET, Vitrine
+from domain.apps.installations import approve_app
+from domain.apps.registration import authenticate_client, find_app, load_signing_secret
+from kernel.scope import Store, active_scope
+from server import store_admin
+from tests.server.command_line import SECRET, Vitrine
 
 pytestmark = pytest.mark.usefixtures("database")
 REDIRECT = "https://app.example/callback"
@@ -29,30 +29,30 @@ def vitrine(tmp_path: Path, database_url: str) -> Vitrine:
     return Vitrine(tmp_path, DATABASE_URL=database_url)
 
 
-async def test_an_app_of_the_operator_is_installed_in_any_store(vitrine, store, other_store):
-    made = vitrine(
+async def test_a_platform_app_can_be_installed_in_any_store(vitrine, store, other_store):
+    created = vitrine(
         "app", "create", "Etiquetas", "--redirect-uri", REDIRECT, "--redirect-uri", "http://localhost:1/",
         "--scopes", "write_orders, read_orders,read_products", "--mode", "test", "--json",
     ).json  # fmt: skip
-    assert set(made) == {"id", "name", "client_id", "client_secret", "redirect_uris", "scopes", "mode"}
-    assert (made["scopes"], made["mode"]) == (["read_orders", "read_products", "write_orders"], "test")
-    assert made["redirect_uris"] == [REDIRECT, "http://localhost:1/"]
+    assert set(created) == {"id", "name", "client_id", "client_secret", "redirect_uris", "scopes", "mode"}
+    assert (created["scopes"], created["mode"]) == (["read_orders", "read_products", "write_orders"], "test")
+    assert created["redirect_uris"] == [REDIRECT, "http://localhost:1/"]
     for each in (store, other_store):
-        scope = operating.system_scope(each)
-        with entered(scope):
-            app = await verify_client(made["client_id"], made["client_secret"])
+        scope = store_admin.system_scope(each)
+        with active_scope(scope):
+            app = await authenticate_client(created["client_id"], created["client_secret"])
             assert app is not None
-            assert await verify_client(made["client_id"], made["client_secret"] + "x") is None
-            assert await signing_secret(app.number) == made["client_secret"]
-            approval = await approve(scope, made["client_id"], ["read_orders"], REDIRECT)
+            assert await authenticate_client(created["client_id"], created["client_secret"] + "x") is None
+            assert await load_signing_secret(app.number) == created["client_secret"]
+            approval = await approve_app(scope, created["client_id"], ["read_orders"], REDIRECT)
             assert approval.redirect_to == f"{REDIRECT}?code={approval.code}"
 
 
-async def test_an_app_is_shown_to_people(vitrine, store):
-    said = vitrine("app", "create", "Etiquetas", "--redirect-uri", REDIRECT, "--scopes", "all").out
-    assert "The secret is shown this once." in said
-    client_id = next(line.split()[-1] for line in said.splitlines() if line.startswith("client_id"))
-    with entered(operating.system_scope(store)):
+async def test_an_app_is_printed_as_text(vitrine, store):
+    output = vitrine("app", "create", "Etiquetas", "--redirect-uri", REDIRECT, "--scopes", "all").out
+    assert "The secret is shown only once." in output
+    client_id = next(line.split()[-1] for line in output.splitlines() if line.startswith("client_id"))
+    with active_scope(store_admin.system_scope(store)):
         app = await find_app(client_id)
     assert app is not None
     assert len(app.scopes) == 14
@@ -73,8 +73,8 @@ async def test_an_app_is_shown_to_people(vitrine, store):
         ),
     ],
 )
-async def test_a_wrong_app_is_refused_in_one_line(vitrine, arguments, line):
-    assert vitrine("app", "create", *arguments).refusal.startswith(line)
+async def test_an_invalid_app_is_rejected_in_one_line(vitrine, arguments, line):
+    assert vitrine("app", "create", *arguments).error_line.startswith(line)
 
 
 async def actor_of(store: Store, key: str):
@@ -89,30 +89,32 @@ async def actor_of(store: Store, key: str):
     )
 
 
-async def test_a_storefront_key_is_made_for_a_store(vitrine, store):
-    made = vitrine("storefront-key", "create", "--tenant", str(store.public_id), "--json").json
-    actor = await actor_of(store, made["storefront_key"])
+async def test_a_storefront_key_is_created_for_a_store(vitrine, store):
+    created = vitrine("storefront-key", "create", "--tenant", str(store.public_id), "--json").json
+    actor = await actor_of(store, created["storefront_key"])
     assert (
-        actor.scopes == {"storefront:read", "storefront:cart", "storefront:checkout"} == set(made["scopes"])
+        actor.scopes
+        == {"storefront:read", "storefront:cart", "storefront:checkout"}
+        == set(created["scopes"])
     )
     assert (actor.rate_limit, actor.server_side) == (600, False)
-    made = vitrine(
+    created = vitrine(
         "storefront-key", "create", "--tenant", str(store.public_id), "--scopes", "storefront:read", "--rate-limit",
         "30", "--server-side", "--json",
     ).json  # fmt: skip
-    actor = await actor_of(store, made["storefront_key"])
+    actor = await actor_of(store, created["storefront_key"])
     assert (actor.scopes, actor.rate_limit, actor.server_side) == ({"storefront:read"}, 30, True)
-    said = vitrine("storefront-key", "create", "--tenant", str(store.public_id)).out
-    assert "The key is shown this once." in said
+    output = vitrine("storefront-key", "create", "--tenant", str(store.public_id)).out
+    assert "The key is shown only once." in output
 
 
-async def test_a_wrong_storefront_key_is_refused_in_one_line(vitrine, store):
+async def test_an_invalid_storefront_key_is_rejected_in_one_line(vitrine, store):
     command = ("storefront-key", "create", "--tenant")
-    assert vitrine(*command, "nowhere.example").refusal.startswith("there is no such store")
+    assert vitrine(*command, "nowhere.example").error_line.startswith("store not found")
     here = str(store.public_id)
-    assert vitrine(*command, here, "--rate-limit", "0").refusal == (
+    assert vitrine(*command, here, "--rate-limit", "0").error_line == (
         "rate_limit is 0; expected a whole number from 1 to 100000"
     )
-    assert vitrine(*command, here, "--scopes", "fly").refusal.startswith(
+    assert vitrine(*command, here, "--scopes", "fly").error_line.startswith(
         "scopes holds 'fly'; expected any of"
     )

@@ -1,4 +1,4 @@
-"""The operator's commands against a database: stores, users, keys, migrations, doctor."""
+"""The operator's commands with a database: stores, users, keys, migrations, doctor."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from auth.api_keys import verify_api_key
 from auth.configuration import configure
 from auth.passwords import verify_password
 from auth.privileges import ALL
-from auth.tenancy import StoreDirectory
+from auth.store_resolution import CachedStoreResolver
 from domain.stores import gateway_secret
 from kernel.errors import TenantClosed
-from kernel.scope import entered
+from kernel.scope import active_scope
 from models import database as db
-from server import operating
+from server import store_admin
 from tests.importers.test_olist import write
-from tests.server.commanding import SECRET, Vitrine
+from tests.server.command_line import SECRET, Vitrine
 
 MIGRATIONS = Path(__file__).resolve().parents[2] / "models" / "migrations"
 pytestmark = pytest.mark.usefixtures("database")
@@ -41,9 +41,11 @@ def host() -> str:
 
 
 async def user_of(tenant_id: str, email: str) -> asyncpg.Record:
-    scope = operating.system_scope((await operating.find(tenant_id)).store)
-    with entered(scope):
-        found = await db.row("select * from users where tenant_id = $1 and email = $2", scope.store.id, email)
+    scope = store_admin.system_scope((await store_admin.find_store(tenant_id)).store)
+    with active_scope(scope):
+        found = await db.fetchrow(
+            "select * from users where tenant_id = $1 and email = $2", scope.store.id, email
+        )
     assert found is not None
     return found
 
@@ -51,27 +53,27 @@ async def user_of(tenant_id: str, email: str) -> asyncpg.Record:
 # --- Stores ----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_store_is_made_with_an_owner_addresses_and_a_secret_for_its_gateway(vitrine, host):
-    made = vitrine(
+async def test_a_store_is_created_with_an_owner_hosts_and_a_gateway_secret(vitrine, host):
+    created = vitrine(
         "tenant", "create", "Loja São João", "--host", host.upper(), "--host", f"www.{host}:443", "--currency", "usd",
         "--owner-email", "Dona@Loja.example", "--owner-name", "Maria da Penha", "--json",
     ).json  # fmt: skip
-    assert (made["name"], made["currency"], made["status"]) == ("Loja São João", "USD", "A")
-    assert made["hosts"] == [host, f"www.{host}"]
-    store = (await operating.find(host)).store
-    assert str(store.public_id) == made["tenant_id"]
-    assert await gateway_secret(operating.system_scope(store)) == made["gateway"]["secret_key"]
-    owner = await user_of(made["tenant_id"], "dona@loja.example")
+    assert (created["name"], created["currency"], created["status"]) == ("Loja São João", "USD", "A")
+    assert created["hosts"] == [host, f"www.{host}"]
+    store = (await store_admin.find_store(host)).store
+    assert str(store.public_id) == created["tenant_id"]
+    assert await gateway_secret(store_admin.system_scope(store)) == created["gateway"]["secret_key"]
+    owner = await user_of(created["tenant_id"], "dona@loja.example")
     assert (str(owner["public_id"]), owner["user_type"], owner["name"]) == (
-        made["owner"]["user_id"], "A", "Maria da Penha",
+        created["owner"]["user_id"], "A", "Maria da Penha",
     )  # fmt: skip
     assert store.owner_id == owner["id"]
-    assert await verify_password(owner["password_hash"], made["owner"]["password"])
+    assert await verify_password(owner["password_hash"], created["owner"]["password"])
 
 
-async def test_a_store_that_is_refused_is_not_made(vitrine, host):
+async def test_a_rejected_store_is_not_created(vitrine, host):
     vitrine("tenant", "create", "Primeira", "--host", host, "--json")
-    before = len(await operating.list_stores())
+    before = len(await store_admin.list_stores())
     refused = {
         ("--host", host): f"the address {host} is in use",
         (
@@ -83,25 +85,27 @@ async def test_a_store_that_is_refused_is_not_made(vitrine, host):
         ("--owner-password", "12345678"): "--owner-name and --owner-password need --owner-email",
     }
     for arguments, words in refused.items():
-        assert vitrine("tenant", "create", "Segunda", *arguments).refusal == words
-    assert len(await operating.list_stores()) == before
+        assert vitrine("tenant", "create", "Segunda", *arguments).error_line == words
+    assert len(await store_admin.list_stores()) == before
 
 
-async def test_a_store_is_suspended_maintained_and_resumed(vitrine, host):
+async def test_a_store_is_suspended_put_into_maintenance_and_resumed(vitrine, host):
     tenant_id = vitrine("tenant", "create", "Vai e volta", "--host", host, "--json").json["tenant_id"]
-    directory = StoreDirectory({"localhost"})
+    directory = CachedStoreResolver({"localhost"})
 
-    async def refusal() -> tuple[str, str]:
+    async def error_line() -> tuple[str, str]:
         with pytest.raises(TenantClosed) as closed:
-            await StoreDirectory({"localhost"}).resolve(host, None, public=True)
+            await CachedStoreResolver({"localhost"}).resolve(host, None, public=True)
         return closed.value.reason, closed.value.message
 
     answer = vitrine("tenant", "maintenance", host, "--message", "Voltamos às oito.")
     assert answer.out == "Vai e volta is in maintenance\n"
-    assert await refusal() == ("tenant_maintenance", "Voltamos às oito.")
+    assert await error_line() == ("tenant_maintenance", "Voltamos às oito.")
     assert vitrine("tenant", "suspend", tenant_id, "--json").json["status"] == "S"
-    assert (await refusal())[0] == "tenant_suspended"
-    assert vitrine("tenant", "maintenance", tenant_id).refusal == "Vai e volta is suspended; resume it first"
+    assert (await error_line())[0] == "tenant_suspended"
+    assert (
+        vitrine("tenant", "maintenance", tenant_id).error_line == "Vai e volta is suspended; resume it first"
+    )
     assert vitrine("tenant", "resume", tenant_id).code == 0
     assert str((await directory.resolve(host, None, public=True)).public_id) == tenant_id
     listed = {store["tenant_id"]: store for store in vitrine("tenant", "list", "--json").json}
@@ -109,28 +113,28 @@ async def test_a_store_is_suspended_maintained_and_resumed(vitrine, host):
     assert f"{tenant_id}  active " in vitrine("tenant", "list").out
 
 
-def test_a_store_that_is_not_there_is_refused(vitrine):
+def test_an_unknown_store_is_rejected(vitrine):
     for named in (str(uuid4()), "nowhere.example", "no such thing"):
-        refusal = vitrine("tenant", "suspend", named).refusal
-        assert refusal == "there is no such store; vitrine tenant list shows those there are"
+        error_line = vitrine("tenant", "suspend", named).error_line
+        assert error_line == "store not found; list the stores with vitrine tenant list"
 
 
 # --- Users -----------------------------------------------------------------------------------------------------------
 
 
-async def test_users_are_made_with_privileges_and_keys(vitrine, store):
+async def test_users_are_created_with_privileges_and_api_keys(vitrine, store):
     tenant = ["--tenant", str(store.public_id)]
-    made = vitrine(
+    created = vitrine(
         "user", "create", *tenant, "--email", "ana@loja.example", "--type", "A", "--name", "Ana Sá",
         "--privileges", "view_orders,manage_users", "--json",
     ).json  # fmt: skip
-    assert made["privileges"] == ["manage_users", "view_orders"]
+    assert created["privileges"] == ["manage_users", "view_orders"]
     ana = await user_of(str(store.public_id), "ana@loja.example")
-    assert (str(ana["public_id"]), ana["name"]) == (made["user_id"], "Ana Sá")
-    assert await verify_password(ana["password_hash"], made["password"])
+    assert (str(ana["public_id"]), ana["name"]) == (created["user_id"], "Ana Sá")
+    assert await verify_password(ana["password_hash"], created["password"])
     key = vitrine("user", "api-key", *tenant, "--email", "ANA@loja.example", "--json").json
-    scope = operating.system_scope(store)
-    with entered(scope):
+    scope = store_admin.system_scope(store)
+    with active_scope(scope):
         holder = await verify_api_key(scope, "ana@loja.example", key["api_key"])
     assert holder is not None
     assert holder.user_id == ana["id"]
@@ -146,34 +150,35 @@ async def test_users_are_made_with_privileges_and_keys(vitrine, store):
         "user", "create", *tenant, "--email", "dono@loja.example", "--type", "A", "--owner", "--json"
     ).json
     assert owner["owner"] is True
-    assert (await operating.find(str(store.public_id))).store.owner_id is not None
+    assert (await store_admin.find_store(str(store.public_id))).store.owner_id is not None
 
 
-def test_users_that_are_refused(vitrine, store):
+def test_invalid_users_are_rejected(vitrine, store):
     tenant = ["--tenant", str(store.public_id)]
     customer = ["user", "create", *tenant, "--email", "c@loja.example", "--type", "C"]
     assert vitrine(*customer, "--password", "certainly long").code == 0
-    assert vitrine(*customer).refusal == "email is 'c@loja.example', which another user has"
-    assert "8 to 128" in vitrine(*customer, "--password", "short").refusal
+    assert vitrine(*customer).error_line == "email is 'c@loja.example', which another user has"
+    assert "8 to 128" in vitrine(*customer, "--password", "short").error_line
     assert (
-        vitrine(*customer, "--owner").refusal == "--owner and --privileges are for administrators (--type A)"
+        vitrine(*customer, "--owner").error_line
+        == "--owner and --privileges are for administrators (--type A)"
     )
-    vendor = vitrine("user", "create", *tenant, "--email", "v@loja.example", "--type", "V").refusal
-    assert vendor == "a vendor user needs --vendor, the vendor it works for"
-    key = vitrine("user", "api-key", *tenant, "--email", "c@loja.example").refusal
+    vendor = vitrine("user", "create", *tenant, "--email", "v@loja.example", "--type", "V").error_line
+    assert vendor == "--type V requires --vendor"
+    key = vitrine("user", "api-key", *tenant, "--email", "c@loja.example").error_line
     assert key == "API keys are for administrators and vendors with an e-mail"
-    nobody = vitrine("user", "privileges", *tenant, "--email", "z@loja.example").refusal
-    assert nobody == "nobody in Test store has the e-mail 'z@loja.example'"
-    unknown = vitrine("user", "privileges", *tenant, "--email", "c@loja.example", "--set", "fly").refusal
+    nobody = vitrine("user", "privileges", *tenant, "--email", "z@loja.example").error_line
+    assert nobody == "no user of Test store has the e-mail 'z@loja.example'"
+    unknown = vitrine("user", "privileges", *tenant, "--email", "c@loja.example", "--set", "fly").error_line
     assert unknown.startswith("privileges holds 'fly'")
 
 
 # --- Import ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_marketplace_is_imported_once_and_refused_whole(vitrine, store, tmp_path):
+def test_a_marketplace_is_imported_once_and_rejected_as_a_whole(vitrine, store, tmp_path):
     command = ["import", "olist", str(tmp_path), "--tenant", str(store.public_id), "--no-progress"]
-    assert vitrine(*command).refusal.startswith("olist_sellers_dataset.csv can't be read")
+    assert vitrine(*command).error_line.startswith("olist_sellers_dataset.csv can't be read")
     write(tmp_path)
     first = vitrine(*command)
     assert (first.code, first.err) == (0, "")
@@ -185,38 +190,40 @@ def test_a_marketplace_is_imported_once_and_refused_whole(vitrine, store, tmp_pa
     )
     wrong = vitrine(*command)
     assert "olist_sellers_dataset.csv" in wrong.out
-    assert wrong.refusal.endswith("nothing was written")
-    nowhere = vitrine("import", "olist", str(tmp_path / "none"), "--tenant", str(store.public_id)).refusal
-    assert nowhere.endswith("is no folder; expected the one with the Olist CSV files")
+    assert wrong.error_line.endswith("nothing was imported")
+    nowhere = vitrine("import", "olist", str(tmp_path / "none"), "--tenant", str(store.public_id)).error_line
+    assert nowhere.endswith("is not a folder; expected the one with the Olist CSV files")
 
 
 # --- Keys, migrations, doctor ----------------------------------------------------------------------------------------
 
 
-async def test_rotating_makes_another_key_sign(vitrine):
+async def test_rotation_creates_a_new_signing_key(vitrine):
     first, second = (
         vitrine("keys", "rotate", "--json").json["kid"],
         vitrine("keys", "rotate", "--json").json["kid"],
     )
     assert first != second
-    assert await db.value("select kid from signing_keys where retired_at is null") == second
+    assert await db.fetchval("select kid from signing_keys where retired_at is null") == second
 
 
-def test_migrating_says_what_it_did_and_commands_wait_for_it(vitrine, empty_database_url):
+def test_migrate_lists_applied_migrations_and_other_commands_require_it(vitrine, empty_database_url):
     away = {"DATABASE_URL": empty_database_url}
     names = sorted(path.stem for path in MIGRATIONS.glob("0*.py"))
-    assert vitrine("tenant", "list", **away).refusal == (
+    assert vitrine("tenant", "list", **away).error_line == (
         f"{len(names)} migration(s) are pending, the first is 0001_initial: run vitrine migrate"
     )
     assert vitrine("doctor", **away).out.splitlines()[-1] == (
         f"fail  migrations    {len(names)} pending, the first is 0001_initial: run vitrine migrate"
     )
     assert vitrine("migrate", **away).out == "".join(f"applied {name}\n" for name in names)
-    assert vitrine("migrate", **away).out == "nothing to apply: the database is up to date\n"
+    assert vitrine("migrate", **away).out == "the database is up to date\n"
     assert vitrine("tenant", "list", **away).out.startswith("there is no store")
 
 
-async def test_doctor_finds_nothing_wrong_and_says_what_is(vitrine, postgres, empty_database_url):
+async def test_doctor_passes_on_a_healthy_deployment_and_reports_problems(
+    vitrine, postgres, empty_database_url
+):
     url = {"DATABASE_URL": empty_database_url}
     vitrine("migrate", **url)
     tenant = vitrine("tenant", "create", "Sem assinatura", "--json", **url).json["tenant_id"]
@@ -241,13 +248,13 @@ async def test_doctor_finds_nothing_wrong_and_says_what_is(vitrine, postgres, em
             f["check"]: (f["level"], f["text"]) for f in vitrine("doctor", "--json", **url).json["findings"]
         }
         assert unsigned["gateway"] == ("warn", "notifications are not signed in Sem assinatura")
-        assert unsigned["jobs"] == ("warn", "nobody does expire_holds: run vitrine worker")
-        assert unsigned["events"] == ("warn", "1 should have been sent 10 minutes ago: run vitrine worker")
+        assert unsigned["jobs"] == ("warn", "overdue: expire_holds; run vitrine worker")
+        assert unsigned["events"] == ("warn", "1 overdue by more than 10 minutes: run vitrine worker")
         await connection.execute("alter table orders no force row level security")
         bare = vitrine("doctor", **url)
         assert bare.code == 1
         assert "fail  isolation     no forced row-level security on orders\n" in bare.out
-        assert bare.refusal.startswith("1 of ")
+        assert bare.error_line.startswith("1 of ")
         await connection.execute("alter table orders force row level security")
     finally:
         await connection.close()
@@ -257,7 +264,7 @@ async def test_doctor_finds_nothing_wrong_and_says_what_is(vitrine, postgres, em
     assert superuser.code == 1
 
 
-def test_doctor_names_a_wrong_setting_and_a_database_that_is_away(vitrine):
+def test_doctor_reports_an_invalid_setting_and_an_unavailable_database(vitrine):
     assert vitrine("doctor", PORT="x").out == (
         "fail  settings      PORT is 'x'; expected a whole number from 0 to 65535\n"
     )
@@ -265,6 +272,6 @@ def test_doctor_names_a_wrong_setting_and_a_database_that_is_away(vitrine):
     assert "fail  database      DATABASE_URL can't be reached: " in away.out
     assert away.code == 1
     fresh = vitrine("doctor", DATABASE_URL="")
-    assert "warn  database      not made yet" in fresh.out
+    assert "warn  database      not created yet" in fresh.out
     assert fresh.code == 0
     assert not (vitrine.folder / "data" / "postgres").exists()

@@ -1,4 +1,4 @@
-"""The demo stores: what they hold, who can sign in with what, and that making them again changes only what must change."""
+"""The demo stores: their data, the printed credentials, and repeated runs."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ import pyotp
 import pytest
 
 from auth.api_keys import verify_api_key
-from auth.apps import verify_client
 from auth.configuration import configure
-from auth.oauth import renew
 from auth.schemes import authenticate
 from auth.sessions import login, refresh, verify_two_factor
-from auth.tenancy import StoreDirectory
+from auth.store_resolution import CachedStoreResolver
 from domain import stores as store_business
+from domain.apps.oauth import refresh_app_tokens
+from domain.apps.registration import authenticate_client
 from kernel.clock import now
-from kernel.errors import AccountBarred, Conflict, DomainError, RuleViolation, TenantClosed, Unauthenticated
+from kernel.errors import Conflict, DomainError, RuleViolation, SignInDenied, TenantClosed, Unauthenticated
 from kernel.ids import uuid7
-from kernel.scope import ANONYMOUS, Actor, Scope, entered
+from kernel.scope import ANONYMOUS, Actor, Scope, active_scope
 from kernel.settings import Settings
 from models import database as db
-from rest_facade.routing import Needs
-from server import operating
+from rest_facade.routing import Credential
+from server import store_admin
 from server.database import DatabaseLocation
-from server.demo import making
+from server.demo import setup
 from server.demo.stores import DEMO, OTHER, STORES
-from tests.server.commanding import SECRET, Vitrine
+from tests.server.command_line import SECRET, Vitrine
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -39,18 +39,18 @@ LETTERS = set("OPCDFIB")
 
 
 @pytest.fixture(scope="module")
-async def made(database, database_url: str):
-    """Make the demo, unless tests of this file ran here before; `json` is what was printed last."""
+async def created(database, database_url: str):
+    """Create the demo once for all tests of this file; `json` is the last output."""
     configure(SECRET.encode())
     settings = Settings(secret_key=SECRET, data_dir=Path("no such folder"))
     place = DatabaseLocation(database_url, database_url, is_embedded=False)
-    demo = await making.make(settings, place)
+    demo = await setup.set_up_demo(settings, place)
     return SimpleNamespace(settings=settings, place=place, json=demo.json)
 
 
-async def make_again(made, **options: bool) -> making.Demo:
-    demo = await making.make(made.settings, made.place, **options)
-    made.json = demo.json
+async def make_again(created, **options: bool) -> setup.DemoResult:
+    demo = await setup.set_up_demo(created.settings, created.place, **options)
+    created.json = demo.json
     return demo
 
 
@@ -62,14 +62,14 @@ async def visitor(tenant_id: str) -> Scope:
 
 async def sign_in(tenant_id: str, identifier: str, password: str):
     scope = await visitor(tenant_id)
-    with entered(scope):
+    with active_scope(scope):
         return await login(scope, identifier, password)
 
 
 async def rows(sql: str, store: str = str(DEMO.public_id)) -> list[Any]:
-    scope = operating.system_scope(await store_business.find_store(UUID(store)))
-    with entered(scope):
-        return await db.rows(sql, scope.store.id)
+    scope = store_admin.system_scope(await store_business.find_store(UUID(store)))
+    with active_scope(scope):
+        return await db.fetch(sql, scope.store.id)
 
 
 async def value(sql: str, store: str = str(DEMO.public_id)) -> Any:
@@ -79,8 +79,8 @@ async def value(sql: str, store: str = str(DEMO.public_id)) -> Any:
 # --- What is printed -------------------------------------------------------------------------------------------------
 
 
-def test_the_json_has_the_keys_of_the_decisions(made):
-    shown = made.json
+def test_the_json_has_the_documented_keys(created):
+    shown = created.json
     assert set(shown) == {
         "base_url", "tenant_id", "host", "admin", "staff", "vendor", "customer", "two_factor", "unverified", "disabled", "pending",
         "shared_cpf", "storefront_key", "app", "gateway", "other_store", "suspended_store", "maintenance_store", "platform_user",
@@ -107,13 +107,13 @@ def test_the_json_has_the_keys_of_the_decisions(made):
 # --- What the store holds --------------------------------------------------------------------------------------------
 
 
-async def test_the_store_is_stocked(made):
+async def test_the_catalog_is_created(created):
     assert await value("select count(*) from products where tenant_id = $1") >= 40
     assert await value("select count(distinct category_id) from products where tenant_id = $1") >= 8
-    without_picture = """
+    without_image = """
         select count(*) from products p where tenant_id = $1
         and not exists (select from product_images i where i.tenant_id = p.tenant_id and i.product_id = p.id)"""
-    assert await value(without_picture) == 0
+    assert await value(without_image) == 0
     assert {
         each[0] for each in await rows("select distinct status from products where tenant_id = $1")
     } == set("ADHP")
@@ -134,7 +134,7 @@ async def test_the_store_is_stocked(made):
     assert await value("select count(*) from discussion_posts where tenant_id = $1") >= 30
 
 
-async def test_there_is_something_to_choose(made):
+async def test_product_options_are_created(created):
     for table, least in (
         ("options", 8),
         ("option_variants", 20),
@@ -151,7 +151,7 @@ async def test_there_is_something_to_choose(made):
     assert await value("select min(stock) from combinations where tenant_id = $1") > 0
 
 
-async def test_goods_lie_in_two_warehouses_one_of_which_sends_everywhere(made):
+async def test_two_warehouses_exist_one_of_which_ships_everywhere(created):
     warehouses = await rows(
         "select id, vendor_id, is_default from warehouses where tenant_id = $1 order by vendor_id nulls first"
     )
@@ -165,7 +165,7 @@ async def test_goods_lie_in_two_warehouses_one_of_which_sends_everywhere(made):
     assert await value("select count(*) from warehouse_usergroups where tenant_id = $1") == 2
 
 
-async def test_people_were_told_what_happened_and_the_owner_read_what_is_old(made):
+async def test_notifications_were_emitted_and_old_ones_are_read(created):
     types = await rows("select distinct type from notifications where tenant_id = $1 order by type")
     assert {"order", "app"} <= {each["type"] for each in types}
     told = await rows(
@@ -177,7 +177,7 @@ async def test_people_were_told_what_happened_and_the_owner_read_what_is_old(mad
     assert await value("select count(*) from shipments where tenant_id = $1") >= 10
 
 
-async def test_the_store_sells_to_companies(made):
+async def test_b2b_data_is_created(created):
     tables = (
         "managers",
         "payment_codes",
@@ -198,7 +198,7 @@ async def test_the_store_sells_to_companies(made):
     assert await value(setting) == "/dev/credit-bureau"
 
 
-async def test_some_carts_were_left_standing(made):
+async def test_open_carts_are_created(created):
     carts = await rows(
         "select status, expires_at <= now() as is_over, address, total_cents from carts where tenant_id = $1 order by created_at"
     )
@@ -206,7 +206,7 @@ async def test_some_carts_were_left_standing(made):
     assert all(each["total_cents"] and each["address"] for each in carts)
 
 
-async def test_the_store_speaks_for_itself(made):
+async def test_content_is_created(created):
     pages = await rows("select type, status, parent_id from pages where tenant_id = $1")
     assert {page["type"] for page in pages} == set("TLFB")
     assert {page["status"] for page in pages} == set("AD")
@@ -223,11 +223,11 @@ async def test_the_store_speaks_for_itself(made):
     assert {each[0] for each in spoken_of} == set("PE")
 
 
-async def test_sixty_orders_stand_in_every_status_and_tell_a_likely_story(made):
+async def test_sixty_orders_cover_every_status_with_a_plausible_history(created):
     letters = [each[0] for each in await rows("select status from orders where tenant_id = $1")]
     assert len(letters) == 60
     assert set(letters) == LETTERS
-    # What was delivered was paid and shipped, whole; what is cancelled holds no money.
+    # Completed orders are fully paid and shipped; cancelled ones are refunded.
     assert {
         tuple(each)
         for each in await rows("""
@@ -256,7 +256,7 @@ async def test_sixty_orders_stand_in_every_status_and_tell_a_likely_story(made):
     assert numbered == sorted(numbered)
 
 
-async def test_the_gateway_told_of_payments_and_got_two_things_wrong(made):
+async def test_gateway_notifications_are_recorded_two_of_them_invalid(created):
     told = await rows(
         "select event_type, error_message, processed, unsigned from gateway_notifications where tenant_id = $1 order by id"
     )
@@ -275,7 +275,7 @@ async def test_the_gateway_told_of_payments_and_got_two_things_wrong(made):
     assert await value(unlike) == 0
 
 
-async def test_stock_agrees_with_the_orders(made):
+async def test_stock_is_consistent_with_the_orders(created):
     reserved = """
         select count(*) from products p where tenant_id = $1 and tracking = 'B' and reserved <> (
             select coalesce(sum(l.quantity), 0) from order_lines l join orders o
@@ -284,8 +284,8 @@ async def test_stock_agrees_with_the_orders(made):
     assert await value(reserved) == 0
 
 
-async def test_the_other_store_has_its_own_shop(made):
-    other = made.json["other_store"]["tenant_id"]
+async def test_the_other_store_has_its_own_data(created):
+    other = created.json["other_store"]["tenant_id"]
     assert await value("select count(*) from products where tenant_id = $1", other) == 10
     assert await value("select count(*) from orders where tenant_id = $1", other) == 8
 
@@ -293,8 +293,8 @@ async def test_the_other_store_has_its_own_shop(made):
 # --- Who can do what -------------------------------------------------------------------------------------------------
 
 
-async def test_those_who_may_enter_can_sign_in(made):
-    shown = made.json
+async def test_active_users_can_sign_in(created):
+    shown = created.json
     for key in ("admin", "staff", "vendor", "customer"):
         signed_in = await sign_in(shown["tenant_id"], shown[key]["email"], shown[key]["password"])
         assert str(signed_in.user_id) == shown[key]["user_id"]
@@ -302,7 +302,7 @@ async def test_those_who_may_enter_can_sign_in(made):
         shown["tenant_id"], shown["two_factor"]["email"], shown["two_factor"]["password"]
     )
     scope = await visitor(shown["tenant_id"])
-    with entered(scope):
+    with active_scope(scope):
         code = pyotp.TOTP(shown["two_factor"]["totp_secret"]).at(scope.now)
         signed_in = await verify_two_factor(scope, challenge.temp_token, code)
     assert str(signed_in.user_id) == shown["two_factor"]["user_id"]
@@ -310,8 +310,8 @@ async def test_those_who_may_enter_can_sign_in(made):
     assert await sign_in(other["tenant_id"], other["admin"]["email"], other["admin"]["password"])
 
 
-async def test_the_others_are_barred_for_their_reason(made):
-    shown = made.json
+async def test_other_users_are_rejected_with_the_right_error(created):
+    shown = created.json
     reasons = {
         "unverified": "email_not_verified",
         "disabled": "account_disabled",
@@ -319,7 +319,7 @@ async def test_the_others_are_barred_for_their_reason(made):
         "platform_user": "wrong_panel",
     }
     for key, reason in reasons.items():
-        with pytest.raises(AccountBarred) as barred:
+        with pytest.raises(SignInDenied) as barred:
             await sign_in(shown["tenant_id"], shown[key]["email"], shown[key]["password"])
         assert barred.value.reason == reason
     shared = shown["shared_cpf"]
@@ -330,15 +330,15 @@ async def test_the_others_are_barred_for_their_reason(made):
         assert await sign_in(shown["tenant_id"], email, shared["password"])
 
 
-async def test_tokens_keys_and_privileges_are_as_printed(made):
-    shown = made.json
+async def test_printed_tokens_keys_and_privileges_are_valid(created):
+    shown = created.json
     scope = await visitor(shown["tenant_id"])
     headers = {"Authorization": f"Bearer {shown['admin']['access_token']}"}
-    given = {"now": scope.now, "client_ip": scope.client_ip, "request_id": "r", "family": "current"}
-    admin = await authenticate(scope.store, Needs.ADMIN, headers, **given)
+    values = {"now": scope.now, "client_ip": scope.client_ip, "request_id": "r", "family": "current"}
+    admin = await authenticate(scope.store, Credential.ADMIN, headers, **values)
     assert admin.is_owner
-    assert admin.holds("manage_settings")
-    with entered(scope):
+    assert admin.has_privilege("manage_settings")
+    with active_scope(scope):
         assert await refresh(scope, shown["admin"]["refresh_token"])
         for key in ("admin", "staff", "vendor"):
             assert await verify_api_key(scope, shown[key]["email"], shown[key]["api_key"])
@@ -350,44 +350,44 @@ async def test_tokens_keys_and_privileges_are_as_printed(made):
     assert str(company[0][0]) == shown["vendor"]["company_id"]
     bought = "select count(*) from orders where tenant_id = $1 and email = 'customer@demo.example'"
     assert await value(bought) >= 1
-    secret = await store_business.gateway_secret(operating.system_scope(scope.store))
+    secret = await store_business.gateway_secret(store_admin.system_scope(scope.store))
     assert secret == shown["gateway"]["secret_key"]
 
 
-async def test_programs_get_in_with_what_is_printed(made):
-    for shown in (made.json, made.json["other_store"]):
+async def test_printed_app_credentials_are_valid(created):
+    for shown in (created.json, created.json["other_store"]):
         at = await visitor(shown["tenant_id"])
         key = await _asked(at, {"X-API-Key": shown["storefront_key"]})
         assert key.scopes == {"storefront:read", "storefront:cart", "storefront:checkout"}
         app = await _asked(at, {"Authorization": f"Bearer {shown['app']['access_token']}"})
         assert len(app.scopes) == 14
         assert shown["app"]["scopes"] == sorted(app.scopes)
-        with entered(at):
-            client = await verify_client(shown["app"]["client_id"], shown["app"]["client_secret"])
+        with active_scope(at):
+            client = await authenticate_client(shown["app"]["client_id"], shown["app"]["client_secret"])
             assert client is not None
             assert client.redirect_uris == [shown["app"]["redirect_uri"]]
-            tokens = await renew(at, shown["app"]["refresh_token"])
+            tokens = await refresh_app_tokens(at, shown["app"]["refresh_token"])
             assert tokens.scopes == shown["app"]["scopes"]
 
 
-async def test_made_again_it_ends_what_programs_were_given(made):
-    first = made.json
-    await make_again(made)
+async def test_a_second_run_revokes_app_credentials(created):
+    first = created.json
+    await make_again(created)
     at = await visitor(first["tenant_id"])
-    assert made.json["app"]["client_id"] == first["app"]["client_id"]
+    assert created.json["app"]["client_id"] == first["app"]["client_id"]
     with pytest.raises(Unauthenticated, match="invalid_api_key"):
         await _asked(at, {"X-API-Key": first["storefront_key"]})
     with pytest.raises(Unauthenticated, match="token revoked: app removed"):
         await _asked(at, {"Authorization": f"Bearer {first['app']['access_token']}"})
-    with entered(at):
-        assert await verify_client(first["app"]["client_id"], first["app"]["client_secret"]) is None
-    await test_programs_get_in_with_what_is_printed(made)
+    with active_scope(at):
+        assert await authenticate_client(first["app"]["client_id"], first["app"]["client_secret"]) is None
+    await test_printed_app_credentials_are_valid(created)
 
 
 async def _asked(at: Scope, headers: dict[str, str]) -> Actor:
     return await authenticate(
         at.store,
-        Needs.GRAPHQL,
+        Credential.GRAPHQL,
         headers,
         now=at.now,
         client_ip=at.client_ip,
@@ -396,16 +396,16 @@ async def _asked(at: Scope, headers: dict[str, str]) -> Actor:
     )
 
 
-async def test_the_stores_answer_at_their_addresses_in_their_state(made):
-    directory = StoreDirectory({"localhost"})
-    for key, host in (("tenant_id", made.json["host"]), ("other", made.json["other_store"]["host"])):
+async def test_the_stores_resolve_by_host_with_their_status(created):
+    directory = CachedStoreResolver({"localhost"})
+    for key, host in (("tenant_id", created.json["host"]), ("other", created.json["other_store"]["host"])):
         store = await directory.resolve(f"{host}:8000", None, public=True)
         assert str(store.public_id) == (
-            made.json[key] if key == "tenant_id" else made.json["other_store"]["tenant_id"]
+            created.json[key] if key == "tenant_id" else created.json["other_store"]["tenant_id"]
         )
     for key, reason in (("suspended_store", "tenant_suspended"), ("maintenance_store", "tenant_maintenance")):
         with pytest.raises(TenantClosed) as closed:
-            await directory.resolve(made.json[key]["host"], None, public=True)
+            await directory.resolve(created.json[key]["host"], None, public=True)
         assert closed.value.reason == reason
 
 
@@ -413,7 +413,7 @@ async def test_the_stores_answer_at_their_addresses_in_their_state(made):
 
 
 def ids(shown: Any) -> Any:
-    """What must not change from one time to the next."""
+    """Return what a repeated run must not change."""
     if isinstance(shown, dict):
         changing = {
             "password", "api_key", "access_token", "refresh_token", "expires_at", "totp_secret", "storefront_key", "client_secret",
@@ -432,10 +432,10 @@ def secrets(shown: Any) -> list[str]:
     return []
 
 
-async def test_made_again_it_gives_the_same_stores_and_ids_and_new_secrets(made):
-    first, orders = made.json, await rows("select public_id from orders where tenant_id = $1 order by id")
-    second = await make_again(made)
-    assert second.filled == ()
+async def test_a_second_run_keeps_stores_and_ids_and_renews_secrets(created):
+    first, orders = created.json, await rows("select public_id from orders where tenant_id = $1 order by id")
+    second = await make_again(created)
+    assert second.created == ()
     assert ids(second.json) == ids(first)
     assert set(secrets(first)).isdisjoint(secrets(second.json))
     assert await rows("select public_id from orders where tenant_id = $1 order by id") == orders
@@ -443,16 +443,16 @@ async def test_made_again_it_gives_the_same_stores_and_ids_and_new_secrets(made)
     with pytest.raises(Unauthenticated):
         await sign_in(first["tenant_id"], admin["email"], admin["password"])
     scope = await visitor(first["tenant_id"])
-    with entered(scope):
+    with active_scope(scope):
         with pytest.raises(DomainError):
             await refresh(scope, admin["refresh_token"])
         assert await verify_api_key(scope, admin["email"], admin["api_key"]) is None
     assert await value("select count(*) from api_keys where tenant_id = $1 and revoked_at is null") == 3
 
 
-async def test_made_again_it_puts_right_what_was_changed(made):
-    scope = operating.system_scope(await store_business.find_store(DEMO.public_id))
-    with entered(scope):
+async def test_a_second_run_restores_changed_accounts(created):
+    scope = store_admin.system_scope(await store_business.find_store(DEMO.public_id))
+    with active_scope(scope):
         for change in (
             "status = 'D', privileges = '{manage_users}' where email = 'staff@demo.example'",
             "status = 'A' where email = 'pending@demo.example'",
@@ -463,32 +463,32 @@ async def test_made_again_it_puts_right_what_was_changed(made):
     await store_business.suspend(OTHER.public_id)
     await store_business.remove_host(DEMO.public_id, DEMO.host)
     await store_business.set_gateway_secret(scope, "")
-    await make_again(made)
-    assert made.json["gateway"]["secret_key"]
-    await test_those_who_may_enter_can_sign_in(made)
-    await test_the_others_are_barred_for_their_reason(made)
-    await test_the_stores_answer_at_their_addresses_in_their_state(made)
+    await make_again(created)
+    assert created.json["gateway"]["secret_key"]
+    await test_active_users_can_sign_in(created)
+    await test_other_users_are_rejected_with_the_right_error(created)
+    await test_the_stores_resolve_by_host_with_their_status(created)
 
 
-async def test_a_demo_that_was_cut_short_is_filled_anew(made):
-    scope = operating.system_scope(await store_business.find_store(OTHER.public_id))
-    with entered(scope):
+async def test_an_interrupted_demo_is_created_anew(created):
+    scope = store_admin.system_scope(await store_business.find_store(OTHER.public_id))
+    with active_scope(scope):
         await db.execute("delete from external_references where tenant_id = $1", scope.store.id)
-    again = await make_again(made)
-    assert again.filled == (OTHER.name,)
+    again = await make_again(created)
+    assert again.created == (OTHER.name,)
     assert again.json["other_store"]["tenant_id"] == str(OTHER.public_id)
-    await test_the_other_store_has_its_own_shop(made)
+    await test_the_other_store_has_its_own_data(created)
 
 
-async def test_reset_empties_the_demo_stores_and_no_other(made, store):
-    scope = operating.system_scope(store)
-    with entered(scope):
+async def test_reset_deletes_the_data_of_demo_stores_only(created, store):
+    scope = store_admin.system_scope(store)
+    with active_scope(scope):
         await db.execute(
             "insert into categories (tenant_id, public_id, name) values ($1, $2, 'Fica')", store.id, uuid7()
         )
     before = await value("select min(id) from orders where tenant_id = $1")
-    demo = await make_again(made, reset=True)
-    assert demo.filled == (DEMO.name, OTHER.name)
+    demo = await make_again(created, reset=True)
+    assert demo.created == (DEMO.name, OTHER.name)
     assert {demo.json["tenant_id"], demo.json["other_store"]["tenant_id"]} == {
         str(DEMO.public_id),
         str(OTHER.public_id),
@@ -496,35 +496,35 @@ async def test_reset_empties_the_demo_stores_and_no_other(made, store):
     assert await value("select min(id) from orders where tenant_id = $1") > before
     assert await value("select count(*) from orders where tenant_id = $1") == 60
     assert await value("select name from categories where tenant_id = $1", str(store.public_id)) == "Fica"
-    await test_those_who_may_enter_can_sign_in(made)
+    await test_active_users_can_sign_in(created)
 
 
 # --- Refused, and as a command ---------------------------------------------------------------------------------------
 
 
-async def test_the_demo_is_refused_in_production(made, tmp_path: Path):
+async def test_the_demo_is_rejected_in_production(created, tmp_path: Path):
     with pytest.raises(RuleViolation):
-        await making.make(replace(made.settings, env="production"), made.place)
-    refusal = Vitrine(tmp_path, VITRINE_ENV="production")("demo").refusal
-    assert refusal == "vitrine demo is for development, and VITRINE_ENV is production"
+        await setup.set_up_demo(replace(created.settings, env="production"), created.place)
+    error_line = Vitrine(tmp_path, VITRINE_ENV="production")("demo").error_line
+    assert error_line == "vitrine demo is not available in production (VITRINE_ENV)"
 
 
-async def test_an_address_that_another_store_has_is_named(made, new_store):
+async def test_a_host_of_another_store_is_reported(created, new_store):
     await store_business.remove_host(OTHER.public_id, OTHER.host)
     another = await new_store()
     await store_business.add_host(another.id, OTHER.host)
     with pytest.raises(Conflict, match=f"the address {OTHER.host} is in use"):
-        await make_again(made)
+        await make_again(created)
     await store_business.remove_host(another.id, OTHER.host)
 
 
-async def test_the_command_prints_it_for_people_and_for_programs(made, tmp_path: Path, database_url: str):
+async def test_the_command_prints_text_and_json(created, tmp_path: Path, database_url: str):
     vitrine = Vitrine(tmp_path, DATABASE_URL=database_url, VITRINE_BASE_URL="http://127.0.0.1:8123")
     shown = vitrine("demo", "--json").json
-    assert ids(shown) == {**ids(made.json), "base_url": "http://127.0.0.1:8123"}
+    assert ids(shown) == {**ids(created.json), "base_url": "http://127.0.0.1:8123"}
     assert await sign_in(shown["tenant_id"], shown["admin"]["email"], shown["admin"]["password"])
-    said = vitrine("demo")
-    assert said.code == 0
+    output = vitrine("demo")
+    assert output.code == 0
     for demo in STORES:
-        assert str(demo.public_id) in said.out
-    assert "admin@demo.example" in said.out
+        assert str(demo.public_id) in output.out
+    assert "admin@demo.example" in output.out

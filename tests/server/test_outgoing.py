@@ -1,4 +1,4 @@
-"""Calls to addresses that others chose reach the outside world and nothing of ours, however the address is written or resolved."""
+"""Outgoing requests never reach private addresses (SSRF), however the address is written or resolved."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from domain.outgoing import calls
-from domain.outgoing.calls import NotAllowed, NotReached
-from domain.outgoing.targets import MAX_LENGTH, is_outside, read_target
-from kernel.text import Malformed
-from server.outgoing import calling
+from domain.outgoing.calls import AddressNotAllowed, RequestFailed
+from domain.outgoing.targets import MAX_LENGTH, is_public_address, parse_target
+from kernel.text import InvalidValue
+from server.outgoing import outgoing_client
 
 HEADERS = {"Content-Type": "application/json"}
 
@@ -48,7 +48,7 @@ REFUSED_AS_WRITTEN = [
     "https://ex\u00e4mple.com/",
     "https://\u2460\u2461\u2466.0.0.1/",
     "https://example.com/" + "a" * MAX_LENGTH,
-    # This machine and its network.
+    # Loopback and private networks.
     "https://127.0.0.1/",
     "https://127.8.9.10:8443/",
     "https://0.0.0.0/",
@@ -81,7 +81,7 @@ REFUSED_AS_WRITTEN = [
     "https://[64:ff9b::7f00:1]/",
     "https://[2002:7f00:1::]/",
     "https://[2001:0:7f00:1::]/",
-    # Other ways to write numbers.
+    # Other notations of IPv4 addresses.
     "https://2130706433/",
     "https://0x7f000001/",
     "https://0x7f.0.0.1/",
@@ -94,7 +94,7 @@ REFUSED_AS_WRITTEN = [
     "https://0/",
     "https://0x/",
     "https://3232235777/",
-    # Names of our own.
+    # Local host names.
     "https://localhost/",
     "https://localhost./",
     "https://api.localhost/",
@@ -106,17 +106,17 @@ REFUSED_AS_WRITTEN = [
 
 
 @pytest.mark.parametrize("url", REFUSED_AS_WRITTEN)
-async def test_an_address_that_is_not_of_the_outside_world_is_refused_and_nobody_looked_up(url):
+async def test_a_non_public_address_is_rejected_without_a_lookup(url):
     asked: list[str] = []
 
     async def lookup(host: str, _: int) -> list[str]:
         asked.append(host)
         return ["93.184.215.14"]
 
-    with pytest.raises(Malformed):
-        read_target(url, allows_private=False)
-    async with calling(allows_private=False, lookup=lookup):
-        with pytest.raises(NotAllowed):
+    with pytest.raises(InvalidValue):
+        parse_target(url, allows_private=False)
+    async with outgoing_client(allows_private=False, lookup=lookup):
+        with pytest.raises(AddressNotAllowed):
             await calls.post(url, headers=HEADERS, body=b"{}")
     assert asked == []
 
@@ -133,22 +133,22 @@ async def test_an_address_that_is_not_of_the_outside_world_is_refused_and_nobody
         ("https://a_b.example.com/", "https", "a_b.example.com", 443),
     ],
 )
-def test_an_address_of_the_outside_world_is_taken(url, scheme, host, port):
-    target = read_target(url, allows_private=False)
+def test_a_public_address_is_accepted(url, scheme, host, port):
+    target = parse_target(url, allows_private=False)
     assert (target.scheme, target.host, target.port) == (scheme, host, port)
 
 
 @pytest.mark.parametrize(
     "url", ["http://localhost:9000/", "http://127.0.0.1/", "https://10.0.0.1/", "http://[::1]:1/"]
 )
-def test_development_may_call_its_own_machine(url):
-    read_target(url, allows_private=True)
+def test_development_may_call_loopback(url):
+    parse_target(url, allows_private=True)
 
 
 @pytest.mark.parametrize("url", ["http://2130706433/", "http://127.1/", "ftp://localhost/", "http://a@b/"])
-def test_development_writes_addresses_in_their_usual_form_too(url):
-    with pytest.raises(Malformed):
-        read_target(url, allows_private=True)
+def test_development_normalizes_addresses_too(url):
+    with pytest.raises(InvalidValue):
+        parse_target(url, allows_private=True)
 
 
 @pytest.mark.parametrize(
@@ -165,21 +165,21 @@ def test_development_writes_addresses_in_their_usual_form_too(url):
         ["not an address"],
     ],
 )
-async def test_a_name_that_leads_inside_is_refused_at_every_try(found):
+async def test_a_name_that_resolves_to_a_private_address_is_rejected_at_every_attempt(found):
     async def lookup(_host: str, _port: int) -> list[str]:
         return found
 
-    async with calling(allows_private=False, lookup=lookup):
+    async with outgoing_client(allows_private=False, lookup=lookup):
         for _ in range(2):
-            with pytest.raises(NotAllowed):
+            with pytest.raises(AddressNotAllowed):
                 await calls.post("https://hooks.example.com/", headers=HEADERS, body=b"{}")
 
 
-def test_the_whole_inside_is_inside():
+def test_all_private_networks_are_rejected():
     inside = "0.0.0.0 127.0.0.1 10.0.0.0 100.64.0.0 169.254.169.254 172.31.255.255 192.168.0.1 198.19.0.1 203.0.113.5"
-    assert [address for address in inside.split() if is_outside(address)] == []
-    assert is_outside("8.8.8.8")
-    assert is_outside("2606:4700:4700::1111")
+    assert [address for address in inside.split() if is_public_address(address)] == []
+    assert is_public_address("8.8.8.8")
+    assert is_public_address("2606:4700:4700::1111")
 
 
 # --- With a receiver -------------------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ async def receiver(handler, **how):
         await server.close()
 
 
-async def test_a_name_is_looked_up_once_a_try_and_the_connection_goes_to_what_was_checked():
+async def test_a_name_is_resolved_once_per_attempt_and_the_checked_address_is_used():
     heard: list[str] = []
     answers = [["127.0.0.1"], ["192.0.2.1"], ["127.0.0.1"]]
     asked: list[str] = []
@@ -210,29 +210,29 @@ async def test_a_name_is_looked_up_once_a_try_and_the_connection_goes_to_what_wa
         asked.append(host)
         return answers[len(asked) - 1]
 
-    async with receiver(hear) as server, calling(allows_private=True, lookup=lookup):
+    async with receiver(hear) as server, outgoing_client(allows_private=True, lookup=lookup):
         url = f"http://rebinds.example.com:{server.port}/"
         answer = await calls.post(url, headers=HEADERS, body=b"{}")
         assert (answer.status, answer.body, asked) == (200, b"ok", ["rebinds.example.com"])
         assert heard == [f"rebinds.example.com:{server.port}"]
-        # No connection is kept: where the name leads now counts, and this leads nowhere.
-        with pytest.raises(NotReached):
+        # Connections are not reused: the name is resolved again, now to a closed port.
+        with pytest.raises(RequestFailed):
             await calls.post(url, headers=HEADERS, body=b"{}", connect_timeout=0.3)
         assert (len(asked), len(heard)) == (2, 1)
 
 
-async def test_what_is_posted_arrives_byte_for_byte():
+async def test_the_body_is_sent_byte_for_byte():
     seen: dict = {}
 
     async def hear(request: web.Request) -> web.Response:
         seen.update(body=await request.read(), headers=request.headers, path=request.raw_path)
         return web.Response(status=201, headers={"X-Answer": "yes"}, body=b"x" * 10)
 
-    async with receiver(hear) as server, calling(allows_private=True):
+    async with receiver(hear) as server, outgoing_client(allows_private=True):
         answer = await calls.post(
-            f"http://127.0.0.1:{server.port}/a%2Fb?c=%20d", headers={**HEADERS, "X-A": "é"}, body="ç".encode(), most=4
+            f"http://127.0.0.1:{server.port}/a%2Fb?c=%20d", headers={**HEADERS, "X-A": "é"}, body="ç".encode(), max_bytes=4
         )  # fmt: skip
-    assert (answer.status, answer.headers["x-answer"], answer.body, answer.is_cut) == (
+    assert (answer.status, answer.headers["x-answer"], answer.body, answer.is_truncated) == (
         201,
         "yes",
         b"xxxx",
@@ -242,49 +242,49 @@ async def test_what_is_posted_arrives_byte_for_byte():
     assert "Cookie" not in seen["headers"]
 
 
-async def test_redirects_are_answers_and_followed_nowhere():
+async def test_redirects_are_not_followed():
     paths: list[str] = []
 
     async def hear(request: web.Request) -> web.Response:
         paths.append(request.path)
         return web.Response(status=307, headers={"Location": "/inside"})
 
-    async with receiver(hear) as server, calling(allows_private=True):
+    async with receiver(hear) as server, outgoing_client(allows_private=True):
         answer = await calls.get(f"http://127.0.0.1:{server.port}/hook", headers={})
     assert (answer.status, paths) == (307, ["/hook"])
 
 
-async def test_an_answer_that_does_not_come_in_time_is_not_waited_for():
+async def test_a_slow_response_times_out():
     async def hear(_: web.Request) -> web.Response:
         await asyncio.sleep(30)
         return web.Response()
 
-    async with receiver(hear) as server, calling(allows_private=True):
+    async with receiver(hear) as server, outgoing_client(allows_private=True):
         began = time.monotonic()
-        with pytest.raises(NotReached) as caught:
+        with pytest.raises(RequestFailed) as caught:
             await calls.post(f"http://127.0.0.1:{server.port}/", headers=HEADERS, body=b"{}", timeout=0.3)
         assert caught.value.timed_out
         assert time.monotonic() - began < 2
 
 
-async def test_a_name_server_that_does_not_answer_counts_as_connecting():
+async def test_a_slow_name_server_counts_towards_the_connect_timeout():
     async def lookup(_host: str, _port: int) -> list[str]:
         await asyncio.sleep(30)
         return []
 
-    async with calling(allows_private=False, lookup=lookup):
+    async with outgoing_client(allows_private=False, lookup=lookup):
         began = time.monotonic()
-        with pytest.raises(NotReached) as caught:
+        with pytest.raises(RequestFailed) as caught:
             await calls.post("https://slow.example.com/", headers=HEADERS, body=b"{}", connect_timeout=0.2)
         assert caught.value.timed_out
         assert time.monotonic() - began < 2
 
 
-async def test_what_is_packed_is_not_unpacked():
+async def test_compressed_responses_are_not_decompressed():
     async def hear(_: web.Request) -> web.Response:
         return web.Response(body=b"\x1f\x8b packed", headers={"Content-Encoding": "gzip"})
 
-    async with receiver(hear) as server, calling(allows_private=True):
+    async with receiver(hear) as server, outgoing_client(allows_private=True):
         answer = await calls.get(f"http://127.0.0.1:{server.port}/", headers={})
     assert answer.body == b"\x1f\x8b packed"
 
@@ -292,7 +292,7 @@ async def test_what_is_packed_is_not_unpacked():
 @pytest.mark.parametrize(
     "garbage", [b"", b"hello\r\n\r\n", b"HTTP/1.1 200 OK\r\n" + b"X: " + b"a" * 70_000 + b"\r\n\r\n"]
 )
-async def test_what_is_no_answer_is_a_failure_and_nothing_else(garbage):
+async def test_a_malformed_response_is_a_failed_request(garbage):
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(garbage)
@@ -301,13 +301,13 @@ async def test_what_is_no_answer_is_a_failure_and_nothing_else(garbage):
 
     server = await asyncio.start_server(talk, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    async with server, calling(allows_private=True):
-        with pytest.raises(NotReached):
+    async with server, outgoing_client(allows_private=True):
+        with pytest.raises(RequestFailed):
             await calls.post(f"http://127.0.0.1:{port}/", headers=HEADERS, body=b"{}")
 
 
-def test_nothing_is_called_before_somebody_says_who_does_it():
-    with pytest.raises(calls.CallerNotConfigured):
+def test_without_a_configured_client_nothing_is_called():
+    with pytest.raises(calls.HttpCallerNotConfigured):
         asyncio.run(calls.get("https://example.com/", headers={}))
 
 
@@ -316,7 +316,7 @@ def test_nothing_is_called_before_somebody_says_who_does_it():
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for hooks.example.com that nobody trusts, with its key."""
+    """Create an untrusted certificate for hooks.example.com, with its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hooks.example.com")])
     at = datetime.now(UTC)
@@ -341,7 +341,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "trusted, name, reached", [(True, "hooks", True), (True, "other", False), (False, "hooks", False)]
 )
-async def test_who_answers_must_prove_the_name_that_was_called(certificate, trusted, name, reached):
+async def test_the_tls_certificate_must_match_the_host(certificate, trusted, name, reached):
     async def hear(_: web.Request) -> web.Response:
         return web.Response(text="ok")
 
@@ -353,11 +353,11 @@ async def test_who_answers_must_prove_the_name_that_was_called(certificate, trus
     trust = ssl.create_default_context(cafile=str(certificate)) if trusted else None
     async with (
         receiver(hear, ssl=serving) as server,
-        calling(allows_private=True, lookup=lookup, trust=trust),
+        outgoing_client(allows_private=True, lookup=lookup, trust=trust),
     ):
         url = f"https://{name}.example.com:{server.port}/"
         if reached:
             assert (await calls.get(url, headers={})).status == 200
         else:
-            with pytest.raises(NotReached, match="TLS failed"):
+            with pytest.raises(RequestFailed, match="TLS failed"):
                 await calls.get(url, headers={})

@@ -1,4 +1,4 @@
-"""Several processes: they serve together, survive one another, and end with their master."""
+"""Several server processes: they serve together, are restarted, and stop with their parent."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import pytest
 
 from kernel import logging
 from kernel.settings import SettingError, Settings
-from server.database import DatabaseLocation, fitting_pool, shared_out
-from server.processes import Processes
-from server.running import NotStarted
+from server.address_file import StartupError
+from server.database import DatabaseLocation, divide_pool, fit_pool_size
+from server.processes import ProcessPool
 from server.sockets import open_sockets
-from tests.server.serving import Lines
+from tests.server.middleware_server import LogLines
 from tests.server.test_main import asked, running, stopped
 
 PRODUCTION = {"VITRINE_ENV": "production", "VITRINE_SECRET_KEY": "s" * 40, "VITRINE_BIND": "127.0.0.1"}
 
 
 def children(process: Any) -> set[int]:
-    """Give the processes that serve: the master's children, without a PostgreSQL of its own."""
+    """Return the serving child processes, without an embedded PostgreSQL."""
     found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     return {int(each) for each in found if b"be_one" in Path(f"/proc/{each}/cmdline").read_bytes()}
 
@@ -42,7 +42,7 @@ async def until(condition: Any, seconds: float = 30) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_processes_share_the_work_outlive_one_another_and_stop_together(tmp_path, database_url):
+async def test_processes_share_the_work_are_restarted_and_stop_together(tmp_path, database_url):
     async with running(tmp_path, DATABASE_URL=database_url, WEB_CONCURRENCY="2", **PRODUCTION) as (
         process,
         client,
@@ -54,7 +54,7 @@ async def test_processes_share_the_work_outlive_one_another_and_stop_together(tm
         killed = first.pop()
         os.kill(killed, signal.SIGKILL)
         await until(lambda: not is_alive(killed))
-        for _ in range(10):  # a new connection each: the one the client kept may have been the killed one's
+        for _ in range(10):  # a new connection each: a kept one may belong to the killed process
             assert (await asked(client, "/health/live"))[0] == 200
         await until(lambda: len(children(process) - {killed}) == 2)
         again = children(process)
@@ -68,11 +68,11 @@ async def test_processes_share_the_work_outlive_one_another_and_stop_together(tm
     lines = [orjson.loads(line) for line in logged.splitlines()]
     by_event = {line["event"]: line for line in lines}
     assert by_event["serving"]["processes"] == 2
-    ended = by_event["a process ended and is started again"]
+    ended = by_event["a process exited and is restarted"]
     assert (ended["code"], ended["level"]) == (-signal.SIGKILL, "error")
 
 
-async def test_processes_end_when_their_master_is_killed(tmp_path, database_url):
+async def test_children_stop_when_their_parent_is_killed(tmp_path, database_url):
     async with running(tmp_path, DATABASE_URL=database_url, WEB_CONCURRENCY="2", **PRODUCTION) as (
         process,
         client,
@@ -85,7 +85,7 @@ async def test_processes_end_when_their_master_is_killed(tmp_path, database_url)
         await process.communicate()
 
 
-async def test_a_ctrl_c_reaches_all_and_stops_once(tmp_path, database_url):
+async def test_ctrl_c_stops_all_processes_once(tmp_path, database_url):
     async with running(tmp_path, DATABASE_URL=database_url, WEB_CONCURRENCY="2", **PRODUCTION) as (
         process,
         client,
@@ -101,7 +101,7 @@ async def test_a_ctrl_c_reaches_all_and_stops_once(tmp_path, database_url):
 
 
 @pytest.mark.slow
-async def test_with_the_embedded_database_the_master_starts_and_stops_it(tmp_path):
+async def test_with_the_embedded_database_the_parent_starts_and_stops_it(tmp_path):
     async with running(tmp_path, WEB_CONCURRENCY="2") as (process, client):
         status, ready = await asked(client, "/health/ready")
         assert (status, ready["checks"]) == (200, {"serving": "ok", "database": "ok", "migrations": "ok"})
@@ -113,15 +113,17 @@ async def test_with_the_embedded_database_the_master_starts_and_stops_it(tmp_pat
     assert not (tmp_path / "data" / "postgres" / "data" / "postmaster.pid").exists()
 
 
-async def test_processes_that_can_not_serve_are_not_started_for_ever():
+async def test_processes_that_fail_to_start_are_not_restarted_forever():
     nowhere = DatabaseLocation(
         "postgresql://u@127.0.0.1:1/d", "postgresql://u@127.0.0.1:1/d", is_embedded=False
     )
     settings = Settings(processes=2, port=0, secret_key="s" * 40)
     sockets = open_sockets(settings)
     try:
-        with pytest.raises(NotStarted, match="no process could start"):
-            await Processes(settings, nowhere, sockets).run(asyncio.Event(), lambda: pytest.fail("not ready"))
+        with pytest.raises(StartupError, match="no process could start"):
+            await ProcessPool(settings, nowhere, sockets).run(
+                asyncio.Event(), lambda: pytest.fail("not ready")
+            )
     finally:
         for each in sockets:
             each.close()
@@ -134,28 +136,28 @@ async def test_processes_that_can_not_serve_are_not_started_for_ever():
     "wanted, processes, allowed, size",
     [
         (10, 1, 97, 10),
-        (10, 4, 97, 10),  # (97 - 9) / 4 = 22, of which 5 are beside the pool
+        (10, 4, 97, 10),  # (97 - 9) / 4 = 22, of which 5 are outside the pool
         (10, 8, 97, 6),
         (10, 12, 97, 2),
         (10, 13, 97, None),
         (1_000, 1, 97, 83),
     ],
 )
-def test_pools_are_made_to_fit_the_database(wanted, processes, allowed, size):
-    assert fitting_pool(wanted, processes, allowed) == size
+def test_pool_sizes_fit_the_connection_limit(wanted, processes, allowed, size):
+    assert fit_pool_size(wanted, processes, allowed) == size
     if size is not None:
         assert processes * (size + 5) <= allowed
 
 
-async def test_a_pool_that_does_not_fit_is_told_and_made_smaller(database_url):
+async def test_a_too_large_pool_is_logged_and_reduced(database_url):
     place = DatabaseLocation(database_url, database_url, is_embedded=False)
-    lines = Lines()
-    before = logging.send_to(lines.raw.append)
+    lines = LogLines()
+    before = logging.set_sink(lines.raw.append)
     try:
-        settings = await shared_out(Settings(pool_size=1_000, processes=3), place, 3)
-        assert await shared_out(settings, place, 3) is settings
+        settings = await divide_pool(Settings(pool_size=1_000, processes=3), place, 3)
+        assert await divide_pool(settings, place, 3) is settings
     finally:
-        logging.send_to(before)
+        logging.set_sink(before)
     assert 2 <= settings.pool_size < 100
     (line,) = lines.all()
     assert (line["level"], line["asked"], line["pool"], line["processes"]) == (
@@ -166,7 +168,7 @@ async def test_a_pool_that_does_not_fit_is_told_and_made_smaller(database_url):
     )
 
 
-async def test_more_processes_than_the_database_has_connections_for_are_refused(database_url):
+async def test_too_many_processes_for_the_connection_limit_are_rejected(database_url):
     place = DatabaseLocation(database_url, database_url, is_embedded=False)
     with pytest.raises(SettingError, match=r"^WEB_CONCURRENCY is 256; the database allows \d+ connections"):
-        await shared_out(Settings(processes=256), place, 256)
+        await divide_pool(Settings(processes=256), place, 256)

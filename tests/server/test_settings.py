@@ -1,4 +1,4 @@
-"""How settings are read, and what one line says about a wrong one."""
+"""Parsing of settings and the messages for invalid ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECRET = "s" * 32
 STORE = "01900000-0000-7000-8000-000000000001"
 
 
-def test_nothing_needs_to_be_set_in_development():
+def test_no_setting_is_required_in_development():
     settings = Settings.from_environment({})
     assert settings == Settings()
     assert (settings.port, settings.ip_rate, settings.failed_auth_rate, settings.legacy_rate) == (
@@ -97,7 +97,7 @@ def test_a_setting_is_read(name, text, attribute, value):
         ("SMTP_URL", "mail.example"),
     ],
 )
-def test_a_wrong_value_is_refused_in_one_line_that_names_the_setting(name, text):
+def test_an_invalid_value_is_rejected_in_one_line_that_names_the_setting(name, text):
     with pytest.raises(SettingError) as refused:
         Settings.from_environment({name: text})
     line = str(refused.value)
@@ -113,7 +113,7 @@ def test_a_blank_value_counts_as_unset():
     assert Settings.from_environment({setting.name: "  " for setting in SETTINGS}) == Settings()
 
 
-def test_secrets_are_not_shown_by_accident():
+def test_secrets_are_not_in_the_repr():
     settings = Settings.from_environment(
         {"DATABASE_URL": "postgres://u:hunter2@h/d", "VITRINE_SECRET_KEY": "hunter2" * 5}
     )
@@ -129,7 +129,7 @@ def test_production_needs_a_secret_and_listens_everywhere():
     assert not settings.is_private_development
 
 
-def test_a_log_in_that_serves_needs_the_owners_too():
+def test_app_database_url_requires_database_url():
     with pytest.raises(SettingError, match=r"^VITRINE_APP_DATABASE_URL is set without DATABASE_URL"):
         Settings.from_environment({"VITRINE_APP_DATABASE_URL": "postgres://u@h/d"})
 
@@ -145,12 +145,12 @@ def test_a_log_in_that_serves_needs_the_owners_too():
         ({"VITRINE_ENV": "production", "VITRINE_SECRET_KEY": SECRET, "VITRINE_PRIVATE_ENDPOINTS": "1"}, False, True),
     ],
 )  # fmt: skip
-def test_private_endpoints_are_for_this_machine_or_for_who_asks_in_production(environ, private, allowed):
+def test_private_endpoints_are_allowed_on_loopback_or_by_setting(environ, private, allowed):
     settings = Settings.from_environment(environ)
     assert (settings.is_private_development, settings.allows_private_endpoints) == (private, allowed)
 
 
-def test_the_database_gives_up_before_the_request_does():
+def test_the_database_times_out_before_the_request():
     assert Settings(request_timeout=30).statement_timeout_ms == 27_000
 
 
@@ -158,8 +158,8 @@ def test_every_setting_is_documented_in_one_line():
     assert [setting.attribute for setting in SETTINGS] == [each.name for each in fields(Settings)]
     assert len({setting.name for setting in SETTINGS}) == len(SETTINGS)
     for setting in SETTINGS:
-        assert setting.line.endswith(".")
-        assert "\n" not in setting.line
+        assert setting.description.endswith(".")
+        assert "\n" not in setting.description
         assert setting.type
         assert setting.default
 
@@ -167,7 +167,7 @@ def test_every_setting_is_documented_in_one_line():
 # --- The development secret ------------------------------------------------------------------------------------------
 
 
-def test_a_development_secret_is_made_once_and_for_its_owner_only(tmp_path):
+def test_a_development_secret_is_created_once_and_private(tmp_path):
     settings = Settings(data_dir=tmp_path / "deep" / "er")
     made = with_secret_key(settings).secret_key
     path = tmp_path / "deep" / "er" / "secret_key"
@@ -177,7 +177,7 @@ def test_a_development_secret_is_made_once_and_for_its_owner_only(tmp_path):
     assert [each.name for each in path.parent.iterdir()] == ["secret_key"]
 
 
-def test_a_given_secret_is_used_and_nothing_is_written(tmp_path):
+def test_a_configured_secret_is_used_and_nothing_is_written(tmp_path):
     settings = Settings(secret_key=SECRET, data_dir=tmp_path)
     assert with_secret_key(settings) is settings
     assert list(tmp_path.iterdir()) == []
@@ -190,12 +190,12 @@ def test_a_damaged_secret_is_not_replaced(tmp_path):
     assert (tmp_path / "secret_key").read_text() == "short\n"
 
 
-def test_no_secret_is_made_in_production(tmp_path):
+def test_no_secret_is_created_in_production(tmp_path):
     with pytest.raises(SettingError, match="VITRINE_SECRET_KEY is not set"):
         with_secret_key(Settings(env="production", data_dir=tmp_path))
 
 
-def test_a_folder_that_is_none_is_named(tmp_path):
+def test_an_invalid_data_folder_is_reported(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(SettingError, match="VITRINE_SECRET_KEY is not set and none can be kept in"):
+    with pytest.raises(SettingError, match="VITRINE_SECRET_KEY is not set and none can be stored in"):
         with_secret_key(Settings(data_dir=tmp_path / "file"))

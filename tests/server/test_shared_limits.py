@@ -1,4 +1,4 @@
-"""With REDIS_URL all processes count together; without Redis each goes on alone, and nobody is refused for it."""
+"""Rate limits in Redis: shared by all processes, and counted per process while Redis is unavailable."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from redis.asyncio import Redis
 from kernel import logging
 from kernel.settings import Settings
 from rest_facade.responses import json_response
-from rest_facade.routing import Needs, Route
+from rest_facade.routing import Credential, Route
 from server import shared_limits
-from server.commands.findings import Severity, _redis
+from server.commands.checks import Severity, _check_redis
 from server.shared_limits import PREFIX, SharedCounters
+from tests.server.middleware_server import run_server
 from tests.server.redis_server import RedisServer, needs_redis, redis_server
-from tests.server.serving import serving
 from tests.server.test_main import running, stopped
 
 pytestmark = [needs_redis, pytest.mark.redis]
 
-LOST = "Redis is lost: request limits are counted per process until it is back"
-BACK = "Redis is back: request limits are shared again"
+LOST = "Redis is unavailable: rate limits are counted per process until it is back"
+BACK = "Redis is available again: rate limits are shared"
 
 
 @pytest.fixture
@@ -46,14 +46,14 @@ async def counting(url: str) -> AsyncIterator[SharedCounters]:
 
 @asynccontextmanager
 async def logged() -> AsyncIterator[list[str]]:
-    """Give the names of what is logged meanwhile."""
+    """Collect the names of log events."""
     lines: list[bytes] = []
-    before = logging.send_to(lines.append)
+    before = logging.set_sink(lines.append)
     events: list[str] = []
     try:
         yield events
     finally:
-        logging.send_to(before)
+        logging.set_sink(before)
         events += [orjson.loads(line)["event"] for line in lines]
 
 
@@ -63,7 +63,7 @@ async def until(true: object, seconds: float = 10.0) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_two_clients_never_let_more_than_the_limit_through(redis: RedisServer) -> None:
+async def test_two_clients_together_never_exceed_the_limit(redis: RedisServer) -> None:
     async with counting(redis.url) as one, counting(redis.url) as other:
         verdicts = await asyncio.gather(
             *(counters.hit("app", 120) for _ in range(100) for counters in (one, other))
@@ -74,7 +74,7 @@ async def test_two_clients_never_let_more_than_the_limit_through(redis: RedisSer
         assert other.is_shared
 
 
-async def test_a_window_begins_with_its_first_hit_and_ends(redis: RedisServer) -> None:
+async def test_a_window_starts_with_its_first_hit_and_ends(redis: RedisServer) -> None:
     async with counting(redis.url) as one, counting(redis.url) as other:
         before = time.time()
         first = await one.hit("k", 2, 0.4)
@@ -88,7 +88,7 @@ async def test_a_window_begins_with_its_first_hit_and_ends(redis: RedisServer) -
         assert (await other.hit("k", 2, 0.4)).remaining == 1
 
 
-async def test_peeking_counts_nothing(redis: RedisServer) -> None:
+async def test_peeking_does_not_count(redis: RedisServer) -> None:
     async with counting(redis.url) as one, counting(redis.url) as other:
         assert (await one.peek("k", 2)).remaining == 1
         await one.hit("k", 2)
@@ -99,7 +99,7 @@ async def test_peeking_counts_nothing(redis: RedisServer) -> None:
         assert not (await other.peek("k", 2)).allowed
 
 
-async def test_keys_and_windows_are_counted_apart_and_leave_by_themselves(redis: RedisServer) -> None:
+async def test_keys_and_windows_are_counted_separately_and_expire(redis: RedisServer) -> None:
     async with counting(redis.url) as counters:
         for key, window in (("a", 60.0), ("b", 60.0), ("a", 30.0)):
             assert (await counters.hit(key, 1, window)).allowed
@@ -110,7 +110,7 @@ async def test_keys_and_windows_are_counted_apart_and_leave_by_themselves(redis:
         assert all([0 < await client.pttl(key) <= 60_000 for key in keys])
 
 
-async def test_a_count_that_lost_its_end_gets_a_new_one(redis: RedisServer) -> None:
+async def test_a_count_without_expiry_gets_a_new_one(redis: RedisServer) -> None:
     async with counting(redis.url) as counters, Redis.from_url(redis.url) as client:
         await client.set(f"{PREFIX}:60000:k", 5)
         assert (await counters.peek("k", 3)).allowed
@@ -118,10 +118,10 @@ async def test_a_count_that_lost_its_end_gets_a_new_one(redis: RedisServer) -> N
         assert 0 < await client.pttl(f"{PREFIX}:60000:k") <= 60_000
 
 
-async def test_a_killed_redis_leaves_each_process_to_its_own_counts_until_it_is_back(
+async def test_each_process_counts_alone_while_redis_is_down(
     redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_limits, "LOOK_AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(shared_limits, "RECHECK_SECONDS", 0.05)
     async with logged() as events, counting(redis.url) as one, counting(redis.url) as other:
         for _ in range(3):
             await one.hit("k", 3)
@@ -134,15 +134,15 @@ async def test_a_killed_redis_leaves_each_process_to_its_own_counts_until_it_is_
         assert not one.is_shared
         await redis.start()
         await until(lambda: all(each.is_shared for each in (one, other)))
-        # A new Redis knows nothing of before.
+        # A new Redis is empty.
         assert [(await each.hit("k", 3)).remaining for each in (one, other, one)] == [2, 1, 0]
     assert events == [LOST, LOST, BACK, BACK]
 
 
-async def test_a_redis_that_hangs_holds_nobody_up_for_long(
+async def test_a_hanging_redis_delays_requests_only_briefly(
     redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_limits, "LOOK_AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(shared_limits, "RECHECK_SECONDS", 0.05)
     async with logged() as events, counting(redis.url) as counters:
         await counters.hit("k", 100)
         redis.freeze()
@@ -159,7 +159,7 @@ async def test_a_redis_that_hangs_holds_nobody_up_for_long(
     assert events == [LOST, BACK]
 
 
-async def test_a_redis_that_was_never_there_is_said_at_the_start(redis: RedisServer) -> None:
+async def test_an_unavailable_redis_is_logged_at_start(redis: RedisServer) -> None:
     redis.kill()
     async with logged() as events, counting(redis.url) as counters:
         await counters.open()
@@ -169,7 +169,7 @@ async def test_a_redis_that_was_never_there_is_said_at_the_start(redis: RedisSer
     assert events == [LOST]
 
 
-async def test_a_redis_that_is_full_counts_as_lost() -> None:
+async def test_a_full_redis_counts_as_unavailable() -> None:
     async with (
         redis_server("--maxmemory", "10kb", "--maxmemory-policy", "noeviction") as full,
         counting(full.url) as counters,
@@ -182,19 +182,19 @@ async def fine(request: web.Request) -> web.Response:
     return json_response({})
 
 
-async def test_servers_that_share_redis_share_every_limit(redis: RedisServer) -> None:
+async def test_servers_with_a_common_redis_share_every_limit(redis: RedisServer) -> None:
     routes = (
-        Route("GET", "/api/v1/admin/things", fine, Needs.ADMIN),
-        Route("GET", "/api/admin/things", fine, Needs.APP),
-        Route("GET", "/api/v1/storefront/things", fine, Needs.STOREFRONT_KEY),
-        Route("GET", "/api/things", fine, Needs.LEGACY_ADMIN),
+        Route("GET", "/api/v1/admin/things", fine, Credential.ADMIN),
+        Route("GET", "/api/admin/things", fine, Credential.APP),
+        Route("GET", "/api/v1/storefront/things", fine, Credential.STOREFRONT_KEY),
+        Route("GET", "/api/things", fine, Credential.LEGACY_ADMIN),
     )
     settings = Settings(ip_rate=40, failed_auth_rate=2, legacy_rate=3)
     async with (
         counting(redis.url) as first,
         counting(redis.url) as second,
-        serving(*routes, settings=settings, counters=first, rate_of=lambda actor: 4) as one,
-        serving(*routes, settings=settings, counters=second, rate_of=lambda actor: 4) as other,
+        run_server(*routes, settings=settings, counters=first, limit_of=lambda actor: 4) as one,
+        run_server(*routes, settings=settings, counters=second, limit_of=lambda actor: 4) as other,
     ):
 
         async def statuses(path: str, number: int, caller: str | None, **headers: str) -> list[int]:
@@ -207,32 +207,32 @@ async def test_servers_that_share_redis_share_every_limit(redis: RedisServer) ->
         key = {"X_API_Key": "sfk_shop"}
         assert await statuses("/api/v1/storefront/things", 6, None, **key) == [200] * 4 + [429] * 2
         assert await statuses("/api/v1/admin/things", 4, "Bearer wrong") == [401] * 2 + [429] * 2
-        # 21 requests so far, of whatever kind, from one address.
+        # 21 requests so far from one address.
         assert await statuses("/nowhere", 21, None) == [404] * 19 + [429] * 2
 
 
-async def test_doctor_says_whether_limits_are_shared(redis: RedisServer) -> None:
-    finding = await _redis(Settings(redis_url=redis.url))
+async def test_doctor_reports_whether_limits_are_shared(redis: RedisServer) -> None:
+    finding = await _check_redis(Settings(redis_url=redis.url))
     assert (finding.level, finding.text) == (Severity.OK, "shared through Redis")
     redis.kill()
-    finding = await _redis(Settings(redis_url=redis.url))
+    finding = await _check_redis(Settings(redis_url=redis.url))
     assert finding.level is Severity.FAIL
     assert finding.text.startswith("REDIS_URL can't be used, so each process counts alone: ")
 
 
 @pytest.mark.slow
-async def test_the_processes_of_a_server_share_limits_and_the_start_line_says_so(
+async def test_the_processes_of_a_server_share_limits_and_log_it(
     tmp_path: object, redis: RedisServer
 ) -> None:
     environ = {"REDIS_URL": redis.url, "WEB_CONCURRENCY": "2", "VITRINE_IP_RATE": "60"}
     async with running(tmp_path, **environ) as (process, client):  # type: ignore[arg-type]
 
         async def ask() -> int:
-            async with client.get("/nowhere", headers={"Connection": "close"}) as answer:
-                return int(answer.status)
+            async with client.get("/nowhere", headers={"Connection": "close"}) as response:
+                return int(response.status)
 
-        answers = await asyncio.gather(*(ask() for _ in range(100)))
-        assert sorted(answers) == [404] * 60 + [429] * 40
+        responses = await asyncio.gather(*(ask() for _ in range(100)))
+        assert sorted(responses) == [404] * 60 + [429] * 40
         events = await stopped(process)
-    assert "request limits are shared through Redis" in events
+    assert "rate limits are shared through Redis" in events
     assert LOST not in events

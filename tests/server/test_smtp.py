@@ -1,4 +1,4 @@
-"""Handing mails to a mail server: what is said on the wire, and what its refusals mean."""
+"""Sending emails over SMTP: the protocol and the meaning of errors."""
 
 import asyncio
 import email
@@ -7,10 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from domain.mails.sending import Message, NotTaken
+from domain.mails.sending import MailMessage, MailNotAccepted
 from server.smtp import MailServer
 
-MESSAGE = Message(
+MESSAGE = MailMessage(
     UUID(int=7),
     "Casa Ipê",
     "ana@example.com",
@@ -20,7 +20,7 @@ MESSAGE = Message(
 
 
 class FakeServer:
-    """Speak as little SMTP as a client needs; `answers` replaces what a command is answered with."""
+    """A minimal SMTP server; `answers` overrides the replies to commands."""
 
     def __init__(self, **answers: str) -> None:
         self.answers = answers
@@ -53,9 +53,9 @@ class FakeServer:
         writer.close()
 
 
-async def test_a_mail_reaches_the_server():
+async def test_an_email_reaches_the_server():
     async with FakeServer() as server:
-        await MailServer.at(f"smtp://127.0.0.1:{server.port}?from=loja@example.com").send(MESSAGE)
+        await MailServer.from_url(f"smtp://127.0.0.1:{server.port}?from=loja@example.com").send(MESSAGE)
     assert "mail FROM:<loja@example.com>" in [line.split(" size")[0] for line in server.said]
     assert "rcpt TO:<ana@example.com>" in server.said
     mail = email.message_from_bytes(server.mail, policy=default)
@@ -77,36 +77,36 @@ async def test_a_mail_reaches_the_server():
         ({"greeting": "nonsense"}, False),
     ],
 )
-async def test_a_refusal_is_final_only_where_the_mail_is_to_blame(answers, is_final):
+async def test_an_smtp_error_is_final_only_when_caused_by_the_email(answers, is_final):
     async with FakeServer(**answers) as server:
-        with pytest.raises(NotTaken) as refused:
-            await MailServer.at(f"smtp://127.0.0.1:{server.port}").send(MESSAGE)
+        with pytest.raises(MailNotAccepted) as refused:
+            await MailServer.from_url(f"smtp://127.0.0.1:{server.port}").send(MESSAGE)
     assert refused.value.is_final is is_final
     assert "ana@example.com" not in str(refused.value)
     assert "token" not in str(refused.value)
 
 
-async def test_a_server_that_is_away_can_be_asked_later():
+async def test_an_unavailable_server_is_a_temporary_error():
     async with FakeServer() as server:
         port = server.port
-    with pytest.raises(NotTaken) as refused:
-        await MailServer.at(f"smtp://127.0.0.1:{port}").send(MESSAGE)
+    with pytest.raises(MailNotAccepted) as refused:
+        await MailServer.from_url(f"smtp://127.0.0.1:{port}").send(MESSAGE)
     assert not refused.value.is_final
 
 
 async def test_no_password_is_sent_without_tls():
     async with FakeServer() as server:
-        with pytest.raises(NotTaken):
-            await MailServer.at(f"smtp://loja:segredo@127.0.0.1:{server.port}").send(MESSAGE)
+        with pytest.raises(MailNotAccepted):
+            await MailServer.from_url(f"smtp://loja:segredo@127.0.0.1:{server.port}").send(MESSAGE)
     assert not any("AUTH" in line.upper() for line in server.said)
 
 
 @pytest.mark.parametrize("to", ["ana@example.com\r\nBcc: x@example.com", "ana\n@example.com"])
 async def test_an_address_cannot_add_headers(to):
-    odd = Message(MESSAGE.id, "Loja\r\nBcc: y@example.com", to, "x", "y")
+    odd = MailMessage(MESSAGE.id, "Loja\r\nBcc: y@example.com", to, "x", "y")
     async with FakeServer() as server:
-        with pytest.raises(NotTaken) as refused:
-            await MailServer.at(f"smtp://127.0.0.1:{server.port}").send(odd)
+        with pytest.raises(MailNotAccepted) as refused:
+            await MailServer.from_url(f"smtp://127.0.0.1:{server.port}").send(odd)
     assert refused.value.is_final
     assert server.said == []
 
@@ -123,8 +123,8 @@ async def test_an_address_cannot_add_headers(to):
         ("smtps://u:p@h?from=oi@example.com", ("h", 465, True, "u", "p", "oi@example.com")),
     ],
 )
-def test_the_address_says_all(url, expected):
-    server = MailServer.at(url)
+def test_the_url_is_parsed(url, expected):
+    server = MailServer.from_url(url)
     found = (server.host, server.port, server.is_tls, server.user, server.password, server.sender)
     assert found == expected
 
@@ -132,11 +132,11 @@ def test_the_address_says_all(url, expected):
 @pytest.mark.parametrize(
     "to", ["", "@", "a@", '"@x.com', "a b@x.com", "a@[", "<a@x.com", "a@x.com,b@x.com", "é@é.com", "\ud800@x"]
 )
-async def test_odd_addresses_are_no_accidents(to):
-    odd = Message(MESSAGE.id, "Loja, a boa <x@y>", to, "x", "y")
+async def test_unusual_addresses_are_handled(to):
+    odd = MailMessage(MESSAGE.id, "Loja, a boa <x@y>", to, "x", "y")
     async with FakeServer() as server:
         try:
-            await MailServer.at(f"smtp://127.0.0.1:{server.port}?from=loja@example.com").send(odd)
-        except NotTaken:
+            await MailServer.from_url(f"smtp://127.0.0.1:{server.port}?from=loja@example.com").send(odd)
+        except MailNotAccepted:
             pass
     assert sum(line.startswith("rcpt") for line in server.said) <= 1

@@ -1,12 +1,12 @@
-// The consent page: sign in, show what the app asks for, approve. Tokens stay in this script and end with it.
+// The consent page: sign in, show the requested scopes, approve. Tokens exist only in this script's memory.
 "use strict";
 
 const config = JSON.parse(document.getElementById("config").textContent);
-const WORDS = {
+const SCOPE_LABELS = {
   products: "products", orders: "orders", users: "customers and other users", categories: "categories",
   inventory: "stock and warehouses", content: "pages and blocks", shipping: "shipping methods",
 };
-const PROBLEMS = {
+const ERROR_MESSAGES = {
   "invalid credentials": "The e-mail or the password is wrong.",
   "invalid code": "The code is wrong.",
   "invalid or expired token": "That took too long. Sign in again.",
@@ -31,7 +31,7 @@ function show(step) {
   if (field) field.focus();
 }
 
-function complain(text) {
+function showProblem(text) {
   byId("problem").textContent = text;
   byId("problem").hidden = !text;
 }
@@ -44,7 +44,7 @@ async function call(method, path, body) {
     method, headers, body: body && JSON.stringify(body), credentials: "omit", cache: "no-store", redirect: "error",
   });
   const answer = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(PROBLEMS[answer.error] || answer.message || answer.detail || answer.error || "Something went wrong.");
+  if (!response.ok) throw new Error(ERROR_MESSAGES[answer.error] || answer.message || answer.detail || answer.error || "Something went wrong.");
   return answer;
 }
 
@@ -55,7 +55,7 @@ async function signOut() {
   await call("POST", "/api/v1/auth/logout", { refresh_token }).catch(() => {});
 }
 
-async function entered(answer) {
+async function completeSignIn(answer) {
   if (answer.requires_2fa) {
     tempToken = answer.temp_token;
     show("second-factor");
@@ -68,23 +68,23 @@ async function entered(answer) {
     throw new Error("This account may not install apps: it takes an administrator with the privilege manage_apps.");
   }
   byId("who").textContent = me.name ? `${me.name} (${me.email})` : me.email;
-  list(me.privileges);
+  renderScopes(me.privileges);
   show("consent");
 }
 
-function list(privileges) {
+function renderScopes(privileges) {
   byId("scopes").replaceChildren(...config.scopes.map((scope) => {
     const [verb, part] = scope.name.split("_");
-    const held = privileges.includes(scope.privilege);
+    const isGranted = privileges.includes(scope.privilege);
     const box = Object.assign(document.createElement("input"), {
-      type: "checkbox", name: "scope", value: scope.name, checked: held, disabled: !held,
+      type: "checkbox", name: "scope", value: scope.name, checked: isGranted, disabled: !isGranted,
     });
     const text = document.createElement("span");
-    text.append(`${verb === "write" ? "see and change" : "see"} ${WORDS[part] || part} `);
+    text.append(`${verb === "write" ? "see and change" : "see"} ${SCOPE_LABELS[part] || part} `);
     text.append(Object.assign(document.createElement("code"), { textContent: scope.name }));
-    if (!held) {
-      const why = `You can't allow this: it takes the privilege ${scope.privilege}.`;
-      text.append(Object.assign(document.createElement("small"), { textContent: why }));
+    if (!isGranted) {
+      const reason = `You can't allow this: it takes the privilege ${scope.privilege}.`;
+      text.append(Object.assign(document.createElement("small"), { textContent: reason }));
     }
     const label = document.createElement("label");
     label.append(box, text);
@@ -92,45 +92,45 @@ function list(privileges) {
     item.append(label);
     return item;
   }));
-  chosenChanged();
+  updateInstallButton();
 }
 
-const chosen = () => [...document.querySelectorAll("input[name=scope]:checked")].map((box) => box.value);
+const selectedScopes = () => [...document.querySelectorAll("input[name=scope]:checked")].map((box) => box.value);
 
-function chosenChanged() {
-  byId("install").disabled = chosen().length === 0;
+function updateInstallButton() {
+  byId("install").disabled = selectedScopes().length === 0;
 }
 
 async function install() {
   const answer = await call("POST", "/graphql", {
     query: INSTALL,
     variables: {
-      client_id: config.client_id, scopes: chosen(), redirect_uri: config.redirect_uri,
+      client_id: config.client_id, scopes: selectedScopes(), redirect_uri: config.redirect_uri,
       state: config.state, code_challenge: config.code_challenge,
     },
   });
   if (answer.errors) throw new Error(answer.errors[0].message);
-  await leave(answer.data.app_install.redirect_to);
+  await redirect(answer.data.app_install.redirect_to);
 }
 
-async function leave(address) {
+async function redirect(address) {
   await signOut();
   show(null);
   byId("busy").hidden = false;
   location.replace(address);
 }
 
-function onSubmit(id, work) {
+function onSubmit(id, handle) {
   const form = byId(id);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    complain("");
+    showProblem("");
     const buttons = [...form.querySelectorAll("button:not(:disabled)")];
     for (const button of buttons) button.disabled = true;
     try {
-      await work(Object.fromEntries(new FormData(form)));
+      await handle(Object.fromEntries(new FormData(form)));
     } catch (error) {
-      complain(error.message);
+      showProblem(error.message);
     } finally {
       for (const button of buttons) button.disabled = false;
       for (const secret of form.querySelectorAll("[type=password], [name=code]")) secret.value = "";
@@ -138,13 +138,13 @@ function onSubmit(id, work) {
   });
 }
 
-onSubmit("sign-in", async (given) => entered(await call("POST", "/api/v1/auth/login", given)));
+onSubmit("sign-in", async (credentials) => completeSignIn(await call("POST", "/api/v1/auth/login", credentials)));
 onSubmit("second-factor", async ({ code }) =>
-  entered(await call("POST", "/api/v1/auth/verify-2fa", { temp_token: tempToken, code })));
+  completeSignIn(await call("POST", "/api/v1/auth/verify-2fa", { temp_token: tempToken, code })));
 onSubmit("consent", install);
-byId("scopes").addEventListener("change", chosenChanged);
+byId("scopes").addEventListener("change", updateInstallButton);
 for (const button of document.querySelectorAll("[data-cancel]")) {
-  button.addEventListener("click", () => leave(config.deny_to));
+  button.addEventListener("click", () => redirect(config.deny_to));
 }
 
 byId("store").textContent = config.store;

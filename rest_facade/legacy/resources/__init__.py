@@ -1,17 +1,17 @@
-"""Hold the descriptions, one module for each entity."""
+"""The entity descriptions of the legacy API."""
 
 from __future__ import annotations
 
 from rest_facade.legacy.resource import Resource
 from rest_facade.legacy.resources.b2b import B2B
 from rest_facade.legacy.resources.categories import CATEGORIES
+from rest_facade.legacy.resources.contacts import CALL_REQUESTS, SUBSCRIBERS
 from rest_facade.legacy.resources.content import BLOCKS, LANGUAGES, PAGES
 from rest_facade.legacy.resources.discussions import DISCUSSIONS
 from rest_facade.legacy.resources.extra_order_fields import EXTRA_ORDER_FIELDS
 from rest_facade.legacy.resources.features import FEATURES
 from rest_facade.legacy.resources.options import COMBINATIONS, EXCEPTIONS, OPTIONS
 from rest_facade.legacy.resources.orders import ORDERS
-from rest_facade.legacy.resources.outreach import CALL_REQUESTS, SUBSCRIBERS
 from rest_facade.legacy.resources.payments import PAYMENTS
 from rest_facade.legacy.resources.products import PRODUCTS
 from rest_facade.legacy.resources.promotions import PROMOTIONS

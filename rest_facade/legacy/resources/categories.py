@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from kernel.codes import CATEGORY_STATUSES
-from rest_facade.legacy.resource import Nested, QueryFilter, RecordField, Resource, id_field
+from rest_facade.legacy import value_types as types
+from rest_facade.legacy.resource import SEARCH, NestedList, RecordField, Resource, id_field
 from rest_facade.legacy.resources.products import PRODUCTS
-from rest_facade.legacy.value_types import ID, NUMBER, SMALL_NUMBER, TEXT, UNIX, code
 
 CATEGORIES = Resource(
     path="categories",
     key="category_id",
-    thing="category",
-    area="catalog",
+    display_name="category",
+    privilege_area="catalog",
     operations="Category",
     fields=(
         id_field("category_id"),
-        RecordField("category", TEXT, "name", "name"),
-        RecordField("parent_id", ID, "parent_id", "parent_id"),
-        RecordField("status", code(CATEGORY_STATUSES), "status", "status"),
-        RecordField("position", SMALL_NUMBER, "position", "position"),
-        RecordField("product_count", NUMBER, filters="product_count"),
-        RecordField("id_path", TEXT, filters="id_path"),
-        RecordField("description", TEXT, "description", "description"),
-        RecordField("company_id", ID, "vendor_id", "seller_id"),
-        RecordField("timestamp", UNIX, filters="created_at"),
+        RecordField("category", types.TEXT, "name", "name"),
+        RecordField("parent_id", types.ID, "parent_id", "parent_id"),
+        RecordField("status", types.code(CATEGORY_STATUSES), "status", "status"),
+        RecordField("position", types.INTEGER, "position", "position"),
+        RecordField("product_count", types.BIGINT, filter_name="product_count"),
+        RecordField("id_path", types.TEXT, filter_name="id_path"),
+        RecordField("description", types.TEXT, "description", "description"),
+        RecordField("company_id", types.ID, "vendor_id", "seller_id"),
+        RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
     ),
     required={"category": "category is required"},
-    says={"parent": "parent_id", "vendor": "company_id"},
-    filters=(QueryFilter("q", "search", TEXT, many=False),),
+    message_terms={"parent": "parent_id", "vendor": "company_id"},
+    filters=(SEARCH,),
     sorts={"position": "POSITION", "category": "NAME", "timestamp": "CREATED_AT", "category_id": "ID"},
     default_sort=("position", "asc"),
-    below=(Nested(path="products", operation="CategoryProducts", of=PRODUCTS, by="category_id"),),
+    subroutes=(NestedList("products", "CategoryProducts", PRODUCTS, parent_filter="category_id"),),
 )

@@ -5,29 +5,28 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernel.codes import PAGE_STATUSES, PAGE_TYPES, SWITCH_STATUSES
-from rest_facade.legacy.resource import QueryFilter, RecordField, Resource, id_field
-from rest_facade.legacy.value_types import ID, OBJECT, SMALL_NUMBER, TEXT, UNIX, code
+from rest_facade.legacy import value_types as types
+from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field
 
-_SWITCH = code(SWITCH_STATUSES)
-_SEARCH = QueryFilter("q", "search", TEXT, many=False)
-_LANG_CODE = RecordField("lang_code", replace(TEXT, seek=str.lower), "lang_code", "lang_code")
+_SWITCH_STATUS = types.code(SWITCH_STATUSES)
+_LANG_CODE = RecordField("lang_code", replace(types.TEXT, parse_filter=str.lower), "lang_code", "lang_code")
 
 LANGUAGES = Resource(
     path="languages",
     key="lang_code",
-    thing="language",
-    area="content",
+    display_name="language",
+    privilege_area="content",
     operations="Language",
-    does=("list", "show"),
+    actions=("list", "show"),
     fields=(
         id_field("lang_id"),
-        RecordField("lang_code", replace(TEXT, seek=str.lower), filters="code"),
-        RecordField("name", TEXT, filters="name"),
-        RecordField("country_code", TEXT, filters="country_code"),
-        RecordField("direction", TEXT, filters="direction"),
-        RecordField("status", _SWITCH, filters="status"),
+        RecordField("lang_code", replace(types.TEXT, parse_filter=str.lower), filter_name="code"),
+        RecordField("name", types.TEXT, filter_name="name"),
+        RecordField("country_code", types.TEXT, filter_name="country_code"),
+        RecordField("direction", types.TEXT, filter_name="direction"),
+        RecordField("status", _SWITCH_STATUS, filter_name="status"),
     ),
-    filters=(_SEARCH,),
+    filters=(SEARCH,),
     sorts={"lang_id": "ID", "lang_code": "CODE", "name": "NAME", "status": "STATUS"},
     default_sort=("lang_id", "asc"),
     always_keyed=True,
@@ -36,29 +35,29 @@ LANGUAGES = Resource(
 PAGES = Resource(
     path="pages",
     key="page_id",
-    thing="page",
-    area="content",
+    display_name="page",
+    privilege_area="content",
     operations="Page",
     fields=(
         id_field("page_id"),
-        RecordField("parent_id", ID, "parent_id", "parent_id"),
-        # The list's own `page` is its number (decisions-legacy section 2, Filter), so the title is sought by `q`.
-        RecordField("page", TEXT, "name"),
-        RecordField("page_type", code(PAGE_TYPES), "type", "type"),
-        RecordField("link", TEXT, "link", "link"),
-        RecordField("description", TEXT, "description", "description"),
-        RecordField("meta_keywords", TEXT, "meta_keywords", "meta_keywords"),
-        RecordField("meta_description", TEXT, "meta_description", "meta_description"),
-        RecordField("page_title", TEXT, "seo_title", "seo_title"),
-        RecordField("position", SMALL_NUMBER, "position", "position"),
-        RecordField("status", code(PAGE_STATUSES), "status", "status"),
-        RecordField("timestamp", UNIX, filters="created_at"),
+        RecordField("parent_id", types.ID, "parent_id", "parent_id"),
+        # `page` is the pagination parameter, so titles are searched with `q` (docs/reference/legacy.md#filters).
+        RecordField("page", types.TEXT, "name"),
+        RecordField("page_type", types.code(PAGE_TYPES), "type", "type"),
+        RecordField("link", types.TEXT, "link", "link"),
+        RecordField("description", types.TEXT, "description", "description"),
+        RecordField("meta_keywords", types.TEXT, "meta_keywords", "meta_keywords"),
+        RecordField("meta_description", types.TEXT, "meta_description", "meta_description"),
+        RecordField("page_title", types.TEXT, "seo_title", "seo_title"),
+        RecordField("position", types.INTEGER, "position", "position"),
+        RecordField("status", types.code(PAGE_STATUSES), "status", "status"),
+        RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
         _LANG_CODE,
-        RecordField("company_id", ID, "vendor_id", "vendor_id"),
+        RecordField("company_id", types.ID, "vendor_id", "vendor_id"),
     ),
     required={"page": "page is required"},
-    says={"parent": "parent_id", "vendor": "company_id"},
-    filters=(_SEARCH,),
+    message_terms={"parent": "parent_id", "vendor": "company_id"},
+    filters=(SEARCH,),
     sorts={
         "position": "POSITION",
         "page": "NAME",
@@ -68,27 +67,27 @@ PAGES = Resource(
         "page_id": "ID",
     },
     default_sort=("position", "asc"),
-    always_searching=True,
+    always_has_search=True,
 )
 
 BLOCKS = Resource(
     path="blocks",
     key="block_id",
-    thing="block",
-    area="content",
+    display_name="block",
+    privilege_area="content",
     operations="Block",
     fields=(
         id_field("block_id"),
-        RecordField("type", TEXT, "type", "type"),
-        RecordField("name", TEXT, "name", "name"),
-        RecordField("properties", OBJECT, "properties"),
-        RecordField("content", OBJECT, "content"),
-        RecordField("status", _SWITCH, "status", "status"),
+        RecordField("type", types.TEXT, "type", "type"),
+        RecordField("name", types.TEXT, "name", "name"),
+        RecordField("properties", types.OBJECT, "properties"),
+        RecordField("content", types.OBJECT, "content"),
+        RecordField("status", _SWITCH_STATUS, "status", "status"),
         _LANG_CODE,
     ),
     required={"type": "type is required", "name": "name is required"},
-    filters=(_SEARCH,),
+    filters=(SEARCH,),
     sorts={"block_id": "ID", "name": "NAME", "type": "TYPE", "status": "STATUS"},
     default_sort=("block_id", "asc"),
-    bare=True,
+    unwrapped=True,
 )

@@ -1,20 +1,20 @@
-"""Describe the fiscal note's data, which is written here and shown under the order's `fields`."""
+"""Describe the invoice data of an order, written here and rendered in the order's `fields`."""
 
 from __future__ import annotations
 
+from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import RecordField, Resource
-from rest_facade.legacy.value_types import TEXT
 
 EXTRA_ORDER_FIELDS = Resource(
     path="extra_order_fields",
     key="order_id",
-    thing="order",
-    area="orders",
+    display_name="order",
+    privilege_area="orders",
     operations="ExtraOrderFields",
-    does=("update",),
+    actions=("update",),
     fields=(),
-    inputs=tuple(
-        RecordField(name, TEXT, name)
+    input_fields=tuple(
+        RecordField(name, types.TEXT, name)
         for name in (
             "link_nota",
             "codigo_pedido_erp",

@@ -1,4 +1,4 @@
-"""Describe options, combinations and exceptions."""
+"""Describe options, option combinations and exceptions."""
 
 from __future__ import annotations
 
@@ -7,50 +7,35 @@ from typing import Any
 
 from kernel.codes import EXCEPTION_TYPES, MODIFIER_TYPES, OPTION_TYPES, SWITCH_STATUSES
 from kernel.ids import parse_reference
-from kernel.text import Malformed, shown
-from rest_facade.legacy.reshape import row_shower
+from rest_facade.legacy import value_types as types
+from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import Record, RecordField, Resource, id_field
-from rest_facade.legacy.resources.variants import entries_of
-from rest_facade.legacy.value_types import (
-    FLAG,
-    ID,
-    IDS,
-    MAX_INTEGER,
-    NUMBER,
-    SIGNED_MONEY,
-    SMALL_NUMBER,
-    TEXT,
-    ValueType,
-    code,
-    id_from,
-    text_from,
-    whole_from,
-)
+from rest_facade.legacy.resources.variants import variant_entries
 
-_MODIFIER_TYPE = code(MODIFIER_TYPES)
+_MODIFIER_TYPE = types.code(MODIFIER_TYPES)
 _PATHS = ("image_path", "http_image_path", "https_image_path")
 
 # --- Variants ----------------------------------------------------------------------------------------------------------------
 
-_show_variant = row_shower(
+_render_variant = record_renderer(
     (
-        RecordField("variant_id", NUMBER),
-        RecordField("modifier", SIGNED_MONEY),
-        RecordField("position", NUMBER),
+        RecordField("variant_id", types.BIGINT),
+        RecordField("modifier", types.SIGNED_MONEY),
+        RecordField("position", types.BIGINT),
     )
 )
 
 
-def _variants_shown(variants: list[Record]) -> Record:
+def _render_variants(variants: list[Record]) -> Record:
     rows = []
     for variant in variants:
-        variant["image_pair"] = _icon_shown(variant)
-        rows.append(_show_variant(variant))
+        variant["image_pair"] = _render_icon(variant)
+        rows.append(_render_variant(variant))
     return {row["variant_id"]: row for row in rows}
 
 
-def _icon_shown(variant: Record) -> Record:
-    """Show the picture of a variant; `{}` when there is none."""
+def _render_icon(variant: Record) -> Record:
+    """Render the image of a variant; `{}` when there is none."""
     url, alt = variant.pop("image_url"), variant.pop("image_alt")
     if not url:
         return {}
@@ -72,102 +57,109 @@ def _icon_shown(variant: Record) -> Record:
     }
 
 
-def _variants_from(value: Any, label: str) -> list[dict[str, Any]]:
-    """Read variants: `{variant_name, modifier, modifier_type, position, image_pair}`, in a list or keyed by variant_id."""
-    assert SIGNED_MONEY.read is not None
-    assert _MODIFIER_TYPE.read is not None
-    read = []
-    for variant_id, entry in entries_of(value, label, name="variant_name"):
+def _parse_variants(value: Any, label: str) -> list[dict[str, Any]]:
+    """Parse variants `{variant_name, modifier, modifier_type, position, image_pair}`, in a list or keyed by variant_id."""
+    assert types.SIGNED_MONEY.parse is not None
+    assert _MODIFIER_TYPE.parse is not None
+    variants = []
+    for variant_id, entry in variant_entries(value, label, name="variant_name"):
         variant: dict[str, Any] = {} if variant_id is None else {"id": variant_id}
         if entry.get("variant_name") is not None:
-            variant["name"] = text_from(entry["variant_name"], f"{label}: variant_name")
+            variant["name"] = types.parse_text(entry["variant_name"], f"{label}: variant_name")
         if entry.get("modifier") not in (None, ""):
-            variant["modifier"] = SIGNED_MONEY.read(entry["modifier"], f"{label}: modifier")
+            variant["modifier"] = types.SIGNED_MONEY.parse(entry["modifier"], f"{label}: modifier")
         if entry.get("modifier_type") not in (None, ""):
-            variant["modifier_type"] = _MODIFIER_TYPE.read(entry["modifier_type"], f"{label}: modifier_type")
+            variant["modifier_type"] = _MODIFIER_TYPE.parse(entry["modifier_type"], f"{label}: modifier_type")
         if entry.get("position") not in (None, ""):
-            variant["position"] = whole_from(entry["position"], f"{label}: position", most=MAX_INTEGER)
+            variant["position"] = types.parse_integer(
+                entry["position"], f"{label}: position", maximum=types.MAX_INTEGER
+            )
         for name in ("image_pair", "main_pair"):
             if name in entry:
-                variant |= _icon_from(entry[name], f"{label}: {name}")
-        read.append(variant)
-    return read
+                variant |= _parse_icon(entry[name], f"{label}: {name}")
+        variants.append(variant)
+    return variants
 
 
-def _icon_from(pair: Any, label: str) -> dict[str, Any]:
-    """Read a picture from `{icon: {image_path, alt?}}`; null and an empty object take it away."""
+def _parse_icon(pair: Any, label: str) -> dict[str, Any]:
+    """Parse an image from `{icon: {image_path, alt?}}`; null and an empty object remove it."""
     if pair in (None, "", {}, []):
         return {"image_url": "", "image_alt": ""}
     icon = (pair.get("icon") or pair.get("detailed")) if isinstance(pair, Mapping) else None
-    url = _path_of(icon) if isinstance(icon, Mapping) else None
+    url = _image_path(icon) if isinstance(icon, Mapping) else None
     if not isinstance(icon, Mapping) or not isinstance(url, str):
-        raise Malformed(f"{label} is {shown(pair)}; expected an object such as {{icon: {{image_path}}}}")
-    return {"image_url": url, "image_alt": text_from(icon.get("alt"), f"{label}: alt") or ""}
+        raise types.unexpected(label, pair, "an object such as {icon: {image_path}}")
+    return {"image_url": url, "image_alt": types.parse_text(icon.get("alt"), f"{label}: alt") or ""}
 
 
-def _path_of(icon: Mapping[str, Any]) -> Any:
+def _image_path(icon: Mapping[str, Any]) -> Any:
     return next((icon[name] for name in _PATHS if icon.get(name)), None)
 
 
-def _pictures_from(value: Any, label: str) -> list[dict[str, Any]]:
-    """Read pictures of variants: `{icon: {image_path: {<n>: url}}}`, `{<n>: {icon: {image_path}}}` or one for the first variant.
+def _parse_variant_images(value: Any, label: str) -> list[dict[str, Any]]:
+    """Parse variant images: `{icon: {image_path: {<n>: url}}}`, `{<n>: {icon: {image_path}}}` or one for the first variant.
 
-    The number is a variant's id, else its place from 0.
+    `<n>` is a variant's id, else its position from 0.
     """
     if value in (None, "", {}, []):
         return []
     if not isinstance(value, Mapping | list):
-        raise Malformed(f"{label} is {shown(value)}; expected an object of image pairs")
-    return [{"variant": place, "url": url} for place, url in _numbered(value, label)]
+        raise types.unexpected(label, value, "an object of image pairs")
+    return [{"variant": key, "url": url} for key, url in _numbered_urls(value, label)]
 
 
-def _numbered(value: Any, label: str) -> Iterator[tuple[str, str]]:
+def _numbered_urls(value: Any, label: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping) and ("icon" in value or "detailed" in value):
         icon = value.get("icon") or value.get("detailed")
-        paths = _path_of(icon) if isinstance(icon, Mapping) else icon
+        paths = _image_path(icon) if isinstance(icon, Mapping) else icon
     else:
         pairs = enumerate(value) if isinstance(value, list) else value.items()
-        paths = {str(place): _icon_from(pair, label)["image_url"] for place, pair in pairs}
+        paths = {str(key): _parse_icon(pair, label)["image_url"] for key, pair in pairs}
     if isinstance(paths, str):
         paths = {"0": paths}
     elif isinstance(paths, list):
-        paths = {str(place): path for place, path in enumerate(paths)}
+        paths = {str(key): path for key, path in enumerate(paths)}
     if not isinstance(paths, Mapping):
-        raise Malformed(f"{label}.icon.image_path is {shown(paths)}; expected addresses keyed by number")
-    for place, url in paths.items():
-        if not isinstance(url, str) or not (place == "0" or parse_reference(place) is not None):
-            raise Malformed(f"{label}.icon.image_path holds {shown(url)}; expected addresses keyed by number")
-        yield place, url
+        raise types.unexpected(f"{label}.icon.image_path", paths, "addresses keyed by number")
+    for key, url in paths.items():
+        if not isinstance(url, str) or not (key == "0" or parse_reference(key) is not None):
+            raise types.unexpected(f"{label}.icon.image_path", url, "addresses keyed by number", verb="holds")
+        yield key, url
 
 
 OPTIONS = Resource(
     path="options",
     key="option_id",
-    thing="option",
-    area="catalog",
+    display_name="option",
+    privilege_area="catalog",
     operations="Option",
     open_to_vendors=True,
     always_keyed=True,
-    bare=True,
+    unwrapped=True,
     fields=(
         id_field("option_id"),
-        RecordField("product_id", ID, "product_id", "product_id"),
-        RecordField("company_id", ID, "vendor_id", "vendor_id"),
-        RecordField("option_name", TEXT, "name", "name"),
-        RecordField("option_type", code(OPTION_TYPES), "type", "type"),
-        RecordField("required", FLAG, "required", "required"),
-        RecordField("inventory", FLAG, "inventory", "inventory"),
-        RecordField("status", code(SWITCH_STATUSES), "status", "status"),
-        RecordField("position", SMALL_NUMBER, "position", "position"),
-        RecordField("description", TEXT, "description", "description"),
-        RecordField("variants", ValueType(show=_variants_shown, read=_variants_from), "variants"),
+        RecordField("product_id", types.ID, "product_id", "product_id"),
+        RecordField("company_id", types.ID, "vendor_id", "vendor_id"),
+        RecordField("option_name", types.TEXT, "name", "name"),
+        RecordField("option_type", types.code(OPTION_TYPES), "type", "type"),
+        RecordField("required", types.FLAG, "required", "required"),
+        RecordField("inventory", types.FLAG, "inventory", "inventory"),
+        RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
+        RecordField("position", types.INTEGER, "position", "position"),
+        RecordField("description", types.TEXT, "description", "description"),
+        RecordField("variants", types.ValueType(render=_render_variants, parse=_parse_variants), "variants"),
     ),
-    inputs=(
-        RecordField("main_pair", ValueType(read=_pictures_from), "variant_pictures"),
-        RecordField("product_ids", IDS, "product_ids"),
+    input_fields=(
+        RecordField("main_pair", types.ValueType(parse=_parse_variant_images), "variant_pictures"),
+        RecordField("product_ids", types.IDS, "product_ids"),
     ),
     required={"option_name": "option_name is required"},
-    says={"product": "product_id", "products": "product_ids", "vendor": "company_id", "type": "option_type"},
+    message_terms={
+        "product": "product_id",
+        "products": "product_ids",
+        "vendor": "company_id",
+        "type": "option_type",
+    },
     sorts={"position": "POSITION", "option_name": "NAME", "option_id": "ID"},
     default_sort=("position", "asc"),
 )
@@ -175,25 +167,25 @@ OPTIONS = Resource(
 # --- Combinations and exceptions ---------------------------------------------------------------------------------------------
 
 
-def choices_from(value: Any, label: str) -> list[dict[str, Any]]:
-    """Read `{option_id: variant_id}`; PHP's empty array is an empty one."""
+def parse_choices(value: Any, label: str) -> list[dict[str, Any]]:
+    """Parse `{option_id: variant_id}`; PHP's empty array counts as an empty object."""
     if value in (None, "", []):
         return []
     if not isinstance(value, Mapping):
-        raise Malformed(f"{label} is {shown(value)}; expected an object of option_id to variant_id")
+        raise types.unexpected(label, value, "an object of option_id to variant_id")
     choices = []
     for option, variant in value.items():
-        pair = {"option_id": id_from(option, f"{label}: option_id")}
-        pair["variant_id"] = id_from(variant, f"{label}: variant_id")
-        if not all(isinstance(named, str) for named in pair.values()):
-            raise Malformed(f"{label} is {shown(value)}; expected an object of option_id to variant_id")
+        pair = {"option_id": types.parse_id(option, f"{label}: option_id")}
+        pair["variant_id"] = types.parse_id(variant, f"{label}: variant_id")
+        if not all(isinstance(value_id, str) for value_id in pair.values()):
+            raise types.unexpected(label, value, "an object of option_id to variant_id")
         choices.append(pair)
     return choices
 
 
-CHOICES = ValueType(read=choices_from)
-# Words of refusals that the legacy layer says differently.
-COMBINATION_WORDS = {
+CHOICES = types.ValueType(parse=parse_choices)
+# Terms of GraphQL error messages renamed for the legacy API.
+COMBINATION_TERMS = {
     "choices": "combination",
     "sku": "product_code",
     "stock": "amount",
@@ -204,25 +196,25 @@ COMBINATION_WORDS = {
 COMBINATIONS = Resource(
     path="combinations",
     key="combination_hash",
-    spare_key="combination_id",
-    segment="hash",
-    also=("product_id",),
-    thing="combination",
-    area="catalog",
+    fallback_key="combination_id",
+    id_variable="hash",
+    lookup_parameters=("product_id",),
+    display_name="combination",
+    privilege_area="catalog",
     operations="Combination",
-    bare=True,
+    unwrapped=True,
     fields=(
-        RecordField("combination_hash", TEXT, filters="hash"),
+        RecordField("combination_hash", types.TEXT, filter_name="hash"),
         id_field("combination_id"),
-        RecordField("product_id", ID, "product_id", "product_id"),
-        RecordField("product_code", TEXT, "sku", "sku"),
+        RecordField("product_id", types.ID, "product_id", "product_id"),
+        RecordField("product_code", types.TEXT, "sku", "sku"),
         RecordField("combination", CHOICES, "choices"),
-        RecordField("amount", NUMBER, "stock", "stock"),
-        RecordField("price", SIGNED_MONEY, "price_cents", "price_cents"),
-        RecordField("position", SMALL_NUMBER, "position", "position"),
+        RecordField("amount", types.BIGINT, "stock", "stock"),
+        RecordField("price", types.SIGNED_MONEY, "price_cents", "price_cents"),
+        RecordField("position", types.INTEGER, "position", "position"),
     ),
     required={"product_id": "product_id is required", "combination": "combination is required"},
-    says=COMBINATION_WORDS,
+    message_terms=COMBINATION_TERMS,
     sorts={"position": "POSITION", "product_code": "SKU", "amount": "STOCK", "combination_id": "ID"},
     default_sort=("position", "asc"),
 )
@@ -230,23 +222,23 @@ COMBINATIONS = Resource(
 EXCEPTIONS = Resource(
     path="exceptions",
     key="exception_id",
-    thing="exception",
-    area="catalog",
+    display_name="exception",
+    privilege_area="catalog",
     operations="Exception",
-    does=("list", "show", "create", "delete"),
-    bare=True,
+    actions=("list", "show", "create", "delete"),
+    unwrapped=True,
     fields=(
         id_field("exception_id"),
-        RecordField("product_id", ID, "product_id", "product_id"),
+        RecordField("product_id", types.ID, "product_id", "product_id"),
         RecordField("combination", CHOICES, "choices"),
-        RecordField("type", code(EXCEPTION_TYPES), "type", "type"),
+        RecordField("type", types.code(EXCEPTION_TYPES), "type", "type"),
     ),
     required={
         "product_id": "product_id is required",
         "combination": "combination is required",
         "type": "type is required",
     },
-    says={"choices": "combination", "product": "product_id"},
+    message_terms={"choices": "combination", "product": "product_id"},
     sorts={"exception_id": "ID"},
     default_sort=("exception_id", "asc"),
 )

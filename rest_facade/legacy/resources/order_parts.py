@@ -1,4 +1,4 @@
-"""Show and read the parts of an order that have a form of their own: lines, addresses, ways to pay and ship, history."""
+"""Render and parse the nested parts of an order: lines, addresses, payment and shipping methods, status history."""
 
 from __future__ import annotations
 
@@ -7,187 +7,183 @@ from datetime import datetime
 from typing import Any
 
 from kernel import clock
-from kernel.clock import Span
+from kernel.clock import TimeRange
 from kernel.scope import Scope
-from kernel.text import Malformed, shown
-from rest_facade.legacy.reshape import row_shower
+from kernel.text import InvalidValue, repr_value
+from rest_facade.legacy import value_types as types
+from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import Record, RecordField
-from rest_facade.legacy.value_types import (
-    ABSENT,
-    FLAG,
-    ID,
-    MONEY,
-    NUMBER,
-    PLAIN,
-    TEXT,
-    UNIX,
-    ValueType,
-    id_from,
-    ids_from,
-    moment_from,
-    object_from,
-    text_from,
-    whole_from,
-)
 
 # --- Lines -------------------------------------------------------------------------------------------------------------------
 
-_show_line = row_shower(
+_render_line = record_renderer(
     (
-        RecordField("item_id", ID),
-        RecordField("product_id", ID),
-        RecordField("product", TEXT),
-        RecordField("product_code", TEXT),
-        RecordField("amount", NUMBER),
-        RecordField("price", MONEY),
-        RecordField("base_price", MONEY),
-        RecordField("subtotal", MONEY),
-        RecordField("company_id", ID),
-        RecordField("extra", PLAIN),
+        RecordField("item_id", types.ID),
+        RecordField("product_id", types.ID),
+        RecordField("product", types.TEXT),
+        RecordField("product_code", types.TEXT),
+        RecordField("amount", types.BIGINT),
+        RecordField("price", types.MONEY),
+        RecordField("base_price", types.MONEY),
+        RecordField("subtotal", types.MONEY),
+        RecordField("company_id", types.ID),
+        RecordField("extra", types.RAW),
     )
 )
 
 
-def _lines_shown(lines: list[Record]) -> Record:
-    """Show the lines keyed by their position, from 1."""
-    return {str(line.pop("position")): _show_line(line) for line in lines}
+def _render_lines(lines: list[Record]) -> Record:
+    """Render the lines keyed by position, from 1."""
+    return {str(line.pop("position")): _render_line(line) for line in lines}
 
 
-def _lines_from(value: Any, label: str) -> list[dict[str, Any]]:
-    """Read lines: a list, a map of any key to `{product_id, amount, price?}`, or of product ids to `{amount, price?}`."""
+def _parse_lines(value: Any, label: str) -> list[dict[str, Any]]:
+    """Parse lines: a list, a map of any key to `{product_id, amount, price?}`, or of product ids to `{amount, price?}`."""
     if isinstance(value, Mapping):
         entries = list(value.items())
     elif isinstance(value, list):
         entries = [(None, entry) for entry in value]
     else:
-        raise Malformed(f"{label} is {shown(value)}; expected an array or an object")
-    return [_line_from(key, entry, label) for key, entry in entries]
+        raise types.unexpected(label, value, "an array or an object")
+    return [_parse_line(key, entry, label) for key, entry in entries]
 
 
-def _line_from(key: str | None, entry: Any, label: str) -> dict[str, Any]:
+def _parse_line(key: str | None, entry: Any, label: str) -> dict[str, Any]:
     if not isinstance(entry, Mapping):
-        raise Malformed(f"{label} holds {shown(entry)}; expected objects such as {{product_id, amount}}")
-    product = id_from(entry.get("product_id", key), f"{label}: product_id")
-    if product is None or product is ABSENT:
-        raise Malformed(f"{label}: product_id is required")
+        raise types.unexpected(label, entry, "objects such as {product_id, amount}", verb="holds")
+    product = types.parse_id(entry.get("product_id", key), f"{label}: product_id")
+    if product is None or product is types.ABSENT:
+        raise InvalidValue(f"{label}: product_id is required")
     if entry.get("amount") in (None, ""):
-        raise Malformed(f"{label}: amount is required")
+        raise InvalidValue(f"{label}: amount is required")
     line: dict[str, Any] = {
         "product_id": product,
-        "quantity": whole_from(entry["amount"], f"{label}: amount"),
+        "quantity": types.parse_integer(entry["amount"], f"{label}: amount"),
     }
     if entry.get("price") not in (None, ""):
-        assert MONEY.read is not None
-        line["price_cents"] = MONEY.read(entry["price"], f"{label}: price")
+        assert types.MONEY.parse is not None
+        line["price_cents"] = types.MONEY.parse(entry["price"], f"{label}: price")
     if entry.get("extra"):
-        line["extra"] = object_from(entry["extra"], f"{label}: extra")
-    chosen = entry.get("product_options", line.get("extra", {}).get("product_options"))
-    if chosen:
-        line["options"] = object_from(chosen, f"{label}: product_options")
+        line["extra"] = types.parse_object(entry["extra"], f"{label}: extra")
+    options = entry.get("product_options", line.get("extra", {}).get("product_options"))
+    if options:
+        line["options"] = types.parse_object(options, f"{label}: product_options")
     return line
 
 
-LINES = ValueType(show=_lines_shown, read=_lines_from)
+LINES = types.ValueType(render=_render_lines, parse=_parse_lines)
 
 # --- Addresses ---------------------------------------------------------------------------------------------------------------
 
-# CS-Cart has two lines where the platform keeps street, number, complement and district apart. A line that is written becomes
-# the street (or complement) and empties what stood beside it, so that what is read back is what was written.
+# CS-Cart has two address lines for the platform's street, number, complement and district. A written line sets the street (or
+# complement) and clears the number (or district), so that it is read back unchanged.
 _LINE_1 = ("street", "number")
 _LINE_2 = ("complement", "district")
 _MEMBERS = ("firstname", "lastname", "city", "state", "country", "zipcode", "phone")
 
 
-def _first_with(members: tuple[str, str]) -> ValueType:
-    def read(value: Any, label: str) -> dict[str, Any]:
-        return {members[0]: text_from(value, label) or "", members[1]: ""}
+def _address_line(members: tuple[str, str]) -> types.ValueType:
+    def parse(value: Any, label: str) -> dict[str, Any]:
+        return {members[0]: types.parse_text(value, label) or "", members[1]: ""}
 
-    return ValueType(read=read, seek=str)
+    return types.ValueType(parse=parse, parse_filter=str)
 
 
-def address_fields(letter: str, kind: str, within: str) -> tuple[RecordField, ...]:
-    """Describe `b_firstname`, …: the fields of the billing or the shipping address."""
-    place = f"{kind}_address"
+def address_fields(prefix: str, kind: str, parent_object: str) -> tuple[RecordField, ...]:
+    """Describe the fields of the billing or shipping address: `b_firstname`, …."""
+    path = f"{kind}_address"
     return (
         *(
-            RecordField(f"{letter}_{name}", TEXT, f"{place}.{name}", f"{kind}_{name}", within=within)
+            RecordField(
+                f"{prefix}_{name}",
+                types.TEXT,
+                f"{path}.{name}",
+                f"{kind}_{name}",
+                parent_object=parent_object,
+            )
             for name in _MEMBERS
         ),
-        RecordField(f"{letter}_address", _first_with(_LINE_1), place, f"{kind}_line_1", within=within),
-        RecordField(f"{letter}_address_2", _first_with(_LINE_2), place, f"{kind}_line_2", within=within),
+        RecordField(
+            f"{prefix}_address", _address_line(_LINE_1), path, f"{kind}_line_1", parent_object=parent_object
+        ),
+        RecordField(
+            f"{prefix}_address_2", _address_line(_LINE_2), path, f"{kind}_line_2", parent_object=parent_object
+        ),
     )
 
 
-def _take_up_address(record: Record, letter: str, address: Mapping[str, str] | None) -> None:
-    given = address or dict.fromkeys((*_MEMBERS, *_LINE_1, *_LINE_2), "")
+def _flatten_address(record: Record, prefix: str, address: Mapping[str, str] | None) -> None:
+    members = address or dict.fromkeys((*_MEMBERS, *_LINE_1, *_LINE_2), "")
     for name in _MEMBERS:
-        record[f"{letter}_{name}"] = given[name]
-    record[f"{letter}_address"] = _joined(given, _LINE_1)
-    record[f"{letter}_address_2"] = _joined(given, _LINE_2)
+        record[f"{prefix}_{name}"] = members[name]
+    record[f"{prefix}_address"] = _join(members, _LINE_1)
+    record[f"{prefix}_address_2"] = _join(members, _LINE_2)
 
 
-def _joined(address: Mapping[str, str], members: tuple[str, str]) -> str:
+def _join(address: Mapping[str, str], members: tuple[str, str]) -> str:
     return ", ".join(address[name] for name in members if address[name])
 
 
-# --- Ways to pay and ship ----------------------------------------------------------------------------------------------------
+# --- Payment and shipping methods --------------------------------------------------------------------------------------------
 
-_show_payment = row_shower(
+_render_payment_method = record_renderer(
     (
-        RecordField("payment_id", ID),
-        RecordField("payment", TEXT),
-        RecordField("position", NUMBER),
-        RecordField("a_surcharge", MONEY),
-        RecordField("p_surcharge", MONEY),
+        RecordField("payment_id", types.ID),
+        RecordField("payment", types.TEXT),
+        RecordField("position", types.BIGINT),
+        RecordField("a_surcharge", types.MONEY),
+        RecordField("p_surcharge", types.MONEY),
     )
 )
 
 
-def payment_shown(method: Record | None) -> Record:
-    """Show how an order is paid; `{}` when nobody said."""
-    return {} if method is None else _show_payment(method)
+def render_payment(method: Record | None) -> Record:
+    """Render the payment method of an order; `{}` when there is none."""
+    return {} if method is None else _render_payment_method(method)
 
 
-def _shipping_shown(method: Record | None, cost: str) -> list[Record]:
-    """Show how an order travels, at what price."""
+def _render_shipping(method: Record | None, cost: str) -> list[Record]:
+    """Render the shipping method of an order and its cost."""
     if method is None:
         return []
     return [{**method, "shipping_id": str(method["shipping_id"]), "rate": cost, "group_key": "0"}]
 
 
-def _first_id_from(value: Any, label: str) -> Any:
-    found = ids_from(value, label)
-    return found if found is ABSENT else next(iter(found), None)
+def _parse_first_id(value: Any, label: str) -> Any:
+    ids = types.parse_ids(value, label)
+    return ids if ids is types.ABSENT else next(iter(ids), None)
 
 
-FIRST_ID = ValueType(show=lambda number: str(number) if number else "", read=_first_id_from, seek=str)
-"""One id where CS-Cart has room for several."""
+FIRST_ID = types.ValueType(
+    render=lambda number: str(number) if number else "", parse=_parse_first_id, parse_filter=str
+)
+"""One id where CS-Cart allows several."""
 
 # --- History -----------------------------------------------------------------------------------------------------------------
 
-_show_step = row_shower(
+_render_step = record_renderer(
     (
-        RecordField("timestamp", UNIX),
-        RecordField("status_from", ValueType(show=lambda letter: letter or "")),
-        RecordField("forced", FLAG),
-        RecordField("user_id", ValueType(show=lambda number: str(number or 0))),
+        RecordField("timestamp", types.UNIX_TIME),
+        RecordField("status_from", types.ValueType(render=lambda code: code or "")),
+        RecordField("forced", types.FLAG),
+        RecordField("user_id", types.ValueType(render=lambda number: str(number or 0))),
     )
 )
 
 
-def history_shown(steps: list[Record]) -> list[Record]:
-    """Show an order's life, oldest first."""
-    return [_show_step(step) for step in steps]
+def render_history(steps: list[Record]) -> list[Record]:
+    """Render an order's status history, oldest first."""
+    return [_render_step(step) for step in steps]
 
 
 # --- The whole record --------------------------------------------------------------------------------------------------------
 
 
-def complete(record: Record) -> None:
-    """Take the addresses up, and sort the lines into CS-Cart's product groups, one for each vendor."""
-    _take_up_address(record, "b", record.pop("billing_address"))
-    _take_up_address(record, "s", record.pop("shipping_address"))
-    record["shipping"] = _shipping_shown(record["shipping"], record["shipping_cost"])
+def complete_order(record: Record) -> None:
+    """Flatten the addresses and group the lines by vendor into CS-Cart's product groups."""
+    _flatten_address(record, "b", record.pop("billing_address"))
+    _flatten_address(record, "s", record.pop("shipping_address"))
+    record["shipping"] = _render_shipping(record["shipping"], record["shipping_cost"])
     record["product_groups"] = _groups(record)
 
 
@@ -207,15 +203,17 @@ def _groups(record: Record) -> list[Record]:
 _CUSTOM = "custom"
 
 
-def placed_within(given: Mapping[str, list[str]], scope: Scope) -> dict[str, Any]:
-    """Read `period` (the contract's words, CS-Cart's letters) and, alone or for `custom`, `time_from` and `time_to`."""
-    begin, end = (_moment(given, name) for name in ("time_from", "time_to"))
-    span: Span | None = clock.period(given.get("period", [_CUSTOM])[-1], scope.now, begin, end)
+def parse_period(parameters: Mapping[str, list[str]], scope: Scope) -> dict[str, Any]:
+    """Parse `period` and, alone or with `custom`, `time_from` and `time_to`."""
+    begin, end = (_time_bound(parameters, name) for name in ("time_from", "time_to"))
+    span: TimeRange | None = clock.period_range(
+        parameters.get("period", [_CUSTOM])[-1], scope.now, begin, end
+    )
     if span is None:
-        raise Malformed(f"period is {shown(given['period'])}")
+        raise InvalidValue(f"period is {repr_value(parameters['period'])}")
     bounds = zip(("created_from", "created_before"), span, strict=True)
     return {name: bound.isoformat() for name, bound in bounds if bound is not None}
 
 
-def _moment(given: Mapping[str, list[str]], name: str) -> datetime | None:
-    return moment_from(given[name][-1]) if name in given else None
+def _time_bound(parameters: Mapping[str, list[str]], name: str) -> datetime | None:
+    return types.unix_datetime(parameters[name][-1]) if name in parameters else None

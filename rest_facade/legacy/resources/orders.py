@@ -3,79 +3,67 @@
 from __future__ import annotations
 
 from kernel.scope import ActorKind
-from rest_facade.legacy.resource import QueryFilter, RecordField, Resource, Together, id_field
+from rest_facade.legacy import value_types as types
+from rest_facade.legacy.resource import SEARCH, CombinedFilter, QueryFilter, RecordField, Resource, id_field
 from rest_facade.legacy.resources import order_parts as parts
-from rest_facade.legacy.value_types import (
-    EMAIL,
-    ID,
-    IDS,
-    MONEY,
-    OBJECT,
-    ORDER_STATUS,
-    PLAIN,
-    TEXT,
-    UNIX,
-    if_given,
-    shown_with,
-)
 
 _USER_DATA = "user_data"
 
 ORDERS = Resource(
     path="orders",
     key="order_id",
-    thing="order",
-    area="orders",
+    display_name="order",
+    privilege_area="orders",
     operations="Order",
     open_to_vendors=True,
     fields=(
         id_field("order_id"),
-        RecordField("user_id", ID, "customer_id", "buyer_id"),
-        RecordField("company_id", ID, filters="sole_vendor_id"),
-        RecordField("status", ORDER_STATUS, "status", "status"),
-        RecordField("total", MONEY, filters="total_cents"),
-        RecordField("subtotal", MONEY, filters="subtotal_cents"),
-        RecordField("shipping_cost", MONEY, filters="shipping_cents"),
-        RecordField("timestamp", UNIX, filters="created_at"),
-        RecordField("firstname", TEXT, "firstname", "firstname", within=_USER_DATA),
-        RecordField("lastname", TEXT, "lastname", "lastname", within=_USER_DATA),
-        RecordField("email", EMAIL, "email", "email", within=_USER_DATA),
-        RecordField("phone", TEXT, "phone", "phone", within=_USER_DATA),
+        RecordField("user_id", types.ID, "customer_id", "buyer_id"),
+        RecordField("company_id", types.ID, filter_name="sole_vendor_id"),
+        RecordField("status", types.ORDER_STATUS, "status", "status"),
+        RecordField("total", types.MONEY, filter_name="total_cents"),
+        RecordField("subtotal", types.MONEY, filter_name="subtotal_cents"),
+        RecordField("shipping_cost", types.MONEY, filter_name="shipping_cents"),
+        RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
+        RecordField("firstname", types.TEXT, "firstname", "firstname", parent_object=_USER_DATA),
+        RecordField("lastname", types.TEXT, "lastname", "lastname", parent_object=_USER_DATA),
+        RecordField("email", types.EMAIL, "email", "email", parent_object=_USER_DATA),
+        RecordField("phone", types.TEXT, "phone", "phone", parent_object=_USER_DATA),
         RecordField("products", parts.LINES, "items"),
     ),
-    single=(
-        RecordField("payment_id", ID, "payment_method_id", "payment_method_id"),
-        RecordField("payment_method", shown_with(parts.payment_shown)),
+    detail_fields=(
+        RecordField("payment_id", types.ID, "payment_method_id", "payment_method_id"),
+        RecordField("payment_method", types.rendered_by(parts.render_payment)),
         RecordField("shipping_ids", parts.FIRST_ID, "shipping_method_id", "shipping_method_id"),
-        RecordField("shipping", PLAIN),
-        RecordField("discount", MONEY, filters="discount_cents"),
-        RecordField("tax_subtotal", MONEY, filters="tax_cents"),
-        RecordField("fields", OBJECT, "fields"),
-        RecordField("notes", TEXT, "notes", "notes"),
-        RecordField("details", TEXT, "details", "details", right="is_staff"),
-        RecordField("ip_address", TEXT, "ip_address", "ip_address", right="is_staff"),
-        RecordField("shipment_ids", IDS, filters="shipment_id"),
-        RecordField("status_history", shown_with(parts.history_shown)),
-        RecordField("product_groups", PLAIN),
+        RecordField("shipping", types.RAW),
+        RecordField("discount", types.MONEY, filter_name="discount_cents"),
+        RecordField("tax_subtotal", types.MONEY, filter_name="tax_cents"),
+        RecordField("fields", types.OBJECT, "fields"),
+        RecordField("notes", types.TEXT, "notes", "notes"),
+        RecordField("details", types.TEXT, "details", "details", permission="is_staff"),
+        RecordField("ip_address", types.TEXT, "ip_address", "ip_address", permission="is_staff"),
+        RecordField("shipment_ids", types.IDS, filter_name="shipment_id"),
+        RecordField("status_history", types.rendered_by(parts.render_history)),
+        RecordField("product_groups", types.RAW),
         *parts.address_fields("b", "billing", _USER_DATA),
         *parts.address_fields("s", "shipping", _USER_DATA),
     ),
-    inputs=(
-        RecordField("shipping_id", ID, "shipping_method_id"),
-        RecordField("coupon_code", if_given(TEXT), "coupon_code"),
+    input_fields=(
+        RecordField("shipping_id", types.ID, "shipping_method_id"),
+        RecordField("coupon_code", types.optional(types.TEXT), "coupon_code"),
     ),
     required={"user_id": "user_id is required", "products": "products is required"},
-    says={
+    message_terms={
         "customer_id or customer_email": "user_data.email",
         "quantity": "amount",
         "price_cents": "price",
         "number": "address",
     },
-    complete=parts.complete,
+    complete=parts.complete_order,
     filters=(
-        QueryFilter("q", "search", TEXT, many=False),
-        QueryFilter("shipping_id", "shipping_method_id", ID),
-        Together(("period", "time_from", "time_to"), parts.placed_within),
+        SEARCH,
+        QueryFilter("shipping_id", "shipping_method_id", types.ID),
+        CombinedFilter(("period", "time_from", "time_to"), parts.parse_period),
     ),
     sorts={
         "timestamp": "CREATED_AT",
@@ -87,8 +75,8 @@ ORDERS = Resource(
     },
     default_sort=("timestamp", "desc"),
     default_order="desc",
-    rights={
+    permissions={
         "is_staff": lambda scope: scope.actor.kind is ActorKind.ADMIN,
-        "sees_processors": lambda scope: scope.actor.holds("view_payments"),
+        "sees_processors": lambda scope: scope.actor.has_privilege("view_payments"),
     },
 )

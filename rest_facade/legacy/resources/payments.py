@@ -1,48 +1,38 @@
-"""Describe ways to pay."""
+"""Describe payment methods."""
 
 from __future__ import annotations
 
 from kernel.codes import PAYMENT_STATUSES
-from rest_facade.legacy.resource import QueryFilter, RecordField, Resource, id_field
-from rest_facade.legacy.value_types import (
-    ID,
-    IDS,
-    MONEY,
-    SMALL_NUMBER,
-    TEXT,
-    ValueType,
-    code,
-    if_given,
-    object_from,
-)
+from rest_facade.legacy import value_types as types
+from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field
 
-_SECRETS = ValueType(show=lambda params: params or {}, read=object_from)
-"""The settings of a processor: secrets come as `****`, which sent back leaves them as they are."""
+_SECRETS = types.ValueType(render=lambda params: params or {}, parse=types.parse_object)
+"""The settings of a payment processor: secrets are masked as `****`, which sent back leaves them unchanged."""
 
 PAYMENTS = Resource(
     path="payments",
     key="payment_id",
-    thing="payment",
-    area="payments",
+    display_name="payment",
+    privilege_area="payments",
     operations="Payment",
     fields=(
         id_field("payment_id"),
-        RecordField("company_id", ID, "vendor_id", "seller_id"),
-        RecordField("payment", TEXT, "name", "name"),
-        RecordField("description", TEXT, "description", "description"),
-        RecordField("instructions", TEXT, "instructions", "instructions"),
-        RecordField("processor_type", if_given(TEXT), "processor", "processor"),
+        RecordField("company_id", types.ID, "vendor_id", "seller_id"),
+        RecordField("payment", types.TEXT, "name", "name"),
+        RecordField("description", types.TEXT, "description", "description"),
+        RecordField("instructions", types.TEXT, "instructions", "instructions"),
+        RecordField("processor_type", types.optional(types.TEXT), "processor", "processor"),
         RecordField("processor_params", _SECRETS, "processor_params"),
-        RecordField("a_surcharge", if_given(MONEY), "surcharge_cents", "surcharge_cents"),
-        # Hundredths of a percent are to a percent what cents are to an amount.
-        RecordField("p_surcharge", if_given(MONEY), "surcharge_percent", "surcharge_percent"),
-        RecordField("tax_ids", IDS, "tax_ids", "tax_id"),
-        RecordField("position", if_given(SMALL_NUMBER), "position", "position"),
-        RecordField("status", code(PAYMENT_STATUSES), "status", "status"),
+        RecordField("a_surcharge", types.optional(types.MONEY), "surcharge_cents", "surcharge_cents"),
+        # Percentages have the format of amounts: hundredths of a percent.
+        RecordField("p_surcharge", types.optional(types.MONEY), "surcharge_percent", "surcharge_percent"),
+        RecordField("tax_ids", types.IDS, "tax_ids", "tax_id"),
+        RecordField("position", types.optional(types.INTEGER), "position", "position"),
+        RecordField("status", types.code(PAYMENT_STATUSES), "status", "status"),
     ),
     required={"payment": "payment is required"},
-    says={"payment method": "payment", "vendor": "company_id", "tax": "tax_ids", "taxes": "tax_ids"},
-    filters=(QueryFilter("q", "search", TEXT, many=False),),
+    message_terms={"payment method": "payment", "vendor": "company_id", "tax": "tax_ids", "taxes": "tax_ids"},
+    filters=(SEARCH,),
     sorts={"position": "POSITION", "payment": "NAME", "payment_id": "ID"},
     default_sort=("position", "asc"),
 )

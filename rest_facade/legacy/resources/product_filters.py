@@ -1,4 +1,4 @@
-"""Read the filters of products that mean something only together."""
+"""Parse combined product filters."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernel.scope import Scope
-from kernel.text import Malformed
+from kernel.text import InvalidValue
 
 
-def in_category(given: Mapping[str, list[str]], scope: Scope) -> dict[str, Any]:
-    """Read `category_id` or CS-Cart's `cid`; with `subcats=Y` what stands below those categories counts too."""
-    named = [given[name] for name in ("category_id", "cid") if name in given]
-    if not named:
+def parse_category(parameters: Mapping[str, list[str]], scope: Scope) -> dict[str, Any]:
+    """Parse `category_id` or CS-Cart's `cid`; `subcats=Y` includes subcategories."""
+    requested = [parameters[name] for name in ("category_id", "cid") if name in parameters]
+    if not requested:
         return {}
-    # Both at once must both hold, as everywhere.
-    wanted = [reference for reference in named[0] if reference in named[-1]]
-    if not wanted:
-        raise Malformed("no category is both")
-    below = given.get("subcats", [""])[-1:] == ["Y"]
-    return {"below_category_id" if below else "category_id": wanted}
+    # Both parameters are combined with AND, as everywhere.
+    references = [reference for reference in requested[0] if reference in requested[-1]]
+    if not references:
+        raise InvalidValue("no category is both")
+    with_subcategories = parameters.get("subcats", [""])[-1:] == ["Y"]
+    return {"below_category_id" if with_subcategories else "category_id": references}

@@ -1,4 +1,4 @@
-"""Describe promotions; docs/promotions.md says what their conditions and bonuses may hold."""
+"""Describe promotions; docs/promotions.md documents their conditions and bonuses."""
 
 from __future__ import annotations
 
@@ -7,67 +7,71 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from kernel.clock import from_unix, rfc3339
+from kernel.clock import format_rfc3339, parse_unix
 from kernel.codes import SWITCH_STATUSES
-from kernel.text import Malformed, shown
-from rest_facade.legacy.resource import QueryFilter, RecordField, Resource, id_field
-from rest_facade.legacy.value_types import FLAG, NUMBER, SMALL_NUMBER, TEXT, ValueType, code, if_given
+from kernel.text import InvalidValue
+from rest_facade.legacy import value_types as types
+from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-def _terms_from(value: Any, label: str) -> Any:
-    """Read conditions or bonuses as they are: an object, or CS-Cart's list."""
+def _parse_terms(value: Any, label: str) -> Any:
+    """Parse conditions or bonuses unchanged: an object, or CS-Cart's list."""
     if not isinstance(value, Mapping | list) and value not in (None, ""):
-        raise Malformed(f"{label} is {shown(value)}; expected an object")
+        raise types.unexpected(label, value, "an object")
     return value or {}
 
 
-def _moment_from(value: Any, label: str) -> str | None:
-    """Read Unix seconds; 0 and nothing at all mean that there is no such end. A day stands for its first second."""
+def _parse_time(value: Any, label: str) -> str | None:
+    """Parse Unix seconds; 0 and a missing value mean no limit. A date means its first second."""
     if value in (None, "", 0, "0") and not isinstance(value, bool):
         return None
     try:
         if isinstance(value, str) and _DAY.fullmatch(value):
-            return rfc3339(datetime.fromisoformat(value).replace(tzinfo=UTC))
-        return rfc3339(from_unix(str(value) if isinstance(value, int) else value))
-    except (Malformed, TypeError, ValueError) as error:
-        raise Malformed(f"{label} is {shown(value)}; expected Unix seconds") from error
+            return format_rfc3339(datetime.fromisoformat(value).replace(tzinfo=UTC))
+        return format_rfc3339(parse_unix(str(value) if isinstance(value, int) else value))
+    except (InvalidValue, TypeError, ValueError) as error:
+        raise types.unexpected(label, value, "Unix seconds") from error
 
 
-_TERMS = ValueType(read=_terms_from)
-_MOMENT = ValueType(show=str, read=_moment_from, seek=lambda text: rfc3339(from_unix(text)))
+_TERMS = types.ValueType(parse=_parse_terms)
+_TIME = types.ValueType(
+    render=str, parse=_parse_time, parse_filter=lambda text: format_rfc3339(parse_unix(text))
+)
 
 
-def _zone_from(value: Any, label: str) -> str:
+def _parse_zone(value: Any, label: str) -> str:
     if not isinstance(value, str) or value.lower() not in ("cart", "catalog"):
-        raise Malformed(f"{label} is {shown(value)}; expected one of cart, catalog")
+        raise types.unexpected(label, value, "one of cart, catalog")
     return value.lower()
 
 
 PROMOTIONS = Resource(
     path="promotions",
     key="promotion_id",
-    thing="promotion",
-    area="content",
+    display_name="promotion",
+    privilege_area="content",
     operations="Promotion",
     fields=(
         id_field("promotion_id"),
-        RecordField("name", TEXT, "name", "name"),
-        RecordField("zone", if_given(ValueType(read=_zone_from, seek=str.lower)), "zone", "zone"),
+        RecordField("name", types.TEXT, "name", "name"),
+        RecordField(
+            "zone", types.optional(types.ValueType(parse=_parse_zone, parse_filter=str.lower)), "zone", "zone"
+        ),
         RecordField("conditions", _TERMS, "conditions"),
         RecordField("bonuses", _TERMS, "bonuses"),
-        RecordField("coupon_code", TEXT, "coupon_code", "coupon_code"),
-        RecordField("usage_limit", if_given(NUMBER), "usage_limit", "usage_limit"),
-        RecordField("used", NUMBER, filters="used"),
-        RecordField("from_date", _MOMENT, "from_at", "from_at"),
-        RecordField("to_date", _MOMENT, "to_at", "to_at"),
-        RecordField("priority", if_given(SMALL_NUMBER), "priority", "priority"),
-        RecordField("stop", FLAG, "stop", "stop"),
-        RecordField("status", code(SWITCH_STATUSES), "status", "status"),
+        RecordField("coupon_code", types.TEXT, "coupon_code", "coupon_code"),
+        RecordField("usage_limit", types.optional(types.BIGINT), "usage_limit", "usage_limit"),
+        RecordField("used", types.BIGINT, filter_name="used"),
+        RecordField("from_date", _TIME, "from_at", "from_at"),
+        RecordField("to_date", _TIME, "to_at", "to_at"),
+        RecordField("priority", types.optional(types.INTEGER), "priority", "priority"),
+        RecordField("stop", types.FLAG, "stop", "stop"),
+        RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
     ),
     required={"name": "name is required"},
-    filters=(QueryFilter("q", "search", TEXT, many=False),),
+    filters=(SEARCH,),
     sorts={"priority": "PRIORITY", "name": "NAME", "promotion_id": "ID"},
     default_sort=("priority", "asc"),
 )

@@ -1,47 +1,47 @@
-"""Describe settings: what the store can set about itself, a text each."""
+"""Describe store settings; each has one text value."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from kernel.text import Malformed, nfc, shown
-from rest_facade.legacy.resource import QueryFilter, Record, RecordField, Resource, id_field
-from rest_facade.legacy.value_types import TEXT, ValueType, one_of, shown_with
+from kernel.text import nfc
+from rest_facade.legacy import value_types as types
+from rest_facade.legacy.resource import SEARCH, Record, RecordField, Resource, id_field
 
 
-def _value_from(value: Any, label: str) -> str | None:
-    """Read a value: a text, a number, or JSON's own yes and no."""
+def _parse_value(value: Any, label: str) -> str | None:
+    """Parse a value: a text, a number or a JSON boolean."""
     if isinstance(value, bool):
         return "Y" if value else "N"
     if value is None or isinstance(value, str | int | float):
         return None if value is None else str(value)
-    raise Malformed(f"{label} is {shown(value)}; expected a text")
+    raise types.unexpected(label, value, "a text")
 
 
 _VARIANTS = {"type": "object", "additionalProperties": {"type": "string"}}
 
 
-def _variants_shown(variants: list[Record]) -> Record:
-    return {each["value"]: each["name"] for each in variants}
+def _render_variants(variants: list[Record]) -> Record:
+    return {variant["value"]: variant["name"] for variant in variants}
 
 
 SETTINGS = Resource(
     path="settings",
     key="object_id",
-    thing="setting",
-    area="settings",
+    display_name="setting",
+    privilege_area="settings",
     operations="Setting",
-    does=("list", "show", "update"),
+    actions=("list", "show", "update"),
     fields=(
         id_field("object_id"),
-        RecordField("name", TEXT, filters="name"),
-        RecordField("section_id", TEXT, filters="section"),
-        RecordField("type", one_of("C", "S", "U", "I", "P"), filters="type"),
-        RecordField("value", ValueType(read=_value_from, seek=nfc), "value", "value"),
-        RecordField("description", TEXT, filters="description"),
-        RecordField("variants", shown_with(_variants_shown, shape=_VARIANTS)),
+        RecordField("name", types.TEXT, filter_name="name"),
+        RecordField("section_id", types.TEXT, filter_name="section"),
+        RecordField("type", types.choice("C", "S", "U", "I", "P"), filter_name="type"),
+        RecordField("value", types.ValueType(parse=_parse_value, parse_filter=nfc), "value", "value"),
+        RecordField("description", types.TEXT, filter_name="description"),
+        RecordField("variants", types.rendered_by(_render_variants, schema=_VARIANTS)),
     ),
-    filters=(QueryFilter("q", "search", TEXT, many=False),),
+    filters=(SEARCH,),
     sorts={"section_id": "SECTION", "section": "SECTION", "name": "NAME", "object_id": "ID"},
     default_sort=("section_id", "asc"),
 )

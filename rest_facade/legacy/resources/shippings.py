@@ -1,4 +1,4 @@
-"""Describe ways to deliver and the destinations they have rates for."""
+"""Describe shipping methods and the destinations of their rates."""
 
 from __future__ import annotations
 
@@ -6,109 +6,92 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernel.codes import RATE_CALCULATION_TYPES, SWITCH_STATUSES
-from kernel.text import Malformed, shown
-from rest_facade.legacy.reshape import row_shower
-from rest_facade.legacy.resource import QueryFilter, Record, RecordField, Resource, id_field
-from rest_facade.legacy.value_types import (
-    ABSENT,
-    ID,
-    IDS,
-    MONEY,
-    OBJECT,
-    OPTIONAL_MONEY,
-    PLAIN,
-    SMALL_NUMBER,
-    TEXT,
-    WEIGHT,
-    ValueType,
-    code,
-    id_from,
-    if_given,
-    listed,
-)
+from rest_facade.legacy import value_types as types
+from rest_facade.legacy.reshape import record_renderer
+from rest_facade.legacy.resource import SEARCH, Record, RecordField, Resource, id_field
 
 _RATE = (
-    RecordField("destination_id", ID),
-    RecordField("base", MONEY, "base_cents"),
-    RecordField("per_kg", MONEY, "per_kg_cents"),
-    RecordField("per_item", MONEY, "per_item_cents"),
-    RecordField("max_weight", WEIGHT, "max_weight_grams"),
+    RecordField("destination_id", types.ID),
+    RecordField("base", types.MONEY, "base_cents"),
+    RecordField("per_kg", types.MONEY, "per_kg_cents"),
+    RecordField("per_item", types.MONEY, "per_item_cents"),
+    RecordField("max_weight", types.WEIGHT, "max_weight_grams"),
 )
-_show_rate = row_shower(_RATE)
+_render_rate = record_renderer(_RATE)
 
 
-def _rates_shown(rates: list[Record]) -> list[Record]:
-    """Show what a method asks at each destination; what it asks where it has no rates stands first, at destination 0."""
-    return [{field.name: rate[field.name] for field in _RATE} for rate in map(_show_rate, rates)]
+def _render_rates(rates: list[Record]) -> list[Record]:
+    """Render a method's rates by destination; its default rate comes first, as destination 0."""
+    return [{field.name: rate[field.name] for field in _RATE} for rate in map(_render_rate, rates)]
 
 
-def entries_of(value: Any, label: str) -> list[tuple[Any, Any]]:
-    """Give the rates of a body with the destinations that key them: an array, or a map keyed by destination_id."""
+def rate_entries(value: Any, label: str) -> list[tuple[Any, Any]]:
+    """Return the rates of a body with their destination keys: an array, or a map keyed by destination_id."""
     if isinstance(value, Mapping):
         return list(value.items())
     if value in (None, ""):
         return []
     if not isinstance(value, list):
-        raise Malformed(f"{label} is {shown(value)}; expected an array of rates")
-    return [(None, entry) for entry in listed(value)]
+        raise types.unexpected(label, value, "an array of rates")
+    return [(None, entry) for entry in types.as_list(value)]
 
 
-def _rates_from(value: Any, label: str) -> list[Record]:
-    """Read all rates; the method's own prices are nothing unless an entry for destination 0 says otherwise."""
-    rates = [_rate_from(key, entry, label) for key, entry in entries_of(value, label)]
+def _parse_rates(value: Any, label: str) -> list[Record]:
+    """Parse all rates; the default rate is zero unless there is an entry for destination 0."""
+    rates = [_parse_rate(key, entry, label) for key, entry in rate_entries(value, label)]
     if any(rate["destination_id"] is None for rate in rates):
         return rates
     return [{"destination_id": None}, *rates]
 
 
-def _rate_from(key: Any, entry: Any, label: str) -> Record:
+def _parse_rate(key: Any, entry: Any, label: str) -> Record:
     if not isinstance(entry, Mapping):
-        raise Malformed(f"{label} holds {shown(entry)}; expected objects such as {{destination_id, base}}")
-    named = id_from(entry.get("destination_id", key), f"{label}: destination_id")
-    rate: Record = {"destination_id": None if named is ABSENT else named}
+        raise types.unexpected(label, entry, "objects such as {destination_id, base}", verb="holds")
+    destination = types.parse_id(entry.get("destination_id", key), f"{label}: destination_id")
+    rate: Record = {"destination_id": None if destination is types.ABSENT else destination}
     for field in _RATE[1:]:
         if entry.get(field.name) not in (None, ""):
-            assert field.writes is not None
-            assert field.kind.read is not None
-            rate[field.writes] = field.kind.read(entry[field.name], f"{label}: {field.name}")
+            assert field.input_path is not None
+            assert field.value_type.parse is not None
+            rate[field.input_path] = field.value_type.parse(entry[field.name], f"{label}: {field.name}")
     return rate
 
 
 SHIPPINGS = Resource(
     path="shippings",
     key="shipping_id",
-    thing="shipping",
-    area="shipping",
+    display_name="shipping",
+    privilege_area="shipping",
     operations="Shipping",
     fields=(
         id_field("shipping_id"),
-        RecordField("company_id", ID, "vendor_id", "seller_id"),
-        RecordField("shipping", TEXT, "name", "name"),
-        RecordField("delivery_time", TEXT, "delivery_time", "delivery_time"),
+        RecordField("company_id", types.ID, "vendor_id", "seller_id"),
+        RecordField("shipping", types.TEXT, "name", "name"),
+        RecordField("delivery_time", types.TEXT, "delivery_time", "delivery_time"),
         RecordField(
             "rate_calculation",
-            if_given(code(RATE_CALCULATION_TYPES)),
+            types.optional(types.code(RATE_CALCULATION_TYPES)),
             "rate_calculation",
             "rate_calculation",
         ),
-        RecordField("min_weight", if_given(WEIGHT), "min_weight_grams", "min_weight_grams"),
-        RecordField("max_weight", if_given(WEIGHT), "max_weight_grams", "max_weight_grams"),
-        RecordField("free_from", OPTIONAL_MONEY, "free_from_cents", "free_from_cents"),
-        RecordField("tax_ids", IDS, "tax_ids", "tax_id"),
-        RecordField("position", if_given(SMALL_NUMBER), "position", "position"),
-        RecordField("status", code(SWITCH_STATUSES), "status", "status"),
-        RecordField("rates", ValueType(show=_rates_shown, read=_rates_from), "rates"),
-        RecordField("service", OBJECT, "service"),
+        RecordField("min_weight", types.optional(types.WEIGHT), "min_weight_grams", "min_weight_grams"),
+        RecordField("max_weight", types.optional(types.WEIGHT), "max_weight_grams", "max_weight_grams"),
+        RecordField("free_from", types.OPTIONAL_MONEY, "free_from_cents", "free_from_cents"),
+        RecordField("tax_ids", types.IDS, "tax_ids", "tax_id"),
+        RecordField("position", types.optional(types.INTEGER), "position", "position"),
+        RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
+        RecordField("rates", types.ValueType(render=_render_rates, parse=_parse_rates), "rates"),
+        RecordField("service", types.OBJECT, "service"),
     ),
     required={"shipping": "shipping is required"},
-    says={
+    message_terms={
         "shipping method": "shipping",
         "vendor": "company_id",
         "tax": "tax_ids",
         "taxes": "tax_ids",
         "destination": "destination_id",
     },
-    filters=(QueryFilter("q", "search", TEXT, many=False),),
+    filters=(SEARCH,),
     sorts={"position": "POSITION", "shipping": "NAME", "shipping_id": "ID"},
     default_sort=("position", "asc"),
 )
@@ -116,21 +99,21 @@ SHIPPINGS = Resource(
 DESTINATIONS = Resource(
     path="destinations",
     key="destination_id",
-    thing="destination",
-    area="shipping",
+    display_name="destination",
+    privilege_area="shipping",
     operations="Destination",
-    does=("list", "show"),
+    actions=("list", "show"),
     fields=(
         id_field("destination_id"),
-        RecordField("destination", TEXT, filters="name"),
-        RecordField("status", code(SWITCH_STATUSES), filters="status"),
-        RecordField("countries", ValueType(seek=str.upper), filters="country"),
-        RecordField("states", ValueType(seek=str.upper), filters="state"),
-        # An array of `{zipcode_from, zipcode_to}`, as warehouses have them.
-        RecordField("zipcodes", PLAIN),
-        RecordField("cities", TEXT, filters="city"),
+        RecordField("destination", types.TEXT, filter_name="name"),
+        RecordField("status", types.code(SWITCH_STATUSES), filter_name="status"),
+        RecordField("countries", types.ValueType(parse_filter=str.upper), filter_name="country"),
+        RecordField("states", types.ValueType(parse_filter=str.upper), filter_name="state"),
+        # An array of `{zipcode_from, zipcode_to}`, as in warehouses.
+        RecordField("zipcodes", types.RAW),
+        RecordField("cities", types.TEXT, filter_name="city"),
     ),
-    filters=(QueryFilter("q", "search", TEXT, many=False),),
+    filters=(SEARCH,),
     sorts={"destination_id": "ID", "destination": "NAME"},
     default_sort=("destination_id", "asc"),
 )

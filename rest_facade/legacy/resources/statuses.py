@@ -1,4 +1,4 @@
-"""Describe the statuses of orders and parcels."""
+"""Describe the statuses of orders and shipments."""
 
 from __future__ import annotations
 
@@ -6,32 +6,22 @@ from dataclasses import replace
 from typing import Any
 
 from kernel.codes import INVENTORY_EFFECTS, STATUS_TYPES
-from rest_facade.legacy.resource import QueryFilter, Record, RecordField, Resource, id_field
-from rest_facade.legacy.value_types import (
-    FLAG,
-    ORDER_STATUS,
-    SMALL_NUMBER,
-    TEXT,
-    code,
-    flag_from,
-    if_given,
-    object_from,
-    shown_with,
-)
+from rest_facade.legacy import value_types as types
+from rest_facade.legacy.resource import SEARCH, Record, RecordField, Resource, id_field
 
-_inventory = code(INVENTORY_EFFECTS).read
+_parse_inventory = types.code(INVENTORY_EFFECTS).parse
 
 
-def _params_from(value: Any, label: str) -> Record:
-    """Read `{inventory, notify}`; what CS-Cart keeps there besides is ignored."""
-    given = {name: item for name, item in object_from(value, label).items() if item not in (None, "")}
-    read: Record = {}
-    if "inventory" in given:
-        assert _inventory is not None
-        read["inventory"] = _inventory(given["inventory"], f"{label}: inventory")
-    if "notify" in given:
-        read["notify"] = flag_from(given["notify"], f"{label}: notify")
-    return read
+def _parse_params(value: Any, label: str) -> Record:
+    """Parse `{inventory, notify}`; CS-Cart's other members are ignored."""
+    values = {name: item for name, item in types.parse_object(value, label).items() if item not in (None, "")}
+    params: Record = {}
+    if "inventory" in values:
+        assert _parse_inventory is not None
+        params["inventory"] = _parse_inventory(values["inventory"], f"{label}: inventory")
+    if "notify" in values:
+        params["notify"] = types.parse_flag(values["notify"], f"{label}: notify")
+    return params
 
 
 _PARAMS = {
@@ -44,34 +34,31 @@ _PARAMS = {
 }
 
 
-def _params_shown(params: Record) -> Record:
-    shown = {"notify": "Y" if params["notify"] else "N"}
-    return shown if params["inventory"] is None else {"inventory": params["inventory"], **shown}
+def _render_params(params: Record) -> Record:
+    rendered = {"notify": "Y" if params["notify"] else "N"}
+    return rendered if params["inventory"] is None else {"inventory": params["inventory"], **rendered}
 
 
 STATUSES = Resource(
     path="statuses",
     key="status_id",
-    thing="status",
-    area="orders",
+    display_name="status",
+    privilege_area="orders",
     operations="Status",
     fields=(
         id_field("status_id"),
-        RecordField("status", if_given(replace(ORDER_STATUS, read=TEXT.read)), "letter", "letter"),
-        RecordField("type", if_given(code(STATUS_TYPES)), "type", "type"),
-        RecordField("description", TEXT, "description", "description"),
-        RecordField("is_default", FLAG, filters="is_built_in"),
-        RecordField("color", replace(TEXT, seek=str.lower), "color", "color"),
-        RecordField("params", shown_with(_params_shown, _params_from, _PARAMS), "params"),
-        RecordField("position", SMALL_NUMBER, "position", "position"),
+        RecordField(
+            "status", types.optional(replace(types.ORDER_STATUS, parse=types.TEXT.parse)), "letter", "letter"
+        ),
+        RecordField("type", types.optional(types.code(STATUS_TYPES)), "type", "type"),
+        RecordField("description", types.TEXT, "description", "description"),
+        RecordField("is_default", types.FLAG, filter_name="is_built_in"),
+        RecordField("color", replace(types.TEXT, parse_filter=str.lower), "color", "color"),
+        RecordField("params", types.rendered_by(_render_params, _parse_params, _PARAMS), "params"),
+        RecordField("position", types.INTEGER, "position", "position"),
     ),
     required={"description": "description is required"},
-    filters=(QueryFilter("q", "search", TEXT, many=False),),
-    sorts={
-        "position": "POSITION",
-        "description": "DESCRIPTION",
-        "status": "LETTER",
-        "status_id": "ID",
-    },
+    filters=(SEARCH,),
+    sorts={"position": "POSITION", "description": "DESCRIPTION", "status": "LETTER", "status_id": "ID"},
     default_sort=("position", "asc"),
 )

@@ -1,4 +1,4 @@
-"""Describe users and their places in usergroups."""
+"""Describe users and their usergroup memberships."""
 
 from __future__ import annotations
 
@@ -6,74 +6,72 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernel.codes import MEMBERSHIP_STATUSES, USER_STATUSES, USER_TYPES
-from rest_facade.legacy.resource import Action, Nested, QueryFilter, Record, RecordField, Resource, id_field
-from rest_facade.legacy.value_types import (
-    EMAIL,
-    FLAG,
-    ID,
-    NUMBER,
-    PHONE,
-    TEXT,
-    UNIX,
-    code,
-    document,
+from rest_facade.legacy import value_types as types
+from rest_facade.legacy.resource import (
+    SEARCH,
+    ActionRoute,
+    NestedList,
+    Record,
+    RecordField,
+    Resource,
+    id_field,
 )
 
-_MEMBERSHIP = code(MEMBERSHIP_STATUSES)
+_MEMBERSHIP = types.code(MEMBERSHIP_STATUSES)
 
 MEMBERSHIPS = Resource(
     path="usergroups",
     key="usergroup_id",
-    thing="usergroup",
-    area="users",
-    does=(),
+    display_name="usergroup",
+    privilege_area="users",
+    actions=(),
     fields=(id_field("usergroup_id"), RecordField("status", _MEMBERSHIP)),
     always_keyed=True,
-    bare=True,
+    unwrapped=True,
 )
 
 
-def _membership_shown(user: Record, address: Mapping[str, str]) -> dict[str, Any]:
-    """Show the membership that was set, which the address names by number or UUID."""
-    named = address["group_id"].lower()
+def _render_membership(user: Record, path: Mapping[str, str]) -> dict[str, Any]:
+    """Render the updated membership, identified in the path by number or UUID."""
+    reference = path["group_id"].lower()
     return next(
         {
             "user_id": str(user["user_id"]),
-            "usergroup_id": str(place["usergroup_id"]),
-            "status": place["status"],
+            "usergroup_id": str(membership["usergroup_id"]),
+            "status": membership["status"],
         }
-        for place in user["usergroups"]
-        if named in (str(place["usergroup_id"]), place["usergroup"]["id"])
+        for membership in user["usergroups"]
+        if reference in (str(membership["usergroup_id"]), membership["usergroup"]["id"])
     )
 
 
 USERS = Resource(
     path="users",
     key="user_id",
-    thing="user",
-    area="users",
+    display_name="user",
+    privilege_area="users",
     operations="User",
     fields=(
         id_field("user_id"),
-        RecordField("email", EMAIL, "email", "email"),
-        RecordField("user_type", code(USER_TYPES), "user_type", "user_type"),
-        RecordField("status", code(USER_STATUSES), "status", "status"),
-        RecordField("firstname", TEXT, "firstname", "firstname"),
-        RecordField("lastname", TEXT, "lastname", "lastname"),
-        RecordField("phone", PHONE, "phone", "phone"),
-        RecordField("company_id", ID, "vendor_id", "employer_id"),
-        RecordField("company", TEXT, "company_name", "company_name"),
-        RecordField("company_name", TEXT, filters="vendor_name"),
-        RecordField("CNPJ", document(14), "cnpj", "cnpj"),
-        RecordField("CPF", document(11), "cpf", "cpf"),
-        RecordField("timestamp", UNIX, filters="created_at"),
-        RecordField("is_root", FLAG, filters="is_owner"),
-        RecordField("points", NUMBER, filters="points"),
+        RecordField("email", types.EMAIL, "email", "email"),
+        RecordField("user_type", types.code(USER_TYPES), "user_type", "user_type"),
+        RecordField("status", types.code(USER_STATUSES), "status", "status"),
+        RecordField("firstname", types.TEXT, "firstname", "firstname"),
+        RecordField("lastname", types.TEXT, "lastname", "lastname"),
+        RecordField("phone", types.PHONE, "phone", "phone"),
+        RecordField("company_id", types.ID, "vendor_id", "employer_id"),
+        RecordField("company", types.TEXT, "company_name", "company_name"),
+        RecordField("company_name", types.TEXT, filter_name="vendor_name"),
+        RecordField("CNPJ", types.document(14), "cnpj", "cnpj"),
+        RecordField("CPF", types.document(11), "cpf", "cpf"),
+        RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
+        RecordField("is_root", types.FLAG, filter_name="is_owner"),
+        RecordField("points", types.BIGINT, filter_name="points"),
     ),
-    inputs=(RecordField("password", TEXT, "password"),),
+    input_fields=(RecordField("password", types.TEXT, "password"),),
     required={"email": "email is required", "password": "password is required"},
-    says={"vendor": "company_id"},
-    filters=(QueryFilter("q", "search", TEXT, many=False),),
+    message_terms={"vendor": "company_id"},
+    filters=(SEARCH,),
     sorts={
         "user_id": "ID",
         "id": "ID",
@@ -84,16 +82,16 @@ USERS = Resource(
         "date": "CREATED_AT",
     },
     default_sort=("timestamp", "desc"),
-    below=(
-        Nested(path="usergroups", operation="UserUsergroups", of=MEMBERSHIPS),
-        Action(
+    subroutes=(
+        NestedList("usergroups", "UserUsergroups", MEMBERSHIPS),
+        ActionRoute(
             method="PUT",
             path="usergroups/{group_id}",
             operation="UserUsergroupSet",
-            arguments={"user_id": "id", "usergroup_id": "group_id"},
-            takes=(RecordField("status", _MEMBERSHIP, "status"),),
+            path_arguments={"user_id": "id", "usergroup_id": "group_id"},
+            body_fields=(RecordField("status", _MEMBERSHIP, "status"),),
             required={"status": "status is required"},
-            answers=_membership_shown,
+            render_result=_render_membership,
         ),
     ),
 )

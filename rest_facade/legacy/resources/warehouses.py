@@ -1,4 +1,4 @@
-"""Describe warehouses, where they deliver and whom they serve."""
+"""Describe warehouses, their delivery areas and usergroups."""
 
 from __future__ import annotations
 
@@ -6,118 +6,115 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernel.codes import ALLOCATION_TYPES, WAREHOUSE_STATUSES
-from kernel.text import Malformed, shown
-from rest_facade.legacy.reshape import body_reader, row_shower
-from rest_facade.legacy.resource import Action, Nested, QueryFilter, Record, RecordField, Resource, id_field
-from rest_facade.legacy.value_types import (
-    FLAG,
-    ID,
-    INTEGER,
-    ISO,
-    PLAIN,
-    TEXT,
-    ValueType,
-    code,
-    document,
-    id_from,
-    listed,
-    shown_with,
-    text_from,
+from kernel.text import InvalidValue
+from rest_facade.legacy import value_types as types
+from rest_facade.legacy.reshape import body_parser, record_renderer
+from rest_facade.legacy.resource import (
+    SEARCH,
+    ActionRoute,
+    NestedList,
+    QueryFilter,
+    Record,
+    RecordField,
+    Resource,
+    id_field,
 )
 
-_STATUS = code(WAREHOUSE_STATUSES)
-_CEP = document(8)
+_STATUS = types.code(WAREHOUSE_STATUSES)
+_CEP = types.document(8)
 
 
-def _texts_from(value: Any, label: str) -> list[str]:
-    """Read a list of texts; one alone is a list too."""
+def _parse_texts(value: Any, label: str) -> list[str]:
+    """Parse a list of texts, or a single one."""
     if value is None or value == "":
         return []
-    return [text for each in listed(value) if (text := text_from(each, label))]
+    return [text for item in types.as_list(value) if (text := types.parse_text(item, label))]
 
 
-def _zipcodes_from(value: Any, label: str) -> list[dict[str, str]]:
-    """Read `[{zipcode_from, zipcode_to}]`; a CEP given as a number has lost its leading zeros."""
+def _parse_zipcodes(value: Any, label: str) -> list[dict[str, str]]:
+    """Parse `[{zipcode_from, zipcode_to}]`; restores the leading zeros of a CEP sent as a number."""
     if value is None or value == "":
         return []
-    return [_range_from(each, label) for each in listed(value)]
+    return [_parse_range(item, label) for item in types.as_list(value)]
 
 
-def _range_from(value: Any, label: str) -> dict[str, str]:
+def _parse_range(value: Any, label: str) -> dict[str, str]:
     if not isinstance(value, Mapping):
-        raise Malformed(f"{label} holds {shown(value)}; expected objects {{zipcode_from, zipcode_to}}")
-    assert _CEP.read is not None
-    ends = {}
+        raise types.unexpected(label, value, "objects {zipcode_from, zipcode_to}", verb="holds")
+    assert _CEP.parse is not None
+    bounds = {}
     for name in ("zipcode_from", "zipcode_to"):
         if value.get(name) in (None, ""):
-            raise Malformed(f"{label}: {name} is required")
-        ends[name] = _CEP.read(value[name], f"{label}: {name}")
-    return ends
+            raise InvalidValue(f"{label}: {name} is required")
+        bounds[name] = _CEP.parse(value[name], f"{label}: {name}")
+    return bounds
 
 
-_TEXTS = ValueType(read=_texts_from)
+_TEXTS = types.ValueType(parse=_parse_texts)
 _AREA_FIELDS = (
-    RecordField("area_id", ID, filters="id"),
-    RecordField("area_name", TEXT, "area_name", "name"),
+    RecordField("area_id", types.ID, filter_name="id"),
+    RecordField("area_name", types.TEXT, "area_name", "name"),
     RecordField("states", _TEXTS, "states"),
     RecordField("cities", _TEXTS, "cities"),
-    RecordField("zipcodes", ValueType(read=_zipcodes_from), "zipcodes"),
-    RecordField("delivery_time", INTEGER, "delivery_time"),
+    RecordField("zipcodes", types.ValueType(parse=_parse_zipcodes), "zipcodes"),
+    RecordField("delivery_time", types.JSON_INTEGER, "delivery_time"),
     RecordField("status", _STATUS, "status", "status"),
 )
 _GROUP_FIELDS = (
-    RecordField("usergroup_id", ID, "usergroup_id", "usergroup_id"),
-    RecordField("usergroup_name", PLAIN),
-    RecordField("priority", INTEGER, "priority"),
-    RecordField("allocation_type", code(ALLOCATION_TYPES), "allocation_type"),
+    RecordField("usergroup_id", types.ID, "usergroup_id", "usergroup_id"),
+    RecordField("usergroup_name", types.RAW),
+    RecordField("priority", types.JSON_INTEGER, "priority"),
+    RecordField("allocation_type", types.code(ALLOCATION_TYPES), "allocation_type"),
     RecordField("status", _STATUS, "status", "status"),
 )
 
-_show_area = row_shower(_AREA_FIELDS)
-_show_group = row_shower(_GROUP_FIELDS)
-_read_area = body_reader(_AREA_FIELDS)
-_read_group = body_reader(_GROUP_FIELDS)
+_render_area = record_renderer(_AREA_FIELDS)
+_render_group = record_renderer(_GROUP_FIELDS)
+_parse_area = body_parser(_AREA_FIELDS)
+_parse_group = body_parser(_GROUP_FIELDS)
 
 
-def _each_of(value: Any, label: str) -> list[Mapping[str, Any]]:
+def _parse_objects(value: Any, label: str) -> list[Mapping[str, Any]]:
     if value is None or value == "":
         return []
     if not isinstance(value, list | Mapping):
-        raise Malformed(f"{label} is {shown(value)}; expected an array")
-    found = listed(value)
-    for each in found:
-        if not isinstance(each, Mapping):
-            raise Malformed(f"{label} holds {shown(each)}; expected objects")
-    return found
+        raise types.unexpected(label, value, "an array")
+    items = types.as_list(value)
+    for item in items:
+        if not isinstance(item, Mapping):
+            raise types.unexpected(label, item, "objects", verb="holds")
+    return items
 
 
-def _areas_from(value: Any, label: str) -> list[dict[str, Any]]:
-    """Read areas; one that names its `area_id` is that one, changed."""
-    found = []
-    for each in _each_of(value, label):
-        area = _read_area(each)
-        named = id_from(each.get("area_id", ""), f"{label}: area_id")
-        found.append(area | {"area_id": named} if isinstance(named, str) else area)
-    return found
+def _parse_areas(value: Any, label: str) -> list[dict[str, Any]]:
+    """Parse areas; an entry with an `area_id` updates that area."""
+    areas = []
+    for entry in _parse_objects(value, label):
+        area = _parse_area(entry)
+        area_id = types.parse_id(entry.get("area_id", ""), f"{label}: area_id")
+        areas.append(area | {"area_id": area_id} if isinstance(area_id, str) else area)
+    return areas
 
 
-def _groups_from(value: Any, label: str) -> list[dict[str, Any]]:
-    return [_read_group(each) for each in _each_of(value, label)]
+def _parse_groups(value: Any, label: str) -> list[dict[str, Any]]:
+    return [_parse_group(entry) for entry in _parse_objects(value, label)]
 
 
-def _within_input(fields: tuple[RecordField, ...]) -> tuple[RecordField, ...]:
-    """Give the fields that a single area or group takes, which are all in its operation's `input`."""
+def _input_fields(fields: tuple[RecordField, ...]) -> tuple[RecordField, ...]:
+    """Return the writable fields of an area or group, whose values go into the operation's `input`."""
     return tuple(
-        RecordField(field.name, field.kind, f"input.{field.writes}") for field in fields if field.writes
+        RecordField(field.name, field.value_type, f"input.{field.input_path}")
+        for field in fields
+        if field.input_path
     )
 
 
 DELIVERY_AREAS = Resource(
     path="delivery_areas",
     key="area_id",
-    thing="delivery area",
-    area="warehouses",
-    does=(),
+    display_name="delivery area",
+    privilege_area="warehouses",
+    actions=(),
     fields=_AREA_FIELDS,
     sorts={"area_id": "ID"},
     default_sort=("area_id", "asc"),
@@ -125,125 +122,122 @@ DELIVERY_AREAS = Resource(
 USER_GROUPS = Resource(
     path="user_groups",
     key="usergroup_id",
-    thing="usergroup",
-    area="warehouses",
-    does=(),
+    display_name="usergroup",
+    privilege_area="warehouses",
+    actions=(),
     fields=_GROUP_FIELDS,
     sorts={"id": "ID"},
     default_sort=("id", "asc"),
 )
 
 
-def _area_id(done: Record, _address: Mapping[str, str]) -> Record:
+def _render_area_id(done: Record, _path: Mapping[str, str]) -> Record:
     return {"area_id": str(done["area_id"])}
 
 
-def _usergroup_id(done: Record, _address: Mapping[str, str]) -> Record:
+def _render_usergroup_id(done: Record, _path: Mapping[str, str]) -> Record:
     return {"usergroup_id": str(done["usergroup_id"])}
 
 
-_AREA = {"warehouse_id": "id", "area_id": "area_id"}
-_GROUP = {"warehouse_id": "id", "usergroup_id": "usergroup_id"}
+_AREA_ARGUMENTS = {"warehouse_id": "id", "area_id": "area_id"}
+_GROUP_ARGUMENTS = {"warehouse_id": "id", "usergroup_id": "usergroup_id"}
 
 WAREHOUSES = Resource(
     path="warehouses",
     key="warehouse_id",
-    thing="warehouse",
-    area="warehouses",
+    display_name="warehouse",
+    privilege_area="warehouses",
     operations="Warehouse",
     fields=(
         id_field("warehouse_id"),
-        RecordField("name", TEXT, "name", "name"),
-        RecordField("code", TEXT, "code", "code"),
-        RecordField("description", TEXT, "description", "description"),
+        RecordField("name", types.TEXT, "name", "name"),
+        RecordField("code", types.TEXT, "code", "code"),
+        RecordField("description", types.TEXT, "description", "description"),
         RecordField("status", _STATUS, "status", "status"),
-        RecordField("address", TEXT, "address", "address"),
-        RecordField("city", TEXT, "city", "city"),
-        RecordField("state", TEXT, "state", "state"),
-        RecordField("country", TEXT, "country", "country"),
-        # As a filter it asks where a warehouse delivers, not where it stands (decisions-legacy section 5).
-        RecordField("zipcode", TEXT, "zipcode"),
-        RecordField("phone", TEXT, "phone", "phone"),
-        RecordField("email", TEXT, "email", "email"),
-        RecordField("latitude", TEXT, "latitude", "latitude"),
-        RecordField("longitude", TEXT, "longitude", "longitude"),
-        RecordField("priority", INTEGER, "priority", "priority"),
-        RecordField("is_default", FLAG, "is_default", "is_default"),
-        RecordField("shipping_delay", INTEGER, "shipping_delay", "shipping_delay"),
-        RecordField("min_items_in_box", INTEGER, "min_items_in_box", "min_items_in_box"),
-        RecordField("max_items_in_box", INTEGER, "max_items_in_box", "max_items_in_box"),
-        RecordField("company_id", ID, "vendor_id", "owner_id"),
+        RecordField("address", types.TEXT, "address", "address"),
+        RecordField("city", types.TEXT, "city", "city"),
+        RecordField("state", types.TEXT, "state", "state"),
+        RecordField("country", types.TEXT, "country", "country"),
+        # As a filter, `zipcode` matches the delivery areas, not the address (docs/reference/legacy.md#warehouses).
+        RecordField("zipcode", types.TEXT, "zipcode"),
+        RecordField("phone", types.TEXT, "phone", "phone"),
+        RecordField("email", types.TEXT, "email", "email"),
+        RecordField("latitude", types.TEXT, "latitude", "latitude"),
+        RecordField("longitude", types.TEXT, "longitude", "longitude"),
+        RecordField("priority", types.JSON_INTEGER, "priority", "priority"),
+        RecordField("is_default", types.FLAG, "is_default", "is_default"),
+        RecordField("shipping_delay", types.JSON_INTEGER, "shipping_delay", "shipping_delay"),
+        RecordField("min_items_in_box", types.JSON_INTEGER, "min_items_in_box", "min_items_in_box"),
+        RecordField("max_items_in_box", types.JSON_INTEGER, "max_items_in_box", "max_items_in_box"),
+        RecordField("company_id", types.ID, "vendor_id", "owner_id"),
         RecordField(
             "delivery_areas",
-            shown_with(lambda rows: [_show_area(row) for row in rows], _areas_from),
+            types.rendered_by(lambda rows: [_render_area(row) for row in rows], _parse_areas),
             "areas",
         ),
         RecordField(
             "user_groups",
-            shown_with(lambda rows: [_show_group(row) for row in rows], _groups_from),
+            types.rendered_by(lambda rows: [_render_group(row) for row in rows], _parse_groups),
             "usergroups",
         ),
-        RecordField("created_at", ISO, filters="created_at"),
-        RecordField("updated_at", ISO, filters="updated_at"),
+        RecordField("created_at", types.ISO_TIME, filter_name="created_at"),
+        RecordField("updated_at", types.ISO_TIME, filter_name="updated_at"),
     ),
     required={"name": "name is required"},
-    says={"vendor": "company_id"},
-    filters=(
-        QueryFilter("q", "search", TEXT, many=False),
-        QueryFilter("zipcode", "covers_zipcode", TEXT, many=False),
-    ),
+    message_terms={"vendor": "company_id"},
+    filters=(SEARCH, QueryFilter("zipcode", "covers_zipcode", types.TEXT, multiple=False)),
     sorts={"priority": "PRIORITY", "name": "NAME", "created_at": "CREATED_AT", "warehouse_id": "ID"},
     default_sort=("priority", "desc"),
-    below=(
-        Nested(path="delivery_areas", operation="WarehouseAreas", of=DELIVERY_AREAS, by="warehouse_id"),
-        Action(
+    subroutes=(
+        NestedList("delivery_areas", "WarehouseAreas", DELIVERY_AREAS, parent_filter="warehouse_id"),
+        ActionRoute(
             method="POST",
             path="delivery_areas",
             operation="WarehouseAreaCreate",
-            arguments={"warehouse_id": "id"},
-            takes=_within_input(_AREA_FIELDS),
+            path_arguments={"warehouse_id": "id"},
+            body_fields=_input_fields(_AREA_FIELDS),
             required={"area_name": "area_name is required"},
-            answers=_area_id,
+            render_result=_render_area_id,
             status=201,
         ),
-        Action(
+        ActionRoute(
             method="PUT",
             path="delivery_areas/{area_id}",
             operation="WarehouseAreaUpdate",
-            arguments=_AREA,
-            takes=_within_input(_AREA_FIELDS),
-            answers=_area_id,
+            path_arguments=_AREA_ARGUMENTS,
+            body_fields=_input_fields(_AREA_FIELDS),
+            render_result=_render_area_id,
         ),
-        Action(
+        ActionRoute(
             method="DELETE",
             path="delivery_areas/{area_id}",
             operation="WarehouseAreaDelete",
-            arguments=_AREA,
+            path_arguments=_AREA_ARGUMENTS,
         ),
-        Nested(path="user_groups", operation="WarehouseGroups", of=USER_GROUPS, by="warehouse_id"),
-        Action(
+        NestedList("user_groups", "WarehouseGroups", USER_GROUPS, parent_filter="warehouse_id"),
+        ActionRoute(
             method="POST",
             path="user_groups",
             operation="WarehouseGroupAdd",
-            arguments={"warehouse_id": "id"},
-            takes=_within_input(_GROUP_FIELDS),
+            path_arguments={"warehouse_id": "id"},
+            body_fields=_input_fields(_GROUP_FIELDS),
             required={"usergroup_id": "usergroup_id is required"},
-            answers=_usergroup_id,
+            render_result=_render_usergroup_id,
             status=201,
         ),
-        Action(
+        ActionRoute(
             method="PUT",
             path="user_groups/{usergroup_id}",
             operation="WarehouseGroupUpdate",
-            arguments=_GROUP,
-            takes=_within_input(_GROUP_FIELDS[1:]),
-            answers=_usergroup_id,
+            path_arguments=_GROUP_ARGUMENTS,
+            body_fields=_input_fields(_GROUP_FIELDS[1:]),
+            render_result=_render_usergroup_id,
         ),
-        Action(
+        ActionRoute(
             method="DELETE",
             path="user_groups/{usergroup_id}",
             operation="WarehouseGroupRemove",
-            arguments=_GROUP,
+            path_arguments=_GROUP_ARGUMENTS,
         ),
     ),
 )

@@ -1,1 +1,1 @@
-"""Be what the vendors' mobile app calls: sign-in, its own company, products and orders (decisions-legacy section 4)."""
+"""The API of the vendors' mobile app: sign-in, company, products and orders (docs/reference/legacy.md#vendor-app)."""

@@ -1,6 +1,6 @@
-"""Show and change who the vendor is: its company and its own user, of each only what the vendor may write.
+"""Serve the vendor's company and user record; only the fields a vendor may write are accepted.
 
-Every other field is ignored, however wrong its value (decisions-legacy section 4).
+All other fields are ignored, even if invalid (docs/reference/legacy.md#vendor-app).
 """
 
 from __future__ import annotations
@@ -12,29 +12,19 @@ from aiohttp import web
 
 from kernel.errors import NotFound
 from kernel.scope import Scope
-from resolvers.execute import FacadeOperation, authorize, execute
+from resolvers.execute import FacadeOperation, execute
+from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_legacy
-from rest_facade.legacy.engine import change
-from rest_facade.legacy.reshape import body_reader, renamer, row_shower
+from rest_facade.legacy.engine import execute_mutation
+from rest_facade.legacy.reshape import body_parser, message_renamer, record_renderer
 from rest_facade.legacy.resource import RecordField, Resource
 from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.users import USERS
 from rest_facade.responses import json_response
-from rest_facade.routing import Handler, scope_of
+from rest_facade.routing import Handler
 
 _COMPANY_WRITES = frozenset(
-    {
-        "company",
-        "email",
-        "phone",
-        "address",
-        "city",
-        "state",
-        "country",
-        "zipcode",
-        "url",
-        "shippings",
-    }
+    {"company", "email", "phone", "address", "city", "state", "country", "zipcode", "url", "shippings"}
 )
 _PROFILE_WRITES = frozenset({"email", "password", "firstname", "lastname", "phone"})
 
@@ -42,65 +32,59 @@ COMPANY = STORES.fields
 
 
 def show_company(operation: FacadeOperation) -> Handler:
-    """Make the handler that shows the vendor's company."""
-    show = row_shower(COMPANY)
+    """Build the handler that returns the vendor's company."""
+    render = record_renderer(COMPANY)
 
     async def handler(request: web.Request) -> web.Response:
-        scope = _admitted(request, operation)
-        record = (await execute(scope, operation, {"id": _company_of(scope)}))["record"]
+        scope = authorized_scope(request, operation)
+        record = (await execute(scope, operation, {"id": _company_id(scope)}))["record"]
         if record is None:
             raise NotFound("vendor")
-        return json_response(show(record))
+        return json_response(render(record))
 
     return handler
 
 
-def change_company(operation: FacadeOperation) -> Handler:
-    """Make the handler that changes what the vendor may write of its company."""
-    return _change_handler(operation, _written(COMPANY, _COMPANY_WRITES), "company_id", STORES)
+def update_company(operation: FacadeOperation) -> Handler:
+    """Build the handler that updates the writable fields of the vendor's company."""
+    return _update_handler(operation, _select_fields(COMPANY, _COMPANY_WRITES), "company_id", STORES)
 
 
 def show_profile(operation: FacadeOperation) -> Handler:
-    """Make the handler that shows the caller's own user record."""
-    show = row_shower(USERS.fields)
+    """Build the handler that returns the caller's user record."""
+    render = record_renderer(USERS.fields)
 
     async def handler(request: web.Request) -> web.Response:
-        scope = _admitted(request, operation)
-        return json_response(show((await execute(scope, operation))["record"]))
+        scope = authorized_scope(request, operation)
+        return json_response(render((await execute(scope, operation))["record"]))
 
     return handler
 
 
-def change_profile(operation: FacadeOperation) -> Handler:
-    """Make the handler that changes what the caller may write of its own user record."""
-    written = _written((*USERS.fields, *USERS.inputs), _PROFILE_WRITES)
-    return _change_handler(operation, written, "user_id", USERS)
+def update_profile(operation: FacadeOperation) -> Handler:
+    """Build the handler that updates the writable fields of the caller's user record."""
+    writable = _select_fields((*USERS.fields, *USERS.input_fields), _PROFILE_WRITES)
+    return _update_handler(operation, writable, "user_id", USERS)
 
 
-def _change_handler(
-    operation: FacadeOperation, written: tuple[RecordField, ...], key: str, resource: Resource
+def _update_handler(
+    operation: FacadeOperation, writable: tuple[RecordField, ...], key: str, resource: Resource
 ) -> Handler:
-    read, rename = body_reader(written), renamer(written, {})
+    parse, rename = body_parser(writable), message_renamer(writable, {})
 
     async def handler(request: web.Request) -> web.Response:
-        scope = _admitted(request, operation)
-        given: dict[str, Any] = {"input": read(await read_legacy(request))}
-        given["id"] = _company_of(scope) if key == "company_id" else str(scope.actor.user_id)
-        done = await change(scope, operation, given, rename, resource)
+        scope = authorized_scope(request, operation)
+        variables: dict[str, Any] = {"input": parse(await read_legacy(request))}
+        variables["id"] = _company_id(scope) if key == "company_id" else str(scope.actor.user_id)
+        done = await execute_mutation(scope, operation, variables, rename, resource)
         return json_response({key: str(done[key])})
 
     return handler
 
 
-def _written(fields: Iterable[RecordField], names: frozenset[str]) -> tuple[RecordField, ...]:
+def _select_fields(fields: Iterable[RecordField], names: frozenset[str]) -> tuple[RecordField, ...]:
     return tuple(field for field in fields if field.name in names)
 
 
-def _admitted(request: web.Request, operation: FacadeOperation) -> Scope:
-    scope = scope_of(request)
-    authorize(scope, operation)
-    return scope
-
-
-def _company_of(scope: Scope) -> str:
-    return str(scope.actor.company_id or 0)
+def _company_id(scope: Scope) -> str:
+    return str(scope.actor.vendor_id or 0)

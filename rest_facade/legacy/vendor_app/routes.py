@@ -1,7 +1,6 @@
-"""List the routes of the vendor app. All but the doors need a vendor's user and show that vendor's data only.
+"""List the vendor app's routes. All except the sign-in routes require a vendor's user and return that vendor's data only.
 
-Products, orders and categories are served by the engine from their own descriptions: which rows a vendor sees is their readers'
-business, whatever route asks.
+Products, orders and categories are served by the engine from their own descriptions; their resolvers restrict rows to the vendor.
 """
 
 from __future__ import annotations
@@ -14,60 +13,60 @@ from rest_facade.legacy import engine
 from rest_facade.legacy.resources.categories import CATEGORIES
 from rest_facade.legacy.resources.orders import ORDERS
 from rest_facade.legacy.resources.products import PRODUCTS
-from rest_facade.legacy.vendor_app import account, doors, overview, parts, work
-from rest_facade.routing import Handler, Needs, Route
+from rest_facade.legacy.vendor_app import account, mutations, overview, product_details, sign_in
+from rest_facade.routing import Credential, Handler, Route
 
 BASE = "/api"
 
 
-VENDOR_CATEGORIES = replace(CATEGORIES, open_to_vendors=True, does=(), below=())
+VENDOR_CATEGORIES = replace(CATEGORIES, open_to_vendors=True, actions=(), subroutes=())
 
 
 def routes(operations: Mapping[str, FacadeOperation]) -> list[Route]:
-    """List the routes; `operations` are those of the whole layer."""
-    of = operations
-    doors_ = [
-        Route(
-            "POST",
-            f"{BASE}/vendor_login",
-            doors.sign_in(of["VendorSignIn"]),
-            Needs.STORE,
-            attempt="vendor_login",
-        ),
-        Route(
-            "PUT",
-            f"{BASE}/vendor_login",
-            doors.new_password(of["VendorPasswordForgot"], of["VendorPasswordReset"]),
-            Needs.STORE,
-        ),
-        Route("POST", f"{BASE}/vendor_signup", doors.sign_up(of["VendorSignUp"]), Needs.STORE, creates=True),
+    """List the routes; `operations` are those of the whole legacy API."""
+    login, store = f"{BASE}/vendor_login", Credential.STORE
+    log_in = sign_in.sign_in(operations["VendorSignIn"])
+    reset = sign_in.reset_password(operations["VendorPasswordForgot"], operations["VendorPasswordReset"])
+    sign_up = sign_in.sign_up(operations["VendorSignUp"])
+    sign_in_routes = [
+        Route("POST", login, log_in, store, attempt_limit="vendor_login"),
+        Route("PUT", login, reset, store),
+        Route("POST", f"{BASE}/vendor_signup", sign_up, store, creates=True),
     ]
-    inside = [
-        Route(method, f"{BASE}/{path}", handler, Needs.VENDOR, creates=(method, path) in _CREATES)
-        for method, path, handler in _inside(of)
+    vendor_routes = [
+        Route(method, f"{BASE}/{path}", handler, Credential.VENDOR, creates=(method, path) in _CREATES)
+        for method, path, handler in _vendor_routes(operations)
     ]
-    return [*doors_, *inside]
+    return [*sign_in_routes, *vendor_routes]
 
 
 _CREATES = {("POST", "vendor_product")}
 
 
-def _inside(of: Mapping[str, FacadeOperation]) -> Iterator[tuple[str, str, Handler]]:
-    yield "GET", "vendor_start", overview.start(of["VendorStart"])
-    yield "GET", "vendor_dashboard", overview.dashboard(of["VendorDashboard"])
-    yield "GET", "vendor_company", account.show_company(of["StoreShow"])
-    yield "PUT", "vendor_company", account.change_company(of["VendorCompanyUpdate"])
-    yield "GET", "vendor_profile", account.show_profile(of["VendorProfile"])
-    yield "PUT", "vendor_profile", account.change_profile(of["UserUpdate"])
-    yield "GET", "vendor_categories", engine.list_handler(VENDOR_CATEGORIES, of["CategoryList"])
-    yield "GET", "vendor_products", engine.list_handler(PRODUCTS, of["ProductList"])
-    yield "POST", "vendor_products", work.delete_products(of["VendorProductsDelete"])
-    yield "POST", "vendor_product", engine.create_handler(PRODUCTS, of["ProductCreate"])
-    yield "GET", "vendor_product/{id}", engine.show_handler(PRODUCTS, of["ProductShow"])
-    yield "PUT", "vendor_product/{id}", engine.update_handler(PRODUCTS, of["ProductUpdate"])
-    yield "GET", "vendor_product_options", parts.options(of["VendorProductOptions"])
-    yield "GET", "vendor_product_attachments", parts.attachments(of["VendorProductAttachments"])
-    yield "GET", "vendor_required_products", parts.required_products(of["VendorRequiredProducts"])
-    yield "GET", "vendor_orders", engine.list_handler(ORDERS, of["OrderList"])
-    yield "GET", "vendor_order/{id}", engine.show_handler(ORDERS, of["OrderShow"])
-    yield "PUT", "vendor_order/{id}", work.change_order(of["VendorOrderUpdate"])
+def _vendor_routes(operations: Mapping[str, FacadeOperation]) -> Iterator[tuple[str, str, Handler]]:
+    yield "GET", "vendor_start", overview.start(operations["VendorStart"])
+    yield "GET", "vendor_dashboard", overview.dashboard(operations["VendorDashboard"])
+    yield "GET", "vendor_company", account.show_company(operations["StoreShow"])
+    yield "PUT", "vendor_company", account.update_company(operations["VendorCompanyUpdate"])
+    yield "GET", "vendor_profile", account.show_profile(operations["VendorProfile"])
+    yield "PUT", "vendor_profile", account.update_profile(operations["UserUpdate"])
+    yield "GET", "vendor_categories", engine.list_handler(VENDOR_CATEGORIES, operations["CategoryList"])
+    yield "GET", "vendor_products", engine.list_handler(PRODUCTS, operations["ProductList"])
+    yield "POST", "vendor_products", mutations.delete_products(operations["VendorProductsDelete"])
+    yield "POST", "vendor_product", engine.create_handler(PRODUCTS, operations["ProductCreate"])
+    yield "GET", "vendor_product/{id}", engine.show_handler(PRODUCTS, operations["ProductShow"])
+    yield "PUT", "vendor_product/{id}", engine.update_handler(PRODUCTS, operations["ProductUpdate"])
+    yield "GET", "vendor_product_options", product_details.options(operations["VendorProductOptions"])
+    yield (
+        "GET",
+        "vendor_product_attachments",
+        product_details.attachments(operations["VendorProductAttachments"]),
+    )
+    yield (
+        "GET",
+        "vendor_required_products",
+        product_details.required_products(operations["VendorRequiredProducts"]),
+    )
+    yield "GET", "vendor_orders", engine.list_handler(ORDERS, operations["OrderList"])
+    yield "GET", "vendor_order/{id}", engine.show_handler(ORDERS, operations["OrderShow"])
+    yield "PUT", "vendor_order/{id}", mutations.update_order(operations["VendorOrderUpdate"])

@@ -5,5 +5,5 @@ import productCreate from './examples/04_product_create.graphql';
 import orderSetStatus from './examples/05_order_set_status.graphql';
 import store from './examples/06_store.graphql';
 
-/** The tabs of a first visit, left to right; each is titled by the name of its operation. */
+/** The default tabs, left to right; each is titled by its operation name. */
 export const examples = [products, productPage, order, productCreate, orderSetStatus, store].map((query) => ({ query }));

@@ -1,21 +1,21 @@
 const STOREFRONT_KEY = /^sfk_/;
 
-/** Name the kind of credential, which decides the header that carries it; an empty one has none. */
-export function credentialKind(token) {
+/** Return the credential type, which determines its header; '' for an empty token. */
+export function credentialType(token) {
   if (!token) return '';
   return STOREFRONT_KEY.test(token) ? 'storefront key' : 'bearer';
 }
 
 function headersFor({ token, store }) {
   const headers = {};
-  if (credentialKind(token) === 'bearer') headers.Authorization = `Bearer ${token}`;
-  if (credentialKind(token) === 'storefront key') headers['X-API-Key'] = token;
+  if (credentialType(token) === 'bearer') headers.Authorization = `Bearer ${token}`;
+  if (credentialType(token) === 'storefront key') headers['X-API-Key'] = token;
   if (store) headers['X-Tenant-ID'] = store;
   return headers;
 }
 
-/** Give the answer's object; what is not JSON, or no answer at all, becomes an object that says so. */
-async function ask(endpoint, headers, operation) {
+/** Send an operation and return the response object; a non-JSON or missing response becomes an error object. */
+async function send(endpoint, headers, operation) {
   let response;
   try {
     response = await fetch(endpoint, {
@@ -37,30 +37,30 @@ async function ask(endpoint, headers, operation) {
   return response.ok || 'errors' in body ? body : { ...body, status: response.status };
 }
 
-/** Drop a name that is another tab's: for a moment after a change of tabs GraphiQL still sends the former one. */
-function withOwnName({ operationName, ...operation }) {
+/** Drop a stale operation name: just after a tab change GraphiQL still sends the previous tab's. */
+function withValidName({ operationName, ...operation }) {
   const named = new RegExp(`\\b(query|mutation|subscription)\\s+${operationName}\\b`);
   return named.test(operation.query) ? { operationName, ...operation } : operation;
 }
 
-/** Say in a few words how reading the schema went. */
-function describe(answer) {
-  const schema = answer.data?.__schema;
+/** Describe the result of the introspection query. */
+function describe(response) {
+  const schema = response.data?.__schema;
   if (schema) return { ok: true, text: `Schema: ${schema.types.length} types` };
-  const reason = answer.errors?.[0]?.message ?? answer.message ?? answer.error ?? 'no reason given';
-  return { ok: false, text: ['No schema', answer.status, reason].filter(Boolean).join(' · ') };
+  const reason = response.errors?.[0]?.message ?? response.message ?? response.error ?? 'no reason given';
+  return { ok: false, text: ['No schema', response.status, reason].filter(Boolean).join(' · ') };
 }
 
 /**
- * Make the function GraphiQL sends operations with.
+ * Create the fetcher of GraphiQL.
  *
- * `credentials` is asked at every request, so that a token typed a moment ago is already used;
- * `onSchema` hears how each reading of the schema went.
+ * `credentials` is called for every request, so that a changed token applies immediately;
+ * `onSchema` receives the result of each introspection query.
  */
 export function createFetcher(endpoint, credentials, onSchema) {
   return async (operation, { headers } = {}) => {
-    const answer = await ask(endpoint, { ...headersFor(credentials()), ...headers }, withOwnName(operation));
-    if (operation.operationName === 'IntrospectionQuery') onSchema(describe(answer));
-    return answer;
+    const response = await send(endpoint, { ...headersFor(credentials()), ...headers }, withValidName(operation));
+    if (operation.operationName === 'IntrospectionQuery') onSchema(describe(response));
+    return response;
   };
 }

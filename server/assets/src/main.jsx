@@ -8,32 +8,32 @@ import '@graphiql/plugin-history/style.css';
 import 'graphiql/graphiql.css';
 import './playground.css';
 import { examples } from './examples.js';
-import { createFetcher, credentialKind } from './fetcher.js';
+import { createFetcher, credentialType } from './fetcher.js';
 import { storage } from './storage.js';
 import { setUpWorkers } from './workers.js';
 
 const UUID = '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
 const TYPING_PAUSE_MS = 500;
 
-/** Keep a text in the given storage; what equals the default is not kept, so a new default shows. */
-function useRemembered(storage, key, initial) {
+/** State persisted in a storage; a value equal to the default is not stored, so that a new default applies. */
+function useStored(storage, key, initial) {
   const [value, setValue] = useState(() => storage.getItem(key) ?? initial);
-  const remember = (text) => {
+  const store = (text) => {
     setValue(text);
     if (text && text !== initial) storage.setItem(key, text);
     else storage.removeItem(key);
   };
-  return [value, remember];
+  return [value, store];
 }
 
-/** Follow a value once it has rested; each change would otherwise be one more refused request. */
-function useSettled(value) {
-  const [settled, setSettled] = useState(value);
+/** Debounce a value, to avoid a failing request per keystroke. */
+function useDebounced(value) {
+  const [debounced, setDebounced] = useState(value);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), TYPING_PAUSE_MS);
+    const timer = setTimeout(() => setDebounced(value), TYPING_PAUSE_MS);
     return () => clearTimeout(timer);
   }, [value]);
-  return settled;
+  return debounced;
 }
 
 function Field({ label, note, ...input }) {
@@ -47,32 +47,32 @@ function Field({ label, note, ...input }) {
   );
 }
 
-/** Empty the response pane of the refusal GraphiQL wrote there, once the schema could be read after all. */
-function ForgetRefusal({ refused }) {
+/** Clear GraphiQL's error from the response pane once the schema was loaded. */
+function ClearError({ failed }) {
   const responseEditor = useGraphiQL((state) => state.responseEditor);
-  const before = useRef(refused);
+  const previous = useRef(failed);
   useEffect(() => {
-    if (before.current && !refused) responseEditor?.setValue('');
-    before.current = refused;
-  }, [refused, responseEditor]);
+    if (previous.current && !failed) responseEditor?.setValue('');
+    previous.current = failed;
+  }, [failed, responseEditor]);
   return null;
 }
 
 function Playground({ config }) {
-  const [token, setToken] = useRemembered(sessionStorage, 'vitrine:token', '');
-  const [store, setStore] = useRemembered(localStorage, 'vitrine:store', config.store);
+  const [token, setToken] = useStored(sessionStorage, 'vitrine:token', '');
+  const [store, setStore] = useStored(localStorage, 'vitrine:store', config.store);
   const [schema, setSchema] = useState({ ok: true, text: '' });
 
   const current = useRef();
   current.current = { token, store };
-  const settled = useSettled(`${store} ${token}`);
+  const debounced = useDebounced(`${store} ${token}`);
   const latest = useRef();
-  // GraphiQL reads the schema again whenever it is given another fetcher; an older one's late answer is not news.
+  // GraphiQL reloads the schema for every new fetcher; ignore late responses of older ones.
   const fetcher = useMemo(() => {
-    const report = (reading) => latest.current === made && setSchema(reading);
-    const made = createFetcher(config.endpoint, () => current.current, report);
-    return made;
-  }, [config, settled]);
+    const report = (result) => latest.current === created && setSchema(result);
+    const created = createFetcher(config.endpoint, () => current.current, report);
+    return created;
+  }, [config, debounced]);
   latest.current = fetcher;
 
   return (
@@ -83,16 +83,16 @@ function Playground({ config }) {
         </h1>
         <Field id="store" label="Store" value={store} onChange={setStore} pattern={UUID}
                placeholder="UUID, sent as X-Tenant-ID" title="The store's UUID; not needed on the store's own address" />
-        <Field id="token" label="Token" type="password" value={token} onChange={setToken} note={credentialKind(token)}
-               placeholder="access token or sfk_… key" title="Kept until this tab is closed" />
-        <output id="schema-status" className={schema.ok ? '' : 'refused'} title={schema.text}>
+        <Field id="token" label="Token" type="password" value={token} onChange={setToken} note={credentialType(token)}
+               placeholder="access token or sfk_… key" title="Stored until this tab is closed" />
+        <output id="schema-status" className={schema.ok ? '' : 'error'} title={schema.text}>
           {schema.text}
         </output>
         <a href={config.sdl}>SDL</a>
       </header>
       <GraphiQL fetcher={fetcher} storage={storage} defaultTabs={examples} inputValueDeprecation schemaDescription>
         <GraphiQL.Logo>{' '}</GraphiQL.Logo>
-        <ForgetRefusal refused={!schema.ok} />
+        <ClearError failed={!schema.ok} />
       </GraphiQL>
     </>
   );

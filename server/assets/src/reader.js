@@ -1,4 +1,4 @@
-// The reader of the REST families' OpenAPI documents, at /api/docs.
+// The viewer of the OpenAPI documents, at /api/docs.
 import SwaggerUIBundle from "swagger-ui-dist/swagger-ui-bundle.js";
 import SwaggerUIStandalonePreset from "swagger-ui-dist/swagger-ui-standalone-preset.js";
 import "swagger-ui-dist/swagger-ui.css";
@@ -11,9 +11,9 @@ SwaggerUIBundle({
   deepLinking: true,
   docExpansion: "none",
   filter: true,
-  // Tokens stay in this page: nothing is written where another page could read it.
+  // Tokens are not stored where another page could read them.
   persistAuthorization: false,
-  // No badge: it would ask a host outside.
+  // No validator badge: it calls an external host.
   validatorUrl: null,
   presets: [SwaggerUIBundle.presets.apis, SwaggerUIStandalonePreset],
   layout: "StandaloneLayout",

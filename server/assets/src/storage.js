@@ -3,7 +3,7 @@ const HISTORY_KEYS = ['graphiql:queries', 'graphiql:favorites'];
 const withoutHeaders = (history) =>
   JSON.stringify(JSON.parse(history), (name, value) => (name === 'headers' ? undefined : value));
 
-/** localStorage for GraphiQL, whose history would otherwise keep the request headers of a tab, tokens included. */
+/** localStorage for GraphiQL without request headers in the history, since they contain tokens. */
 export const storage = {
   get length() {
     return localStorage.length;

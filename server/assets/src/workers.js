@@ -1,6 +1,6 @@
 const WORKERS = { json: 'json.worker.js', graphql: 'graphql.worker.js' };
 
-/** Tell Monaco where its workers lie, which would otherwise run in the page's own thread. */
+/** Configure Monaco's web workers; without them it runs in the page's main thread. */
 export function setUpWorkers(assets) {
   globalThis.MonacoEnvironment = {
     getWorker: (_id, label) => new Worker(assets + (WORKERS[label] ?? 'editor.worker.js')),

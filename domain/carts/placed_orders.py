@@ -1,0 +1,66 @@
+"""Show storefront customers the orders they placed, authorized by the order token from the checkout or the customer's own token.
+
+The order token is a keyed hash of the order's id, so no secret is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from auth.secrets import keyed_hash
+from domain.visibility import VisibleRows
+from kernel.ids import parse_uuid
+from kernel.scope import ActorKind, Scope
+from kernel.signatures import constant_time_equal
+from models.queries import Condition, Entity
+
+CHECKOUT = "storefront:checkout"
+_PURPOSE = "order token"
+_STAFF = (ActorKind.ADMIN, ActorKind.APP, ActorKind.SYSTEM)
+
+_VISIBLE = VisibleRows(
+    admin=("view_orders",), app="read_orders", customer="", storefront=CHECKOUT, storefront_rows=""
+)
+# Reached only through `order_filter`, which authorizes access to the one order, and through its checkout.
+PLACED_ORDERS = Entity(
+    name="placed order", table="orders", base_condition="t.deleted_at IS NULL", visible=_VISIBLE
+)
+PLACED_ORDER_LINES = Entity(name="line of a placed order", table="order_lines", visible=_VISIBLE)
+
+
+def order_token(scope: Scope, order: object) -> str:
+    """Return the 256-bit token that authorizes access to an order (by public id) for the customer that placed it."""
+    return keyed_hash(_PURPOSE, f"{scope.store.public_id}:{order}")
+
+
+def order_filter(scope: Scope, order: object, token: str | None) -> Condition | None:
+    """Return the condition matching the order if the caller may see it: any with the right token, else one of the customer's own.
+
+    None when no order can match.
+    """
+    public_id = parse_uuid(order)
+    if public_id is None:
+        return None
+    of_storefront = "t.public_id = {}::uuid AND t.origin = 'storefront'"
+    if token is not None and constant_time_equal(token, order_token(scope, public_id)):
+        return Condition(of_storefront, (public_id,))
+    user_id = scope.actor.user_id
+    if scope.actor.kind in _STAFF or user_id is None:
+        return None
+    return Condition(f"{of_storefront} AND t.user_id = {{}}::bigint", (public_id, user_id))
+
+
+def own_data(expression: str) -> Callable[[Scope], Condition]:
+    """Build the expression of a personal field: an account's data only for its own customer, a guest's for the token holder."""
+
+    def build(scope: Scope) -> Condition:
+        if scope.actor.kind in _STAFF:
+            return Condition(expression)
+        user_id: Any = scope.actor.user_id
+        return Condition(
+            f"CASE WHEN t.user_id IS NULL OR t.user_id = {{}}::bigint THEN {expression} ELSE '' END",
+            (user_id,),
+        )
+
+    return build

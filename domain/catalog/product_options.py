@@ -1,0 +1,167 @@
+"""Load the options and variants of products, and compute the hash of a combination of choices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from kernel.errors import ValidationFailed
+from kernel.ids import Reference, parse_reference
+from kernel.scope import ActorKind, Scope
+from kernel.text import repr_value
+from models.database import fetch, fetchrow
+
+# Types whose values are variants; the others (`I`, `T`, `F`) accept a text.
+TYPES_WITH_VARIANTS = ("S", "R", "C")
+ACTIVE = "A"
+MAX_CHOICES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedOptionVariant:
+    """A variant; its price modifier is in cents (`A`) or hundredths of a percent (`P`)."""
+
+    id: int
+    public_id: UUID
+    name: str
+    modifier: int
+    modifier_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedOption:
+    """An option of a product, with its variants by id and by UUID."""
+
+    id: int
+    public_id: UUID
+    name: str
+    type: str
+    required: bool
+    inventory: bool
+    status: str
+    position: int
+    variants: dict[Reference, LoadedOptionVariant] = field(default_factory=dict)
+
+
+OptionsByReference: TypeAlias = dict[Reference, LoadedOption]
+"""Options by id and by UUID."""
+VariantPairs: TypeAlias = tuple[tuple[int, int], ...]
+"""Option and variant ids, in ascending order of the options' ids."""
+
+_OF_PRODUCTS = """
+SELECT po.product_id, o.id, o.public_id, o.name, o.type, o.required, o.inventory, o.status, o.position,
+    v.id AS variant_id, v.public_id AS variant_public_id, v.name AS variant_name, v.modifier, v.modifier_type
+FROM product_options po
+JOIN options o ON o.tenant_id = po.tenant_id AND o.id = po.option_id AND o.deleted_at IS NULL
+LEFT JOIN option_variants v ON v.tenant_id = o.tenant_id AND v.option_id = o.id
+WHERE po.tenant_id = $1 AND po.product_id = ANY($2::bigint[])
+ORDER BY o.position, o.id, v.position, v.id
+"""
+_SHARED = """
+SELECT NULL::bigint AS product_id, o.id, o.public_id, o.name, o.type, o.required, o.inventory, o.status, o.position,
+    v.id AS variant_id, v.public_id AS variant_public_id, v.name AS variant_name, v.modifier, v.modifier_type
+FROM options o
+LEFT JOIN option_variants v ON v.tenant_id = o.tenant_id AND v.option_id = o.id
+WHERE o.tenant_id = $1 AND (o.id = ANY($2::bigint[]) OR o.public_id = ANY($3::uuid[])) AND o.deleted_at IS NULL
+    AND o.product_id IS NULL AND (o.vendor_id IS NULL OR o.vendor_id = $4)
+ORDER BY o.position, o.id, v.position, v.id
+"""
+_PRODUCT = """
+SELECT id, public_id, vendor_id FROM products WHERE tenant_id = $1 AND {key} = $2 AND deleted_at IS NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class EditableProduct:
+    """The product that options, combinations etc. belong to."""
+
+    id: int
+    public_id: UUID
+    vendor_id: int | None
+
+
+async def find_editable_product(scope: Scope, product: object) -> EditableProduct | None:
+    """Return a product that the caller may edit (a vendor only its own), or None."""
+    reference = parse_reference(product)
+    if reference is None:
+        return None
+    key = "id" if isinstance(reference, int) else "public_id"
+    row = await fetchrow(_PRODUCT.format(key=key), scope.store.id, reference)
+    if row is None:
+        return None
+    if scope.actor.kind is ActorKind.VENDOR and row["vendor_id"] != scope.actor.vendor_id:
+        return None
+    return EditableProduct(**row)
+
+
+async def resolve_editable_product(
+    scope: Scope, product: object, *, field: str = "product"
+) -> EditableProduct:
+    """Return the product that a field refers to, or raise ValidationFailed naming it."""
+    if product is None:
+        raise ValidationFailed(f"{field}_id is required", field=field, code="required")
+    editable = await find_editable_product(scope, product)
+    if editable is None:
+        reference = str(product) if isinstance(product, int | UUID) else repr_value(product)
+        raise ValidationFailed(f"product {reference} not found", field=field, code="not_found")
+    return editable
+
+
+async def load_product_options(scope: Scope, products: Iterable[int]) -> dict[int, OptionsByReference]:
+    """Load the options of products, by product id, in one statement."""
+    options: dict[int, OptionsByReference] = {product: {} for product in products}
+    for row in await fetch(_OF_PRODUCTS, scope.store.id, list(options)):
+        _add(options[row["product_id"]], row)
+    return options
+
+
+async def load_shared_options(
+    scope: Scope, references: Iterable[Reference], vendor_id: int | None
+) -> OptionsByReference:
+    """Load options that belong to no single product and may be used by a vendor's products."""
+    keys = list(references)
+    numbers = [reference for reference in keys if isinstance(reference, int)]
+    public_ids = [reference for reference in keys if isinstance(reference, UUID)]
+    options: OptionsByReference = {}
+    for row in await fetch(_SHARED, scope.store.id, numbers, public_ids, vendor_id):
+        _add(options, row)
+    return options
+
+
+def _add(options: OptionsByReference, row: Mapping[str, Any]) -> None:
+    option = options.get(row["id"])
+    if option is None:
+        names = ("id", "public_id", "name", "type", "required", "inventory", "status", "position")
+        option = LoadedOption(**{name: row[name] for name in names})
+        options[option.id] = options[option.public_id] = option
+    if row["variant_id"] is not None:
+        variant = LoadedOptionVariant(
+            row["variant_id"],
+            row["variant_public_id"],
+            row["variant_name"],
+            row["modifier"],
+            row["modifier_type"],
+        )
+        option.variants[variant.id] = option.variants[variant.public_id] = variant
+
+
+def combination_hash(pairs: Iterable[tuple[int, int]]) -> str:
+    """Format choices as `<option>_<variant>_<option>_<variant>`, options in ascending order."""
+    return "_".join(f"{option}_{variant}" for option, variant in sorted(pairs))
+
+
+def parse_combination_hash(hash_: str) -> VariantPairs:
+    """Parse a hash formatted by `combination_hash`."""
+    numbers = [int(number) for number in hash_.split("_")]
+    return tuple(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def modifier_cents(price_cents: int, variant: LoadedOptionVariant) -> int:
+    """Return what a variant adds to a price, in cents; percentages are rounded half away from zero."""
+    if variant.modifier_type == "A":
+        return variant.modifier
+    amount = price_cents * variant.modifier
+    rounded = (2 * abs(amount) + 10_000) // 20_000
+    return rounded if amount >= 0 else -rounded

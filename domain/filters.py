@@ -1,0 +1,112 @@
+"""Filters and sort orders that several entities declare, and the conditions they are built from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kernel.text import prefix_tsquery
+from models.queries import Condition, EntityFilter, Sort, any_of, by_ids, refers_to
+
+BY_ID = Sort("t.id", "bigint", "creation order")
+BY_CREATED = Sort("t.created_at", "timestamptz", "time of creation")
+BY_NAME = Sort("t.name", "text", "name")
+BY_POSITION = Sort("t.position", "bigint", "position")
+BY_STATUS = Sort("t.status", "text", "status code")
+
+
+def ids(records: str) -> EntityFilter:
+    """Return a filter by the entity's own ids."""
+    return EntityFilter("id", by_ids, f"any of these {records}", many=True)
+
+
+def statuses(type_: str = "switch_status") -> EntityFilter:
+    """Return a filter by the codes of a status type."""
+    return EntityFilter(type_, any_of("t.status"), "any of these statuses", many=True)
+
+
+def references(column: str, table: str, description: str, *, internal: bool = False) -> EntityFilter:
+    """Return a filter by a reference."""
+    return EntityFilter("id", refers_to(column, table), description, many=True, internal=internal)
+
+
+def optional_references(column: str, table: str, description: str, *, internal: bool = False) -> EntityFilter:
+    """Return a filter by a nullable reference; 0 matches rows without one."""
+    return EntityFilter("id", refers_to_or_none(column, table), description, many=True, internal=internal)
+
+
+def exact_text(column: str, label: str, *, internal: bool = False) -> EntityFilter:
+    """Return a filter by the exact values of a text column."""
+    return EntityFilter("text", any_of(column), f"exact {label}", many=True, internal=internal)
+
+
+def exact_integer(column: str, label: str, *, internal: bool = False) -> EntityFilter:
+    """Return a filter by the exact values of an integer column."""
+    return EntityFilter("big_int", any_of(column, "bigint"), f"exact {label}", many=True, internal=internal)
+
+
+def exact_cents(column: str, label: str, *, internal: bool = False) -> EntityFilter:
+    """Return a filter by the exact values of an amount in cents."""
+    return EntityFilter("cents", any_of(column, "bigint"), f"exact {label}", many=True, internal=internal)
+
+
+def exact_second(column: str, label: str) -> EntityFilter:
+    """Return an internal filter by the second of a timestamp, as the legacy API's Unix times need it."""
+    return EntityFilter("time", within_second(column), label, many=True, internal=True)
+
+
+def substring(label: str, *columns: str) -> EntityFilter:
+    """Return a filter by a part of any of the text columns, ignoring case and accents; for small tables."""
+    return EntityFilter("text", contains_text(*columns), f"part of the {label}")
+
+
+def contains_text(*columns: str) -> Callable[[Any], Condition]:
+    """Match rows of which any column contains a text, ignoring case and accents; for small tables."""
+    sql = " OR ".join(f"strpos(vitrine_fold({column}), vitrine_fold({{}}::text)) > 0" for column in columns)
+    return lambda text: Condition(sql, (text,) * len(columns))
+
+
+def full_text_search(function: str) -> Callable[[Any], Condition]:
+    """Match rows by words or beginnings of words, using the search function of the table."""
+
+    def build(text: str) -> Condition:
+        query = prefix_tsquery(text)
+        if query is None:
+            return Condition("false") if text.strip() else Condition("true")
+        # A function, because `@@` is not leakproof, so row-level security would prevent use of the index. The result is an array,
+        # because the planner would join an `IN (SELECT …)` with all rows of the store.
+        return Condition(f"t.id = ANY(ARRAY(SELECT {function}(to_tsquery('simple', {{}}))))", (query,))
+
+    return build
+
+
+def refers_to_or_none(column: str, table: str) -> Callable[[Any], Condition]:
+    """Match rows whose `column` refers to any of the named records; 0 matches rows without a reference."""
+    refers = refers_to(column, table)
+
+    def build(value: Any) -> Condition:
+        values = value if isinstance(value, list) else [value]
+        if 0 not in values:
+            return refers(values)
+        condition = refers([item for item in values if item != 0])
+        return Condition(f"{column} IS NULL OR {condition.sql}", condition.params)
+
+    return build
+
+
+def has_vendor_name(column: str) -> Callable[[Any], Condition]:
+    """Match rows whose vendor (`column`) has any of the names; the empty text matches rows without a vendor."""
+    vendor_ids = "SELECT x.id FROM vendors x WHERE x.tenant_id = {tenant} AND x.name = ANY({}::text[])"
+
+    def build(value: Any) -> Condition:
+        values = value if isinstance(value, list) else [value]
+        return Condition(
+            f"{column} IN ({vendor_ids})" + (f" OR {column} IS NULL" if "" in values else ""), (values,)
+        )
+
+    return build
+
+
+def within_second(column: str) -> Callable[[Any], Condition]:
+    """Match rows whose timestamp is within any of the given seconds."""
+    return any_of(f"date_trunc('second', {column})", "timestamptz")

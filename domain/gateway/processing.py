@@ -1,0 +1,162 @@
+"""Apply a notification: save its charges, update the order's payments and refunds, change its status. Runs in the caller's transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from domain import events
+from domain.catalog.stock import OUT_OF_STOCK
+from domain.gateway.charges import ChargeTotals, ReceivedPayment, save_charges
+from domain.gateway.mapping import NotificationEffect, effect_of
+from domain.gateway.payload import NotificationPayload
+from domain.orders.lifecycle import apply_transition
+from domain.orders.locked import LockedOrder, lock_order
+from domain.orders.payments import CHARGEBACK, add_payment, update_payment_totals
+from domain.orders.transitions import CANCELLED, DECLINED, FAILED, PROCESSED
+from kernel.errors import NotFound, RuleViolation
+from kernel.money import MAX_CENTS
+from kernel.scope import Scope
+from kernel.text import repr_value
+from models.database import transaction
+
+
+@dataclass(frozen=True, slots=True)
+class _PaymentSums:
+    paid: int
+    refunded: int
+    changed: bool
+
+
+async def apply_notification(scope: Scope, payload: NotificationPayload, *, force: bool, reason: str) -> str:
+    """Apply a notification and return what is wrong with it, "" for nothing; `force` allows transitions outside the table.
+
+    The scope is the system's. Lock order: the order, its charges, then whatever the status change locks.
+    """
+    effect = effect_of(payload.event_type)
+    if effect is None:
+        return ""
+    locked = await _lock_order(scope, payload)
+    charges = await save_charges(scope, payload, effect, locked)
+    if effect is NotificationEffect.CHARGE_ONLY:
+        return ""
+    if locked is None:
+        return (
+            f"order not found: {repr_value(payload.order)}"
+            if payload.order is not None
+            else "order not found"
+        )
+    sums = _sums(locked, payload, effect, charges)
+    if sums is None:
+        return "the amounts are too large to be counted"
+    charged_back = effect is NotificationEffect.CHARGED_BACK and not charges.problem
+    changed = sums.changed or (charged_back and locked.payment_status != CHARGEBACK)
+    if changed:
+        await _update_payments(scope, locked, sums, charges, charged_back=charged_back)
+    status, problem = _decide_status(locked, payload, effect, charges, sums)
+    status_changed = False
+    if status is not None:
+        status_changed, problem = await _change_status(scope, locked, status, force=force, reason=reason)
+    if changed or status_changed:
+        previous = locked.status if status_changed else None
+        await events.emit_order_updated(
+            scope, locked.id, previous_status=previous, cancelled=status_changed and status == CANCELLED
+        )
+    return problem
+
+
+async def _lock_order(scope: Scope, payload: NotificationPayload) -> LockedOrder | None:
+    if payload.order is None:
+        return None
+    try:
+        return await lock_order(scope, payload.order)
+    except NotFound:
+        return None
+
+
+def _sums(
+    locked: LockedOrder, payload: NotificationPayload, effect: NotificationEffect, charges: ChargeTotals
+) -> _PaymentSums | None:
+    """Return the order's payment sums; None when they exceed the column range."""
+    received = sum(payment.cents for payment in charges.received)
+    if effect is NotificationEffect.PAID and not payload.charges:
+        # Without charges nothing can be deduplicated: the paid amount becomes at least the event's amount.
+        received = max(0, (payload.amount or 0) - locked.paid_cents)
+    paid, refunded = locked.paid_cents + received, locked.refunded_cents + charges.refunded
+    if max(paid, refunded) > MAX_CENTS:
+        return None
+    return _PaymentSums(paid, refunded, (paid, refunded) != (locked.paid_cents, locked.refunded_cents))
+
+
+async def _update_payments(
+    scope: Scope, locked: LockedOrder, sums: _PaymentSums, charges: ChargeTotals, *, charged_back: bool
+) -> None:
+    received = charges.received
+    if not received and sums.paid > locked.paid_cents:
+        received = (ReceivedPayment(sums.paid - locked.paid_cents, "", 1),)
+    for payment in received:
+        await add_payment(scope, locked, payment.cents, kind=payment.kind, installments=payment.installments)
+    await update_payment_totals(
+        scope, locked, sums.paid, sums.refunded, charged_back=charged_back, emit_events=False
+    )
+
+
+def _decide_status(
+    locked: LockedOrder,
+    payload: NotificationPayload,
+    effect: NotificationEffect,
+    charges: ChargeTotals,
+    sums: _PaymentSums,
+) -> tuple[str | None, str]:
+    """Return the order's new status, None to keep the current one, and what is wrong."""
+    match effect:
+        case NotificationEffect.CANCELLED:
+            return CANCELLED, ""
+        case NotificationEffect.PAYMENT_FAILED:
+            return FAILED if payload.is_technical else DECLINED, ""
+    if charges.problem and not charges.is_counted:
+        return None, charges.problem
+    match effect:
+        case NotificationEffect.PAID:
+            covered = _covered_cents(payload, charges, sums)
+            if covered >= locked.total_cents:
+                return PROCESSED, ""
+            return None, charges.problem or _underpaid(covered, locked)
+        case NotificationEffect.UNDERPAID:
+            return None, _underpaid(_covered_cents(payload, charges, sums), locked)
+        case NotificationEffect.REFUNDED:
+            remaining = sums.paid - sums.refunded
+            # Refunding an accidental second payment doesn't cancel the order.
+            is_still_paid = remaining > 0 and remaining >= locked.total_cents
+            is_cancelled = not payload.charges or (charges.is_fully_refunded and not is_still_paid)
+            return (CANCELLED if is_cancelled else None), ""
+    return None, ""
+
+
+def _covered_cents(payload: NotificationPayload, charges: ChargeTotals, sums: _PaymentSums) -> int:
+    """Return the amount that counts against the total: what these charges paid, refunds ignored, and the rest net of refunds.
+
+    So `reprocess` can set a refunded order to paid again (docs/reference/current.md#gateway-notifications).
+    """
+    if not payload.charges:
+        return sums.paid
+    return sums.paid - sums.refunded + charges.own_refunded
+
+
+def _underpaid(covered: int, locked: LockedOrder) -> str:
+    return f"underpaid: {covered} of {locked.total_cents} cents"
+
+
+async def _change_status(
+    scope: Scope, locked: LockedOrder, status: str, *, force: bool, reason: str
+) -> tuple[bool, str]:
+    """Change the order's status, or leave it and return why."""
+    try:
+        # A savepoint: insufficient stock is detected after the status was updated.
+        async with transaction(scope):
+            transition = await apply_transition(scope, locked, status, force=force, reason=reason)
+    except RuleViolation as error:
+        if error.reason == OUT_OF_STOCK:
+            names = ", ".join(product["name"] for product in error.details["products"])
+            return False, f"{OUT_OF_STOCK}: {names}"
+        return False, error.message
+    return transition is not None, ""

@@ -1,0 +1,57 @@
+"""Delete an order, or cancel it when it has payments or shipments, which must stay visible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from domain import events
+from domain.orders.lifecycle import apply_transition
+from domain.orders.locked import LockedOrder, lock_order, reject_shared
+from domain.orders.transitions import CANCELLED
+from kernel.scope import Scope
+from models import audit
+from models.database import execute, fetchval, transaction
+
+_SOFT_DELETE = "UPDATE orders SET deleted_at = $3, updated_at = $3 WHERE tenant_id = $1 AND id = $2"
+
+
+@dataclass(frozen=True, slots=True)
+class OrderDeletion:
+    """The outcome of a deletion: `hidden` when the order was deleted, else it was cancelled and stays."""
+
+    id: int
+    public_id: UUID
+    hidden: bool
+
+
+async def delete_order(scope: Scope, order: object, *, reason: str = "") -> OrderDeletion:
+    """Soft-delete an order and restore its stock, emitting a cancellation; one with unrefunded payments or shipments is only cancelled.
+
+    Raises NotFound, Forbidden (a vendor, for a multi-vendor order), RuleViolation for a vendor whose order is paid.
+    """
+    async with transaction(scope):
+        locked = await lock_order(scope, order)
+        reject_shared(scope, locked)
+        is_kept = locked.has_unrefunded_payment or await _has_shipment(scope, locked)
+        # Unshipped stock is restored; shipped stock is not, for it may not come back.
+        transition = await apply_transition(
+            scope, locked, CANCELLED, reason=reason or "deleted", restock=not is_kept
+        )
+        if not is_kept:
+            await execute(_SOFT_DELETE, scope.store.id, locked.id, scope.now)
+            await audit.record(scope, "order.deleted", "order", locked.public_id)
+        if transition is not None:
+            await events.emit_order_updated(scope, locked.id, previous_status=locked.status, cancelled=True)
+        elif not is_kept:
+            await events.emit_order_cancelled(scope, locked.id)
+    return OrderDeletion(locked.id, locked.public_id, hidden=not is_kept)
+
+
+async def _has_shipment(scope: Scope, locked: LockedOrder) -> bool:
+    exists: bool = await fetchval(
+        "SELECT EXISTS (SELECT 1 FROM shipments WHERE tenant_id = $1 AND order_id = $2)",
+        scope.store.id,
+        locked.id,
+    )
+    return exists

@@ -1,0 +1,277 @@
+"""Select options of a product: find the combination, calculate the price modifiers, apply exceptions. Pure except for one load."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from uuid import UUID
+
+from domain.catalog.option_exceptions import FORBIDDEN
+from domain.catalog.product_options import (
+    ACTIVE,
+    MAX_CHOICES,
+    TYPES_WITH_VARIANTS,
+    LoadedOption,
+    LoadedOptionVariant,
+    OptionsByReference,
+    load_product_options,
+    modifier_cents,
+    parse_combination_hash,
+)
+from kernel.errors import RuleViolation, ValidationFailed
+from kernel.ids import parse_reference
+from kernel.money import format_cents
+from kernel.scope import Scope
+from kernel.text import has_forbidden_characters, nfc, repr_value
+from models.database import fetch
+
+MAX_TEXT = 2_000
+
+_COMBINATIONS = """
+SELECT product_id, NULL AS type, id, hash, sku, price_cents, stock FROM combinations
+WHERE tenant_id = $1 AND product_id = ANY($2::bigint[]) AND deleted_at IS NULL
+UNION ALL
+SELECT product_id, type, id, hash, '', 0, 0 FROM option_exceptions WHERE tenant_id = $1 AND product_id = ANY($2::bigint[])
+"""
+
+VariantPairs = frozenset[tuple[int, int]]
+"""Pairs of option and variant."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionCombination:
+    """A combination of option variants: cents added to the price, sellable stock."""
+
+    id: int
+    variants: VariantPairs
+    sku: str
+    price_cents: int
+    stock: int
+
+
+@dataclass(slots=True)
+class SelectableOptions:
+    """The options, combinations and exceptions of a product."""
+
+    options: OptionsByReference = field(default_factory=dict)
+    combinations: list[OptionCombination] = field(default_factory=list)
+    forbidden: list[VariantPairs] = field(default_factory=list)
+    allowed: list[VariantPairs] = field(default_factory=list)
+
+
+class OptionedProduct(Protocol):
+    """A product whose options are selected."""
+
+    @property
+    def public_id(self) -> UUID: ...  # noqa: D102
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def price_cents(self) -> int: ...  # noqa: D102
+    @property
+    def selectable_options(self) -> SelectableOptions | None: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class OptionSelection:
+    """The selected options: cents added to the price, the combination, `options` as sold, and `extra`, the legacy representation."""
+
+    price_cents: int
+    combination: OptionCombination | None
+    options: Sequence[Mapping[str, Any]]
+    extra: Mapping[str, Any]
+
+
+def selection_input(options: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return stored options in the form of an input: option → variant or text."""
+    return {option["option_id"]: option["variant_id"] or option["value"] for option in options}
+
+
+def options_key(options: Sequence[Mapping[str, Any]]) -> str:
+    """Return a key that identifies a set of stored options; empty for none."""
+    if not options:
+        return ""
+    return hashlib.sha256(repr(sorted(selection_input(options).items())).encode()).hexdigest()[:32]
+
+
+def selection_key(selection: OptionSelection | None) -> str:
+    """Return a key that identifies a selection; empty for none."""
+    return options_key(selection.options) if selection is not None else ""
+
+
+async def load_selectable_options(scope: Scope, products: Iterable[int]) -> dict[int, SelectableOptions]:
+    """Load the selectable options of products, in two statements."""
+    ids = list(products)
+    if not ids:
+        return {}
+    selectable = {
+        product: SelectableOptions(options)
+        for product, options in (await load_product_options(scope, ids)).items()
+    }
+    for record in await fetch(_COMBINATIONS, scope.store.id, ids):
+        product, variants = (
+            selectable[record["product_id"]],
+            frozenset(parse_combination_hash(record["hash"])),
+        )
+        if record["type"] is None:
+            product.combinations.append(
+                OptionCombination(
+                    record["id"], variants, record["sku"], record["price_cents"], record["stock"]
+                )
+            )
+        else:
+            (product.forbidden if record["type"] == FORBIDDEN else product.allowed).append(variants)
+    return selectable
+
+
+def select_options(product: OptionedProduct, values: Mapping[str, Any]) -> OptionSelection | None:
+    """Parse the selected options of a product, `{option: variant or text}`; None when none are selected.
+
+    Raises ValidationFailed for options not of the product and for a missing required one (`option_required`), RuleViolation
+    `combination_unavailable` when no combination matches the variants, and `option_exception`.
+    """
+    selectable = product.selectable_options or SelectableOptions()
+    selected = _read(product.name, selectable.options, values)
+    _reject_incomplete(product.name, selectable.options, selected)
+    if not selected:
+        return None
+    variants = [
+        (option, value) for option, value in selected.values() if isinstance(value, LoadedOptionVariant)
+    ]
+    pairs = frozenset((option.id, variant.id) for option, variant in variants)
+    _reject_exceptions(product, selectable, pairs)
+    combination = _combination(product, selectable, variants)
+    modifiers_cents = sum(modifier_cents(product.price_cents, variant) for _, variant in variants)
+    ordered = sorted(selected.values(), key=lambda entry: (entry[0].position, entry[0].id))
+    return OptionSelection(
+        price_cents=modifiers_cents + (combination.price_cents if combination else 0),
+        combination=combination,
+        options=[_public_option(option, value) for option, value in ordered],
+        extra={
+            "product_options": {str(option.id): _legacy_value(value) for option, value in ordered},
+            "product_options_value": [_legacy_option(option, value) for option, value in ordered],
+        },
+    )
+
+
+def _read(
+    product: str, options: OptionsByReference, values: Mapping[str, Any]
+) -> dict[int, tuple[LoadedOption, LoadedOptionVariant | str]]:
+    if len(values) > MAX_CHOICES:
+        raise _invalid(f"options has {len(values)} entries; expected at most {MAX_CHOICES}", "too_many")
+    selected: dict[int, tuple[LoadedOption, LoadedOptionVariant | str]] = {}
+    for name, value in values.items():
+        if value is None or value == "":
+            continue
+        reference = parse_reference(name)
+        option = options.get(reference) if reference is not None else None
+        if option is None or option.status != ACTIVE:
+            raise _invalid(f"option {_reference_text(name)} is not of {product}", "not_found")
+        if option.id in selected:
+            raise _invalid(f"option {_reference_text(name)} is named twice", "duplicate")
+        selected[option.id] = (
+            option,
+            _variant(option, value) if option.type in TYPES_WITH_VARIANTS else _text(option, value),
+        )
+    return selected
+
+
+def _variant(option: LoadedOption, value: object) -> LoadedOptionVariant:
+    reference = parse_reference(value)
+    variant = option.variants.get(reference) if reference is not None else None
+    if variant is None:
+        raise _invalid(f"variant {_reference_text(value)} is not of option {option.name}", "not_found")
+    return variant
+
+
+def _text(option: LoadedOption, value: object) -> str:
+    text = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or has_forbidden_characters(text) or len(text) > MAX_TEXT:
+        raise _invalid(
+            f"option {option.name} is {repr_value(value)}; expected a text of at most {MAX_TEXT} characters",
+            "invalid",
+        )
+    return nfc(text)
+
+
+def _reject_incomplete(product: str, options: OptionsByReference, selected: Mapping[int, Any]) -> None:
+    required = {
+        option.id: option for option in options.values() if option.required and option.status == ACTIVE
+    }
+    missing = [option.name for number, option in required.items() if number not in selected]
+    if missing:
+        raise _invalid(f"{product}: {', '.join(missing)} is required", "option_required")
+
+
+def _invalid(message: str, code: str) -> ValidationFailed:
+    return ValidationFailed(message, field="options", code=code)
+
+
+def _reference_text(reference: object) -> str:
+    return str(reference) if parse_reference(reference) is not None else repr_value(reference)
+
+
+def _reject_exceptions(product: OptionedProduct, selectable: SelectableOptions, pairs: VariantPairs) -> None:
+    is_forbidden = any(excluded <= pairs for excluded in selectable.forbidden)
+    is_not_allowed = bool(selectable.allowed and pairs) and not any(
+        allowed <= pairs for allowed in selectable.allowed
+    )
+    if is_forbidden or is_not_allowed:
+        raise _violation("these options can't be chosen together", "option_exception", product)
+
+
+def _combination(
+    product: OptionedProduct,
+    selectable: SelectableOptions,
+    variants: Sequence[tuple[LoadedOption, LoadedOptionVariant]],
+) -> OptionCombination | None:
+    """Return the most specific matching combination; None without combinations or without a selected inventory option."""
+    pairs = {(option.id, variant.id) for option, variant in variants if option.inventory}
+    if not selectable.combinations or not pairs:
+        return None
+    matches = [combination for combination in selectable.combinations if combination.variants <= pairs]
+    if not matches:
+        raise _violation("there is no such combination of options", "combination_unavailable", product)
+    return max(matches, key=lambda combination: (len(combination.variants), -combination.id))
+
+
+def _violation(message: str, reason: str, product: OptionedProduct) -> RuleViolation:
+    return RuleViolation(
+        f"{message}: {product.name}",
+        reason=reason,
+        details={"products": [{"product_id": str(product.public_id), "name": product.name}]},
+    )
+
+
+def _public_option(option: LoadedOption, value: LoadedOptionVariant | str) -> dict[str, Any]:
+    fields = {"option_id": str(option.public_id), "name": option.name}
+    if isinstance(value, str):
+        return {**fields, "variant_id": None, "value": value, "modifier": 0, "modifier_type": "A"}
+    return {
+        **fields,
+        "variant_id": str(value.public_id),
+        "value": value.name,
+        "modifier": value.modifier,
+        "modifier_type": value.modifier_type,
+    }
+
+
+def _legacy_value(value: LoadedOptionVariant | str) -> str:
+    return str(value.id) if isinstance(value, LoadedOptionVariant) else value
+
+
+def _legacy_option(option: LoadedOption, value: LoadedOptionVariant | str) -> dict[str, Any]:
+    name, modifier, modifier_type = (
+        (value, 0, "A") if isinstance(value, str) else (value.name, value.modifier, value.modifier_type)
+    )
+    return {
+        "option_id": str(option.id),
+        "option_name": option.name,
+        "option_type": option.type,
+        "value": _legacy_value(value),
+        "variant_name": name,
+        "modifier": format_cents(modifier),
+        "modifier_type": modifier_type,
+    }

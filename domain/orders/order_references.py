@@ -1,0 +1,202 @@
+"""Load the customer and the payment and shipping methods that an order refers to, in one statement, and reject unavailable methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from domain.orders.lines import PricedLine, needs_shipping
+from domain.orders.totals import MethodRate, PaymentSurcharge, weight_grams
+from kernel.errors import RuleViolation, ValidationFailed
+from kernel.ids import parse_reference
+from kernel.scope import Scope
+from models.database import fetchrow
+from models.references import NOT_FOUND, PAYMENT_METHOD, SHIPPING_METHOD, USER, ReferenceType, missing_message
+
+# The text that docs/reference/legacy.md#errors prescribes.
+_LEGACY_SHIPPING_REQUIRED = (
+    "shipping_service_unavailable: a shipping method is required for physical products"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CustomerAccount:
+    """A customer with an account; `is_limited`: order limits are set for it."""
+
+    id: int
+    public_id: UUID
+    email: str
+    firstname: str
+    lastname: str
+    phone: str
+    is_limited: bool = False
+
+    @property
+    def contact(self) -> dict[str, str]:
+        """Return the contact fields that an order copies."""
+        return {
+            "email": self.email,
+            "firstname": self.firstname,
+            "lastname": self.lastname,
+            "phone": self.phone,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenPaymentMethod:
+    """A payment method as an order needs it; `hold_minutes` 0: unpaid orders never expire."""
+
+    id: int
+    available: bool
+    processor: str
+    settles_at_once: bool
+    hold_minutes: int
+    surcharge: PaymentSurcharge
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenShippingMethod:
+    """A shipping method as an order needs it; weights in grams, a maximum of 0 means none."""
+
+    id: int
+    available: bool
+    min_weight_grams: int
+    max_weight_grams: int
+    rate: MethodRate
+
+
+@dataclass(frozen=True, slots=True)
+class OrderReferences:
+    """What an order refers to besides products."""
+
+    customer: CustomerAccount | None = None
+    payment_method: ChosenPaymentMethod | None = None
+    shipping_method: ChosenShippingMethod | None = None
+
+
+_REFERENCES = """
+SELECT u.id AS user_id, u.public_id AS user_public_id, coalesce(u.email, '') AS email, u.firstname, u.lastname,
+    coalesce(u.phone, '') AS phone,
+    EXISTS (SELECT 1 FROM order_limits ol WHERE ol.tenant_id = u.tenant_id AND ol.user_id = u.id) AS is_limited,
+    pm.id AS payment_method_id, pm.status = 'A' OR pm.id = $8 AS payment_available, pm.processor, pm.settles_at_once, pm.hold_minutes,
+    pm.surcharge_cents, pm.surcharge_percent,
+    sm.id AS shipping_method_id, sm.status = 'A' OR sm.id = $9 AS shipping_available, sm.min_weight_grams, sm.max_weight_grams,
+    sm.base_cents, sm.per_kg_cents, sm.per_item_cents, sm.free_from_cents
+FROM (VALUES (1)) AS one
+LEFT JOIN users u
+    ON u.tenant_id = $1 AND (u.id = $2 OR u.public_id = $3) AND u.deleted_at IS NULL
+LEFT JOIN payment_methods pm
+    ON pm.tenant_id = $1 AND (pm.id = $4 OR pm.public_id = $5) AND (pm.deleted_at IS NULL OR pm.id = $8)
+LEFT JOIN shipping_methods sm
+    ON sm.tenant_id = $1 AND (sm.id = $6 OR sm.public_id = $7) AND (sm.deleted_at IS NULL OR sm.id = $9)
+"""
+
+
+async def load_references(
+    scope: Scope,
+    *,
+    user: object | None = None,
+    payment_method: object | None = None,
+    shipping_method: object | None = None,
+    current_payment_method: int | None = None,
+    current_shipping_method: int | None = None,
+) -> OrderReferences:
+    """Load the referenced customer and methods; None stays None. Raises ValidationFailed for missing ones.
+
+    The order's current methods stay usable after they were disabled or deleted.
+    """
+    if user is None and payment_method is None and shipping_method is None:
+        return OrderReferences()
+    keys = [*_keys(user), *_keys(payment_method), *_keys(shipping_method)]
+    record = await fetchrow(
+        _REFERENCES, scope.store.id, *keys, current_payment_method, current_shipping_method
+    )
+    assert record is not None  # VALUES yields one row whatever the joins match
+    _reject_unknown(USER, user, record["user_id"], "user")
+    _reject_unknown(PAYMENT_METHOD, payment_method, record["payment_method_id"], "payment_method")
+    _reject_unknown(SHIPPING_METHOD, shipping_method, record["shipping_method_id"], "shipping_method")
+    return OrderReferences(
+        customer=_customer(record) if user is not None else None,
+        payment_method=_payment_method(record) if payment_method is not None else None,
+        shipping_method=_shipping_method(record) if shipping_method is not None else None,
+    )
+
+
+def reject_unavailable(scope: Scope, references: OrderReferences, lines: Sequence[PricedLine]) -> None:
+    """Reject disabled methods, physical products without a shipping method, and shipments outside the method's weight limits."""
+    if references.payment_method is not None and not references.payment_method.available:
+        raise RuleViolation("the payment method is not available", reason="payment_unavailable")
+    shipping = references.shipping_method
+    if shipping is None:
+        if needs_shipping(lines):
+            raise _shipping_required(scope)
+        return
+    if not shipping.available:
+        raise RuleViolation("the shipping method is not available", reason="shipping_unavailable")
+    weight = weight_grams([line.totals_line for line in lines])
+    too_heavy = shipping.max_weight_grams and weight > shipping.max_weight_grams
+    if needs_shipping(lines) and (too_heavy or weight < shipping.min_weight_grams):
+        raise RuleViolation(
+            f"the shipping method does not carry {weight} grams",
+            reason="shipping_unavailable",
+            details={"weight_grams": weight},
+        )
+
+
+def _shipping_required(scope: Scope) -> ValidationFailed | RuleViolation:
+    if scope.family == "legacy":
+        return ValidationFailed(
+            _LEGACY_SHIPPING_REQUIRED, field="shipping_method", code="shipping_service_unavailable"
+        )
+    return RuleViolation("a shipping method is required for physical products", reason="shipping_required")
+
+
+def _reject_unknown(
+    type_: ReferenceType, reference: object | None, record_id: int | None, field: str
+) -> None:
+    if reference is not None and record_id is None:
+        raise ValidationFailed(missing_message(type_, [reference]), field=field, code=NOT_FOUND)
+
+
+def _keys(value: object | None) -> tuple[int | None, UUID | None]:
+    reference = parse_reference(value)
+    if isinstance(reference, int):
+        return reference, None
+    return None, reference
+
+
+def _customer(record: Mapping[str, Any]) -> CustomerAccount:
+    return CustomerAccount(
+        id=record["user_id"],
+        public_id=record["user_public_id"],
+        email=record["email"],
+        firstname=record["firstname"],
+        lastname=record["lastname"],
+        phone=record["phone"],
+        is_limited=record["is_limited"],
+    )
+
+
+def _payment_method(record: Mapping[str, Any]) -> ChosenPaymentMethod:
+    return ChosenPaymentMethod(
+        id=record["payment_method_id"],
+        available=record["payment_available"],
+        processor=record["processor"],
+        settles_at_once=record["settles_at_once"],
+        hold_minutes=record["hold_minutes"],
+        surcharge=PaymentSurcharge(record["surcharge_cents"], record["surcharge_percent"]),
+    )
+
+
+def _shipping_method(record: Mapping[str, Any]) -> ChosenShippingMethod:
+    return ChosenShippingMethod(
+        id=record["shipping_method_id"],
+        available=record["shipping_available"],
+        min_weight_grams=record["min_weight_grams"],
+        max_weight_grams=record["max_weight_grams"],
+        rate=MethodRate(
+            record["base_cents"], record["per_kg_cents"], record["per_item_cents"], record["free_from_cents"]
+        ),
+    )

@@ -1,0 +1,221 @@
+"""Calculate the reward of a purchase. Pure arithmetic in whole cents.
+
+Promotions apply by priority, lowest first, then by creation. Catalogue promotions come first and lower unit prices, except fixed ones;
+cart promotions see the new prices. Of the cart's, product discounts come before order discounts, each calculated from what remains, so
+together they never exceed the subtotal. A promotion with `stop` whose conditions are met is the last of its zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from domain.promotions.conditions import CATALOG, mentions_coupon
+from domain.promotions.rules import Rule, RuleContext, RuleLine, evaluate
+from kernel.money import divide_half_up
+
+_HUNDRED_PERCENT = 100_000  # thousandths of a percent
+
+
+@dataclass(frozen=True, slots=True)
+class ActivePromotion:
+    """An active promotion; `coupon` is folded, empty without a code of its own."""
+
+    id: int
+    zone: str
+    rule: Rule
+    gifts: Sequence[Mapping[str, Any]]
+    coupon: str = ""
+    usage_cap: int = 0
+    used: int = 0
+    priority: int = 0
+    stop: bool = False
+
+    @property
+    def is_used_up(self) -> bool:
+        """Return whether the usage limit is reached."""
+        return bool(self.usage_cap) and self.used >= self.usage_cap
+
+    def accepts_coupon(self, coupon: str) -> bool:
+        """Return whether the promotion needs this coupon (folded)."""
+        return bool(coupon) and (self.coupon == coupon or mentions_coupon(self.rule, coupon))
+
+
+@dataclass(frozen=True, slots=True)
+class FreeProduct:
+    """Free units of a product."""
+
+    product_id: int
+    quantity: int
+    promotion_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reward:
+    """What promotions give, in cents.
+
+    `unit_prices` are the lines' prices after catalogue promotions; subtotals use them. `discount_cents` is the total discount on the
+    subtotal, `line_discounts` its parts on single lines. `free_shipping`: the selected method is free; `free_shipping_methods`: which
+    ones would be (None: all). `promotions` are those that gave something, `coupon_accepted`: one of them needed the coupon.
+    """
+
+    discount_cents: int = 0
+    line_discounts: tuple[int, ...] = ()
+    free_shipping: bool = False
+    free_products: tuple[FreeProduct, ...] = ()
+    promotions: tuple[int, ...] = ()
+    coupon_accepted: bool = False
+    unit_prices: tuple[int, ...] = ()
+    free_shipping_methods: frozenset[int] | None = frozenset()
+
+
+@dataclass(slots=True)
+class _RewardTotals:
+    lines: list[RuleLine]
+    line_discounts: list[int]
+    order_discount: int = 0
+    methods: set[int] | None = field(default_factory=set)
+    free_products: list[FreeProduct] = field(default_factory=list)
+
+    @property
+    def remaining(self) -> int:
+        """Return what remains of the subtotal."""
+        return sum(line.total_cents for line in self.lines) - sum(self.line_discounts) - self.order_discount
+
+
+def calculate_reward(promotions: Iterable[ActivePromotion], context: RuleContext) -> Reward:
+    """Return the reward of a purchase."""
+    ordered = sorted(promotions, key=lambda promotion: (promotion.priority, promotion.id))
+    applied: list[ActivePromotion] = []
+    lines = _catalogue_prices(
+        [promotion for promotion in ordered if promotion.zone == CATALOG], context, applied
+    )
+    totals = _RewardTotals(list(lines), [0] * len(lines))
+    context = replace(context, lines=lines)
+    due = list(
+        _until_stop(
+            promotion for promotion in ordered if promotion.zone != CATALOG and _is_due(promotion, context)
+        )
+    )
+    effective: set[int] = set()
+    for on_lines in (True, False):
+        for promotion in due:
+            for gift in promotion.gifts:
+                if (gift["gift"] == "product_discount") is on_lines and _apply(
+                    gift, promotion, totals, context
+                ):
+                    effective.add(promotion.id)
+    applied += [promotion for promotion in due if promotion.id in effective]
+    methods = None if totals.methods is None else frozenset(totals.methods)
+    return Reward(
+        discount_cents=sum(totals.line_discounts) + totals.order_discount,
+        line_discounts=tuple(totals.line_discounts),
+        free_shipping=methods is None or context.shipping_method_id in methods,
+        free_products=tuple(totals.free_products),
+        promotions=tuple(promotion.id for promotion in applied),
+        coupon_accepted=any(promotion.accepts_coupon(context.coupon) for promotion in applied),
+        unit_prices=tuple(line.price_cents for line in lines),
+        free_shipping_methods=methods,
+    )
+
+
+def _until_stop(promotions: Iterable[ActivePromotion]) -> Iterator[ActivePromotion]:
+    """Yield promotions up to and including the first one with `stop`."""
+    for promotion in promotions:
+        yield promotion
+        if promotion.stop:
+            return
+
+
+def _is_due(promotion: ActivePromotion, context: RuleContext, line: RuleLine | None = None) -> bool:
+    if promotion.is_used_up or (promotion.coupon and promotion.coupon != context.coupon):
+        return False
+    return evaluate(promotion.rule, context, promotion.id, line)
+
+
+def _catalogue_prices(
+    promotions: Sequence[ActivePromotion], context: RuleContext, applied: list[ActivePromotion]
+) -> list[RuleLine]:
+    lines = []
+    for line in context.lines:
+        due = (
+            []
+            if line.price_agreed
+            else [promotion for promotion in promotions if _is_due(promotion, context, line)]
+        )
+        for promotion in _until_stop(due):
+            price = line.price_cents
+            for gift in promotion.gifts:
+                if _applies_to(gift, line):
+                    price -= _discount_cents(gift, price)
+            if price != line.price_cents and promotion not in applied:
+                applied.append(promotion)
+            line = replace(line, price_cents=price)
+        lines.append(line)
+    return lines
+
+
+def _apply(
+    gift: Mapping[str, Any], promotion: ActivePromotion, totals: _RewardTotals, context: RuleContext
+) -> bool:
+    """Apply a gift; return whether it had an effect."""
+    match gift["gift"]:
+        case "order_discount":
+            discount = _discount_cents(gift, totals.remaining)
+            totals.order_discount += discount
+            return discount > 0
+        case "product_discount":
+            return _apply_to_lines(gift, totals)
+        case "free_shipping":
+            _add_free_methods(gift["methods"], totals)
+            return not gift["methods"] or context.shipping_method_id in gift["methods"]
+        case _:
+            totals.free_products += [
+                FreeProduct(product["id"], product["amount"], promotion.id) for product in gift["products"]
+            ]
+            return True
+
+
+def _apply_to_lines(gift: Mapping[str, Any], totals: _RewardTotals) -> bool:
+    """Discount each unit of the matching lines, at most what remains of the line and of the order."""
+    previous_cents = sum(totals.line_discounts)
+    for index, line in enumerate(totals.lines):
+        if line.fixed or not _applies_to(gift, line):
+            continue
+        remaining = line.total_cents - totals.line_discounts[index]
+        if gift["way"].endswith("percent"):
+            discount = _discount_cents(gift, remaining)
+        else:
+            discount = _discount_cents(gift, divide_half_up(remaining, line.quantity)) * line.quantity
+        totals.line_discounts[index] += max(0, min(discount, remaining, totals.remaining))
+    return sum(totals.line_discounts) > previous_cents
+
+
+def _add_free_methods(methods: Sequence[int], totals: _RewardTotals) -> None:
+    if not methods:
+        totals.methods = None
+    elif totals.methods is not None:
+        totals.methods |= set(methods)
+
+
+def _applies_to(gift: Mapping[str, Any], line: RuleLine) -> bool:
+    products, categories = gift.get("products"), gift.get("categories")
+    if products is None and categories is None:
+        return True
+    return line.product_id in (products or ()) or not line.categories.isdisjoint(categories or ())
+
+
+def _discount_cents(gift: Mapping[str, Any], amount_cents: int) -> int:
+    """Return the discount on an amount, at most all of it."""
+    value: int = gift["value"]
+    match gift["way"]:
+        case "by_percent":
+            discount = divide_half_up(amount_cents * value, _HUNDRED_PERCENT)
+        case "to_percent":
+            discount = amount_cents - divide_half_up(amount_cents * value, _HUNDRED_PERCENT)
+        case "by_cents":
+            discount = value
+        case _:
+            discount = amount_cents - value
+    return max(0, min(discount, amount_cents))

@@ -1,0 +1,292 @@
+"""Find the reward (discounts, free shipping, gifts) of a purchase, and count the uses of an order's promotions and coupons.
+
+    reward = await find_reward(scope, lines, coupon_code="DEZ", user_id=7, email="ana@example.com")
+    async with transaction(scope):
+        ...                                              # insert the order
+        await redeem(scope, reward, order_id)            # before any product is locked
+
+`domain.orders.placement` does both for every order placed without `priced`; previews call `find_reward` alone. Lock order everywhere: the
+order, promotions, products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from domain.destinations.matching import NO_ADDRESS, DestinationAddress, destination_address, find_destination
+from domain.promotions.calculation import ActivePromotion, FreeProduct, Reward, calculate_reward
+from domain.promotions.conditions import has_test
+from domain.promotions.rules import RuleContext, RuleLine
+from kernel.errors import RuleViolation
+from kernel.ids import uuid7
+from kernel.scope import Scope, active_scope
+from kernel.text import fold
+from models.database import execute, fetch
+
+__all__ = ["FreeProduct", "PromotedLine", "Reward", "find_reward", "redeem", "release_uses", "restore_uses"]
+
+MAX_COUPON = 255
+
+
+@dataclass(frozen=True, slots=True)
+class PromotedLine:
+    """A line as promotions see it: units of a product at a price in cents; weight in grams per unit.
+
+    Promotions never change a `fixed` price, though it counts for order discounts. With `price_agreed` catalogue promotions don't lower the
+    price again.
+    """
+
+    product_id: int
+    quantity: int
+    price_cents: int
+    weight_grams: int = 0
+    fixed: bool = False
+    price_agreed: bool = False
+
+
+def active_sql(now: str, coupon: str) -> str:
+    """Return the SQL for active promotions; one with a coupon code only for that code.
+
+    Parameter 1 is the store; `now` and `coupon` (trusted SQL, such as `$2`) are the current time and the folded code.
+    """
+    return f"""
+SELECT p.id, p.zone, p.rule, p.gifts, p.coupon_code, p.usage_cap, p.used, p.priority, p.stop
+FROM promotions p
+WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND p.status = 'A'
+    AND (p.from_at IS NULL OR p.from_at <= {now}) AND (p.to_at IS NULL OR p.to_at >= {now})
+    AND p.coupon_key IN ('', {coupon})
+"""
+
+
+_ACTIVE = active_sql("$2", "$3")
+# Promotions that an order has, expired or changed ones included.
+_OF_ORDER = """
+SELECT p.id, p.zone, p.rule, p.gifts, p.coupon_code, 0::bigint AS usage_cap, 0::bigint AS used, p.priority, p.stop
+FROM promotions p
+WHERE p.tenant_id = $1 AND EXISTS (SELECT 1 FROM promotion_uses u
+    WHERE u.tenant_id = p.tenant_id AND u.promotion_id = p.id AND u.order_id = $2)
+"""
+
+_CONTEXT = """
+SELECT
+    (SELECT coalesce(jsonb_object_agg(product.product_id, product.ids), '{}') FROM (
+        SELECT pc.product_id, jsonb_agg(DISTINCT ancestor.id::bigint) AS ids
+        FROM product_categories pc JOIN categories c ON c.tenant_id = pc.tenant_id AND c.id = pc.category_id
+            CROSS JOIN LATERAL unnest(string_to_array(c.id_path, '/')) AS ancestor (id)
+        WHERE pc.tenant_id = $1 AND pc.product_id = ANY($2::bigint[]) AND ancestor.id <> '' GROUP BY pc.product_id
+    ) AS product) AS categories,
+    ARRAY(SELECT m.usergroup_id FROM usergroup_memberships m JOIN usergroups g ON g.tenant_id = m.tenant_id AND g.id = m.usergroup_id
+        WHERE m.tenant_id = $1 AND m.user_id = $3 AND m.status = 'A' AND g.status <> 'D' AND g.deleted_at IS NULL) AS usergroups,
+    (SELECT coalesce(jsonb_object_agg(uses.promotion_id, uses.count), '{}') FROM (
+        SELECT u.promotion_id, count(*) FROM promotion_uses u JOIN orders o ON o.tenant_id = u.tenant_id AND o.id = u.order_id
+        WHERE u.tenant_id = $1 AND u.promotion_id = ANY($5::bigint[]) AND NOT u.given_back
+            AND (o.user_id = $3 OR o.email = nullif($4, '')) AND u.order_id IS DISTINCT FROM $6 GROUP BY u.promotion_id
+    ) AS uses) AS used_by_customer
+"""
+
+
+async def find_reward(
+    scope: Scope,
+    lines: Sequence[PromotedLine],
+    *,
+    coupon_code: str | None = None,
+    user_id: int | None = None,
+    email: str = "",
+    payment_method_id: int | None = None,
+    shipping_method_id: int | None = None,
+    address: Mapping[str, Any] | None = None,
+) -> Reward:
+    """Return the reward of a purchase, without counting a use: one statement without active promotions, three at most.
+
+    `address` is the shipping address with an order address's keys. Line prices are the catalogue's.
+    """
+    with active_scope(scope):
+        promotions = await load_active_promotions(scope, coupon_code)
+        if not promotions:
+            return _empty_reward(lines)
+        destination = destination_address(address)
+        context = PromotionContext(user_id, email, payment_method_id, shipping_method_id, destination)
+        if any(has_test(promotion.rule, "destinations") for promotion in promotions):
+            context = replace(context, destination_id=await find_destination(scope, destination))
+        return await evaluate_promotions(scope, promotions, lines, context, coupon_code=coupon_code)
+
+
+@dataclass(frozen=True, slots=True)
+class PromotionContext:
+    """The customer, methods and address of a purchase; `order_id` is the order priced again, whose own uses don't count."""
+
+    user_id: int | None = None
+    email: str = ""
+    payment_method_id: int | None = None
+    shipping_method_id: int | None = None
+    address: DestinationAddress = NO_ADDRESS
+    destination_id: int | None = None
+    order_id: int | None = None
+
+
+async def load_active_promotions(scope: Scope, coupon_code: str | None) -> list[ActivePromotion]:
+    """Load the currently active promotions."""
+    return promotions_from(await fetch(_ACTIVE, scope.store.id, scope.now, coupon_key(coupon_code)))
+
+
+async def load_order_promotions(scope: Scope, order_id: int) -> list[ActivePromotion]:
+    """Load the promotions an order was placed with, expired and used-up ones included."""
+    return promotions_from(await fetch(_OF_ORDER, scope.store.id, order_id))
+
+
+def promotions_from(records: Sequence[Mapping[str, Any]]) -> list[ActivePromotion]:
+    """Build promotions from rows of `active_sql`."""
+    return [
+        ActivePromotion(
+            id=row["id"],
+            zone=row["zone"],
+            rule=_json(row["rule"]),
+            gifts=_json(row["gifts"]),
+            coupon=coupon_key(row["coupon_code"]),
+            usage_cap=row["usage_cap"],
+            used=row["used"],
+            priority=row["priority"],
+            stop=row["stop"],
+        )
+        for row in records
+    ]
+
+
+async def evaluate_promotions(
+    scope: Scope,
+    promotions: Sequence[ActivePromotion],
+    lines: Sequence[PromotedLine],
+    context: PromotionContext,
+    *,
+    coupon_code: str | None = None,
+) -> Reward:
+    """Return the reward of these promotions, in one statement; none without promotions."""
+    if not promotions:
+        return _empty_reward(lines)
+    [record] = await fetch(
+        _CONTEXT,
+        scope.store.id,
+        list({line.product_id for line in lines}),
+        context.user_id,
+        context.email,
+        [promotion.id for promotion in promotions],
+        context.order_id,
+    )
+    categories: dict[str, list[int]] = _json(record["categories"])
+    rule_context = RuleContext(
+        lines=[
+            RuleLine(
+                line.product_id,
+                line.quantity,
+                line.price_cents,
+                line.weight_grams,
+                frozenset(categories.get(str(line.product_id), ())),
+                line.fixed,
+                line.fixed or line.price_agreed,
+            )
+            for line in lines
+        ],
+        user_id=context.user_id,
+        usergroups=frozenset(record["usergroups"]),
+        coupon=coupon_key(coupon_code),
+        payment_method_id=context.payment_method_id,
+        shipping_method_id=context.shipping_method_id,
+        country=context.address.country,
+        state=context.address.state,
+        zipcode=context.address.zipcode,
+        destination_id=context.destination_id,
+        used={promotion.id: promotion.used for promotion in promotions},
+        used_by_customer={int(number): uses for number, uses in _json(record["used_by_customer"]).items()},
+    )
+    return calculate_reward(promotions, rule_context)
+
+
+def coupon_key(code: str | None) -> str:
+    """Normalise a coupon code for comparison: case, accents and surrounding white space are ignored."""
+    return fold((code or "").strip())[:MAX_COUPON]
+
+
+def _empty_reward(lines: Sequence[PromotedLine]) -> Reward:
+    return Reward(line_discounts=(0,) * len(lines), unit_prices=tuple(line.price_cents for line in lines))
+
+
+def _json(value: Any) -> Any:
+    return orjson.loads(value) if isinstance(value, str | bytes) else value
+
+
+# Lock order: by id, so that concurrent orders with the same promotions can't deadlock.
+_LOCK = (
+    "SELECT id FROM promotions WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
+)
+# A separate statement after the lock sees what previous lock holders committed.
+_USE = """
+WITH customer AS (SELECT user_id, email FROM orders WHERE tenant_id = $1 AND id = $3), used AS (
+    UPDATE promotions p SET used = p.used + 1 FROM customer
+    WHERE p.tenant_id = $1 AND p.id = ANY($2::bigint[]) AND (p.usage_cap = 0 OR p.used < p.usage_cap)
+        AND NOT (p.once_per_customer AND EXISTS (
+            SELECT 1 FROM promotion_uses u JOIN orders o ON o.tenant_id = u.tenant_id AND o.id = u.order_id
+            WHERE u.tenant_id = p.tenant_id AND u.promotion_id = p.id AND NOT u.given_back
+                AND (o.user_id = customer.user_id OR o.email = nullif(customer.email, ''))))
+    RETURNING p.id
+)
+INSERT INTO promotion_uses (tenant_id, public_id, promotion_id, order_id, created_at)
+SELECT $1, g.public_id, used.id, $3, $5 FROM used JOIN unnest($2::bigint[], $4::uuid[]) AS g (id, public_id) ON g.id = used.id
+"""
+_RELEASE = """
+WITH released AS (
+    UPDATE promotion_uses u SET given_back = true
+    WHERE u.tenant_id = $1 AND u.order_id = $2 AND NOT u.given_back RETURNING u.promotion_id
+)
+UPDATE promotions p SET used = greatest(p.used - 1, 0) FROM released WHERE p.tenant_id = $1 AND p.id = released.promotion_id
+"""
+_RESTORE = """
+WITH restored AS (
+    UPDATE promotion_uses u SET given_back = false
+    WHERE u.tenant_id = $1 AND u.order_id = $2 AND u.given_back RETURNING u.promotion_id
+)
+UPDATE promotions p SET used = p.used + 1 FROM restored WHERE p.tenant_id = $1 AND p.id = restored.promotion_id
+"""
+_LOCK_OF_ORDER = """
+SELECT p.id FROM promotions p JOIN promotion_uses u ON u.tenant_id = p.tenant_id AND u.promotion_id = p.id
+WHERE p.tenant_id = $1 AND u.order_id = $2 ORDER BY p.id FOR NO KEY UPDATE OF p
+"""
+
+
+async def redeem(scope: Scope, reward: Reward, order_id: int) -> None:
+    """Count the uses of an order's promotions in the transaction that places it, after inserting it and before locking products.
+
+    Raises RuleViolation `coupon_unavailable` when a concurrent order took the last use.
+    """
+    promotion_ids = sorted(set(reward.promotions))
+    if not promotion_ids:
+        return
+    await execute(_LOCK, scope.store.id, promotion_ids)
+    counted = await execute(
+        _USE, scope.store.id, promotion_ids, order_id, [uuid7() for _ in promotion_ids], scope.now
+    )
+    if counted != len(promotion_ids):
+        raise RuleViolation("the coupon is no longer available", reason="coupon_unavailable")
+
+
+async def release_uses(scope: Scope, order_id: int) -> None:
+    """Release the promotion uses of a cancelled or failed order; idempotent."""
+    await execute(_LOCK_OF_ORDER, scope.store.id, order_id)
+    await execute(_RELEASE, scope.store.id, order_id)
+
+
+async def restore_uses(scope: Scope, order_id: int) -> None:
+    """Count the uses of a reopened order again, even beyond the usage limit: its price was agreed."""
+    await execute(_LOCK_OF_ORDER, scope.store.id, order_id)
+    await execute(_RESTORE, scope.store.id, order_id)
+
+
+async def delete_uses(scope: Scope, order_id: int) -> None:
+    """Release and delete the uses of an order whose promotions an explicit discount replaced."""
+    await release_uses(scope, order_id)
+    await execute(
+        "DELETE FROM promotion_uses WHERE tenant_id = $1 AND order_id = $2", scope.store.id, order_id
+    )

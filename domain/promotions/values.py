@@ -1,0 +1,118 @@
+"""Parse the values shared by conditions and bonuses: amounts, flags, lists, and references resolved in bulk afterwards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from kernel.ids import parse_reference
+from kernel.money import parse_cents
+from kernel.scope import Scope
+from kernel.text import InvalidValue, has_forbidden_characters, nfc, repr_value
+from models.references import ReferenceType, resolve_all
+
+MAX_VALUES = 1_000
+_DECIMAL = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,20})?")
+_FLAGS: Mapping[str, bool] = {"y": True, "1": True, "true": True, "n": False, "0": False, "false": False}
+
+
+def amount_cents(value: object) -> int:
+    """Parse an amount of money, `"100.00"`, into cents."""
+    try:
+        return parse_cents(value, field="")
+    except InvalidValue as error:
+        raise InvalidValue(str(error).strip()) from error
+
+
+def decimal(value: object) -> Decimal:
+    """Parse a non-negative decimal number, as a number or text."""
+    text = repr(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or not _DECIMAL.fullmatch(text.strip()):
+        raise InvalidValue(f"is {repr_value(value)}; expected a number such as 10 or 7.5")
+    return Decimal(text.strip())
+
+
+def thousandths(value: object) -> int:
+    """Parse a percentage into thousandths of a percent; finer values are rejected."""
+    number = decimal(value) * 1_000
+    if number != number.to_integral_value():
+        raise InvalidValue(f"is {repr_value(value)}; expected at most three decimal places")
+    return int(number)
+
+
+def kilograms(value: object) -> int:
+    """Parse kilograms into grams, rounded."""
+    return int((decimal(value) * 1_000).to_integral_value(ROUND_HALF_UP))
+
+
+def flag(value: object) -> bool:
+    """Parse a boolean: `Y`, `N`, 1, 0, true, false."""
+    code = str(value).strip().lower() if isinstance(value, str | int) else ""
+    if code not in _FLAGS:
+        raise InvalidValue(f"is {repr_value(value)}; expected Y or N")
+    return _FLAGS[code]
+
+
+def values_of(value: object) -> list[Any]:
+    """Return the values of a list, of a PHP map with numeric keys, of a comma-separated text, or a single value."""
+    if value is None or value == "":
+        return []
+    values: list[Any]
+    if isinstance(value, Mapping):
+        is_single = any(name in value for name in ("product_id", "condition", "bonus"))
+        values = [value] if is_single else list(value.values())
+    elif isinstance(value, str):
+        values = [part.strip() for part in value.split(",") if part.strip()]
+    else:
+        values = list(value) if isinstance(value, list) else [value]
+    if len(values) > MAX_VALUES:
+        raise InvalidValue(f"has {len(values)} values; expected at most {MAX_VALUES}")
+    return values
+
+
+def texts_of(value: object) -> list[str]:
+    """Return the texts of a value, as in `values_of`."""
+    items = values_of(value)
+    for item in items:
+        if not isinstance(item, str | int) or isinstance(item, bool) or len(str(item)) > 255:
+            raise InvalidValue(f"is {repr_value(item)}; expected a text")
+        if has_forbidden_characters(str(item)):
+            raise InvalidValue(f"is {repr_value(item)}; expected a text")
+    return [nfc(str(item).strip()) for item in items]
+
+
+class PendingReferences:
+    """The references of a promotion, resolved with one statement per record type."""
+
+    def __init__(self) -> None:
+        self._pending: list[tuple[ReferenceType, list[Any]]] = []
+
+    def add(self, type_: ReferenceType, values: list[Any], name: str) -> list[Any]:
+        """Add references, plain or objects with an `id`; `resolve` replaces them by internal ids in place."""
+        for value in values:
+            reference = value["id"] if isinstance(value, dict) else value
+            if isinstance(reference, bool) or parse_reference(reference) is None:
+                raise InvalidValue(f"hold {name} with {repr_value(reference)}; expected an id")
+        self._pending.append((type_, values))
+        return values
+
+    async def resolve(self, scope: Scope, *, field: str) -> None:
+        """Replace the references by internal ids. Raises ValidationFailed naming missing ones."""
+        by_type: dict[ReferenceType, list[Any]] = {}
+        for type_, values in self._pending:
+            by_type.setdefault(type_, []).extend(_reference(value) for value in values)
+        for type_, references in by_type.items():
+            ids = await resolve_all(scope, type_, references, field=field)
+            for pending_type, values in self._pending:
+                if pending_type is type_:
+                    values[:] = [_resolved(value, ids[_reference(value)]) for value in values]
+
+
+def _reference(value: Any) -> Any:
+    return value["id"] if isinstance(value, dict) else value
+
+
+def _resolved(value: Any, number: int) -> Any:
+    return {**value, "id": number} if isinstance(value, dict) else number

@@ -1,0 +1,54 @@
+"""Brazil's states and their CEP ranges."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+# CEP ranges by state (Correios): the first five digits at which each range starts, in order. Some states have several ranges.
+_RANGES: tuple[tuple[int, str], ...] = (
+    (1_000, "SP"),
+    (20_000, "RJ"),
+    (29_000, "ES"),
+    (30_000, "MG"),
+    (40_000, "BA"),
+    (49_000, "SE"),
+    (50_000, "PE"),
+    (57_000, "AL"),
+    (58_000, "PB"),
+    (59_000, "RN"),
+    (60_000, "CE"),
+    (64_000, "PI"),
+    (65_000, "MA"),
+    (66_000, "PA"),
+    (68_900, "AP"),
+    (69_000, "AM"),
+    (69_300, "RR"),
+    (69_400, "AM"),
+    (69_900, "AC"),
+    (70_000, "DF"),
+    (72_800, "GO"),
+    (73_000, "DF"),
+    (73_700, "GO"),
+    (76_800, "RO"),
+    (77_000, "TO"),
+    (78_000, "MT"),
+    (79_000, "MS"),
+    (80_000, "PR"),
+    (88_000, "SC"),
+    (90_000, "RS"),
+)
+_STARTS = [start for start, _ in _RANGES]
+_CEP_DIGITS = 8
+
+STATES: frozenset[str] = frozenset(state for _, state in _RANGES)
+"""The two-letter codes of the twenty-six states and the Distrito Federal."""
+
+BRAZIL = "BR"
+
+
+def state_of_cep(cep: str) -> str:
+    """Return the state of an eight-digit CEP; empty for anything else and below 01000-000, where there are none."""
+    if len(cep) != _CEP_DIGITS or not cep.isascii() or not cep.isdigit():
+        return ""
+    index = bisect_right(_STARTS, int(cep[:5]))
+    return _RANGES[index - 1][1] if index else ""

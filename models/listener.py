@@ -1,0 +1,131 @@
+"""LISTEN on a dedicated connection, because a pooled one must not have session state."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+import asyncpg
+
+from models.pool import DatabaseSettings
+
+NotificationCallback: TypeAlias = Callable[[str], Awaitable[object] | object]
+ReconnectCallback: TypeAlias = Callable[[], Awaitable[object] | object]
+
+MIN_BACKOFF_SECONDS = 0.1
+MAX_BACKOFF_SECONDS = 5.0
+# Detects a connection that was lost without a TCP reset (a lost route, a suspended machine).
+CHECK_INTERVAL_SECONDS = 30.0
+CHECK_TIMEOUT_SECONDS = 5.0
+
+logger = logging.getLogger("vitrine.database")
+
+
+class Listener:
+    """One listening connection for all channels, which reconnects when it is lost."""
+
+    def __init__(self, settings: DatabaseSettings, role: str | None) -> None:
+        self._settings = settings
+        self._role = role
+        self._channels: dict[str, list[NotificationCallback]] = {}
+        self._after_reconnect: list[ReconnectCallback] = []
+        self._task: asyncio.Task[None] | None = None
+        self._pending_callbacks: set[asyncio.Future[Any]] = set()
+        self._changed = asyncio.Event()
+        self._listening: dict[str, asyncio.Event] = {}
+
+    async def listen(
+        self, channel: str, callback: NotificationCallback, after_reconnect: ReconnectCallback | None
+    ) -> None:
+        """Register a callback and wait until the server has confirmed LISTEN."""
+        self._channels.setdefault(channel, []).append(callback)
+        if after_reconnect is not None:
+            self._after_reconnect.append(after_reconnect)
+        confirmed = self._listening.setdefault(channel, asyncio.Event())
+        self._changed.set()
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+        await confirmed.wait()
+
+    async def close(self) -> None:
+        """Stop listening."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        for callback in list(self._pending_callbacks):
+            callback.cancel()
+        await asyncio.gather(*self._pending_callbacks, return_exceptions=True)
+
+    async def _run(self) -> None:
+        backoff = MIN_BACKOFF_SECONDS
+        is_first = True
+        while True:
+            try:
+                connection = await self._connect()
+                try:
+                    subscribed: set[str] = set()
+                    await self._subscribe(connection, subscribed)
+                    if not is_first:
+                        for callback in self._after_reconnect:
+                            self._call(callback)
+                    is_first, backoff = False, MIN_BACKOFF_SECONDS
+                    await self._monitor(connection, subscribed)
+                finally:
+                    connection.terminate()
+            except asyncio.CancelledError:
+                raise
+            except Exception as error:
+                logger.warning("the listening connection was lost: %r; retrying in %.1f s", error, backoff)
+            await asyncio.sleep(backoff)
+            backoff = min(backoff * 2, MAX_BACKOFF_SECONDS)
+
+    async def _connect(self) -> asyncpg.Connection:
+        server_settings = self._settings.server_settings(self._role)
+        server_settings["application_name"] += " (listening)"
+        return await asyncpg.connect(
+            self._settings.url, timeout=self._settings.acquire_seconds, server_settings=server_settings
+        )
+
+    async def _monitor(self, connection: asyncpg.Connection, subscribed: set[str]) -> None:
+        """Subscribe to new channels and check the connection periodically; raise when it is lost."""
+        connection.add_termination_listener(lambda _: self._changed.set())
+        while not connection.is_closed():
+            try:
+                async with asyncio.timeout(CHECK_INTERVAL_SECONDS):
+                    await self._changed.wait()
+            except TimeoutError:
+                await connection.execute("select 1", timeout=CHECK_TIMEOUT_SECONDS)
+            self._changed.clear()
+            if not connection.is_closed():
+                await self._subscribe(connection, subscribed)
+        raise asyncpg.ConnectionDoesNotExistError("the server closed the connection")
+
+    async def _subscribe(self, connection: asyncpg.Connection, subscribed: set[str]) -> None:
+        for channel in set(self._channels) - subscribed:
+            await connection.add_listener(channel, self._on_notification)
+            subscribed.add(channel)
+            self._listening[channel].set()
+
+    def _on_notification(self, _connection: object, _pid: int, channel: str, payload: object) -> None:
+        for callback in self._channels.get(channel, ()):
+            self._call(callback, str(payload))
+
+    def _call(self, callback: Callable[..., Awaitable[object] | object], *args: str) -> None:
+        try:
+            result = callback(*args)
+        except Exception:
+            logger.exception("a callback of a notification failed")
+            return
+        if inspect.isawaitable(result):
+            future = asyncio.ensure_future(result)
+            self._pending_callbacks.add(future)
+            future.add_done_callback(self._on_callback_done)
+
+    def _on_callback_done(self, future: asyncio.Future[Any]) -> None:
+        self._pending_callbacks.discard(future)
+        if not future.cancelled() and (failure := future.exception()) is not None:
+            logger.error("a callback of a notification failed", exc_info=failure)

@@ -1,0 +1,20 @@
+"""Persisted GraphQL documents, which clients execute by their hash."""
+
+from __future__ import annotations
+
+from tortoise import fields
+
+from kernel.clock import now
+from models.base import StoreManager, StoreModel
+
+
+class PersistedDocument(StoreModel):
+    """A GraphQL document by its SHA-256; each store keeps the most recently used."""
+
+    hash = fields.BinaryField()
+    text = fields.TextField()
+    last_used_at = fields.DatetimeField(default=now)
+
+    class Meta:
+        table = "persisted_documents"
+        manager = StoreManager()

@@ -1,0 +1,128 @@
+"""Webhook queries: a GraphQL selection of a webhook endpoint, such as `{ id total_cents customer { name } }`.
+
+The query is executed as the app on the event's subject (order, product, user, cart) at delivery; its result becomes the event's `data`.
+The limits of client documents apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from graphql import FieldNode, TypeInfo, TypeInfoVisitor, Visitor, get_named_type, is_object_type, visit
+
+from domain import events
+from domain.stores import find_store
+from domain.webhooks.claims import ClaimedDelivery
+from domain.webhooks.event_scopes import as_app
+from domain.webhooks.payloads import order_keys
+from kernel.clock import now
+from kernel.errors import DomainError, RuleViolation, TooComplex, ValidationFailed
+from kernel.ids import request_id_from
+from kernel.scope import SYSTEM, Scope, active_scope
+from schema.documents import DocumentCache, PreparedDocument, calculate_cost, check_cost
+from schema.execution import ExecutionContext, error_of, execute_document
+from schema.fields import ACCESS, access_of, strawberry_field
+
+# The root field of each subject type of the outbox.
+SUBJECT_FIELDS = {events.ORDER: "order", events.PRODUCT: "product", events.USER: "user", events.CART: "cart"}
+_SUBJECTS = {name: name.partition(".")[0] for name in events.NAMES} | {events.CHECKOUT_COMPLETED: events.CART}
+_SAMPLE_VARIABLES = {"id": "00000000-0000-7000-8000-000000000000"}
+
+
+def check_query(scope: Scope, query: str, names: Sequence[str]) -> None:
+    """Validate a query for the given events and the app in the scope.
+
+    Raises `MissingScope` for fields the app may not read, otherwise `ValidationFailed` for the field `query`.
+    """
+    subjects = {_SUBJECTS[name] for name in names}
+    if len(subjects) > 1:
+        raise _query_error(
+            f"query fits one kind of subject; the events are about {' and '.join(sorted(subjects))}"
+        )
+    try:
+        prepared = _prepare_query(SUBJECT_FIELDS[subjects.pop()], query)
+    except TooComplex as error:
+        raise _query_error(f"query: {error.message}", "query_too_complex") from error
+    assert prepared.document is not None
+    type_info = TypeInfo(_documents().schema)
+    visit(prepared.document, TypeInfoVisitor(type_info, _AccessVisitor(scope, type_info)))
+
+
+async def run_query(claimed: ClaimedDelivery) -> Mapping[str, Any]:
+    """Return the data of a delivery by its endpoint's query, with the app's current access; a missing subject gets the stored event data.
+
+    Raises the domain error of the query.
+    """
+    assert claimed.query is not None
+    name = SUBJECT_FIELDS.get(claimed.subject_type)
+    if name is None:
+        return order_keys(claimed.name, claimed.data)
+    prepared = _prepare_query(name, claimed.query)
+    platform = Scope(
+        await find_store(claimed.store_id),
+        SYSTEM,
+        request_id_from(claimed.request_id),
+        now(),
+        family="graphql",
+    )
+    scope = as_app(platform, claimed.app_id, claimed.installation_id, claimed.scopes)
+    with active_scope(scope):
+        result = await execute_document(
+            _documents().schema, prepared, ExecutionContext(scope), {"id": str(claimed.subject_id)}
+        )
+    for error in result.errors or ():
+        raise error_of(error) or RuleViolation(error.message)
+    data: Mapping[str, Any] | None = (result.data or {}).get(name)
+    return order_keys(claimed.name, claimed.data) if data is None else data
+
+
+class _AccessVisitor(Visitor):
+    """Check the access rules of all fields and types of a document, as at execution."""
+
+    def __init__(self, scope: Scope, type_info: TypeInfo) -> None:
+        super().__init__()
+        self._scope = scope
+        self._type_info = type_info
+
+    def enter_field(self, *_: Any) -> None:
+        field, type_ = self._type_info.get_field_def(), get_named_type(self._type_info.get_type())
+        declared = strawberry_field(field) if field is not None else None
+        if declared is not None and ACCESS in declared.metadata:
+            declared.metadata[ACCESS].check(self._scope)
+        if is_object_type(type_):
+            access = access_of(type_)
+            if access is not None:
+                access.check(self._scope)
+
+
+def _prepare_query(root: str, query: str) -> PreparedDocument:
+    """Prepare the document that selects the query on the subject. Raises `ValidationFailed` and `TooComplex`."""
+    documents = _documents()
+    if documents.schema.query_type is None or root not in documents.schema.query_type.fields:
+        raise _query_error(f"query: events about a {root} can't be queried")
+    text = f"query ($id: ID!) {{ {root}(id: $id) {query}\n}}"
+    prepared = documents.get(text, _SAMPLE_VARIABLES)
+    if prepared.errors:
+        raise _query_error(f"query: {prepared.errors[0].message}")
+    operation = prepared.operation(None)
+    # A text that closes the selection early could add other fields or operations.
+    if operation is None or prepared.document is None or len(prepared.document.definitions) != 1:
+        raise _query_error("query is not one selection in braces")
+    selections = operation.selection_set.selections
+    if len(selections) != 1 or not isinstance(selections[0], FieldNode) or selections[0].name.value != root:
+        raise _query_error("query is not one selection in braces")
+    check_cost(calculate_cost(documents.schema, prepared, operation, _SAMPLE_VARIABLES))
+    return prepared
+
+
+@lru_cache(maxsize=1)
+def _documents() -> DocumentCache:
+    from resolvers.root import public_schema
+
+    return DocumentCache(public_schema())
+
+
+def _query_error(message: str, code: str = "query_invalid") -> DomainError:
+    return ValidationFailed(message, field="query", code=code)

@@ -1,0 +1,68 @@
+"""List the routes of the legacy API: those of every resource, the hand-written ones and the vendor app's.
+
+Each is declared once, subroute `/api`; `server.routes` adds the other base paths (`/api/v1.0`, `/api/2.0`, `/api/2`), the trailing
+slash, HEAD and 405 responses (docs/reference/legacy.md#addresses).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from resolvers.execute import FacadeOperation, load_operations
+from rest_facade.legacy import auth_tokens, boxes, engine, notifications, product_combinations, quotes
+from rest_facade.legacy.engine import Operations
+from rest_facade.legacy.resource import NestedList, Resource
+from rest_facade.legacy.resources import RESOURCES
+from rest_facade.legacy.vendor_app import routes as vendor_app
+from rest_facade.routing import Credential, Handler, Route
+
+BASE = "/api"
+SINGLE = "/{id}"
+OPERATIONS = Path(__file__).parent / "operations"
+
+# Each action of `Resource.actions`: its method, path suffix and handler factory. The operation is named
+# `<Resource.operations><Word>`.
+_ACTIONS: Mapping[str, tuple[str, str, Callable[[Resource, FacadeOperation], Handler]]] = {
+    "list": ("GET", "", engine.list_handler),
+    "show": ("GET", SINGLE, engine.show_handler),
+    "create": ("POST", "", engine.create_handler),
+    "update": ("PUT", SINGLE, engine.update_handler),
+    "delete": ("DELETE", SINGLE, engine.delete_handler),
+    "set": ("PUT", "", engine.body_handler),
+    "ask": ("POST", "", engine.body_handler),
+}
+_MANUAL_ROUTES = (auth_tokens, notifications)
+
+
+def all_routes() -> list[Route]:
+    """Load the operations and list every route; raises UnknownOperation for one that doesn't match the schema."""
+    operations = load_operations(OPERATIONS)
+    routes = [module.route(operations) for module in _MANUAL_ROUTES]
+    for resource in RESOURCES:
+        for path in (resource.path, *resource.aliases):
+            routes += _routes_of(resource, f"{BASE}/{path}", operations)
+    return [
+        *routes,
+        *vendor_app.routes(operations),
+        *product_combinations.routes(operations),
+        *boxes.routes(operations),
+        *quotes.routes(operations),
+    ]
+
+
+def _routes_of(resource: Resource, path: str, operations: Operations) -> Iterator[Route]:
+    for action in resource.actions:
+        method, suffix, build_handler = _ACTIONS[action]
+        handler = build_handler(resource, operations[f"{resource.operations}{action.capitalize()}"])
+        yield Route(method, f"{path}{suffix}", handler, Credential.LEGACY_ADMIN, creates=action == "create")
+    for subroute in resource.subroutes:
+        operation = operations[subroute.operation]
+        if isinstance(subroute, NestedList):
+            method, handler = "GET", engine.nested_handler(resource, subroute, operation)
+        else:
+            method, handler = subroute.method, engine.action_handler(resource, subroute, operation)
+        creates = method == "POST"
+        yield Route(
+            method, f"{path}{SINGLE}/{subroute.path}", handler, Credential.LEGACY_ADMIN, creates=creates
+        )

@@ -1,0 +1,91 @@
+"""Provide the context of a command: settings, secret and database, alongside a running server or without one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kernel.settings import Settings
+
+if TYPE_CHECKING:
+    from server.database import DatabaseLocation
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class CommandContext:
+    """The settings, including the secret, and the database URLs."""
+
+    settings: Settings
+    location: DatabaseLocation
+
+
+def read_settings() -> Settings:
+    """Read the settings from the environment; raises SettingError."""
+    return Settings.from_environment(os.environ)
+
+
+def quiet_logging(settings: Settings) -> None:
+    """Log only warnings, since the command prints its own output."""
+    import logging
+
+    from kernel import logging as kernel_logging
+
+    kernel_logging.configure(development=not settings.is_production, level=logging.WARNING)
+
+
+def run_command(work: Coroutine[Any, Any, T]) -> T:
+    """Run a command's coroutine; SIGTERM cancels it like Ctrl-C, so that its resources are released."""
+
+    async def guarded() -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        return await work
+
+    try:
+        return asyncio.run(guarded())
+    except asyncio.CancelledError as error:
+        raise KeyboardInterrupt from error
+
+
+@asynccontextmanager
+async def open_context(settings: Settings, *, quiet: bool = True) -> AsyncIterator[CommandContext]:
+    """Connect to the database and configure credentials; an embedded database is started or joined, and migrated.
+
+    `quiet` logs warnings only. Raises CommandError when migrations are pending in an external database.
+    """
+    import auth
+    from models import migrate
+    from server.database import connection_pools, database_location
+    from server.secret_key import with_secret_key
+
+    settings = with_secret_key(settings)
+    assert settings.secret_key is not None
+    if quiet:
+        quiet_logging(settings)
+    async with database_location(settings) as location:
+        if location.is_embedded:
+            await migrate.migrate(location.owner_url)
+        else:
+            await _reject_pending_migrations(location)
+        async with connection_pools(settings, location):
+            auth.configure(settings.secret_key.encode())
+            yield CommandContext(settings, location)
+
+
+async def _reject_pending_migrations(location: DatabaseLocation) -> None:
+    from models import migrate
+    from server.commands.errors import CommandError
+
+    pending = await migrate.pending_migrations(location.serving_url)
+    if pending:
+        raise CommandError(
+            f"{len(pending)} migration(s) are pending, the first is {pending[0]}: run vitrine migrate"
+        )

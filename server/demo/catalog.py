@@ -1,0 +1,131 @@
+"""Data types for a demo store's products, payment methods and shipping methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class DemoVendor:
+    """A vendor of the marketplace; the CNPJ is stored without check digits."""
+
+    key: str
+    name: str
+    email: str
+    cnpj: str
+    phone: str
+    address: str
+    city: str
+    state: str
+    zipcode: str
+    commission: str
+
+
+@dataclass(frozen=True, slots=True)
+class DemoCategory:
+    """A product category; `text` ends the description of each of its products."""
+
+    key: str
+    name: str
+    text: str
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DemoFeature:
+    """A product feature; `type` is the code of the legacy API."""
+
+    key: str
+    name: str
+    type: str
+    variants: tuple[str, ...] = ()
+    suffix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoProduct:
+    """A product; prices in cents, weights in grams, features by key. `sells` is False for products in no demo order."""
+
+    name: str
+    category: str
+    vendor: str
+    price: int
+    stock: int
+    weight: int
+    text: str
+    features: Mapping[str, str] = field(default_factory=dict)
+    compare_at: int | None = None
+    status: str = "A"
+    images: int = 2
+    free_shipping: bool = False
+    download: bool = False
+    sells: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DemoPaymentMethod:
+    """A payment method."""
+
+    key: str
+    name: str
+    text: str
+    processor: str
+    settles_at_once: bool = False
+    hold_minutes: int = 4_320
+    surcharge_cents: int = 0
+    instructions: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoShippingMethod:
+    """A shipping method; prices in cents, weights in grams."""
+
+    key: str
+    name: str
+    delivery_time: str
+    base: int
+    per_kg: int = 0
+    free_from: int | None = None
+    max_weight: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DemoCatalog:
+    """The data of a demo store, with the number of customers and of orders per status code."""
+
+    colour: str
+    vendors: tuple[DemoVendor, ...]
+    categories: tuple[DemoCategory, ...]
+    features: tuple[DemoFeature, ...]
+    products: tuple[DemoProduct, ...]
+    payments: tuple[DemoPaymentMethod, ...]
+    shippings: tuple[DemoShippingMethod, ...]
+    customers: int
+    orders: Mapping[str, int]
+    reviews: int
+
+
+CARD = DemoPaymentMethod(
+    "cartao",
+    "Cartão de crédito",
+    "Em até 6 vezes sem juros.",
+    "credit_card",
+    settles_at_once=True,
+    hold_minutes=60,
+)
+PIX = DemoPaymentMethod(
+    "pix",
+    "Pix",
+    "Aprovado em segundos, a qualquer hora.",
+    "pix",
+    hold_minutes=60,
+    instructions="<p>Abra o aplicativo do seu banco, escolha Pix e leia o código.</p>",
+)
+BOLETO = DemoPaymentMethod(
+    "boleto",
+    "Boleto bancário",
+    "Vence em três dias; a compensação leva um dia útil.",
+    "boleto",
+    surcharge_cents=250,
+)

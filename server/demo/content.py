@@ -1,0 +1,132 @@
+"""Create content of a demo store: pages, blocks, a language, a custom status; and subscribers, call requests and testimonials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from server.demo.customers import DemoCustomer
+from server.demo.owner import DemoOwner
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A page, with the title of its parent."""
+
+    name: str
+    text: str
+    type: str = "T"
+    parent: str = ""
+    link: str = ""
+    status: str = "A"
+
+
+_PAGES: Sequence[_Page] = (
+    _Page("Quem somos", "<p>Reunimos ateliês que fazem à mão o que a casa usa todos os dias.</p>"),
+    _Page("Ajuda", "<p>Escolha um assunto.</p>"),
+    _Page("Trocas e devoluções", "<p>Você tem sete dias para devolver, sem custo.</p>", parent="Ajuda"),
+    _Page("Prazos de entrega", "<p>Postamos em até dois dias úteis.</p>", parent="Ajuda"),
+    _Page("Fale conosco", "<p>Respondemos em um dia útil.</p>", type="F", parent="Ajuda"),
+    _Page("Diário do ateliê", "<p>Histórias de quem faz.</p>", type="B"),
+    _Page(
+        "Como nasce uma caneca", "<p>Do barro ao forno em nove dias.</p>", type="B", parent="Diário do ateliê"
+    ),
+    _Page("No mapa", "", type="L", link="https://www.openstreetmap.org/"),
+    _Page("Promoção de inverno", "<p>Ainda em preparo.</p>", status="D"),
+)
+_BLOCKS: Sequence[dict[str, object]] = (
+    {
+        "type": "banner",
+        "name": "Topo",
+        "properties": {"height": 320, "autoplay": True},
+        "content": {"title": "Feito à mão", "link": "/quem-somos"},
+    },
+    {
+        "type": "menu",
+        "name": "Rodapé",
+        "properties": {"columns": 3},
+        "content": {"items": ["Quem somos", "Trocas e devoluções", "Fale conosco"]},
+    },
+    {"type": "products", "name": "Novidades", "properties": {"limit": 8}, "content": {"sort": "newest"}},
+    {"type": "html", "name": "Aviso de férias", "content": {"html": "<b>Voltamos dia 7.</b>"}, "status": "D"},
+)
+_TESTIMONIALS: Sequence[tuple[int, str]] = (
+    (5, "Loja séria: avisaram do atraso antes que eu perguntasse."),
+    (4, "Preços justos e embalagem caprichada."),
+)
+
+
+async def create_content(
+    owner: DemoOwner,
+    customers: Sequence[DemoCustomer],
+    customer_ids: Sequence[str],
+    products: Sequence[str],
+    now: datetime,
+) -> None:
+    """Create all of it; `customer_ids` and `products` are the ids of existing rows."""
+    created_at = now - timedelta(days=180)
+    english = {"code": "en", "name": "English", "country_code": "US", "status": "D"}
+    await owner.execute_operation("DemoLanguage", created_at, input=english)
+    await _create_pages(owner, created_at)
+    for block in _BLOCKS:
+        await owner.execute_operation("DemoBlock", created_at, input=block)
+    status = {"letter": "X", "description": "Separado", "color": "#6b46c1", "position": 25}
+    await owner.execute_operation(
+        "DemoStatus", created_at, input={**status, "params": {"inventory": "D", "notify": True}}
+    )
+    await _create_audience(owner, customers, customer_ids, products, now)
+
+
+async def _create_pages(owner: DemoOwner, at: datetime) -> None:
+    page_ids: dict[str, str] = {}
+    for position, page in enumerate(_PAGES):
+        values = {
+            "name": page.name,
+            "type": page.type,
+            "description": page.text,
+            "link": page.link,
+            "position": position,
+            "status": page.status,
+            "parent_id": page_ids.get(page.parent),
+        }
+        page_ids[page.name] = (await owner.execute_operation("DemoPage", at, input=values))["id"]
+
+
+async def _create_audience(
+    owner: DemoOwner,
+    customers: Sequence[DemoCustomer],
+    customer_ids: Sequence[str],
+    products: Sequence[str],
+    now: datetime,
+) -> None:
+    for index, customer in enumerate(customers[:8]):
+        values = {"email": customer.email, "status": "D" if index == 7 else "A"}
+        await owner.execute_operation("DemoSubscriber", now - timedelta(days=60 - 7 * index), input=values)
+    for index, (letter, notes) in enumerate(
+        (
+            ("C", "Queria saber se a caneca vai ao micro-ondas."),
+            ("F", "Prazo para Manaus."),
+            ("I", "Pedido para um restaurante, cem peças."),
+            ("N", "Nota fiscal em nome da empresa."),
+        )
+    ):
+        customer = customers[index % len(customers)]
+        request = {
+            "name": customer.firstname,
+            "phone": customer.phone,
+            "time_from": "09:00",
+            "time_to": "12:00",
+            "product_id": products[index % len(products)],
+            "notes": notes,
+            "status": letter,
+        }
+        await owner.execute_operation("DemoCallRequest", now - timedelta(days=4 - index), input=request)
+    for index, (rating, message) in enumerate(_TESTIMONIALS):
+        review = {
+            "object_type": "E",
+            "customer_id": customer_ids[index % len(customer_ids)],
+            "message": message,
+            "rating": rating,
+        }
+        await owner.execute_operation("DemoTestimonial", now - timedelta(days=20 - index), input=review)

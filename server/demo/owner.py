@@ -1,0 +1,58 @@
+"""Execute operations in a demo store as its owner, at any point in time, through the same entry point as the facades."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from auth.privileges import ALL
+from domain.people.accounts import UserRef
+from kernel.clock import now
+from kernel.ids import uuid7
+from kernel.scope import Actor, ActorKind, Scope, Store, active_scope
+from resolvers.execute import FacadeOperation, execute, load_operations
+
+OPERATIONS = Path(__file__).parent / "operations"
+
+
+@cache
+def operations() -> Mapping[str, FacadeOperation]:
+    """Load the demo's operations, once."""
+    return load_operations(OPERATIONS)
+
+
+class DemoOwner:
+    """Act as a store's owner, who has all privileges."""
+
+    def __init__(self, store: Store, user: UserRef) -> None:
+        self.store = store
+        self.user = user
+        self._actor = Actor(
+            ActorKind.ADMIN,
+            user_id=user.id,
+            user_public_id=user.public_id,
+            privileges=ALL,
+            is_owner=True,
+            credential=f"user:{user.id}",
+        )
+
+    def scope(self, at: datetime | None = None) -> Scope:
+        """Return a scope like a request of the owner at that time (default: now)."""
+        return Scope(
+            store=self.store,
+            actor=self._actor,
+            request_id=f"demo-{uuid7()}",
+            now=at or now(),
+            family="graphql",
+        )
+
+    async def execute_operation(self, operation: str, at: datetime | None = None, /, **variables: Any) -> Any:
+        """Execute an operation and return the value of its root field."""
+        document = operations()[operation]
+        scope = self.scope(at)
+        with active_scope(scope):
+            data = await execute(scope, document, variables)
+        return data[document.fields[0]]

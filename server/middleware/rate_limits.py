@@ -1,0 +1,131 @@
+"""Apply the rate limits: per client address, per wrong credential, per app, storefront key and legacy credential."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from aiohttp import hdrs, web
+from multidict import istr
+
+from kernel.errors import RateLimited
+from kernel.ip_addresses import rate_limit_key
+from kernel.scope import Actor, ActorKind, Scope
+from kernel.settings import Settings
+from server.families import RouteFamily
+from server.limits import MINUTE, Counters, RateLimitState, resolved
+
+APP_RATE = 120
+STOREFRONT_KEY_RATE = 600
+# The error text of a storefront key differs from all others.
+STOREFRONT_KEY_MESSAGE = "rate_limit_exceeded"
+WAIT_SECONDS = 60
+
+LimitOf = Callable[[Actor], int]
+
+HEADER_STATE = web.RequestKey("reported_rate", RateLimitState)
+"""The state for the X-RateLimit-* headers, in the families that have them."""
+
+# multidict's istr is looked up without case folding each time.
+_CREDENTIALS = (hdrs.AUTHORIZATION, istr("X-API-Key"), istr("X-Hub-Signature-256"), istr("X-Hub-Signature"))
+
+
+def default_limit_of(actor: Actor) -> int:
+    """Return the requests per minute of an app or storefront key: its own limit or the default."""
+    if actor.rate_limit is not None:
+        return actor.rate_limit
+    return APP_RATE if actor.kind is ActorKind.APP else STOREFRONT_KEY_RATE
+
+
+def has_credential(headers: Mapping[str, str]) -> bool:
+    """Return whether the request carries a credential or a gateway signature."""
+    for name in _CREDENTIALS:  # noqa: SIM110  # a generator costs three times as much
+        if name in headers:
+            return True
+    return False
+
+
+class RateLimiter:
+    """Count requests against the configured limits; 0 means no limit."""
+
+    def __init__(self, settings: Settings, counters: Counters, limit_of: LimitOf = default_limit_of) -> None:
+        self._ip_rate = settings.ip_rate
+        self._failed_rate = settings.failed_auth_rate
+        self._legacy_rate = settings.legacy_rate
+        self._counters = counters
+        self._limit_of = limit_of
+
+    async def count_address(self, request: web.Request, family: RouteFamily, address: str) -> None:
+        """Count the request against its client address, before any other check."""
+        if not self._ip_rate:
+            # These families always send the headers: report the default limit.
+            _set_header_state(
+                request, family, RateLimitState(APP_RATE, APP_RATE, time.time() + MINUTE, allowed=True)
+            )
+        elif family.is_rate_limited:
+            state = self._counters.hit(f"ip:{rate_limit_key(address)}", self._ip_rate)
+            if not isinstance(state, RateLimitState):
+                state = await state
+            _set_header_state(request, family, state)
+            if not state.allowed:
+                raise _error(self._ip_rate, "from this address")
+
+    async def check_failures(self, address: str) -> None:
+        """Reject any credential, right or wrong, from an address with too many wrong ones: otherwise guessing could go on."""
+        if self._failed_rate:
+            state = self._counters.peek(f"failed:{rate_limit_key(address)}", self._failed_rate)
+            if not isinstance(state, RateLimitState):
+                state = await state
+            if not state.allowed:
+                raise _error(self._failed_rate, "with a wrong credential from this address")
+
+    async def count_failure(self, address: str) -> None:
+        """Count a wrong credential."""
+        if self._failed_rate:
+            await resolved(self._counters.hit(f"failed:{rate_limit_key(address)}", self._failed_rate))
+
+    async def count_caller(self, request: web.Request, family: RouteFamily, scope: Scope) -> None:
+        """Count the request against the limit of its app, storefront key or legacy credential."""
+        actor = scope.actor
+        if actor.kind is ActorKind.APP:
+            await self._count(request, family, scope, self._limit_of(actor), "of this app")
+        elif actor.kind is ActorKind.STOREFRONT:
+            message = STOREFRONT_KEY_MESSAGE
+            await self._count(request, family, scope, self._limit_of(actor), "with this key", message)
+        elif self._legacy_rate and family.name == "legacy":
+            await self._count(request, family, scope, self._legacy_rate, "with this credential")
+
+    async def _count(
+        self,
+        request: web.Request,
+        family: RouteFamily,
+        scope: Scope,
+        limit: int,
+        scope_text: str,
+        message: str = "rate limit exceeded",
+    ) -> None:
+        # All customers' tokens share the limit of the storefront key.
+        credential = scope.actor.credential.partition("/")[0]
+        key = f"{family.name if family.name == 'legacy' else 'caller'}:{scope.store.id}:{credential}"
+        state = await resolved(self._counters.hit(key, limit))
+        _set_header_state(request, family, state)
+        if not state.allowed:
+            raise _error(limit, scope_text, message)
+
+
+def _set_header_state(request: web.Request, family: RouteFamily, state: RateLimitState) -> None:
+    if family.has_rate_limit_headers:
+        request[HEADER_STATE] = state
+
+
+def _error(limit: int, scope_text: str, message: str = "rate limit exceeded") -> RateLimited:
+    return RateLimited(
+        f"more than {limit} requests a minute {scope_text}", retry_after=WAIT_SECONDS, message=message
+    )
+
+
+def add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    """Add the rate-limit headers to a response, in the families that have them."""
+    state = request.get(HEADER_STATE)
+    if state is not None:
+        response.headers.update(state.headers())

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bench import measurement, report
+from bench.contestants.json_sql import Style
+from bench.contestants.limit_sql import READS, statement
+from bench.database import Size
+from bench.load import Response, Sample
+from bench.measurement import Measurement, ResponsesDiffer, Result, Schedule
+from bench.workloads import WORKLOADS, RequestData
+
+
+class _Server:
+    def __init__(self, name):
+        self.address = name
+
+
+def _compare(monkeypatch, responses):
+    """Compare the responses of two servers to Q1."""
+    monkeypatch.setattr(
+        measurement, "send_request", lambda name, request: Response(200, json.dumps(responses[name]).encode())
+    )
+    servers = {name: _Server(name) for name in responses}
+    requests = {name: [b""] for name in responses}
+    Measurement(servers, RequestData(Size()), None, Schedule(1, 1.0))._compare(WORKLOADS[0], requests)
+
+
+def test_different_responses_end_the_run(monkeypatch):
+    limit = {"data": {"products": [{"id": "a", "price_cents": 100}]}}
+    other = {"data": {"products": [{"id": "a", "price_cents": 101}]}}
+
+    with pytest.raises(ResponsesDiffer, match=r"products\[0\].price_cents: 100 and 101"):
+        _compare(monkeypatch, {"limit": limit, "vitrine": other})
+
+
+def test_extensions_and_string_numbers_are_not_differences(monkeypatch):
+    limit = {"data": {"products": [{"id": "a", "price_cents": 100}]}}
+    # PostGraphile returns 64-bit integers as strings, Vitrine the cost of a document.
+    postgraphile = {"data": {"products": [{"id": "a", "price_cents": "100"}]}}
+    vitrine = limit | {"extensions": {"cost": 1}}
+
+    _compare(monkeypatch, {"limit": limit, "postgraphile": postgraphile, "vitrine": vitrine})
+
+
+def test_the_table_shows_medians_ratios_and_targets():
+    about = {"commit": "abc", "left out": []}
+    results = [
+        Result("Q1", name, [Sample(rate, 1.0, 2.0, 100) for rate in rates], [5.0])
+        for name, rates in (("limit", (900, 1_000, 2_000)), ("vitrine", (700, 800, 100)))
+    ]
+
+    table = report.markdown(about, results)
+
+    assert "| 1,000 | 700 | 0.70 | 0.7 |" in table
+
+
+@pytest.mark.parametrize("style", list(Style))
+@pytest.mark.parametrize("item", list(READS))
+async def test_the_statements_of_the_limit_match_the_schema(database, shop, item, style):
+    # The benchmark itself compares the results with Vitrine's.
+    single = {
+        "Q3": shop.mug.id,
+        "R3": shop.mug.id,
+        "Q4": shop.order.id,
+        "R4": shop.order.id,
+        "L2": shop.order.number,
+    }
+    arguments = [shop.store.id, *([single[item]] if item in single else [])]
+
+    result = await shop.value(statement(item, style), *arguments)
+
+    assert json.loads(result)

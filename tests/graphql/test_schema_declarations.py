@@ -1,0 +1,144 @@
+"""All types and fields of the schema declare a description and an access rule."""
+
+from __future__ import annotations
+
+import pytest
+from graphql import (
+    GraphQLEnumType,
+    GraphQLInputObjectType,
+    GraphQLObjectType,
+    GraphQLScalarType,
+    GraphQLSchema,
+    is_introspection_type,
+    is_specified_scalar_type,
+)
+
+from auth.access import Access
+from resolvers import root
+from schema.fields import ACCESS, ColumnSource, access_of, entity_of, field_source, strawberry_field
+
+RESTRICTED = {
+    "User": {"phone", "cpf", "cnpj", "privileges", "usergroups"},
+    "Vendor": {"email", "phone", "address", "zipcode", "cnpj", "commission", "commission_type"},
+    "Order": {"user", "details", "origin", "ip_address"},
+    "OrderCustomer": {"phone"},
+    "PaymentMethod": {"processor", "processor_params", "settles_at_once", "hold_minutes"},
+    "ShippingMethod": {"service"},
+    "Product": {"on_hand", "reserved"},
+    "Review": {"user_id", "ip_address"},
+}
+
+
+def _schemas() -> list[tuple[str, GraphQLSchema]]:
+    return [("public", root.public_schema()), ("internal", root.internal_schema())]
+
+
+def _objects(schema: GraphQLSchema) -> list[GraphQLObjectType]:
+    return [
+        type_
+        for type_ in schema.type_map.values()
+        if isinstance(type_, GraphQLObjectType) and not is_introspection_type(type_)
+    ]
+
+
+@pytest.mark.parametrize("name,schema", _schemas())
+def test_every_root_field_declares_its_access(name: str, schema: GraphQLSchema) -> None:
+    assert schema.query_type is not None
+    assert schema.mutation_type is not None
+    for type_ in (schema.query_type, schema.mutation_type):
+        for key, field in type_.fields.items():
+            declared = strawberry_field(field)
+            assert declared is not None
+            assert isinstance(declared.metadata.get(ACCESS), Access), f"{type_.name}.{key} declares no access"
+
+
+@pytest.mark.parametrize("name,schema", _schemas())
+def test_every_type_declares_its_access(name: str, schema: GraphQLSchema) -> None:
+    roots = {schema.query_type, schema.mutation_type}
+    for type_ in _objects(schema):
+        if type_ not in roots:
+            assert isinstance(access_of(type_), Access), f"{type_.name} declares no access"
+
+
+def test_restricted_fields_declare_their_own_access() -> None:
+    schema = root.public_schema()
+    for name, fields in RESTRICTED.items():
+        type_ = schema.type_map[name]
+        assert isinstance(type_, GraphQLObjectType)
+        for key in fields:
+            source = field_source(type_.fields[key])
+            assert source is not None
+            assert getattr(source, "guard", None) is not None, f"{name}.{key} declares no access of its own"
+
+
+def test_restricted_fields_are_nullable() -> None:
+    from graphql import is_non_null_type
+
+    for _, schema in _schemas():
+        for type_ in _objects(schema):
+            for key, field in type_.fields.items():
+                source = field_source(field)
+                if getattr(source, "guard", None) is not None:
+                    assert not is_non_null_type(field.type), f"{type_.name}.{key} is guarded and not nullable"
+
+
+@pytest.mark.parametrize("name,schema", _schemas())
+def test_every_type_and_field_has_a_description(name: str, schema: GraphQLSchema) -> None:
+    missing: list[str] = []
+    for type_ in schema.type_map.values():
+        if is_introspection_type(type_) or is_specified_scalar_type(type_):
+            continue
+        if not type_.description:
+            missing.append(type_.name)
+        if isinstance(type_, GraphQLObjectType | GraphQLInputObjectType):
+            missing += [f"{type_.name}.{key}" for key, field in type_.fields.items() if not field.description]
+        elif isinstance(type_, GraphQLEnumType):
+            missing += [f"{type_.name}.{key}" for key, value in type_.values.items() if not value.description]
+        else:
+            assert isinstance(type_, GraphQLScalarType)
+    assert missing == []
+
+
+def test_internal_fields_are_not_public() -> None:
+    public, internal = root.public_schema(), root.internal_schema()
+    product = public.type_map["Product"]
+    internal_product = internal.type_map["Product"]
+    assert isinstance(product, GraphQLObjectType)
+    assert isinstance(internal_product, GraphQLObjectType)
+    assert "number" not in product.fields
+    assert "number" in internal_product.fields
+
+
+def test_columns_of_entities_exist_in_their_tables() -> None:
+    """A column field names a column of its entity's model; a misspelling fails here instead of at run time."""
+    from importlib import import_module
+
+    from tortoise import Model
+
+    import models
+
+    tables: dict[str, set[str]] = {}
+    for module in models.MODEL_MODULES:
+        for value in vars(import_module(module)).values():
+            if (
+                isinstance(value, type)
+                and issubclass(value, Model)
+                and value.__dict__.get("Meta") is not None
+            ):
+                meta = value._meta
+                if meta.db_table:
+                    tables[meta.db_table] = set(meta.fields_db_projection.values()) | {
+                        f"{name}_id" for name in meta.fk_fields
+                    }
+    for type_ in _objects(root.internal_schema()):
+        entity = entity_of(type_)
+        if entity is None:
+            continue
+        for key, field in type_.fields.items():
+            source = field_source(field)
+            if isinstance(source, ColumnSource) and (source.sql is None or isinstance(source.sql, str)):
+                sql = source.sql or key
+                if sql.isidentifier():
+                    assert sql in tables[entity.table], (
+                        f"{type_.name}.{key}: {entity.table} has no column {sql}"
+                    )

@@ -1,0 +1,37 @@
+"""Variable errors have plain messages without GraphQL type names."""
+
+import pytest
+from graphql import build_schema, graphql_sync
+
+from resolvers.variable_errors import to_validation_error
+
+SCHEMA = build_schema(
+    "type Query { a(input: I!): Int } input I { n: Int! l: [Int!] o: J b: Boolean s: String id: ID f: Float } input J { x: Int! }"
+)
+
+
+@pytest.mark.parametrize(
+    "value,fields,message",
+    [
+        ({}, {"n": "required"}, "n is required"),
+        ({"n": None}, {"n": "invalid"}, "n: expected a value, got null"),
+        ({"n": "x"}, {"n": "invalid"}, "n: expected an integer, got 'x'"),
+        ({"n": 2**40}, {"n": "invalid"}, "n: expected an integer of 32 bits, got 1099511627776"),
+        ({"n": 1, "l": [1, None]}, {"l": "invalid"}, "l: expected a value, got null"),
+        ({"n": 1, "o": 5}, {"o": "invalid"}, "o: expected an object, got 5"),
+        ({"n": 1, "o": {}}, {"o.x": "required"}, "o.x is required"),
+        ({"n": 1, "b": "x"}, {"b": "invalid"}, "b: expected true or false, got 'x'"),
+        (
+            {"n": 1, "s": 5, "f": "y"},
+            {"s": "invalid", "f": "invalid"},
+            "s: expected a text, got 5; f: expected a number, got 'y'",
+        ),
+        ({"n": 1, "id": 1.5}, {"id": "invalid"}, "id: expected an id, got 1.5"),
+        (5, {"input": "invalid"}, "expected an object, got 5"),
+    ],
+)
+def test_each_invalid_value_has_a_plain_message(value: object, fields: dict[str, str], message: str) -> None:
+    result = graphql_sync(SCHEMA, "query($input: I!) { a(input: $input) }", variable_values={"input": value})
+    error = to_validation_error(error.message for error in result.errors or [])
+    assert error.fields == fields
+    assert set(error.message.split("; ")) == set(message.split("; "))

@@ -1,0 +1,453 @@
+"""Check authentication, privileges, vendor access and tenant isolation on every route."""
+
+import base64
+from typing import Any
+
+import pytest
+from graphql import get_named_type
+
+from models import database
+from resolvers.execute import load_operations
+from resolvers.root import internal_schema
+from rest_facade.legacy import product_combinations, routes
+from rest_facade.legacy.route_table import OPERATIONS
+from rest_facade.routing import Credential
+from schema.fields import entity_of as entity_of_type
+from tests.legacy.entities import (
+    BY_PATH,
+    LISTED,
+    body_of,
+    create,
+    record_of,
+    resource_of,
+    rows_in,
+    supports,
+    update_body_of,
+)
+from tests.shop import NOBODY, Shop
+
+BASES = ("/api", "/api/v1.0", "/api/2.0", "/api/2")
+MISSING = "Authentication required. Use Basic with email and API key or a Bearer JWT."
+ADMIN_ONLY = "Forbidden: admin scope required"
+
+# Routes for administrators only; auth tokens, notifications, quotes and the vendor app have their own tests.
+TESTED_ELSEWHERE = ("/api/delivery_methods", "/api/sellers_availability")
+ROUTES = [r for r in routes() if r.credential is Credential.LEGACY_ADMIN and r.path not in TESTED_ELSEWHERE]
+EVERY_ROUTE = pytest.mark.parametrize("route", ROUTES, ids=[f"{r.method} {r.path}" for r in ROUTES])
+AREAS = {path: resource.privilege_area for path, resource in BY_PATH.items()}
+ENTITY_NAMES = {path: resource.display_name.capitalize() for path, resource in BY_PATH.items()}
+
+
+def entity_of(route: Any) -> str:
+    nested = product_combinations.COMBINATIONS.path
+    return nested if nested in route.path else route.path.split("/")[2]
+
+
+def path_with_id(route: Any, record_id: Any, shop: Shop) -> str:
+    """Return the address of the route for a record; other ids are those of the store's records."""
+    path = route.path.replace("{product_id}", str(shop.mug)).replace("{area_id}", str(shop.delivery_area))
+    for segment in ("{group_id}", "{usergroup_id}"):
+        path = path.replace(segment, str(shop.wholesale))
+    if "{product_id}" in route.path:
+        record_id = getattr(record_id, "number", record_id)  # not the hash
+    return path.replace("{id}", str(record_id))
+
+
+def deletes_record(route: Any) -> bool:
+    """Return whether the route deletes the record itself, not a nested one."""
+    return route.method == "DELETE" and route.path.endswith("/{id}")
+
+
+def path_to(route: Any, shop: Shop, base: str = "/api") -> str:
+    """Return the address of the route with the ids of the store's records."""
+    return path_with_id(route, record_of(shop, resource_of(entity_of(route))), shop).replace("/api", base, 1)
+
+
+def body_for(route: Any, shop: Shop) -> Any:
+    if route.method not in ("POST", "PUT"):
+        return None
+    resource = resource_of(entity_of(route))
+    body = update_body_of(shop, resource) if route.method == "PUT" else body_of(shop, resource)
+    if route.path.endswith("/user_groups"):
+        body |= {"usergroup_id": shop.team.number}
+    if route.path.endswith("/delivery_areas"):
+        body |= {"area_name": "x"}
+    return body | ({"status": "A"} if "usergroups/" in route.path else {})
+
+
+async def call_route(shop: Shop, route: Any, **kwargs: Any) -> Any:
+    return await shop.call(
+        route.method, path_to(route, shop), body_for(route, kwargs.get("at") or shop), **kwargs
+    )
+
+
+# --- Credentials -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+async def shared_store(new_shop) -> Shop:
+    """Return a store shared by tests whose requests are all rejected."""
+    return await new_shop()
+
+
+@pytest.fixture(scope="module")
+async def other_shared_store(new_shop) -> Shop:
+    """Return another such store."""
+    return await new_shop()
+
+
+@EVERY_ROUTE
+async def test_a_missing_credential_is_401_with_instructions(shared_store, route):
+    answer = await call_route(shared_store, route, auth=None)
+    assert (answer.status, answer.body) == (401, {"status": 401, "message": MISSING})
+    assert answer.headers["WWW-Authenticate"].startswith("Basic ")
+
+
+@EVERY_ROUTE
+async def test_an_invalid_credential_is_401(shared_store, route):
+    wrong_key = base64.b64encode(f"{shared_store.owner.email}:x".encode()).decode()
+    for header in (f"Basic {wrong_key}", "Basic ???", "Bearer x", "Digest x", "Basic", "Bearer "):
+        answer = await call_route(shared_store, route, auth=None, headers={"Authorization": header})
+        assert (answer.status, answer.body) == (401, {"status": 401, "message": "Invalid credentials"})
+
+
+async def test_basic_bearer_and_legacy_tokens_authenticate(shop):
+    assert (await shop.get("/api/products")).status == 200
+    assert (await shop.get("/api/products", auth="bearer")).status == 200
+    credentials = {"email": shop.owner.email, "password": shop.owner.password}
+    token = (await shop.post("/api/auth_tokens", credentials, auth=None)).body["token"]
+    answer = await shop.get("/api/products", auth=None, headers={"Authorization": f"Bearer {token}"})
+    assert answer.status == 200
+
+
+@EVERY_ROUTE
+async def test_customers_and_vendors_are_forbidden(shared_store, route):
+    for person in (shared_store.seller, shared_store.caio):
+        answer = await call_route(shared_store, route, auth="bearer", by=person)
+        assert (answer.status, answer.body) == (403, {"status": 403, "message": ADMIN_ONLY})
+
+
+@EVERY_ROUTE
+async def test_a_credential_of_another_store_is_rejected(shared_store, other_shared_store, route):
+    answer = await shared_store.call(
+        route.method, path_to(route, shared_store), body_for(route, shared_store), at=other_shared_store
+    )
+    assert (answer.status, answer.body) == (401, {"status": 401, "message": "Invalid credentials"})
+    answer = await shared_store.call(
+        route.method,
+        path_to(route, shared_store),
+        body_for(route, shared_store),
+        at=other_shared_store,
+        auth="bearer",
+    )
+    assert (answer.status, answer.body) == (403, {"status": 403, "message": ADMIN_ONLY})
+
+
+@EVERY_ROUTE
+async def test_an_unknown_store_is_not_found(shared_store, route):
+    answer = await call_route(shared_store, route, headers={"X-Tenant-ID": NOBODY})
+    assert (answer.status, answer.body) == (404, {"status": 404, "message": "tenant not found"})
+
+
+@EVERY_ROUTE
+async def test_a_suspended_store_is_503(shop, route):
+    async with database.cross_store_connection() as connection:
+        await connection.execute("update tenants set status = 'S' where id = $1", shop.store.id)
+    answer = await call_route(shop, route)
+    assert answer.status == 503
+    assert answer.body["message"] == "tenant_suspended"
+    assert answer.body["status"] == 503
+
+
+# --- Privileges --------------------------------------------------------------------------------------------------------------
+
+
+@EVERY_ROUTE
+async def test_a_missing_privilege_is_403_and_named(shared_store, route):
+    action = "view" if route.method == "GET" else "manage"
+    privilege = f"{action}_{AREAS[entity_of(route)]}"
+    person = await shared_store.new_person("view_apps")
+    for data in (None, b"{broken"):  # privileges are checked before the body is parsed
+        answer = await shared_store.call(route.method, path_to(route, shared_store), by=person, data=data)
+        assert (answer.status, answer.body) == (
+            403,
+            {"status": 403, "message": f"Forbidden: privilege {privilege} required"},
+        )
+
+
+@EVERY_ROUTE
+async def test_view_privileges_do_not_allow_changes(shop, route):
+    viewer = await shop.new_person(*(f"view_{area}" for area in AREAS.values()))
+    answer = await call_route(shop, route, by=viewer)
+    assert answer.status == (200 if route.method == "GET" else 403), answer.raw
+
+
+@EVERY_ROUTE
+async def test_the_manage_privilege_of_the_area_suffices(shop, route):
+    area = AREAS[entity_of(route)]
+    # The products of a category need the privilege of products.
+    extra = ["view_products"] if route.path == "/api/categories/{id}/products" else []
+    manager = await shop.new_person(f"manage_{area}", *extra)
+    path = path_to(route, shop)
+    if deletes_record(route):  # a record without dependents
+        path = path_with_id(route, await create(shop, resource_of(entity_of(route)), 1), shop)
+    answer = await shop.call(route.method, path, body_for(route, shop), by=manager)
+    assert answer.status in (200, 201, 204), answer.raw
+
+
+async def test_staff_with_view_orders_read_orders_only(shop):
+    for route in ROUTES:
+        answer = await call_route(shop, route, by=shop.staff)
+        allowed = AREAS[entity_of(route)] == "orders" and route.method == "GET"
+        assert answer.status == (200 if allowed else 403), (route, answer.raw)
+    order = (await shop.get(f"/api/orders/{shop.order}", by=shop.staff)).body
+    assert order["details"] == ""
+    assert "processor_type" not in order["payment_method"]  # needs a privilege of payments
+
+
+# --- Ids ---------------------------------------------------------------------------------------------------------------------
+
+SINGLE = [route for route in ROUTES if "{id}" in route.path]
+SINGLE_ROUTES = pytest.mark.parametrize("route", SINGLE, ids=[f"{r.method} {r.path}" for r in SINGLE])
+INVALID_IDS = [
+    "0",
+    "-1",
+    "abc",
+    "1.5",
+    "9" * 19,
+    "9" * 40,
+    NOBODY,
+    NOBODY[:-1],
+    "é",
+    "%20",
+    "1%2F2",
+    "+1",
+    "1e3",
+    "null",
+]
+
+
+@SINGLE_ROUTES
+async def test_an_unknown_id_is_not_found(shared_store, route):
+    for record_id in INVALID_IDS:
+        path = path_with_id(route, record_id, shared_store)
+        answer = await shared_store.call(route.method, path, body_for(route, shared_store))
+        message = f"{ENTITY_NAMES[entity_of(route)]} not found"
+        assert (answer.status, answer.body) == (404, {"status": 404, "message": message}), record_id
+
+
+def internal_table(resource: Any) -> str:
+    """Return the table of an entity's records."""
+    operation = load_operations(OPERATIONS)[f"{resource.operations}Show"]
+    root: Any = operation.prepared.operation(operation.name)
+    name = root.selection_set.selections[0].name.value
+    query_type = internal_schema().query_type
+    assert query_type is not None
+    entity = entity_of_type(get_named_type(query_type.fields[name].type))
+    assert entity is not None
+    return entity.table
+
+
+@SINGLE_ROUTES
+async def test_a_record_is_addressed_by_uuid(shop, route):
+    resource = resource_of(entity_of(route))
+    record = record_of(shop, resource).id
+    if deletes_record(route) and resource.display_name != "combination":
+        number = int(await create(shop, resource, 1))
+        table = internal_table(resource)
+        record = str(await shop.value(f"select public_id from {table} where id = $1", number))
+    path = path_with_id(route, record.upper(), shop)
+    answer = await shop.call(route.method, path, body_for(route, shop))
+    assert answer.status in (200, 201, 204), answer.raw
+
+
+@SINGLE_ROUTES
+async def test_another_stores_record_is_not_found(shared_store, other_shared_store, route):
+    theirs = record_of(other_shared_store, resource_of(entity_of(route)))
+    for record_id in (str(theirs), theirs.id):
+        path = path_with_id(route, record_id, shared_store)
+        answer = await shared_store.call(route.method, path, body_for(route, shared_store))
+        message = f"{ENTITY_NAMES[entity_of(route)]} not found"
+        assert (answer.status, answer.body) == (404, {"status": 404, "message": message})
+    resource = resource_of(entity_of(route))
+    if resource.path == product_combinations.COMBINATIONS.path or supports(resource, "show"):
+        untouched = await other_shared_store.get(f"/api/{resource.name}/{theirs}")
+        assert untouched.status == 200
+
+
+async def test_another_stores_records_cannot_be_referred_to(shop, other_shop):
+    for path, body in (
+        ("products", {"product": "x", "price": 1, "company_id": other_shop.vendor.number}),
+        ("products", {"product": "x", "price": 1, "category_ids": [other_shop.home.id]}),
+        ("products", {"product": "x", "price": 1, "product_features": {str(other_shop.material): "x"}}),
+        ("categories", {"category": "x", "parent_id": other_shop.home.number}),
+        (
+            "users",
+            {"email": "n@example.com", "password": "a long password", "company_id": other_shop.vendor.id},
+        ),
+        ("orders", {"user_id": other_shop.caio.number, "products": {str(shop.ebook): {"amount": 1}}}),
+        ("orders", {"user_id": shop.caio.number, "products": {str(other_shop.ebook): {"amount": 1}}}),
+        (
+            "orders",
+            {
+                "user_id": shop.caio.number,
+                "payment_id": other_shop.pix.number,
+                "products": {str(shop.ebook): {"amount": 1}},
+            },
+        ),
+    ):
+        answer = await shop.post(f"/api/{path}", body)
+        assert answer.status == 400, (path, body, answer.raw)
+    answer = await shop.put(f"/api/users/{shop.bia}/usergroups/{other_shop.wholesale}", {"status": "A"})
+    assert answer.status == 404
+
+
+async def test_lists_contain_the_stores_own_records_only(shop, other_shop):
+    for resource in LISTED:
+        key = resource.key
+        mine, theirs = (str(record_of(store, resource)) for store in (shop, other_shop))
+        rows = rows_in(resource, (await shop.get(f"/api/{resource.path}?items_per_page=250")).body)
+        assert mine in [row[key] for row in rows]
+        assert theirs not in [row[key] for row in rows]
+        filtered = await shop.get(f"/api/{resource.path}?{key}={theirs}")
+        assert filtered.body[resource.name] == {}
+
+
+# --- Vendors with API keys ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def vendor_enabled_store(new_shop) -> Shop:
+    return await new_shop(legacy_vendor_keys="Y")
+
+
+async def test_vendors_see_their_own_products_and_orders(vendor_enabled_store):
+    shop = vendor_enabled_store
+    mine = (await shop.get("/api/products", by=shop.seller)).body
+    assert {row["product_id"] for row in mine["products"]} == {
+        str(shop.mug),
+        str(shop.ebook),
+        str(shop.secret),
+    }
+    assert mine["params"]["total_items"] == 3
+    theirs = (await shop.get("/api/products", by=shop.rival_seller)).body
+    assert {row["product_id"] for row in theirs["products"]} == {str(shop.plate)}
+    orders = (await shop.get("/api/orders", by=shop.rival_seller)).body["orders"]
+    assert [row["order_id"] for row in orders] == [str(shop.shared_order)]
+    assert orders[0]["total"] == "75.00"  # its own lines
+    assert [line["product_id"] for line in orders[0]["products"].values()] == [str(shop.plate)]
+    order = (await shop.get(f"/api/orders/{shop.shared_order}", by=shop.rival_seller)).body
+    assert not {"details", "ip_address"} & set(order)
+    assert [group["company_id"] for group in order["product_groups"]] == [str(shop.rival)]
+
+
+async def test_another_vendors_records_are_not_found(vendor_enabled_store):
+    shop = vendor_enabled_store
+    for method, path, body, entity in (
+        ("GET", f"products/{shop.plate}", None, "Product"),
+        ("PUT", f"products/{shop.plate}", {"price": 1}, "Product"),
+        ("DELETE", f"products/{shop.plate}", None, "Product"),
+        ("GET", f"products/{shop.plate}/features", None, "Product"),
+        ("GET", f"products/{shop.plate}/discussions", None, "Product"),
+        ("PUT", f"orders/{shop.order}", {"notes": "x"}, "Order"),
+        ("GET", f"orders/{shop.order}", None, "Order"),
+        ("GET", f"stores/{shop.vendor}", None, "Vendor"),
+        ("PUT", f"vendors/{shop.vendor}", {"company": "x"}, "Vendor"),
+    ):
+        by = shop.seller if "products" in path else shop.rival_seller
+        answer = await shop.call(method, f"/api/{path}", body, by=by)
+        assert (answer.status, answer.body) == (404, {"status": 404, "message": f"{entity} not found"}), path
+
+
+async def test_other_routes_are_forbidden_for_vendors(vendor_enabled_store):
+    shop = vendor_enabled_store
+    for route in ROUTES:
+        resource = resource_of(entity_of(route))
+        if not resource.open_to_vendors:
+            answer = await call_route(shop, route, by=shop.seller)
+            assert (answer.status, answer.body) == (403, {"status": 403, "message": ADMIN_ONLY}), route
+        if resource.path in ("orders", "stores") and route.method in ("POST", "DELETE"):
+            assert (await call_route(shop, route, by=shop.seller)).status == 403
+    shared = await shop.put(f"/api/orders/{shop.shared_order}", {"status": "P"}, by=shop.seller)
+    assert shared.status == 403
+    customer = await shop.get("/api/products", by=shop.caio, auth="bearer")
+    assert (customer.status, customer.body["message"]) == (403, ADMIN_ONLY)
+
+
+async def test_fields_reserved_for_staff_are_ignored_for_vendors(vendor_enabled_store):
+    shop = vendor_enabled_store
+    answer = await shop.put(
+        f"/api/products/{shop.mug}", {"company_id": shop.rival.number, "price": "1.00"}, by=shop.seller
+    )
+    assert answer.status == 200
+    product = (await shop.get(f"/api/products/{shop.mug}")).body
+    assert (product["company_id"], product["price"]) == (str(shop.vendor), "1.00")
+    created = await shop.post(
+        "/api/products", {"product": "x", "price": 1, "company_id": shop.rival.number}, by=shop.seller
+    )
+    assert (await shop.get(f"/api/products/{created.body['product_id']}")).body["company_id"] == str(
+        shop.vendor
+    )
+
+
+async def test_a_vendor_follows_the_status_transitions_and_gets_the_allowed_ones(vendor_enabled_store):
+    shop = vendor_enabled_store
+    assert (await shop.put(f"/api/orders/{shop.order}", {"status": "P"}, by=shop.seller)).status == 200
+    answer = await shop.put(f"/api/orders/{shop.order}", {"status": "I"}, by=shop.seller)
+    assert answer.status == 422
+    assert set(answer.body) == {"status", "message", "allowed"}
+    assert answer.body["allowed"] == ["C", "B"]
+
+
+async def test_vendors_cannot_filter_by_hidden_fields(vendor_enabled_store):
+    shop = vendor_enabled_store
+    await shop.put(f"/api/orders/{shop.order}", {"details": "secret"})
+    answer = await shop.get("/api/orders?details=guess", by=shop.seller)
+    assert isinstance(answer.body["orders"], list)  # ignored like an unknown filter
+    assert "details" not in answer.body["params"]
+
+
+# --- Addresses ---------------------------------------------------------------------------------------------------------------
+
+
+@EVERY_ROUTE
+async def test_a_route_is_served_under_every_base_with_and_without_a_slash(shop, route):
+    for base in BASES:
+        for slash in ("", "/"):
+            answer = await shop.call(route.method, path_to(route, shop, base) + slash, auth=None)
+            assert (answer.status, answer.body["message"]) == (401, MISSING), (base, slash)
+
+
+async def test_the_current_and_app_families_keep_their_addresses(shop):
+    for path in (
+        "/api/v1/products",
+        "/api/v1/auth_tokens",
+        "/api/admin/orders",
+        "/api/storefront/products",
+    ):
+        answer = await shop.get(path, auth=None)
+        assert "message" not in answer.body or "error" in answer.body, path
+
+
+async def test_a_wrong_method_is_405_with_the_allowed_methods(shop):
+    for path, allowed in (
+        ("/api/products", "GET, HEAD, POST"),
+        ("/api/2.0/products/", "GET, HEAD, POST"),
+        (f"/api/v1.0/products/{shop.mug}", "DELETE, GET, HEAD, PUT"),
+        (f"/api/products/{shop.mug}/features", "GET, HEAD"),
+        (f"/api/users/{shop.caio}/usergroups/{shop.wholesale}", "PUT"),
+    ):
+        answer = await shop.call("PATCH", path)
+        assert (answer.status, answer.body) == (405, {"status": 405, "message": "Method not allowed"})
+        assert answer.headers["Allow"] == allowed
+
+
+async def test_an_unknown_route_is_404_in_the_legacy_error_format(shop):
+    for path in ("/api/nothing", "/api/2.0/nothing/1", "/api/products/1/nothing", "/api/", "/api/v1.0"):
+        answer = await shop.get(path)
+        assert (answer.status, answer.body) == (404, {"status": 404, "message": "Route not found"}), path
+
+
+async def test_head_answers_like_get_without_a_body(shop):
+    answer = await shop.call("HEAD", "/api/products")
+    assert (answer.status, answer.raw) == (200, b"")

@@ -1,0 +1,182 @@
+"""Check that the number of SQL statements depends on the request, never on the number of rows."""
+
+import pytest
+
+from models.catalog import ProductCategory, ProductImage
+from models.shipping import Destination, Shipment
+from models.users import Usergroup
+from tests.legacy.entities import create, resource_of
+from tests.shop import Shop
+
+LISTS = {
+    # Rows and their count; main images.
+    "products": 3,
+    # Rows and their count; lines.
+    "orders": 3,
+    "users": 2,
+    "categories": 2,
+    "payments": 2,
+    "shippings": 2,
+    # Rows and their count; rates or zip codes.
+    "destinations": 3,
+    "taxes": 3,
+    "promotions": 2,
+    # Rows and their count; variants.
+    "features": 3,
+    "options": 3,
+    "combinations": 2,
+    "exceptions": 2,
+    # The product, the rows and their count.
+    "products/{mug}/options/combinations": 3,
+    "stores": 2,
+    "usergroups": 2,
+    "statuses": 2,
+    "managers": 2,
+    "payment_codes": 2,
+    "business_partners": 2,
+    "mix_products": 2,
+    "manager_transactions": 2,
+    "pages": 2,
+    "blocks": 2,
+    "subscribers": 2,
+    "call_requests": 2,
+    "discussions": 2,
+    # Rows and their count; lines.
+    "shipments": 3,
+    # Rows and their count; areas, their zip codes, groups.
+    "warehouses": 5,
+    # The warehouse, the areas and their count, their zip codes.
+    "warehouses/{warehouse}/delivery_areas": 4,
+    # The warehouse, the groups and their count.
+    "warehouses/{warehouse}/user_groups": 3,
+    # The category, the rows and their count, main images.
+    "categories/{home}/products": 4,
+    # The product, the posts and their count.
+    "products/{mug}/discussions": 3,
+}
+# Entities whose rows only their own route creates.
+CREATED_BY_ROUTE = (
+    "payments",
+    "shippings",
+    "taxes",
+    "promotions",
+    "stores",
+    "usergroups",
+    "discussions",
+    "statuses",
+    "managers",
+    "payment_codes",
+    "business_partners",
+    "mix_products",
+    "manager_transactions",
+    "features",
+    "options",
+    "pages",
+    "blocks",
+    "subscribers",
+    "call_requests",
+    "warehouses",
+)
+SINGLES = {
+    # The row, main and additional images, values, features, variants.
+    "products/{mug}": 6,
+    # The row, lines, both addresses, both methods, history.
+    "orders/{shared}": 7,
+    "users/{caio}": 1,
+    "categories/{home}": 1,
+    # The row, variants.
+    "features/{colour}": 2,
+    "options/{size}": 2,
+    # The id of the hash, the row.
+    "combinations/{combination}": 2,
+    "products/{mug}/options/combinations/{combination.number}": 1,
+    "exceptions/{exception}": 1,
+    "productBoxes/{box}": 1,
+    "productBoxesDescriptions/{box}": 1,
+    "stores/{vendor}": 1,
+    "usergroups/{team}": 1,
+    "pages/{page}": 1,
+    "blocks/{block}": 1,
+    "languages/{language}": 1,
+    "settings/{setting}": 1,
+    "subscribers/{subscriber}": 1,
+    "call_requests/{call_request}": 1,
+    "statuses/{status_OP}": 1,
+    "discussions/{review}": 1,
+    "managers/{manager}": 1,
+    "business_partners/{partner}": 1,
+    "payments/{pix}": 1,
+    "shippings/{sedex}": 1,
+    "destinations/{south}": 2,
+    "taxes/{icms}": 2,
+    "promotions/{ten}": 1,
+    # The row, lines.
+    "shipments/{shipment}": 2,
+    # The row, areas, their zip codes, groups.
+    "warehouses/{warehouse}": 4,
+    "products/{mug}/features": 4,
+    "users/{caio}/usergroups": 2,
+}
+
+
+def address(shop: Shop, path: str) -> str:
+    return f"/api/{path.format(shared=shop.shared_order, **shop.made)}"
+
+
+async def count_statements(shop: Shop, path: str) -> tuple[int, int]:
+    """Return the numbers of statements and of rows."""
+    answer = await shop.get(path)
+    assert answer.status == 200
+    return answer.statements, answer.body.get("params", {}).get("total_items", 1)
+
+
+async def add_combination_and_exception(shop: Shop, number: int) -> None:
+    """Create another combination and another exception of the mug."""
+    option = await shop.post(
+        "/api/options", {"option_name": "x", "product_id": shop.mug.number, "variants": [f"{number}"]}
+    )
+    [variant] = (await shop.get(f"/api/options/{option.body['option_id']}")).body["variants"]
+    body = {"product_id": shop.mug.number, "combination": {option.body["option_id"]: variant}}
+    assert (await shop.post("/api/combinations", body)).status == 201
+    assert (await shop.post("/api/exceptions", body | {"type": "F"})).status == 201
+
+
+@pytest.mark.parametrize("path", LISTS)
+async def test_the_statements_of_a_list_do_not_depend_on_its_rows(shop, path):
+    await shop.get("/api/products")  # fills the credential cache
+    few, before = await count_statements(shop, address(shop, f"{path}?items_per_page=250"))
+    for number in range(30):
+        product = await shop.new_product(category_id=shop.home.number)
+        await shop.add(ProductCategory, product_id=product.number, category_id=shop.home.number)
+        await shop.add(ProductImage, product_id=product.number, url=f"https://img.example.com/{number}.jpg")
+        order = await shop.new_order((product, 1), user=shop.caio.id)
+        await shop.add(Shipment, order_id=order.number)
+        await shop.new_person(key=False)
+        await shop.post("/api/categories", {"category": f"Nova {number}"})
+        if path in CREATED_BY_ROUTE and (path != "statuses" or number < 15):  # there are only 26 codes
+            await create(shop, resource_of(path), number)
+        if path.endswith("combinations") or path == "exceptions":
+            await add_combination_and_exception(shop, number)
+        if path.startswith("warehouses/"):
+            group = await shop.add(Usergroup, name=f"Grupo {number}")
+            await shop.post(f"/api/warehouses/{shop.warehouse}/user_groups", {"usergroup_id": group.number})
+            area = {"area_name": "x", "zipcodes": [{"zipcode_from": "01000000", "zipcode_to": 2_000_000}]}
+            await shop.post(f"/api/warehouses/{shop.warehouse}/delivery_areas", area)
+        if path == "destinations":  # no route creates them
+            await shop.add(Destination, name=f"Lugar {number}")
+    many, after = await count_statements(shop, address(shop, f"{path}?items_per_page=250"))
+    assert after > before or path.endswith("/discussions")
+    assert (few, many) == (LISTS[path], LISTS[path])
+
+
+@pytest.mark.parametrize("path", SINGLES)
+async def test_a_single_record_takes_a_fixed_number_of_statements(shop, path):
+    await shop.get("/api/products")
+    # A compiled query takes one statement, the executor one a level.
+    assert 1 <= (await count_statements(shop, address(shop, path)))[0] <= SINGLES[path]
+
+
+async def test_an_unmatchable_filter_takes_no_statement(shop):
+    await shop.get("/api/products")
+    answer = await shop.get("/api/products?status=Z")
+    assert (answer.body["products"], answer.statements) == ({}, 0)

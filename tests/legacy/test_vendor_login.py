@@ -1,0 +1,293 @@
+"""Check vendor sign-in, password reset and sign-up (docs/reference/legacy.md#vendor-app)."""
+
+import re
+from datetime import UTC, datetime
+
+import pyotp
+import pytest
+
+from domain.mails import outbox
+from domain.people import two_factor
+from kernel.scope import active_scope
+from tests.shop import PASSWORD, Answer, Shop, some_address
+
+LOGIN = "/api/vendor_login"
+SIGNUP = "/api/vendor_signup"
+SIGNUP_BODY = {"company": "Ateliê Novo", "email": "novo@example.com", "password": "a good long password"}
+
+
+async def sign_in(shop: Shop, *, from_new_ip: bool = True, **changes) -> Answer:
+    if from_new_ip:
+        shop.address = some_address()
+    body = {"email": shop.seller.email, "password": PASSWORD} | changes
+    return await shop.post(LOGIN, body, auth=None)
+
+
+async def get_with_token(shop: Shop, token: str, path: str = "/api/vendor_profile") -> Answer:
+    return await shop.get(path, auth=None, headers={"Authorization": f"Bearer {token}"})
+
+
+async def read_emailed_token(shop: Shop) -> str:
+    with active_scope(shop.scope()):
+        [mail] = [mail for mail in await outbox.list_latest(shop.scope()) if mail.kind == "password_reset"]
+    match = re.search(r"^    ([A-Za-z0-9_-]{43})$", mail.body, re.MULTILINE)
+    assert match is not None, mail.body
+    return match[1]
+
+
+# --- Sign-in -----------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_vendor_signs_in_and_the_token_authenticates(shop):
+    answer = await sign_in(shop, email=f" {shop.seller.email.upper()} ")
+    assert answer.status == 200
+    body = answer.body
+    assert set(body) == {"token", "ttl", "user_id", "company_id", "expires_at"}
+    assert (body["user_id"], body["company_id"], body["ttl"]) == (str(shop.seller), str(shop.vendor), 86_400)
+    assert 0 <= int(body["expires_at"]) - int(datetime.now(UTC).timestamp()) - 86_400 + 60 <= 61
+    assert answer.headers["Cache-Control"] == "no-store"
+    profile = await get_with_token(shop, body["token"])
+    assert (profile.status, profile.body["user_id"]) == (200, str(shop.seller))
+
+
+@pytest.mark.parametrize("base", ["/api", "/api/v1.0", "/api/2.0", "/api/2"])
+async def test_sign_in_is_served_under_every_base(shop, base):
+    shop.address = some_address()
+    for slash in ("", "/"):
+        body = {"email": shop.seller.email, "password": PASSWORD}
+        assert (await shop.post(f"{base}/vendor_login{slash}", body, auth=None)).status == 200
+
+
+@pytest.mark.parametrize("name", ["owner", "staff", "caio"])
+async def test_other_users_are_forbidden_with_the_right_password(shop, name):
+    answer = await sign_in(shop, email=getattr(shop, name).email)
+    message = "Forbidden: vendor scope required"
+    assert (answer.status, answer.body) == (403, {"status": 403, "message": message})
+
+
+@pytest.mark.parametrize(
+    "change, status, message",
+    [
+        ({"password": "wrong"}, 401, "Invalid credentials"),
+        ({"email": "nobody@example.com"}, 401, "Invalid credentials"),
+        ({"email": "no address"}, 401, "Invalid credentials"),
+        ({"email": ""}, 400, "email is required"),
+        ({"email": None}, 400, "email is required"),
+        ({"password": ""}, 400, "password is required"),
+        ({"password": None}, 400, "password is required"),
+    ],
+)
+async def test_errors_have_the_legacy_format(shop, change, status, message):
+    answer = await sign_in(shop, **change)
+    assert (answer.status, answer.body) == (status, {"status": status, "message": message})
+
+
+@pytest.mark.parametrize("change", [{"email": ["x"]}, {"password": {"a": 1}}, {"email": True}])
+async def test_wrong_types_are_rejected(shop, change):
+    assert (await sign_in(shop, **change)).status == 400
+
+
+@pytest.mark.parametrize("data", [b"{broken", b"[1]", b'{"email": "a\\u0000b"}', b"\xff"])
+@pytest.mark.parametrize("method, path", [("POST", LOGIN), ("PUT", LOGIN), ("POST", SIGNUP)])
+async def test_a_malformed_body_is_rejected(shop, method, path, data):
+    shop.address = some_address()
+    answer = await shop.call(method, path, auth=None, data=data, headers={"Content-Type": "application/json"})
+    assert answer.status == 400
+    assert answer.body["status"] == 400
+
+
+@pytest.mark.parametrize(
+    "columns, message",
+    [
+        ({"status": "D"}, "Esta conta está desativada. Fale com a loja."),
+        ({"status": "P"}, "Esta conta aguarda a aprovação da loja."),
+        ({"email_verified_at": None}, "Confirme o seu e-mail antes de entrar."),
+    ],
+)
+async def test_an_inactive_account_is_403_with_the_reason(shop, columns, message):
+    person = await shop.new_person(user_type="V", vendor_id=shop.vendor.number, **columns)
+    answer = await sign_in(shop, email=person.email)
+    assert (answer.status, answer.body["message"]) == (403, message)
+
+
+async def test_two_factor_authentication_requires_a_code(shop):
+    with active_scope(shop.scope()):
+        totp = pyotp.TOTP(await two_factor.enable_for_demo(shop.scope(), shop.seller.number))
+    for code in (None, "", "  "):
+        answer = await sign_in(shop, code=code)
+        assert (answer.status, answer.body) == (401, {"status": 401, "message": "two-factor code required"})
+    wrong = await sign_in(shop, code="000000" if totp.now() != "000000" else "111111")
+    assert (wrong.status, wrong.body) == (401, {"status": 401, "message": "invalid code"})
+    assert (await sign_in(shop, code=totp.now())).status == 200
+
+
+async def test_the_sixth_attempt_in_a_minute_is_rate_limited_on_this_route_only(shop):
+    shop.address = some_address()
+    for _ in range(5):
+        assert (await sign_in(shop, from_new_ip=False)).status == 200
+    answer = await sign_in(shop, from_new_ip=False)
+    assert (answer.status, answer.headers["Retry-After"]) == (429, "60")
+    assert answer.body["message"] == "rate limit exceeded"
+    body = {"email": shop.seller.email, "password": PASSWORD}
+    assert (await shop.post("/api/auth_tokens", body, auth=None)).status == 201
+
+
+async def test_ten_wrong_passwords_lock_the_account(shop):
+    for _ in range(10):
+        assert (await sign_in(shop, password="wrong")).status == 401
+    answer = await sign_in(shop)
+    assert (answer.status, answer.body["message"]) == (429, "account_locked")
+    assert int(answer.headers["Retry-After"]) > 0
+
+
+async def test_a_vendor_of_another_store_is_unknown(shop, other_shop):
+    answer = await shop.post(
+        LOGIN,
+        {
+            "email": (await other_shop.new_person(user_type="V", vendor_id=other_shop.vendor.number)).email,
+            "password": PASSWORD,
+        },
+        auth=None,
+    )
+    assert answer.status == 401
+    token = (await sign_in(other_shop)).body["token"]
+    assert (await get_with_token(shop, token)).status == 403
+
+
+# --- Password reset ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("email", ["seller", "nobody@example.com", "no address"])
+async def test_a_reset_request_does_not_reveal_accounts(shop, email):
+    shop.address = some_address()
+    email = shop.seller.email if email == "seller" else email
+    answer = await shop.put(LOGIN, {"email": email}, auth=None)
+    assert (answer.status, answer.body) == (200, {"result": "sent"})
+
+
+async def test_the_emailed_token_sets_the_password_once(shop):
+    token = (await sign_in(shop)).body["token"]
+    await shop.put(LOGIN, {"email": shop.seller.email}, auth=None)
+    mailed = await read_emailed_token(shop)
+    new = "an even better password"
+    short = await shop.put(LOGIN, {"token": mailed, "password": "short"}, auth=None)
+    assert short.status == 400
+    changed = await shop.put(LOGIN, {"token": mailed, "password": new}, auth=None)
+    assert (changed.status, changed.body) == (200, {"result": "changed"})
+    repeated = await shop.put(LOGIN, {"token": mailed, "password": new}, auth=None)
+    assert (repeated.status, repeated.body["message"]) == (401, "invalid or expired token")
+    assert (await get_with_token(shop, token)).status == 401  # revoked by the password change
+    assert (await sign_in(shop)).status == 401
+    assert (await sign_in(shop, password=new)).status == 200
+
+
+@pytest.mark.parametrize(
+    "body, message",
+    [
+        ({}, "email is required"),
+        ({"email": ""}, "email is required"),
+        ({"token": "x"}, "password is required"),
+        ({"password": "a good long password"}, "token is required"),
+    ],
+)
+async def test_a_reset_with_missing_fields_is_rejected(shop, body, message):
+    shop.address = some_address()
+    answer = await shop.put(LOGIN, body, auth=None)
+    assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
+
+
+# --- Sign-up -----------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_signup_is_pending_until_approved(shop):
+    body = SIGNUP_BODY | {
+        "phone": "81 99999-0000",
+        "CNPJ": "11.222.333/0001-81",
+        "firstname": "Nina",
+        "lastname": "Sá",
+    }
+    answer = await shop.post(SIGNUP, body, auth=None)
+    assert answer.status == 201
+    assert set(answer.body) == {"company_id", "user_id", "status"}
+    assert answer.body["status"] == "P"
+    user = (await shop.get(f"/api/users/{answer.body['user_id']}")).body
+    assert (user["user_type"], user["status"], user["company_id"]) == ("V", "P", answer.body["company_id"])
+    assert (user["firstname"], user["lastname"], user["phone"]) == ("Nina", "Sá", "81999990000")
+    [vendor] = await shop.rows("select * from vendors where id = $1", int(answer.body["company_id"]))
+    assert (vendor["name"], vendor["status"], vendor["cnpj"]) == ("Ateliê Novo", "P", "11222333000181")
+    pending = await sign_in(shop, email=body["email"], password=body["password"])
+    assert (pending.status, pending.body["message"]) == (403, "Esta conta aguarda a aprovação da loja.")
+    approve = 'mutation ($id: ID!) { vendor_update(id: $id, input: {status: "A"}) { status } }'
+    approved = await shop.post(
+        "/graphql", {"query": approve, "variables": {"id": answer.body["company_id"]}}, auth="bearer"
+    )
+    assert approved.body["data"]["vendor_update"] == {"status": "A"}
+    assert (await sign_in(shop, email=body["email"], password=body["password"])).status == 200
+
+
+async def test_a_signup_emits_an_event_of_its_user(shop):
+    await shop.post(SIGNUP, SIGNUP_BODY, auth=None)
+    [event] = await shop.rows(
+        "select name from outbox_events where subject_type = 'user' order by id desc limit 1"
+    )
+    assert event["name"] == "user.registered"
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"company": ""}, "company is required"),
+        ({"email": None}, "email is required"),
+        ({"password": ""}, "password is required"),
+    ],
+)
+async def test_a_signup_requires_company_email_and_password(shop, change, message):
+    answer = await shop.post(SIGNUP, SIGNUP_BODY | change, auth=None)
+    assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"email": "no address"},
+        {"email": ["x"]},
+        {"password": "short"},
+        {"password": "x" * 129},
+        {"CNPJ": "123"},
+        {"CNPJ": {}},
+        {"phone": "none"},
+        {"company": "x" * 300},
+        {"company": ["x"]},
+        {"firstname": {"a": 1}},
+    ],
+)
+async def test_an_invalid_signup_creates_nothing(shop, change):
+    before = await shop.value("select count(*) from vendors"), await shop.value("select count(*) from users")
+    answer = await shop.post(SIGNUP, SIGNUP_BODY | change, auth=None)
+    assert (answer.status, answer.body["status"]) == (400, 400)
+    after = await shop.value("select count(*) from vendors"), await shop.value("select count(*) from users")
+    assert after == before
+
+
+async def test_a_taken_email_creates_neither_vendor_nor_user(shop):
+    before = await shop.value("select count(*) from vendors")
+    answer = await shop.post(SIGNUP, SIGNUP_BODY | {"email": shop.caio.email.upper()}, auth=None)
+    assert answer.status == 400
+    assert await shop.value("select count(*) from vendors") == before
+
+
+async def test_fields_reserved_for_staff_are_ignored_in_a_signup(shop):
+    request = SIGNUP_BODY | {
+        "user_type": "A", "status": "A", "company_id": shop.vendor.number, "commission": "0", "privileges": ["x"],
+        "is_root": "Y",
+    }  # fmt: skip
+    body = (await shop.post(SIGNUP, request, auth=None)).body
+    [user] = await shop.rows("select * from users where id = $1", int(body["user_id"]))
+    assert (user["user_type"], user["status"], user["privileges"]) == ("V", "P", [])
+    assert user["vendor_id"] == int(body["company_id"]) != shop.vendor.number
+
+
+async def test_other_methods_are_not_allowed(shop):
+    for path, allowed in ((LOGIN, "POST, PUT"), (SIGNUP, "POST")):
+        answer = await shop.get(path)
+        assert (answer.status, answer.headers["Allow"], answer.body["status"]) == (405, allowed, 405)

@@ -1,0 +1,339 @@
+"""Stress tests of the pool, which uses private parts of asyncpg: random cancellations and terminated backends."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import asyncpg
+import pytest
+from tortoise.queryset import QuerySet
+
+from kernel.errors import Unavailable
+from kernel.scope import Scope, active_scope
+from models import database as db
+from models.catalog import Product
+from models.connections import NO_STORE, StoreConnection
+from models.marketplace import Vendor
+from models.pool import DatabaseSettings, close_pool, open_pool
+from tests.conftest import scope_of
+
+TASKS = 50
+ROUNDS = 80
+STORES = 5
+
+pytestmark = pytest.mark.usefixtures("database")
+
+
+@pytest.fixture
+async def scopes(new_store) -> list[Scope]:
+    scopes = [scope_of(await new_store(name=f"Store {n}")) for n in range(STORES)]
+    for scope in scopes:
+        with active_scope(scope):
+            await Vendor.bulk_create([Vendor(name=f"{scope.store.id}") for _ in range(3)])
+    return scopes
+
+
+class Rounds:
+    """Counts the results of the rounds, and collects unexpected ones."""
+
+    def __init__(self) -> None:
+        self.completed = self.cancelled = self.unavailable = 0
+        self.unexpected: list[object] = []
+
+    def check(self, scope: Scope, stores: set[int]) -> None:
+        if not stores <= {scope.store.id}:
+            self.unexpected.append((scope.store.id, stores))
+        self.completed += 1
+
+
+async def single_query(scope: Scope, rounds: Rounds) -> None:
+    with active_scope(scope):
+        records = await db.fetch("select tenant_id from vendors")
+    assert len(records) == 3
+    rounds.check(scope, {r["tenant_id"] for r in records})
+
+
+async def model_query(scope: Scope, rounds: Rounds) -> None:
+    with active_scope(scope):
+        vendors = await QuerySet(Vendor)  # without the manager's filter: only row-level security applies
+    rounds.check(scope, {vendor.tenant_id for vendor in vendors})
+
+
+async def in_a_transaction(scope: Scope, rounds: Rounds) -> None:
+    async with db.transaction(scope):
+        await db.execute("update vendors set city = 'x' where id = (select min(id) from vendors)")
+        records = await db.fetch("select tenant_id from vendors")
+    rounds.check(scope, {r["tenant_id"] for r in records})
+
+
+async def failing_savepoint(scope: Scope, rounds: Rounds) -> None:
+    async with db.transaction(scope):
+        try:
+            async with db.transaction(scope):
+                _ = await Product.create(name="x", slug="x", price_cents=-1)
+        except db.CheckViolation:
+            pass
+        records = await db.fetch("select tenant_id from vendors")
+    rounds.check(scope, {r["tenant_id"] for r in records})
+
+
+async def without_a_store(_scope: Scope, rounds: Rounds) -> None:
+    records = await db.fetch("select tenant_id from vendors")
+    if records:
+        rounds.unexpected.append(("no store", records))
+    rounds.completed += 1
+
+
+async def concurrent_queries(scope: Scope, rounds: Rounds) -> None:
+    with active_scope(scope):
+        results = await asyncio.gather(*(db.fetchval("select max(tenant_id) from vendors") for _ in range(3)))
+    rounds.check(scope, set(results))
+
+
+OPERATIONS = [
+    single_query, single_query, model_query, in_a_transaction, failing_savepoint, without_a_store, concurrent_queries,
+]  # fmt: skip
+
+
+async def run_rounds(scopes: list[Scope], seed: int, rounds: Rounds) -> None:
+    rng = random.Random(seed)
+
+    async def run_sequentially() -> None:
+        for _ in range(ROUNDS):
+            operation, scope = rng.choice(OPERATIONS), rng.choice(scopes)
+            task = asyncio.create_task(operation(scope, rounds))
+            if rng.random() < 0.2:
+                await asyncio.sleep(rng.random() * 0.006)
+                task.cancel()
+            try:
+                await task
+            except asyncio.CancelledError:
+                rounds.cancelled += 1
+            except Unavailable:
+                rounds.unavailable += 1
+            except Exception as error:
+                rounds.unexpected.append(error)
+
+    await asyncio.gather(*(run_sequentially() for _ in range(TASKS)))
+
+
+async def all_connections_are_released() -> None:
+    pool = db._connected().pool
+    async with asyncio.timeout(10):
+        while pool._queue.qsize() != pool.get_max_size() or pool._resetting:
+            await asyncio.sleep(0.01)
+    assert all(holder._in_use is None for holder in pool._holders)
+
+
+async def all_connections_work(scopes: list[Scope]) -> None:
+    barrier = asyncio.Barrier(db._connected().pool.get_max_size())
+
+    async def use(scope: Scope) -> None:
+        async with db.transaction(scope):
+            async with asyncio.timeout(10):
+                await barrier.wait()
+            assert {r["tenant_id"] for r in await db.fetch("select tenant_id from vendors")} == {
+                scope.store.id
+            }
+
+    await asyncio.gather(*(use(scopes[n % STORES]) for n in range(barrier.parties)))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_thousands_of_queries_with_random_cancellations(scopes, seed):
+    rounds = Rounds()
+    await run_rounds(scopes, seed, rounds)
+    assert rounds.unexpected == []
+    assert rounds.unavailable == 0
+    assert rounds.cancelled > 100
+    assert rounds.completed + rounds.cancelled >= TASKS * ROUNDS
+    await all_connections_are_released()
+    await all_connections_work(scopes)
+
+
+async def test_thousands_of_queries_with_terminated_backends(scopes, database, postgres):
+    rounds = Rounds()
+    name = await db.fetchval("select current_database()")
+    killer = await asyncpg.connect(postgres.superuser_url())
+    is_finished = asyncio.Event()
+
+    async def kill() -> int:
+        killed = 0
+        while not is_finished.is_set():
+            killed += await killer.fetchval(
+                "select count(pg_terminate_backend(pid)) from (select pid from pg_stat_activity"
+                " where datname = $1 and application_name = 'vitrine' order by random() limit 2) as chosen",
+                name,
+            )
+            await asyncio.sleep(0.05)
+        return killed
+
+    killing = asyncio.create_task(kill())
+    await run_rounds(scopes, 3, rounds)
+    is_finished.set()
+    killed = await killing
+    await killer.close()
+    assert killed > 10
+    assert rounds.unexpected == []
+    assert rounds.unavailable < killed * 4
+    await all_connections_are_released()
+    # A backend may have been terminated while its connection was idle: the first use fails, the next one works.
+    for _ in range(3):
+        try:
+            await all_connections_work(scopes)
+            break
+        except Unavailable:
+            continue
+    else:
+        pytest.fail("the pool does not recover")
+
+
+class TestOnePool:
+    @pytest.fixture
+    async def pool(self, database_url):
+        pool = await open_pool(
+            DatabaseSettings(database_url, acquire_seconds=0.2), "vitrine_app", min_size=1, max_size=2
+        )
+        yield pool
+        await close_pool(pool)
+
+    async def test_a_connection_is_bound_once_for_the_same_store(self, pool):
+        with db.count_statements() as counted:
+            for _ in range(3):
+                connection = await pool.acquire_for_store(5)
+                assert await connection.fetchval("select current_setting('vitrine.tenant')") == "5"
+                await pool.release_connection(connection)
+        assert (counted.count, counted.overhead) == (3, 1)
+
+    async def test_a_connection_bound_to_the_store_is_preferred(self, pool):
+        five, six = await pool.acquire_for_store(5), await pool.acquire_for_store(6)
+        await pool.release_connection(five)
+        await pool.release_connection(six)
+        again = await pool.acquire_for_store(5)
+        assert again is five
+        await pool.release_connection(again)
+
+    async def test_a_failed_bind_leaves_the_store_unknown(self, pool, monkeypatch):
+        connection = await pool.acquire_for_store(5)
+        await pool.release_connection(connection)
+
+        async def fails(self, *args, **kwargs):
+            raise asyncpg.ConnectionDoesNotExistError("lost")
+
+        monkeypatch.setattr(StoreConnection, "fetchval", fails)
+        with pytest.raises(asyncpg.ConnectionDoesNotExistError):
+            await pool.acquire_for_store(6)
+        monkeypatch.undo()
+        assert connection.store is None
+        again = await pool.acquire_for_store(6)
+        assert await again.fetchval("select current_setting('vitrine.tenant')") == "6"
+        await pool.release_connection(again)
+
+    async def test_an_open_transaction_is_rolled_back_on_release(self, pool):
+        connection = await pool.acquire_for_store(NO_STORE)
+        await connection.execute("begin")
+        await connection.fetchval("select set_config('vitrine.tenant', '9', false)")
+        await pool.release_connection(connection)
+        again = await pool.acquire_for_store(NO_STORE)
+        assert again is connection
+        assert not again.is_in_transaction()
+        assert await again.fetchval("select current_setting('vitrine.tenant', true)") == ""
+        await pool.release_connection(again)
+
+    async def test_an_aborted_transaction_is_rolled_back_on_release(self, pool):
+        connection = await pool.acquire_for_store(NO_STORE)
+        await connection.execute("begin")
+        with pytest.raises(asyncpg.DivisionByZeroError):
+            await connection.execute("select 1 / 0")
+        await pool.release_connection(connection)
+        again = await pool.acquire_for_store(5)
+        assert await again.fetchval("select 1") == 1
+        await pool.release_connection(again)
+
+    async def test_asyncpgs_acquire_binds_the_store_too(self, pool, scope):
+        with active_scope(scope):
+            async with pool.acquire() as connection:
+                assert await connection.fetchval("select current_setting('vitrine.tenant')") == str(
+                    scope.store.id
+                )
+            assert await pool.fetchval("select current_setting('vitrine.tenant')") == str(scope.store.id)
+        assert await pool.fetchval("select current_setting('vitrine.tenant', true)") == ""
+
+    async def test_waiting_for_a_connection_times_out(self, pool):
+        connections = [await pool.acquire_for_store(1), await pool.acquire_for_store(1)]
+        with pytest.raises(TimeoutError):
+            await pool.acquire_for_store(1)
+        for connection in connections:
+            await pool.release_connection(connection)
+        await pool.release_connection(await pool.acquire_for_store(1))
+
+    async def test_acquiring_an_idle_connection_does_not_suspend(self, pool):
+        await pool.release_connection(await pool.acquire_for_store(7))
+        with pytest.raises(StopIteration) as returned:
+            pool.acquire_for_store(7).send(None)
+        await pool.release_connection(returned.value.value)
+
+    async def test_waiters_are_served_in_fifo_order(self, pool):
+        one, two = await pool.acquire_for_store(1), await pool.acquire_for_store(1)
+        order: list[str] = []
+
+        async def wait(name: str) -> None:
+            connection = await pool.acquire_for_store(1)
+            order.append(name)
+            await pool.release_connection(connection)
+
+        waiting = []
+        for name in ("first", "cancelled", "second"):
+            waiting.append(asyncio.create_task(wait(name)))
+            await asyncio.sleep(0)
+        waiting[1].cancel()
+        await pool.release_connection(one)
+        await wait("third")  # starts when a connection has just been released
+        await asyncio.gather(*waiting, return_exceptions=True)
+        assert order == ["first", "second", "third"]
+        await pool.release_connection(two)
+        assert pool._queue.qsize() == 2
+
+    async def test_a_connection_assigned_to_a_cancelled_waiter_is_not_lost(self, pool):
+        one, two = await pool.acquire_for_store(1), await pool.acquire_for_store(1)
+        task = asyncio.create_task(pool.acquire_for_store(1))
+        await asyncio.sleep(0)
+        await pool.release_connection(one)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await pool.release_connection(two)
+        assert pool._queue.qsize() == 2
+
+    async def test_releasing_twice_has_no_effect(self, pool):
+        connection = await pool.acquire_for_store(1)
+        await pool.release_connection(connection)
+        await pool.release_connection(connection)
+        assert pool._queue.qsize() == 2
+
+    async def test_a_terminated_connection_is_replaced(self, pool, kill_backend):
+        connection = await pool.acquire_for_store(1)
+        await kill_backend(await connection.fetchval("select pg_backend_pid()"))
+        with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)):
+            await connection.fetchval("select 1")
+        await pool.release_connection(connection)
+        async with asyncio.timeout(5):
+            while pool._queue.qsize() != 2:  # asyncpg opens another connection
+                await asyncio.sleep(0.01)
+        again = await pool.acquire_for_store(1)
+        assert await again.fetchval("select 1") == 1
+        await pool.release_connection(again)
+
+    async def test_settings_of_every_connection(self, pool):
+        connection = await pool.acquire_for_store(NO_STORE)
+        for name, value in {
+            "statement_timeout": "25s",
+            "idle_in_transaction_session_timeout": "30s",
+            "lock_timeout": "10s",
+            "application_name": "vitrine",
+            "role": "vitrine_app",
+            "TimeZone": "UTC",
+            "jit": "off",
+        }.items():
+            assert await connection.fetchval("select current_setting($1)", name) == value, name
+        await pool.release_connection(connection)

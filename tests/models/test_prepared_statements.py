@@ -1,0 +1,194 @@
+"""Prepared statements use a faster code path, pipelined with the store binding, and return the same results."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from models import database as db
+from models.connections import StoreConnection
+from models.pool import DatabaseSettings, StorePool, close_pool, open_pool
+
+pytestmark = pytest.mark.usefixtures("database")
+
+
+@pytest.fixture
+async def connection(scope):
+    pool = db._connected().pool
+    acquired = await pool.acquire_for_store(scope.store.id)
+    try:
+        await acquired.execute("create temporary table items (a int)")
+        await acquired.execute("insert into items values (1)")
+        yield acquired
+    finally:
+        await acquired.execute("drop table if exists items")
+        await pool.release_connection(acquired)
+
+
+async def test_a_prepared_statement_returns_the_same_rows_values_and_tags(connection):
+    for _ in range(2):
+        assert [tuple(row) for row in await connection.fetch("select a, $1::int from items", 7)] == [(1, 7)]
+        assert await connection.fetchval("select a from items where a = $1", 1) == 1
+        assert await connection.fetchrow("select a from items where a = $1", 2) is None
+        assert await connection.execute("update items set a = a where a = $1", 1) == "UPDATE 1"
+
+
+async def test_a_prepared_statement_on_an_altered_table_is_prepared_again(connection):
+    for _ in range(2):
+        assert [tuple(row) for row in await connection.fetch("select * from items")] == [(1,)]
+    await connection.execute("alter table items add column b text default 'x'")
+    assert [tuple(row) for row in await connection.fetch("select * from items")] == [(1, "x")]
+
+
+async def test_in_a_transaction_a_prepared_statement_on_an_altered_table_fails(connection):
+    for _ in range(2):
+        await connection.fetch("select * from items")
+    transaction = connection.transaction()
+    await transaction.start()
+    await connection.execute("alter table items add column b text default 'x'")
+    with pytest.raises(asyncpg.InvalidCachedStatementError):
+        await connection.fetch("select * from items")
+    await transaction.rollback()
+    assert [tuple(row) for row in await connection.fetch("select * from items")] == [(1,)]
+
+
+async def test_an_invalid_argument_leaves_the_connection_usable(connection):
+    for _ in range(2):
+        with pytest.raises(asyncpg.DataError):
+            await connection.fetchval("select $1::int", "seven")
+    assert await connection.fetchval("select $1::int", 7) == 7
+
+
+STORE = "select current_setting('vitrine.tenant'), $1::int"
+
+
+class TestPipelinedBinding:
+    """One connection used by two stores alternately."""
+
+    @pytest.fixture
+    async def pool(self, database_url: str) -> AsyncIterator[StorePool]:
+        pool = await open_pool(DatabaseSettings(database_url), "vitrine_app", min_size=1, max_size=1)
+        for store in (1, 2, 1):  # prepares the statements
+            connection = await pool.acquire_for_store(store, one_statement=True)
+            await connection.fetchrow(STORE, 7)
+            await pool.release_connection(connection)
+        yield pool
+        await close_pool(pool)
+
+    @staticmethod
+    async def query(
+        pool: StorePool, store: int, sql: str = STORE, argument: object = 7
+    ) -> tuple[object, ...]:
+        connection = await pool.acquire_for_store(store, one_statement=True)
+        try:
+            record = await connection.fetchrow(sql, argument)
+        finally:
+            await pool.release_connection(connection)
+        assert record is not None
+        return tuple(record)
+
+    async def test_the_statement_sees_its_own_store(self, pool: StorePool) -> None:
+        with db.count_statements() as counted:
+            for store in (2, 1, 1, 2, 2, 33):
+                assert await self.query(pool, store) == (str(store), 7)
+        assert (counted.count, counted.overhead) == (6, 4)
+
+    async def test_the_binding_takes_no_separate_round_trip(
+        self, pool: StorePool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def bind(self: StoreConnection, store: int) -> None:
+            raise AssertionError("bound separately")
+
+        monkeypatch.setattr(StoreConnection, "bind", bind)
+        assert await self.query(pool, 2) == ("2", 7)
+
+    async def test_a_failed_statement_rolls_back_the_binding(self, pool: StorePool) -> None:
+        sql = "select current_setting('vitrine.tenant'), 1 / $1::int"
+        assert await self.query(pool, 1, sql, 1) == ("1", 1)
+        for store, other in ((2, 1), (1, 2), (2, 2)):
+            with pytest.raises(asyncpg.DivisionByZeroError):
+                await self.query(pool, store, sql, 0)
+            assert await self.query(pool, other) == (str(other), 7)
+
+    async def test_an_invalid_argument_closes_the_connection(self, pool: StorePool) -> None:
+        sql = "select pg_backend_pid(), $1::int"
+        pid, _ = await self.query(pool, 1, sql)
+        with pytest.raises(asyncpg.DataError):
+            await self.query(pool, 2, sql, argument="seven")
+        # The binding was sent without its statement, so the connection can't be reused.
+        for store in (1, 2):
+            assert await self.query(pool, store) == (str(store), 7)
+        assert (await self.query(pool, 1, sql))[0] != pid
+
+    async def test_a_server_error_does_not_close_the_connection(self, pool: StorePool) -> None:
+        sql = "select pg_backend_pid(), 1 / $1::int"
+        pid, _ = await self.query(pool, 1, sql, 1)
+        with pytest.raises(asyncpg.DivisionByZeroError):
+            await self.query(pool, 2, sql, 0)
+        assert (await self.query(pool, 1, sql, 1))[0] == pid
+
+    async def test_a_statement_on_an_altered_table_is_retried_with_the_right_store(
+        self, pool: StorePool
+    ) -> None:
+        connection = await pool.acquire_for_store(1)
+        await connection.execute("create temporary table items as select 1 as a")
+        await pool.release_connection(connection)
+        sql = "select current_setting('vitrine.tenant'), items.* from items where $1::int = 7"
+        for store in (1, 2):
+            assert await self.query(pool, store, sql) == (str(store), 1)
+        connection = await pool.acquire_for_store(1)
+        await connection.execute("alter table items add column b text default 'x'")
+        await pool.release_connection(connection)
+        assert await self.query(pool, 2, sql) == ("2", 1, "x")
+        assert await self.query(pool, 1, sql) == ("1", 1, "x")
+
+    async def test_after_a_cancelled_statement_the_next_one_sees_its_own_store(self, pool: StorePool) -> None:
+        sql = "select current_setting('vitrine.tenant') from pg_sleep($1::int)"
+        assert await self.query(pool, 1, sql, 0) == ("1",)
+        task = asyncio.create_task(self.query(pool, 2, sql, 5))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        for store in (1, 2):
+            assert await self.query(pool, store) == (str(store), 7)
+
+    async def test_preparing_the_binding_may_be_cancelled(
+        self, database_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pool = await open_pool(DatabaseSettings(database_url), "vitrine_app", min_size=1, max_size=1)
+        prepare = StoreConnection.prepare
+
+        async def cancelled(self: StoreConnection, *args: object, **kwargs: object) -> object:
+            await prepare(self, *args, **kwargs)
+            raise asyncio.CancelledError
+
+        assert await self.query(pool, 1) == ("1", 7)
+        with monkeypatch.context() as patch:
+            patch.setattr(StoreConnection, "prepare", cancelled)
+            with pytest.raises(asyncio.CancelledError):
+                await self.query(pool, 2)
+        for store in (1, 2, 1):
+            assert await self.query(pool, store) == (str(store), 7)
+        await close_pool(pool)
+
+    async def test_acquiring_for_one_statement_without_running_it_has_no_effect(
+        self, pool: StorePool
+    ) -> None:
+        await pool.release_connection(await pool.acquire_for_store(2, one_statement=True))
+        connection = await pool.acquire_for_store(1)
+        assert await connection.fetchval("select current_setting('vitrine.tenant')") == "1"
+        await pool.release_connection(connection)
+
+    async def test_a_statement_without_arguments_is_bound_too(self, pool: StorePool) -> None:
+        connection = await pool.acquire_for_store(2, one_statement=True)
+        await connection.execute(
+            "create temporary table seen as select current_setting('vitrine.tenant') as a"
+        )
+        await pool.release_connection(connection)
+        connection = await pool.acquire_for_store(1, one_statement=True)
+        assert await connection.fetchval("select a from seen") == "2"
+        await pool.release_connection(connection)

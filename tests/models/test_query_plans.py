@@ -1,0 +1,372 @@
+"""Query plans: no filter or sort of a list needs a sequential scan of products, orders, users or order lines.
+
+The statements are captured from requests to the whole application, in a store as large as the Olist marketplace beside another one, and
+explained as the serving role.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
+from ipaddress import ip_network
+from typing import Any
+
+import asyncpg
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from auth.configuration import configure
+from auth.schemes import authenticate
+from auth.store_resolution import CachedStoreResolver
+from kernel.ids import uuid7
+from kernel.scope import Store, active_scope
+from kernel.settings import Settings
+from models import database as db
+from models.queries import Row, encode_cursor
+from rest_facade import collections
+from rest_facade.list_parameters import DIRECTIONS
+from server.app import create_app
+from tests.shop import SECRET, Shop, furnish
+
+BIG = ("products", "orders", "order_lines", "users")
+PRODUCTS, ORDERS, USERS = 6_000, 8_000, 8_000
+
+_FILL = """
+insert into users (public_id, email, firstname, lastname, user_type, status, vendor_id, created_at, updated_at)
+select gen_random_uuid(), 'pessoa' || n || '@exemplo.com.br', 'Nome' || n % 97, 'Sobre' || md5(n::text),
+       case when n % 50 = 0 then 'V' else 'C' end, case when n % 9 = 0 then 'D' else 'A' end,
+       case when n % 50 = 0 then $1::bigint end, t.at, t.at
+from generate_series(1, {users}) n, lateral (select timestamptz '2017-01-01' + n * interval '2 hours' as at) t;
+
+insert into categories (public_id, name, id_path)
+select gen_random_uuid(), 'Categoria ' || n, '' from generate_series(1, 70) n;
+update categories set id_path = id::text where id_path = '';
+
+insert into vendors (public_id, name, email)
+select gen_random_uuid(), 'Loja ' || n, 'loja' || n || '@exemplo.com.br' from generate_series(1, 300) n;
+
+insert into products (public_id, name, slug, sku, description, status, price_cents, on_hand, vendor_id, category_id,
+                      created_at, updated_at)
+select gen_random_uuid(), 'Produto ' || md5(n::text), 'produto-' || n, 'SKU' || n, 'bom e barato',
+       case when n % 11 = 0 then 'H' else 'A' end, 500 + n * 7919 % 90000, n % 90,
+       (select array_agg(id) from vendors)[1 + n % 300], (select array_agg(id) from categories)[1 + n % 70],
+       t.at, t.at + n % 400 * interval '1 hour'
+from generate_series(1, {products}) n, lateral (select timestamptz '2016-06-01' + n * interval '3 hours' as at) t;
+
+insert into product_categories (public_id, product_id, category_id)
+select gen_random_uuid(), id, category_id from products p where category_id is not null
+and not exists (select from product_categories pc where pc.product_id = p.id and pc.category_id = p.category_id);
+
+with customers as (select array_agg(id order by id) as ids from users where user_type = 'C'),
+     marketplace_vendors as (select array_agg(id order by id) as ids from vendors)
+insert into orders (public_id, user_id, vendor_id, status, email, firstname, lastname, subtotal_cents, total_cents, payment_status,
+                    created_at, updated_at)
+select gen_random_uuid(), customers.ids[1 + n % 7000], case when n % 20 > 0 then marketplace_vendors.ids[1 + n % 300] end,
+       (array['C', 'C', 'C', 'C', 'P', 'I', 'O', 'B'])[1 + n % 8], 'pessoa' || n || '@exemplo.com.br', 'Nome' || n % 97,
+       'Sobre' || md5(n::text), 1000 + n, 1000 + n * 31 % 50000, 'paid', t.at, t.at + n % 300 * interval '1 hour'
+from customers, marketplace_vendors, generate_series(1, {orders}) n,
+     lateral (select timestamptz '2016-09-01' + n * interval '2 hours' as at) t;
+
+with sold as (select array_agg(id order by id) as ids from products),
+     placed_orders as (select id, vendor_id, row_number() over (order by id) as n from orders where imported = false)
+insert into order_lines (public_id, order_id, position, product_id, vendor_id, product_name, product_code, quantity, price_cents,
+                         base_price_cents)
+select gen_random_uuid(), placed_orders.id, 10 + line, sold.ids[1 + (n * 7 + line) % {products}], placed_orders.vendor_id, 'Produto', 'SKU',
+       1, 1000, 1000
+from placed_orders, sold, generate_series(1, 2) line where line = 1 or n % 8 = 0;
+"""
+
+_captured: list[tuple[str, Sequence[Any]]] = []
+
+
+@web.middleware
+async def _capture(request: web.Request, handler: Any) -> web.StreamResponse:
+    with db.count_statements() as counted:
+        response = await handler(request)
+    _captured.extend(zip(counted.statements, counted.arguments, strict=True))
+    return response
+
+
+@pytest.fixture(scope="module")
+async def client(database: object) -> AsyncIterator[TestClient]:
+    """Serve the application and capture the statements of each request with their parameters."""
+    configure(SECRET)
+    settings = Settings(trusted_proxies=(ip_network("127.0.0.0/8"),), ip_rate=0, failed_auth_rate=0)
+    app = create_app(
+        settings, store_resolver=CachedStoreResolver(settings.shared_hosts), authenticate=authenticate
+    )
+    app.middlewares.append(_capture)
+    async with TestClient(TestServer(app)) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+async def big_shop(client: TestClient, database_url: str) -> AsyncIterator[Shop]:
+    """Return a store with as many records as Olist's; another, smaller store exists beside it."""
+    shops = [await _create_store(client) for _ in range(2)]
+    connection = await asyncpg.connect(database_url)
+    # VACUUM does not mark pages as visible whose commit is not on disk yet.
+    await connection.execute("set synchronous_commit = on")
+    for shop, share in zip(shops, (1, 10), strict=True):
+        await connection.execute("select set_config('vitrine.tenant', $1, false)", str(shop.store.id))
+        sizes = {"users": USERS // share, "products": PRODUCTS // share, "orders": ORDERS // share}
+        await connection.execute(_FILL.format(**sizes).replace("$1", str(shop.vendor.number)))
+    for table in (*BIG, "product_categories", "categories", "vendors", "order_addresses"):
+        # Not only ANALYZE: index-only scans need the visibility map.
+        await connection.execute(f"vacuum (analyze) {table}")
+    try:
+        yield shops[0]
+    finally:
+        # Other tests of this process expect small tables.
+        for shop in shops:
+            await connection.execute("select set_config('vitrine.tenant', $1, false)", str(shop.store.id))
+            for table in (
+                "shipments",
+                "payments",
+                "orders",
+                "product_categories",
+                "feature_values",
+                "discussion_posts",
+            ):
+                await connection.execute(f"delete from {table}")
+        await connection.close()
+
+
+async def _create_store(client: TestClient) -> Shop:
+    public_id = uuid7()
+    async with db.cross_store_connection() as connection:
+        number = await connection.fetchval(
+            "insert into tenants (public_id, name) values ($1, 'Grande') returning id", public_id
+        )
+        await connection.execute(
+            "insert into store_hosts (host, store_id) values ($1, $2)", f"big-{public_id.hex}.test", number
+        )
+    shop = Shop(client, Store(number, public_id, "Grande"), f"big-{public_id.hex}.test")
+    shop.made.update(await furnish(shop.scope()))
+    async with db.cross_store_connection() as connection:
+        await connection.execute("update tenants set owner_id = $2 where id = $1", number, shop.owner.number)
+    return shop
+
+
+@pytest.fixture
+def captured() -> Iterator[list[tuple[str, Sequence[Any]]]]:
+    _captured.clear()
+    yield _captured
+    _captured.clear()
+
+
+# --- Requests -----------------------------------------------------------------------------------------------------------
+
+# {vendor}, {category} and {user} are placeholders for records of the store: internal id, or (…_id) UUID.
+LEGACY = [
+    *(f"/api/products?{query}" for query in (
+        "", "company_id={vendor}", "category_id={category}", "status=A", "status=H", "q=Produto c4ca", "product_code=SKU77",
+        "sort_by=product", "sort_by=product&sort_order=desc", "sort_by=price", "sort_by=amount&sort_order=desc",
+        "sort_by=timestamp", "sort_by=timestamp&page=40", "sort_by=code", "sort_by=status", "sort_by=updated_timestamp",
+        "company_id={vendor}&status=A&sort_by=price", "items_per_page=250", "category_id={category}&q=produto",
+    )),
+    *(f"/api/orders?{query}" for query in (
+        "", "status=O", "status=C", "user_id={user}", "company_id={vendor}", "period=D", "period=W", "q=pessoa77@exemplo.com.br",
+        "time_from=1480000000&time_to=1480600000", "period=C&time_from=1480000000&time_to=1480600000",
+        "sort_by=order_id", "sort_by=status", "sort_by=total", "sort_by=updated_at", "email=pessoa77@exemplo.com.br",
+    )),
+    *(f"/api/users?{query}" for query in (
+        "", "user_type=C", "user_type=V", "status=A", "status=D", "company_id={vendor}", "q=pessoa77", "email=pessoa77@exemplo.com.br",
+        "sort_by=user_id", "sort_by=email", "sort_by=name", "sort_by=status", "sort_by=timestamp",
+    )),
+    "/api/products/{product}", "/api/orders/{order}", "/api/users/{user}",
+    "/api/categories/{category}/products", "/api/categories",
+]  # fmt: skip
+
+CURRENT = [
+    *(f"/api/v1/admin/products?{query}" for query in (
+        "", "search=produto c4ca", "status=A", "status=H", "category_id={category_id}", "vendor_id={vendor_id}",
+        "created_from=2016-06-10&created_to=2016-06-12", "sort_by=price_cents", "sort_by=name", "sort_by=created_at&page=50",
+        "sort_by=stock",
+    )),
+    *(f"/api/v1/admin/orders?{query}" for query in (
+        "", "search=pessoa77@exemplo.com.br", "status=O", "customer_id={user_id}", "created_from=2016-10-10&created_to=2016-10-12",
+        "sort_by=total_cents", "sort_by=created_at", "sort_by=updated_at",
+    )),
+    *(f"/api/v1/admin/users?{query}" for query in (
+        "", "search=pessoa77", "role=vendor", "role=customer", "status=A", "status=D", "sort_by=name", "sort_by=email",
+        "sort_by=created_at",
+    )),
+    # Every sort field, in both directions.
+    *(f"/api/v1/admin/{collection.name}?sort_by={field}&sort_order={direction}"
+      for collection in (collections.PRODUCTS, collections.ORDERS, collections.USERS, collections.CUSTOMERS)
+      for field in collection.list_definition.sorts for direction in DIRECTIONS),
+]  # fmt: skip
+
+
+def _sorts(names: str) -> list[str]:
+    return [f"{name}_{direction}" for name in names.split() for direction in ("ASC", "DESC")]
+
+
+GRAPHQL = [
+    "{ product_page(filter: {search: \"produto c4ca\"}) { total items { id } } }",
+    "{ product_page(filter: {status: [\"A\"], category_id: [\"{category_id}\"]}) { total items { id category { name } images { url } } } }",
+    "{ product_page(filter: {created_from: \"2016-06-10T00:00:00Z\", created_before: \"2016-06-12T00:00:00Z\"}) { total items { id } } }",
+    "{ product_page(filter: {sku: [\"SKU77\"]}) { total items { id } } }",
+    "{ product_page(filter: {vendor_id: [\"{vendor_id}\"]}) { total items { id } } }",
+    "{ product_page(filter: {below_category_id: [\"{category_id}\"]}) { total items { id } } }",
+    "{ product_page(filter: {price_from: 900, price_to: 990}) { total items { id } } }",
+    "{ order_page(filter: {status: [\"O\"]}) { total items { id customer { name } items { quantity product { name } } } } }",
+    "{ order_page(filter: {vendor_id: [\"{vendor_id}\"]}) { total items { id } } }",
+    "{ order_page(filter: {created_from: \"2016-10-10T00:00:00Z\", created_before: \"2016-10-12T00:00:00Z\"}) { total items { id } } }",
+    "{ order_page(filter: {total_from: 2000, total_to: 2100}) { total items { id } } }",
+    "{ order_page(filter: {customer_id: [\"{user_id}\"]}) { total items { id } } }",
+    "{ user_page(filter: {search: \"pessoa77\"}) { total items { id } } }",
+    "{ user_page(filter: {role: [\"vendor\"]}) { total items { id } } }",
+    "{ product(id: \"{product_id}\") { id name category { id } images { url } } }",
+    "{ order(id: \"{order_id}\") { id items { quantity product { id } } customer { name } } }",
+    *(f"{{ products(limit: 50, offset: 100, sort: {sort}) {{ id }} }}"
+      for sort in _sorts("CREATED_AT UPDATED_AT NAME PRICE STOCK SKU STATUS ID")),
+    *(f"{{ orders(limit: 50, sort: {sort}) {{ id }} }}" for sort in _sorts("CREATED_AT UPDATED_AT TOTAL STATUS NUMBER")),
+    *(f"{{ users(limit: 50, sort: {sort}) {{ id }} }}" for sort in _sorts("CREATED_AT NAME EMAIL STATUS ID")),
+]  # fmt: skip
+
+
+def _fill_placeholders(shop: Shop, text: str) -> str:
+    """Replace the placeholders by ids."""
+    for name, made in shop.some.items():
+        text = text.replace(f"{{{name}}}", str(made.number)).replace(f"{{{name}_id}}", made.id)
+    return text
+
+
+@pytest.fixture(scope="module")
+async def shop(big_shop: Shop) -> Shop:
+    """Return the large store with the records for the placeholders."""
+    from tests.shop import Made
+
+    async def first(sql: str) -> Made:
+        row = (await big_shop.rows(sql))[0]
+        return Made(row["id"], str(row["public_id"]))
+
+    big_shop.made["some"] = {
+        "vendor": await first("select id, public_id from vendors where name = 'Loja 50'"),
+        "category": await first("select id, public_id from categories where name = 'Categoria 9'"),
+        "user": await first("select id, public_id from users where email = 'pessoa77@exemplo.com.br'"),
+        "product": await first("select id, public_id from products where sku = 'SKU77'"),
+        "order": await first("select id, public_id from orders order by id desc limit 1"),
+    }
+    return big_shop
+
+
+@pytest.mark.parametrize("path", LEGACY)
+async def test_legacy_lists_have_no_sequential_scan(
+    shop: Shop, path: str, captured: list[tuple[str, Sequence[Any]]]
+) -> None:
+    response = await shop.get(_fill_placeholders(shop, path))
+    assert response.status == 200, response.raw
+    await _check(shop, captured)
+
+
+@pytest.mark.parametrize("path", CURRENT)
+async def test_lists_of_the_current_api_have_no_sequential_scan(
+    shop: Shop, path: str, captured: list[tuple[str, Sequence[Any]]]
+) -> None:
+    response = await shop.get(_fill_placeholders(shop, path), auth="bearer")
+    assert response.status == 200, response.raw
+    await _check(shop, captured)
+
+
+@pytest.mark.parametrize("document", GRAPHQL)
+async def test_graphql_queries_have_no_sequential_scan(
+    shop: Shop, document: str, captured: list[tuple[str, Sequence[Any]]]
+) -> None:
+    response = await shop.post("/graphql", {"query": _fill_placeholders(shop, document)}, auth="bearer")
+    assert "errors" not in response.body, response.raw
+    await _check(shop, captured)
+
+
+@pytest.mark.parametrize(
+    "name, sort, key",
+    [
+        ("product", "CREATED_AT_DESC", "created_at"),
+        ("product", "NAME_ASC", "name_folded"),
+        ("product", "PRICE_ASC", "price_cents"),
+        ("order", "CREATED_AT_DESC", "created_at"),
+        ("order", "TOTAL_DESC", "total_cents"),
+        ("user", "CREATED_AT_DESC", "created_at"),
+    ],
+)
+async def test_keyset_pagination_uses_an_index_condition_without_a_sort(
+    shop: Shop, captured: list[tuple[str, Sequence[Any]]], name: str, sort: str, key: str
+) -> None:
+    column, _, direction = sort.lower().rpartition("_")
+    order = f"{'-' if direction == 'desc' else ''}{column}"
+    row = (
+        await shop.rows(
+            f"select {key}, id from {name}s where deleted_at is null order by {key} {direction}, id {direction}"
+            " limit 1 offset 4990"
+        )
+    )[0]
+    after = encode_cursor(order, Row({"@key": row[key], "@id": row["id"]}))
+    document = (
+        f'{{ {name}_connection(first: 10, sort: {sort}, after: "{after}") {{ edges {{ node {{ id }} }} }} }}'
+    )
+    response = await shop.post("/graphql", {"query": document}, auth="bearer")
+    assert len(response.body["data"][f"{name}_connection"]["edges"]) == 10, response.raw
+    await _check(shop, captured)
+    for sql, arguments in list(captured):
+        plan = await _plan(shop, sql, arguments)
+        assert not [node for node in _nodes(plan) if "Sort" in node["Node Type"]], _format_plan(plan)
+        assert [node for node in _nodes(plan) if f"ROW({key}, id)" in node.get("Index Cond", "")], (
+            _format_plan(plan)
+        )
+
+
+@pytest.mark.parametrize("function, word", [("search_products", "sku77"), ("search_users", "pessoa77")])
+async def test_a_search_uses_its_index(shop: Shop, database_url: str, function: str, word: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    try:
+        body = await connection.fetchval("select prosrc from pg_proc where proname = $1", function)
+        await connection.execute("set role vitrine_search")
+        await connection.execute("select set_config('vitrine.tenant', $1, false)", str(shop.store.id))
+        sql = re.sub(r"\bwanted\b", f"to_tsquery('simple', '{word}:*')", body)
+        plan = json.loads(await connection.fetchval(f"explain (format json) {sql}"))[0]["Plan"]
+    finally:
+        await connection.close()
+    assert [node for node in _nodes(plan) if node.get("Index Name", "").endswith("_search_idx")], (
+        _format_plan(plan)
+    )
+    assert not [node for node in _nodes(plan) if node["Node Type"] == "Seq Scan"], _format_plan(plan)
+
+
+async def _check(shop: Shop, captured: list[tuple[str, Sequence[Any]]]) -> None:
+    assert captured
+    for sql, arguments in list(captured):
+        plan = await _plan(shop, sql, arguments)
+        scanned = {node["Relation Name"] for node in _nodes(plan) if node["Node Type"] == "Seq Scan"} & set(
+            BIG
+        )
+        assert not scanned, f"sequential scan of {scanned}: {sql}\n{_format_plan(plan)}"
+
+
+async def _plan(shop: Shop, sql: str, arguments: Sequence[Any]) -> dict[str, Any]:
+    with active_scope(shop.scope()):
+        assert await db.fetchval("select current_user") == "vitrine_app"
+        explained = await db.fetchval(f"explain (format json) {sql}", *arguments)
+    plan: dict[str, Any] = json.loads(explained)[0]["Plan"]
+    return plan
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for child in plan.get("Plans", ()):
+        yield from _nodes(child)
+
+
+def _format_plan(plan: dict[str, Any], depth: int = 0) -> str:
+    words = (
+        plan["Node Type"],
+        plan.get("Relation Name"),
+        plan.get("Index Name"),
+        plan.get("Filter"),
+        plan.get("Index Cond"),
+    )
+    line = "  " * depth + " ".join(str(word) for word in words if word) + f" rows={plan['Plan Rows']}\n"
+    return line + "".join(_format_plan(child, depth + 1) for child in plan.get("Plans", ()))

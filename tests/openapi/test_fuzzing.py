@@ -1,0 +1,119 @@
+"""Fuzz every documented operation with schemathesis, valid and invalid: no 500, no undocumented status or body.
+
+Half of the path parameters name existing records, so that not every request is a 404.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from schemathesis import Case, GenerationMode
+from schemathesis.checks import load_all_checks, not_a_server_error
+from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
+
+from auth.storefront_keys import create_storefront_key
+from kernel.scope import active_scope
+from server.openapi.documents import documents
+from tests.current.kit import Caller
+from tests.current.oauth import issue_tokens, register_app
+from tests.shop import Shop, some_address
+
+load_all_checks()
+CHECKS = [not_a_server_error, status_code_conformance, response_schema_conformance]
+# Valid and invalid requests per operation.
+TIMES = 4
+# The timeout of aiohttp's test client; no request should take a hundredth of it.
+SECONDS = 30
+APP_SCOPES = [
+    f"write_{part}"
+    for part in ("products", "orders", "users", "categories", "inventory", "content", "shipping")
+]
+
+SCHEMAS = {name: schemathesis.openapi.from_dict(dict(document)) for name, document in documents().items()}
+
+
+def _operations() -> Iterator[Any]:
+    for name, document in documents().items():
+        for path, methods in document["paths"].items():
+            for method in methods:
+                yield pytest.param(name, path, method, id=f"{name} {method.upper()} {path}")
+
+
+async def _app_token(shop: Shop) -> str:
+    owner = Caller(shop.client, shop.store, await shop.token(shop.owner), some_address())
+    app = await register_app(owner, scopes=APP_SCOPES)
+    return str((await issue_tokens(owner, app, APP_SCOPES))["access_token"])
+
+
+async def _credentials(shop: Shop, schemes: list[str]) -> dict[str, str]:
+    """Return the headers of a caller with all privileges, for the operation's security schemes."""
+    if "basic" in schemes:
+        return {"Authorization": shop.owner.basic}
+    if "user" in schemes:
+        return {"Authorization": f"Bearer {await shop.token(shop.owner)}"}
+    if "app" in schemes:
+        return {"Authorization": f"Bearer {await _app_token(shop)}"}
+    if "storefront_key" in schemes:
+        with active_scope(shop.scope()):
+            key = await create_storefront_key(shop.scope(), {"name": "fuzz", "rate_limit": 100_000})
+        return {"X-API-Key": key.key}
+    return {}
+
+
+def _existing_ids(shop: Shop) -> list[str]:
+    """List numbers and UUIDs of the store's records; which kind the path needs is left to chance."""
+    ids: list[str] = []
+    for record in shop.made.values():
+        for attribute in ("number", "id"):
+            value = getattr(record, attribute, None)
+            if isinstance(value, int | str):
+                ids.append(str(value))
+    return sorted(set(ids))
+
+
+def _fuzz(
+    strategy: st.SearchStrategy[Case], send: Callable[[Case], None], ids: list[str], times: int
+) -> None:
+    @settings(
+        max_examples=times,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=strategy, record_id=st.one_of(st.none(), st.sampled_from(ids)))
+    def run(case: Case, record_id: str | None) -> None:
+        if record_id is not None:
+            case.path_parameters = dict.fromkeys(case.path_parameters or (), record_id)
+        send(case)
+
+    run()
+
+
+@pytest.mark.parametrize("name,path,method", list(_operations()))
+async def test_responses_match_their_documentation(shop: Shop, name: str, path: str, method: str) -> None:
+    operation = SCHEMAS[name][path][method]
+    documented = documents()[name]["paths"][path][method]
+    schemes = [scheme for requirement in documented["security"] for scheme in requirement]
+    headers = {
+        **await _credentials(shop, schemes),
+        "X-Tenant-ID": str(shop.store.public_id),
+        "X-Forwarded-For": some_address(),
+    }
+    base = str(shop.client.make_url("")).rstrip("/")
+
+    def send(case: Case) -> None:
+        extra_headers = {key: value for key, value in (case.headers or {}).items() if key not in headers}
+        response = case.call(base_url=base, headers={**extra_headers, **headers}, timeout=SECONDS)
+        case.validate_response(response, checks=CHECKS)
+
+    ids = _existing_ids(shop)
+    for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+        strategy = operation.as_strategy(generation_mode=mode)
+        await asyncio.to_thread(_fuzz, strategy, send, ids, TIMES)

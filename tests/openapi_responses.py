@@ -1,0 +1,96 @@
+"""Check responses received by tests against the OpenAPI documents."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from jsonschema_rs import Draft202012Validator
+
+from server.families import LEGACY_BASES, family_of
+from server.openapi.documents import documents
+
+_DOCUMENTS = {"current": "current", "apps": "apps", "legacy": "legacy"}
+
+
+class UndocumentedResponse(AssertionError):
+    """A response that differs from its documentation."""
+
+
+def check_response(method: str, address: str, status: int, body: bytes) -> None:
+    """Raise UndocumentedResponse if the response does not match the document of its family."""
+    path = unquote(urlsplit(address).path)
+    name = _DOCUMENTS.get(family_of(path).name)
+    match = _operation(name, method, path) if name is not None else None
+    if name is None or match is None:
+        return  # no documented route: the error format of 404 and 405 is checked elsewhere
+    pattern, operation = match
+    response = operation["responses"].get(str(status))
+    if response is None:
+        raise UndocumentedResponse(f"{method} {pattern} answered {status}, which is not documented")
+    validator = _validator(name, pattern, "get" if method == "HEAD" else method.lower(), status)
+    if validator is None:
+        if body:
+            raise UndocumentedResponse(
+                f"{method} {pattern} answered {status} with a body; none is documented"
+            )
+        return
+    if method == "HEAD" or not body:
+        return
+    for error in validator.iter_errors(json.loads(body)):
+        location = "/".join(map(str, error.instance_path))
+        raise UndocumentedResponse(f"{method} {pattern} {status}: {location or 'the body'}: {error.message}")
+
+
+@lru_cache(maxsize=4096)
+def _operation(name: str, method: str, path: str) -> tuple[str, dict[str, Any]] | None:
+    if name == "legacy":
+        path = _documented_path(path)
+    for pattern, regex, methods in _patterns(name):
+        operation = methods.get("get" if method == "HEAD" else method.lower())
+        if operation is not None and regex.fullmatch(path):
+            return pattern, operation
+    return None
+
+
+def _documented_path(path: str) -> str:
+    """Return a legacy path as documented: below `/api` unless it has its own base, without a trailing slash."""
+    path = path.rstrip("/")
+    candidates = [path] + [
+        f"/api{path.removeprefix(base)}" for base in LEGACY_BASES[1:] if path.startswith(f"{base}/")
+    ]
+    known = [
+        pattern
+        for pattern in candidates
+        if any(regex.fullmatch(pattern) for _, regex, _ in _patterns("legacy"))
+    ]
+    return known[0] if known else path
+
+
+@lru_cache(maxsize=8)
+def _patterns(name: str) -> list[tuple[str, re.Pattern[str], dict[str, Any]]]:
+    paths: dict[str, dict[str, Any]] = documents()[name]["paths"]
+    # Fixed segments go before variable ones, as in the router.
+    ordered = sorted(paths, key=lambda path: [part.startswith("{") for part in path.split("/")])
+    return [(path, re.compile(_regex(path)), paths[path]) for path in ordered]
+
+
+def _regex(path: str) -> str:
+    return "".join(
+        "[^/]+" if part.startswith("{") else re.escape(part) for part in re.split(r"(\{\w+\})", path)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _validator(name: str, pattern: str, method: str, status: int) -> Draft202012Validator | None:
+    document = documents()[name]
+    response = document["paths"][pattern][method]["responses"][str(status)]
+    if "$ref" in response:
+        response = document["components"]["responses"][response["$ref"].rpartition("/")[2]]
+    media = response.get("content", {}).get("application/json")
+    if media is None:
+        return None
+    return Draft202012Validator({**media["schema"], "components": document["components"]})

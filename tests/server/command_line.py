@@ -1,0 +1,158 @@
+"""Helpers for command-line tests: run `vitrine` with its own environment."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+# As in tests/auth: keys in the test database are encrypted with it.
+SECRET = "the secret of the tests, 32 bytes"
+PROGRAM = [sys.executable, "-m", "server.cli"]
+
+# Short commands are forked from a process with all imports, which saves most of their run time.
+_forked = multiprocessing.get_context("forkserver")
+_forked.set_forkserver_preload(
+    [
+        "server.cli",
+        "server.demo.setup",
+        "server.commands.checks",
+        "server.job_worker",
+        "uvloop",
+        "logging.config",
+    ]
+)
+
+
+def _command(arguments: list[str], environ: dict[str, str], out: str, err: str) -> None:
+    os.environ.clear()
+    os.environ.update(environ)
+    os.chdir(ROOT)
+    for path, descriptor in ((os.devnull, 0), (out, 1), (err, 2)):
+        os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), descriptor)
+    from server import cli
+
+    sys.exit(cli.main(arguments))
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """The output and exit code of a command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+    @property
+    def error_line(self) -> str:
+        """Return the one line on stderr of a failed command."""
+        assert self.code == 1, self.out
+        assert self.err.startswith("vitrine: ")
+        assert self.err.count("\n") == 1, self.err
+        return self.err.removeprefix("vitrine: ").rstrip("\n")
+
+
+class Vitrine:
+    """The command `vitrine` with settings."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.folder = folder
+        self.settings = {"VITRINE_DATA_DIR": str(folder / "data"), "VITRINE_SECRET_KEY": SECRET, **settings}
+
+    def __call__(self, *arguments: str, **settings: str) -> CommandResult:
+        with tempfile.TemporaryDirectory() as folder:
+            out, err = Path(folder, "out"), Path(folder, "err")
+            process = _forked.Process(
+                target=_command, args=(list(arguments), self.environment(**settings), str(out), str(err))
+            )
+            process.start()
+            process.join(120)
+            if process.exitcode is None:
+                process.kill()
+            return CommandResult(
+                process.exitcode if process.exitcode is not None else -1, out.read_text(), err.read_text()
+            )
+
+    def run_subprocess(self, *arguments: str, **settings: str) -> CommandResult:
+        """Run the command as a shell does, including imports."""
+        process = subprocess.run(
+            [*PROGRAM, *arguments],
+            cwd=ROOT,
+            env=self.environment(**settings),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        return CommandResult(process.returncode, process.stdout, process.stderr)
+
+    def environment(self, **settings: str) -> dict[str, str]:
+        values = {**self.settings, **settings}
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.folder),
+            **{name: value for name, value in values.items() if value},
+        }
+
+    @asynccontextmanager
+    async def running(self, command: str, **settings: str) -> AsyncIterator[RunningCommand]:
+        """Run a long-running command and stop it at the end."""
+        process = await asyncio.create_subprocess_exec(
+            *PROGRAM, command, cwd=ROOT, env=self.environment(**settings),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        try:
+            yield RunningCommand(process)
+        finally:
+            if process.returncode is None:
+                process.terminate()
+                await asyncio.wait_for(process.communicate(), 60)
+
+
+class RunningCommand:
+    """A long-running command."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.output: list[str] = []
+
+    async def wait_for_output(self, text: str) -> str:
+        """Wait for an output line containing the text and return it."""
+        return await self._until(self.process.stdout, text)
+
+    async def wait_for_log(self, text: str) -> str:
+        return await self._until(self.process.stderr, text)
+
+    async def _until(self, stream: asyncio.StreamReader | None, text: str) -> str:
+        assert stream is not None
+        async with asyncio.timeout(120):
+            while line := (await stream.readline()).decode():
+                self.output.append(line)
+                if text in line:
+                    return line
+        _, errors = await self.process.communicate()
+        raise AssertionError(f"it exited without printing {text!r}: {self.output} {errors.decode()}")
+
+    async def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Send the signal and return the exit code."""
+        self.process.send_signal(number)
+        async with asyncio.timeout(60):
+            await self.process.communicate()
+        assert self.process.returncode is not None
+        return self.process.returncode

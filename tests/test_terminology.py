@@ -1,0 +1,168 @@
+"""The code, its comments and its documents use the terms of docs/glossary.md, and cite documents that exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.test_repository import LAYERS, ROOT, files, relative
+
+# Words that must not return, each with the term that replaced it. They are compared with the parts of identifiers too.
+REPLACED = {
+    "told": "emitted", "telling": "emitting", "tell": "emit, return", "tells": "emits, returns",
+    "letter": "status, code", "letters": "statuses, codes",
+    "reckon": "calculate", "reckoned": "calculated", "reckoning": "cart totals",
+    "parcel": "shipment", "parcels": "shipments",
+    "entrance": "authenticator", "entrant": "authenticated user",
+    "door": "entry point, route", "doors": "entry points, routes",
+    "house": "project", "rooms": "packages", "floors": "layers",
+    "seller": "vendor", "sellers": "vendors",
+    "given": "input, value", "held": "locked, reserved",
+    "anew": "again, new", "thence": "from there", "beside": "next to, besides",
+    "whoever": "the caller", "whomever": "the caller", "somebody": "a caller, a user", "nobody": "no caller, anonymous",
+    "mended": "fixed", "mend": "fix",
+    "shelf": "stock", "shelves": "stock",
+    "nothing_beside": "", "odd_described": "openapi_routes",
+}  # fmt: skip
+
+# Where such a word is a public name, a quotation or another language.
+ALLOWED = re.compile(
+    r"""
+    sellers?_availability | SellerAvailability | sellersAvailability | SellersAvailability  # a route of the legacy layer, a GraphQL field
+    | olist_sellers\w* | seller_(id|zip\w*|city|state)                  # columns of the Olist files
+    | from\ hypothesis\ import\ given.* | @given\b | hypothesis\.given  # a decorator of hypothesis
+    | nobody@\S+ | \bnobody\b(?=["']\s*[,)\]])                          # an account of the operating system
+    """,
+    re.VERBOSE,
+)
+WORD = re.compile(r"[A-Za-z]+")
+CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+TEXT_SUFFIXES = {".py", ".md", ".graphql", ".toml", ".html", ".js", ".jsx", ".css"}
+
+# Landed migrations are never edited, results of measurements neither; snapshots follow the code.
+EXEMPT = re.compile(
+    r"models/migrations/|bench/results/|tests/legacy/golden/|tests/test_terminology\.py|.*package-lock\.json|docs/openapi/"
+)
+
+# What a reader searches for, and the file that the search must lead to.
+SEARCHES = {
+    "pagination": "schema/pagination.py",
+    "webhook": "domain/webhooks/endpoints.py",
+    "retry": "domain/webhooks/schedule.py",
+    "oversell": "domain/catalog/stock.py",
+    "refund": "domain/gateway/charges.py",
+    "coupon": "domain/promotions/rewards.py",
+    "tenant isolation": "models/base.py",
+    "N+1": "models/queries.py",
+    "rate limit": "server/limits.py",
+    "CORS": "server/cross_origin.py",
+    "idempotency": "domain/idempotency.py",
+    "2FA": "auth/second_factor.py",
+    "SSRF": "server/outgoing.py",
+    "dataloader": "models/queries.py",
+    "lockout": "auth/lockout.py",
+    "facet": "docs/glossary.md",
+}
+# A search is good when its file is among the first that `git grep --count` shows, most mentions first.
+SHOWN = 5
+
+CITATION = re.compile(r"docs/reference/(?P<page>[a-z-]+)\.md(?:#(?P<anchor>[a-z0-9-]+))?")
+LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s#]*)(?:#(?P<anchor>[^)\s]+))?\)")
+UNREACHABLE = re.compile(r"decisions(?:-legacy|-cscart|-storefront)?(?:\.md)?,? (?:section|\d)|current-api|legacy-api|\bthe contract\b")
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Yield path and content of every file that people write."""
+    for path in files():
+        name = relative(path)
+        if path.suffix in TEXT_SUFFIXES and not EXEMPT.match(name):
+            yield name, path.read_text(encoding="utf-8")
+
+
+def anchors(path: Path) -> set[str]:
+    """Return the anchors of the headings of a Markdown page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    slugs = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+    return {slug for slug in slugs} | {f"{slug}-{slugs[:index].count(slug)}" for index, slug in enumerate(slugs)}
+
+
+def test_no_replaced_word_returns():
+    returned = defaultdict(list)
+    for name, text in texts():
+        for number, line in enumerate(text.splitlines(), 1):
+            words = WORD.findall(CAMEL.sub(" ", ALLOWED.sub(" ", line)))
+            for word in {word.lower() for word in words} & REPLACED.keys():
+                returned[word].append(f"{name}:{number}")
+    assert {word: places[:5] for word, places in returned.items()} == {}, "docs/glossary.md names the terms"
+
+
+def test_no_two_public_classes_share_a_name():
+    defined = defaultdict(set)
+    for path in files():
+        name = relative(path)
+        if path.suffix == ".py" and name.split("/")[0] in LAYERS and not name.startswith("models/migrations/"):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            for node in tree.body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    defined[node.name].add(name)
+    assert {name: sorted(places) for name, places in defined.items() if len(places) > 1} == {}
+
+
+@pytest.mark.parametrize("term", SEARCHES)
+def test_a_search_for_a_standard_term_leads_to_its_file(term: str):
+    searched = re.compile(re.escape(term).replace(r"\ ", r"[ _-]?"), re.IGNORECASE)
+    counts = {
+        name: len(searched.findall(text))
+        for name, text in texts()
+        if name.split("/")[0] in LAYERS or name == SEARCHES[term]
+    }
+    ranked = sorted((name for name, count in counts.items() if count), key=lambda name: (-counts[name], name))
+    assert SEARCHES[term] in ranked[:SHOWN], ranked[:SHOWN]
+
+
+def test_the_glossary_names_files_that_exist():
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:[a-z_]+/)+[a-z_]*(?:\.py)?)`", text)
+    assert named
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_citations_of_the_reference_have_targets():
+    known = {page.stem: anchors(page) for page in (ROOT / "docs" / "reference").glob("*.md")}
+    missing = []
+    for name, text in texts():
+        for match in CITATION.finditer(text):
+            page, anchor = match["page"], match["anchor"]
+            if page not in known or (anchor and anchor not in known[page]):
+                missing.append(f"{name}: {match.group()}")
+    assert missing == []
+
+
+def test_links_between_documents_have_targets():
+    broken = []
+    for path in files():
+        if path.suffix != ".md" or EXEMPT.match(relative(path)):
+            continue
+        for match in LINK.finditer(path.read_text(encoding="utf-8")):
+            target, anchor = match["target"], match["anchor"]
+            if "://" in target or target.startswith("mailto:"):
+                continue
+            page = (path.parent / target).resolve() if target else path
+            if not page.exists() or (anchor and page.suffix == ".md" and anchor not in anchors(page)):
+                broken.append(f"{relative(path)}: {match.group()}")
+    assert broken == []
+
+
+def test_nothing_cites_what_the_repository_does_not_hold():
+    found = [
+        f"{name}: {match.group()}"
+        for name, text in texts()
+        for match in UNREACHABLE.finditer(text)
+        if not name.startswith("docs/reference/")
+    ]
+    assert found == []

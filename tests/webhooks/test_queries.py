@@ -1,0 +1,161 @@
+"""A subscription's GraphQL query selects the data of its events; it runs with the app's scopes and limits."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.apps.conftest import NewApp
+from tests.current import kit
+from tests.current.kit import Caller
+from tests.current.oauth import INSTALLED, UPDATE, graphql_result
+from tests.webhooks.conftest import RunWorker
+from tests.webhooks.kit import WEBHOOKS, deliveries, sha256, states, subscribe
+from tests.webhooks.receiver import Receiver, wait_until
+
+URL = "https://hooks.example.com/"
+
+
+async def test_query_selects_the_data(app: Caller, receiver: Receiver, run_worker: RunWorker) -> None:
+    category = await kit.add_category(app.store, name="Cozinha")
+    await subscribe(
+        app,
+        receiver.url(),
+        "product.created",
+        "product.updated",
+        query="{ preco: price_cents name category { name } }",
+    )
+    async with run_worker():
+        created = await app.post(
+            "/api/admin/products", {"name": "Caneca", "price_cents": 4_990, "category_id": category.id}
+        )
+        assert created.status == 201
+        (received,) = await receiver.wait_for(1)
+    envelope = received.envelope
+    assert envelope["data"] == {"preco": 4_990, "name": "Caneca", "category": {"name": "Cozinha"}}
+    assert list(envelope["data"]) == ["preco", "name", "category"]
+    assert received.headers["X-Service-Signature"] == sha256(app.user.client_secret, received.raw)
+
+
+async def test_event_of_a_deleted_subject_has_the_stored_data(
+    app: Caller, receiver: Receiver, run_worker: RunWorker
+) -> None:
+    product = await kit.add_product(app.store)
+    await subscribe(app, receiver.url(), "product.deleted", query="{ name }")
+    answer = await graphql_result(
+        app, "mutation ($id: ID!) { product_delete(id: $id) { id } }", id=product.id
+    )
+    assert answer == {"id": product.id}
+    async with run_worker():
+        (received,) = await receiver.wait_for(1)
+    assert set(received.envelope["data"]) == {"id", "deleted_at"}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "id",
+        "",
+        "{",
+        "{ id ",
+        "{ nothing }",
+        "{ id } }",
+        "{ id } other: products { id }",
+        "{ id } } query More { products { id } ",
+        "{ id } } fragment F on Order { id ",
+        "{ items }",
+        "{ id(x: 1) }",
+        "query { order(id: 1) { id } }",
+        "mutation { product_delete(id: 1) { id } }",
+        "{ __typename @nothing }",
+        "{ ...F }",
+        "{ id @include(if: $yes) }",
+    ],
+)
+async def test_invalid_selection_is_refused(app: Caller, query: str) -> None:
+    answer = await app.post(WEBHOOKS, {"url": URL, "events": ["order.created"], "query": query})
+    if not query:  # none
+        assert (answer.status, answer.body["query"]) == (201, None)
+        return
+    assert (answer.status, answer.body["error"], answer.body["fields"]) == (
+        400,
+        "validation_failed",
+        {"query": "query_invalid"},
+    )
+
+
+async def test_query_requires_events_about_one_subject_type(app: Caller) -> None:
+    body = {"url": URL, "events": ["order.created", "user.registered"], "query": "{ id }"}
+    assert (await app.post(WEBHOOKS, body)).body["fields"] == {"query": "query_invalid"}
+    endpoint_id = await subscribe(app, URL, "order.created", query="{ id total_cents }")
+    assert (await app.put(f"{WEBHOOKS}/{endpoint_id}", {"events": ["user.registered"]})).status == 400
+    changed = await app.put(
+        f"{WEBHOOKS}/{endpoint_id}", {"events": ["user.registered"], "query": "{ id email }"}
+    )
+    assert (changed.status, changed.body["query"]) == (200, "{ id email }")
+    removed = await app.put(
+        f"{WEBHOOKS}/{endpoint_id}", {"query": None, "events": ["order.created", "user.registered"]}
+    )
+    assert (removed.status, removed.body["query"]) == (200, None)
+
+
+async def test_too_complex_query_is_refused(app: Caller) -> None:
+    expensive = "{ items { product { reviews(limit: 100) { id } category { products(limit: 100) { reviews(limit: 100) { id } } } } } }"
+    answer = await app.post(WEBHOOKS, {"url": URL, "events": ["order.created"], "query": expensive})
+    assert (answer.status, answer.body["fields"]) == (400, {"query": "query_too_complex"})
+    deep = "{ category { parent " * 8 + "{ id }" + " } }" * 8
+    answer = await app.post(WEBHOOKS, {"url": URL, "events": ["product.created"], "query": deep})
+    assert (answer.status, answer.body["fields"]) == (400, {"query": "query_too_complex"})
+
+
+@pytest.mark.parametrize(
+    "query, refusal",
+    [
+        ("{ id items { product { name } } }", ("token_scope", "read_products")),
+        ("{ ... on Order { id items { product { name } } } }", ("token_scope", "read_products")),
+        # Never visible to apps.
+        ("{ id user { email } }", ("insufficient_privileges", None)),
+        ("{ id ip_address }", ("insufficient_privileges", None)),
+    ],
+)
+async def test_query_outside_the_scopes_is_refused(
+    new_app: NewApp, query: str, refusal: tuple[str, str | None]
+) -> None:
+    app = await new_app("read_orders")
+    answer = await app.post(WEBHOOKS, {"url": URL, "events": ["order.created"], "query": query})
+    assert (answer.status, (answer.body["error"], answer.body.get("scope"))) == (403, refusal)
+
+
+async def test_query_that_lost_its_scopes_cancels_the_delivery(
+    new_app: NewApp, admin: Caller, receiver: Receiver, run_worker: RunWorker
+) -> None:
+    app = await new_app("read_orders", "read_products")
+    order = await kit.add_order(app.store)
+    await subscribe(app, receiver.url(), "order.updated", query="{ id items { product { name } } }")
+    (installed,) = await graphql_result(admin, INSTALLED)
+    await graphql_result(admin, UPDATE, id=installed["id"], input={"scopes": ["read_orders"]})
+    changed = await admin.put(f"/api/v1/admin/orders/{order.id}/status", {"status": "P"})
+    assert changed.status == 200
+    async with run_worker():
+        await wait_until(lambda: _cancelled(app))
+    assert receiver.received == []
+    (delivery,) = await deliveries(app.store)
+    assert delivery["last_error"].startswith("the query was refused")
+
+
+async def _cancelled(app: Caller) -> bool:
+    return await states(app.store) == ["cancelled"]
+
+
+async def test_administrator_cannot_set_a_query_outside_the_apps_scopes(
+    admin: Caller, new_app: NewApp
+) -> None:
+    await new_app("read_orders")
+    (installed,) = await graphql_result(admin, INSTALLED)
+    body = {
+        "url": URL,
+        "events": ["order.created"],
+        "query": "{ id user { cpf } }",
+        "installed_app_id": installed["id"],
+    }
+    assert (await admin.post("/api/v1/admin/event-endpoints", body)).status == 403
+    assert (await admin.post("/api/v1/admin/event-endpoints", {**body, "query": "{ id }"})).status == 201
