@@ -49,10 +49,6 @@ class Access:
         if error is not None:
             raise error
 
-    def allows(self, scope: Scope) -> bool:
-        """Return whether the rule allows the caller."""
-        return self._error(scope) is None
-
     def describe(self) -> str:
         """Return the rule as one line of documentation."""
         if self.anonymous:

@@ -20,6 +20,8 @@ import orjson
 from domain.notifications import write as notifications
 from kernel.clock import format_rfc3339
 from kernel.ids import uuid7
+from kernel.payload_fields import payload_of
+from kernel.product_fields import PRODUCT_RECORD
 from kernel.scope import Scope
 from models.database import execute, fetch
 
@@ -276,14 +278,17 @@ def _event_data_of(row: Mapping[str, Any]) -> OrderEventData:
 
 # --- Products --------------------------------------------------------------------------------------------------------------
 
-_PRODUCT_ROWS = """
-SELECT p.id, p.public_id, p.name, p.sku, p.slug, p.description, p.short_description, p.status, p.price_cents,
-    p.compare_at_cents, p.stock, c.public_id AS category_id, c.name AS category_name,
-    array(SELECT i.url FROM product_images i WHERE i.tenant_id = p.tenant_id AND i.product_id = p.id
-        ORDER BY i.position, i.id) AS urls,
-    array(SELECT i.alt FROM product_images i WHERE i.tenant_id = p.tenant_id AND i.product_id = p.id
-        ORDER BY i.position, i.id) AS alts,
-    p.created_at, p.updated_at
+# The SQL of the record's fields that aren't columns of the product. asyncpg decodes rows, but not arrays of them.
+_PRODUCT_SQL = {
+    "id": "p.public_id",
+    "currency": "$3::text",
+    "category_id": "c.public_id",
+    "category": "CASE WHEN c.id IS NOT NULL THEN ROW(c.public_id, c.name) END",
+    "images": """ARRAY(SELECT ARRAY[i.url, i.alt] FROM product_images i WHERE i.tenant_id = p.tenant_id AND i.product_id = p.id
+        ORDER BY i.position, i.id)""",
+}
+_PRODUCT_ROWS = f"""
+SELECT p.id, p.public_id, ROW({", ".join(_PRODUCT_SQL.get(field.name, f"p.{field.name}") for field in PRODUCT_RECORD)}) AS record
 FROM products p
 LEFT JOIN categories c ON c.tenant_id = p.tenant_id AND c.id = p.category_id AND c.deleted_at IS NULL
 WHERE p.tenant_id = $1 AND p.id = ANY($2::bigint[])
@@ -293,11 +298,11 @@ ORDER BY p.id
 
 async def emit_products_changed(scope: Scope, names: Mapping[int, str]) -> dict[int, UUID]:
     """Emit `product.created` or `product.updated` for products (internal id → event name) and return their public ids."""
-    rows = await fetch(_PRODUCT_ROWS, scope.store.id, list(names))
+    rows = await fetch(_PRODUCT_ROWS, scope.store.id, list(names), scope.store.currency)
     await emit_all(
         scope,
         [
-            Event(names[row["id"]], PRODUCT, row["public_id"], product_data(row, scope.store.currency))
+            Event(names[row["id"]], PRODUCT, row["public_id"], payload_of(PRODUCT_RECORD, row["record"]))
             for row in rows
         ],
     )
@@ -318,29 +323,6 @@ async def emit_products_deleted(scope: Scope, public_ids: Iterable[UUID]) -> Non
             for public_id in public_ids
         ],
     )
-
-
-def product_data(row: Mapping[str, Any], currency: str) -> dict[str, Any]:
-    """Build the product record (docs/reference/shared.md#records) from a catalog row."""
-    category_id = str(row["category_id"]) if row["category_id"] else None
-    return {
-        "id": str(row["public_id"]),
-        "name": row["name"],
-        "sku": row["sku"],
-        "slug": row["slug"],
-        "description": row["description"],
-        "short_description": row["short_description"],
-        "status": row["status"],
-        "price_cents": row["price_cents"],
-        "compare_at_cents": row["compare_at_cents"],
-        "currency": currency,
-        "stock": row["stock"],
-        "category_id": category_id,
-        "category": {"id": category_id, "name": row["category_name"]} if category_id else None,
-        "images": [{"url": url, "alt": alt} for url, alt in zip(row["urls"], row["alts"], strict=True)],
-        "created_at": format_rfc3339(row["created_at"]),
-        "updated_at": format_rfc3339(row["updated_at"]),
-    }
 
 
 # --- Users -----------------------------------------------------------------------------------------------------------------

@@ -80,7 +80,6 @@ _SET_STATUS = """
 UPDATE tenants SET status = $2, maintenance_message = coalesce($3, maintenance_message) WHERE id = $1 RETURNING *
 """
 _ADD_HOST = "INSERT INTO store_hosts (host, store_id) VALUES ($1, $2)"
-_REMOVE_HOST = "DELETE FROM store_hosts WHERE host = $1 AND store_id = $2"
 _SETTINGS = "SELECT settings::text FROM tenants WHERE id = $1 FOR NO KEY UPDATE"
 _SAVE_SETTINGS = "UPDATE tenants SET settings = $2::text::jsonb WHERE id = $1"
 _SAVE_STORE = """
@@ -165,10 +164,6 @@ async def resume(reference: object) -> Store:
     return await change_status(reference, ACTIVE)
 
 
-async def maintain(reference: object, *, message: str | None = None) -> Store:
-    """Put a store into maintenance: requests are answered 503, but gateway notifications are still accepted."""
-    return await change_status(reference, MAINTENANCE, message=message)
-
 
 async def add_host(reference: object, host: str) -> Store:
     """Add a host to a store; raises Conflict if another store has it."""
@@ -179,14 +174,6 @@ async def add_host(reference: object, host: str) -> Store:
         await _notify_changed(platform, store.id)
     return store
 
-
-async def remove_host(reference: object, host: str) -> bool:
-    """Remove a host from a store; return whether it had it."""
-    async with cross_store_connection() as platform, platform.transaction():
-        store = await _find(platform, reference)
-        removed = await platform.execute(_REMOVE_HOST, _validate_host(host), store.id)
-        await _notify_changed(platform, store.id)
-    return removed > 0
 
 
 async def _find(platform: CrossStoreConnection, reference: object) -> Store:

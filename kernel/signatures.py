@@ -6,11 +6,6 @@ import hashlib
 import hmac
 
 
-def sha256_hex(data: bytes) -> str:
-    """Return the SHA-256 of the bytes in lower-case hexadecimal."""
-    return hashlib.sha256(data).hexdigest()
-
-
 def hmac_sha256_hex(key: str | bytes, data: bytes) -> str:
     """Return the HMAC-SHA256 (RFC 2104) of the bytes in lower-case hexadecimal."""
     return hmac.new(_as_bytes(key), data, hashlib.sha256).hexdigest()

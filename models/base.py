@@ -19,6 +19,8 @@ from kernel.clock import now
 from kernel.ids import uuid7
 from kernel.scope import current_scope
 
+_MANAGED = ("public_id", "tenant_id", "deleted_at")
+
 
 class NoStoreInScope(RuntimeError):
     """A programming error: a store's row was read or written without a scope."""
@@ -58,6 +60,18 @@ class StoreModel(Model):
     def __init__(self, **kwargs: Any) -> None:
         kwargs.setdefault("tenant_id", require_store_id())
         super().__init__(**kwargs)
+
+    @classmethod
+    def column_defaults(cls) -> dict[str, Any]:
+        """Return the columns that statements write, with their defaults: not the ids, generated columns and `deleted_at`."""
+        meta = cls._meta
+        return {
+            f"{name}_id" if name in meta.fk_fields else name: None
+            if callable(field.default)
+            else field.default
+            for name, field in meta.fields_map.items()
+            if (field.has_db_field or name in meta.fk_fields) and not field.generated and name not in _MANAGED
+        }
 
     async def save(self, *args: Any, **kwargs: Any) -> None:
         """Save the row; raise `WrongStore` when it belongs to another store."""

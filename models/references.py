@@ -70,6 +70,7 @@ THREAD = ReferenceType("discussion", "discussion_threads", soft_deleted=False)
 USER = ReferenceType("user", "users")
 USERGROUP = ReferenceType("usergroup", "usergroups")
 VENDOR = ReferenceType("vendor", "vendors")
+WAREHOUSE = ReferenceType("warehouse", "warehouses")
 
 
 async def find(scope: Scope, reference_type: ReferenceType, subject: object) -> int:

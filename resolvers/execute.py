@@ -6,7 +6,7 @@ raised by resolvers propagate unchanged, so that each family formats them in its
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,14 +16,13 @@ from graphql import FieldNode, GraphQLError, OperationType, parse, validate
 from graphql.language import FragmentDefinitionNode, OperationDefinitionNode
 
 from auth.access import Access
-from domain.idempotency import KeyClaim, complete, current_claim
+from kernel.payload_fields import PayloadField
+from kernel.product_fields import PRODUCT_RECORD
 from kernel.scope import Scope
-from models.database import transaction
-from models.response_shapes import NotCompiled
 from resolvers import variable_errors
-from resolvers.query_compiler import QueryCompiler
+from resolvers.operations import OperationExecutor
 from schema.documents import PreparedDocument
-from schema.execution import ExecutionContext, error_of, execute_document
+from schema.execution import error_of
 from schema.fields import ACCESS, strawberry_field
 
 
@@ -44,7 +43,7 @@ class InvalidOperation(RuntimeError):
 
 
 def load_operations(*folders: Path) -> dict[str, FacadeOperation]:
-    """Load the operations of all `.graphql` files in the folders, which share their fragments.
+    """Load the operations of all `.graphql` files in the folders, which share their fragments and `ProductRecord`.
 
     Raises `InvalidOperation` for a document that is invalid in the internal schema, or a duplicate operation name.
     """
@@ -52,7 +51,7 @@ def load_operations(*folders: Path) -> dict[str, FacadeOperation]:
 
     schema = internal_schema()
     paths = [path for folder in folders for path in sorted(folder.glob("*.graphql"))]
-    fragments: dict[str, FragmentDefinitionNode] = {}
+    fragments = {"ProductRecord": _fragment("ProductRecord", "Product", PRODUCT_RECORD)}
     operations: dict[str, OperationDefinitionNode] = {}
     for path in paths:
         for node in parse(path.read_text(encoding="utf-8"), no_location=True).definitions:
@@ -63,6 +62,18 @@ def load_operations(*folders: Path) -> dict[str, FacadeOperation]:
                     raise InvalidOperation(f"{path.name}: an operation without a name")
                 _add(operations, node.name.value, node, path.name)
     return {name: _prepare_operation(schema, node, fragments) for name, node in operations.items()}
+
+
+def _fragment(name: str, type_name: str, fields: Sequence[PayloadField]) -> FragmentDefinitionNode:
+    """Build the fragment that selects a record's fields."""
+    [definition] = parse(f"fragment {name} on {type_name} {_selection(fields)}", no_location=True).definitions
+    assert isinstance(definition, FragmentDefinitionNode)
+    return definition
+
+
+def _selection(fields: Sequence[PayloadField]) -> str:
+    names = (f"{field.name} {_selection(field.fields)}" if field.fields else field.name for field in fields)
+    return f"{{ {' '.join(names)} }}"
 
 
 def _add(definitions: dict[str, Any], name: str, node: Any, file: str) -> None:
@@ -133,35 +144,7 @@ async def execute(
 
     Raises the domain error of the first GraphQL error; an invalid variable raises `ValidationFailed`.
     """
-    compiled = _compiler().get(operation.prepared, operation.definition, variables)
-    if compiled is not None:
-        try:
-            return await compiled.run(scope)
-        except NotCompiled:
-            pass  # the executor handles the query and its errors
-    claim = current_claim() if operation.is_mutation else None
-    if claim is None:
-        return await _execute(scope, operation, variables)
-    return await _execute_once(scope, operation, variables, claim)
-
-
-async def _execute_once(
-    scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any] | None, claim: KeyClaim
-) -> dict[str, Any]:
-    """Execute a mutation with an Idempotency-Key: the effect and the key are committed in one transaction."""
-    if claim.result is not None:
-        return dict(claim.result)
-    async with transaction(scope):
-        data = await _execute(scope, operation, variables)
-        await complete(scope, claim, data)
-    return data
-
-
-async def _execute(
-    scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    context = ExecutionContext(scope, public=False)
-    result = await execute_document(_schema(), operation.prepared, context, variables)
+    result = await _executor().execute(scope, operation.prepared, operation.definition, variables)
     if result.errors:
         raise _error_to_raise(result.errors)
     return result.data or {}
@@ -179,13 +162,7 @@ def _error_to_raise(errors: list[GraphQLError]) -> BaseException:
 
 
 @lru_cache(maxsize=1)
-def _schema() -> Any:
+def _executor() -> OperationExecutor:
     from resolvers.root import internal_schema
 
-    return internal_schema()
-
-
-@lru_cache(maxsize=1)
-def _compiler() -> QueryCompiler:
-    # Facades process the data, so it must be plain values: no datetimes, no raw JSON.
-    return QueryCompiler(_schema(), native=False)
+    return OperationExecutor(internal_schema(), public=False)

@@ -9,7 +9,7 @@ the reference, and `tests/graphql/test_query_compiler.py` compares the two.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,6 @@ import orjson
 from graphql import (
     FieldNode,
     FragmentDefinitionNode,
-    GraphQLError,
-    GraphQLField,
     GraphQLObjectType,
     GraphQLSchema,
     NameNode,
@@ -26,293 +24,27 @@ from graphql import (
     OperationType,
     get_named_type,
 )
-from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
+from graphql.execution.values import VariableValues, get_variable_values
 
 from kernel.errors import DomainError
-from kernel.ids import Reference
 from kernel.scope import Scope
-from models import queries
-from models.caller_cache import CallerCache
-from models.columns import is_nullable
-from models.compiled_reads import CompiledReader
-from models.queries import Condition, Row, by_id
 from models.response_shapes import NotCompiled
-from resolvers.entity_queries import ENTITY_QUERY, EntityQuery
+from resolvers.compiled_fields import CompilationValues, CompiledRootField, CompiledTypename
+from resolvers.entity_queries import ENTITY_QUERY
 from resolvers.variables import (
     VariableUsage,
     accepts_integers,
-    constant_arguments,
     structural_variables,
     type_checks_of,
 )
 from schema.documents import PreparedDocument
 from schema.fields import strawberry_field
-from schema.filters import build_conditions_from_values
-from schema.pagination import MAX_PAGE_SIZE
-from schema.scalars import parse_id
-from schema.selection import build_shape, collect_fields
+from schema.selection import collect_fields
 
 # Cache bounds: operations, total tokens of their documents (half a kilobyte each), and the length of variables in a cache key.
 MAX_CACHED_OPERATIONS = 2000
 MAX_CACHED_TOKENS = 100_000
 MAX_VARIABLES_LENGTH = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class _Values:
-    """The `schema.selection.ExecutionValues` of a compilation."""
-
-    fragments: Mapping[str, FragmentDefinitionNode]
-    variable_values: Any
-
-
-@dataclass(frozen=True, slots=True)
-class PageBounds:
-    """The requested part of a list and its sort order."""
-
-    limit: int
-    offset: int
-    sort: str | None
-    page: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class RootFieldArguments:
-    """The evaluated arguments of a root field; `has_cursor` if `after` was passed."""
-
-    bounds: PageBounds
-    conditions: Sequence[Condition]
-    has_cursor: bool
-
-
-class CompiledRootField:
-    """A compiled root field, independent of its arguments."""
-
-    __slots__ = (
-        "_check_access",
-        "_constant_arguments",
-        "_edge_fields",
-        "_field",
-        "_item_readers",
-        "_layout",
-        "_node",
-        "_page_info_fields",
-        "_query",
-        "_reader",
-        "key",
-    )
-
-    def __init__(
-        self,
-        key: str,
-        query: EntityQuery,
-        values: _Values,
-        type_: GraphQLObjectType,
-        field: GraphQLField,
-        nodes: list[FieldNode],
-        *,
-        native: bool,
-    ) -> None:
-        self.key = key
-        self._query = query
-        self._check_access = CallerCache(query.access.check)
-        self._field = field
-        self._node = nodes[0]
-        self._constant_arguments = constant_arguments(field, nodes[0], values.variable_values)
-        self._reader: CompiledReader | None = None
-        self._layout: list[tuple[str, str]] = []
-        self._page_info_fields: list[tuple[str, str, Any]] = []
-        self._edge_fields: list[tuple[str, str]] = []
-        self._item_readers: dict[str, CompiledReader] = {}
-        if query.kind in ("one", "list"):
-            self._reader = _reader(values, type_, nodes, native)
-        else:
-            self._compile_layout(values, type_, nodes, native)
-
-    def _compile_layout(
-        self, values: _Values, type_: GraphQLObjectType, nodes: list[FieldNode], native: bool
-    ) -> None:
-        """Store the response keys of a page or connection in order; a connection with two `edges` fields is left to the executor."""
-        for key, group in collect_fields(values, type_, nodes).items():
-            name = group[0].name.value
-            if name == "items":
-                self._item_readers[key] = _reader(values, _object_type(type_, name), group, native)
-            elif name == "edges":
-                self._compile_edges(values, _object_type(type_, name), group, native)
-            elif name == "page_info":
-                info = collect_fields(values, _object_type(type_, name), group)
-                self._page_info_fields += [(key, inner, nodes[0].name.value) for inner, nodes in info.items()]
-            self._layout.append((key, name if name != "__typename" else f"={type_.name}"))
-
-    def _compile_edges(
-        self, values: _Values, edge: GraphQLObjectType, nodes: list[FieldNode], native: bool
-    ) -> None:
-        if self._edge_fields:
-            raise NotCompiled
-        for key, group in collect_fields(values, edge, nodes).items():
-            name = group[0].name.value
-            if name == "node":
-                if self._reader is not None:
-                    raise NotCompiled
-                self._reader = _reader(values, _object_type(edge, name), group, native)
-            self._edge_fields.append((key, name if name != "__typename" else f"={edge.name}"))
-
-    async def run(self, scope: Scope, variables: VariableValues) -> Any:
-        """Read the field's data."""
-        kind = self._query.kind
-        if kind == "one":
-            assert self._reader is not None
-            reference = self._evaluate_id(scope, variables)
-            return None if reference is None else await self._reader.fetch_one(scope, by_id(reference))
-        arguments = self._evaluate_arguments(scope, variables)
-        if kind == "list":
-            assert self._reader is not None
-            bounds = arguments.bounds
-            return await self._reader.fetch_many(
-                scope, arguments.conditions, sort=bounds.sort, limit=bounds.limit, offset=bounds.offset
-            )
-        return await (self._page(scope, arguments) if kind == "page" else self._connection(scope, arguments))
-
-    def _evaluate_id(self, scope: Scope, variables: VariableValues) -> Reference | None:
-        """Return the requested id; None if it is malformed."""
-        try:
-            self._check_access(scope)
-            return parse_id(self._argument_values(variables)["id"])
-        except (DomainError, GraphQLError) as error:
-            raise NotCompiled from error
-
-    def _evaluate_arguments(self, scope: Scope, variables: VariableValues) -> RootFieldArguments:
-        """Evaluate the arguments; errors are left to the executor."""
-        try:
-            self._check_access(scope)
-            values = self._argument_values(variables)
-            has_cursor = values.get("after") is not None
-            return RootFieldArguments(
-                _page_bounds(self._query, values), _conditions(self._query, values), has_cursor
-            )
-        except (DomainError, GraphQLError) as error:
-            raise NotCompiled from error
-
-    def _argument_values(self, variables: VariableValues) -> Mapping[str, Any]:
-        """Return the argument values; most are constants or plain variables."""
-        if self._constant_arguments is not None:
-            constants, from_variables = self._constant_arguments
-            if not from_variables:
-                return constants
-            coerced = variables.coerced
-            values = {name: coerced.get(variable) for name, variable in from_variables}
-            # graphql-core handles null and missing variables: a default, or an error.
-            if None not in values.values():
-                return constants | values if constants else values
-        return get_argument_values(self._field, self._node, variables)
-
-    async def _page(self, scope: Scope, arguments: RootFieldArguments) -> dict[str, Any]:
-        bounds = arguments.bounds
-        data: dict[str, Any] = {}
-        for key, name in self._layout:
-            if name == "items":
-                data[key] = await self._item_readers[key].fetch_many(
-                    scope, arguments.conditions, sort=bounds.sort, limit=bounds.limit, offset=bounds.offset
-                )
-            elif name == "total":
-                data[key] = await self._count(scope, arguments)
-            elif name == "page":
-                data[key] = bounds.page
-            elif name == "per_page":
-                data[key] = bounds.limit
-            else:
-                data[key] = name[1:]
-        return data
-
-    async def _count(self, scope: Scope, arguments: RootFieldArguments) -> int:
-        try:
-            return await queries.count_rows(scope, self._query.entity, arguments.conditions)
-        except DomainError as error:
-            raise NotCompiled from error
-
-    async def _connection(self, scope: Scope, arguments: RootFieldArguments) -> dict[str, Any]:
-        bounds, entity = arguments.bounds, self._query.entity
-        if self._reader is None:
-            raise NotCompiled
-        nodes, keys = await self._reader.fetch_with_keys(
-            scope, arguments.conditions, sort=bounds.sort, limit=bounds.limit + 1
-        )
-        sort = bounds.sort or entity.default_sort
-        cursors = [
-            queries.encode_cursor(sort, Row({"@key": key, "@id": number}))
-            for key, number in keys[: bounds.limit]
-        ]
-        info = {
-            "has_next_page": len(nodes) > bounds.limit,
-            "has_previous_page": arguments.has_cursor,
-            "start_cursor": cursors[0] if cursors else None,
-            "end_cursor": cursors[-1] if cursors else None,
-            "__typename": "PageInfo",
-        }
-        data: dict[str, Any] = {}
-        for key, name in self._layout:
-            if name == "edges":
-                data[key] = [
-                    {
-                        k: node if n == "node" else cursor if n == "cursor" else n[1:]
-                        for k, n in self._edge_fields
-                    }
-                    for node, cursor in zip(nodes, cursors, strict=False)
-                ]
-            elif name == "page_info":
-                data[key] = {
-                    inner: info[field] for outer, inner, field in self._page_info_fields if outer == key
-                }
-            else:
-                data[key] = name[1:]
-        return data
-
-
-def _object_type(type_: GraphQLObjectType, name: str) -> GraphQLObjectType:
-    target = get_named_type(type_.fields[name].type)
-    assert isinstance(target, GraphQLObjectType)
-    return target
-
-
-def _reader(
-    values: _Values, type_: GraphQLObjectType, nodes: list[FieldNode], native: bool
-) -> CompiledReader:
-    return CompiledReader(build_shape(values, type_, nodes, is_nullable), native=native)
-
-
-def _page_bounds(query: EntityQuery, arguments: Mapping[str, Any]) -> PageBounds:
-    size = arguments[{"list": "limit", "page": "per_page", "connection": "first"}[query.kind]]
-    page, offset = arguments.get("page", 1), arguments.get("offset", 0)
-    if size is None or page is None or offset is None:
-        raise NotCompiled
-    if not 0 <= size <= MAX_PAGE_SIZE or not 0 <= offset < 2**31 or not 0 <= page < 2**31:
-        raise NotCompiled
-    page = max(page, 1)
-    sort = arguments.get("sort")
-    return PageBounds(
-        size, (page - 1) * size if query.kind == "page" else offset, getattr(sort, "value", sort), page
-    )
-
-
-def _conditions(query: EntityQuery, arguments: Mapping[str, Any]) -> list[Condition]:
-    conditions = build_conditions_from_values(query.entity, arguments.get("filter"), arguments.get("status"))
-    after = arguments.get("after")
-    if after is not None:
-        sort = arguments.get("sort")
-        conditions.append(queries.after_cursor(query.entity, getattr(sort, "value", sort), after))
-    return conditions
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledTypename:
-    """`__typename` of the root type."""
-
-    key: str
-    name: str
-
-    async def run(self, _scope: Scope, _variables: VariableValues) -> str:
-        """Return the name of the root type."""
-        return self.name
 
 
 class QueryPlan:
@@ -395,6 +127,10 @@ class QueryCompiler:
             return None
         plan = self._plan(prepared, operation, values)
         return None if plan is None else CompiledQuery(plan, values)
+
+    def cached_plan(self, prepared: PreparedDocument) -> ReusablePlan | None:
+        """Return the plan cached for the document's only operation."""
+        return prepared.reusable_plan.get(None) if _enabled else None
 
     def cache_plan(
         self,
@@ -488,12 +224,12 @@ class QueryCompiler:
             if isinstance(node, FragmentDefinitionNode)
         }
         try:
-            return QueryPlan(self._root_fields(_Values(fragments, values), root, operation))
+            return QueryPlan(self._root_fields(CompilationValues(fragments, values), root, operation))
         except (NotCompiled, DomainError):
             return None
 
     def _root_fields(
-        self, values: _Values, root: GraphQLObjectType, operation: OperationDefinitionNode
+        self, values: CompilationValues, root: GraphQLObjectType, operation: OperationDefinitionNode
     ) -> list[CompiledRootField | CompiledTypename]:
         root_node = FieldNode(name=NameNode(value=""), selection_set=operation.selection_set)
         compiled: list[CompiledRootField | CompiledTypename] = []

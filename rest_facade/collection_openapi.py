@@ -32,7 +32,6 @@ STATUS_BODY = request_body(
     carrier=STRING,
 )
 _DATE_FILTERS = ("created_after", "created_before")
-_REQUIRED = {"products": ("name", "price_cents"), "categories": ("name",)}
 
 
 def collection_docs(collection: Collection, prefix: str, base: str) -> dict[RouteKey, RouteDocs]:
@@ -55,7 +54,7 @@ def collection_docs(collection: Collection, prefix: str, base: str) -> dict[Rout
             f"Create {with_article(noun)}",
             OperationResult(f"{singular}Create"),
             status=201,
-            body=OperationInput(f"{singular}Create", names, required=_REQUIRED.get(collection.name, ())),
+            body=OperationInput(f"{singular}Create", names, required=tuple(collection.required)),
         )
         update = RouteDocs(
             f"Update {with_article(noun)}",

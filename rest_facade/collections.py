@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kernel import codes
+from kernel.product_fields import IMAGE_FIELDS, PRODUCT_FIELDS, PRODUCT_RECORD
 from rest_facade.field_errors import FieldCodes
 from rest_facade.list_parameters import (
     FilterParameter,
@@ -84,6 +85,11 @@ def _status(table: codes.CodeTable) -> dict[str, FilterParameter]:
     return {"status": FilterParameter("status", code_parser(table))}
 
 
+# The error codes of the record's fields that an input can set.
+_WRITABLE = {
+    field.name: PRODUCT_FIELDS[field.name].code for field in PRODUCT_RECORD if field.name in PRODUCT_FIELDS
+}
+
 PRODUCTS = Collection(
     name="products",
     display_name="product",
@@ -109,22 +115,9 @@ PRODUCTS = Collection(
             "id": "ID",
         },
     ),
-    body={
-        **dict.fromkeys(("name", "sku", "slug", "description", "short_description", "status"), unchanged),
-        **dict.fromkeys(("price_cents", "compare_at_cents", "stock", "category_id"), unchanged),
-        "images": image_inputs,
-    },
-    field_codes={
-        "name": "name_invalid",
-        "sku": "sku_invalid",
-        "slug": "slug_invalid",
-        "status": "status_invalid",
-        "price_cents": "price_invalid",
-        "compare_at_cents": "price_invalid",
-        "stock": "stock_invalid",
-        "images.url": "url_invalid",
-    },
-    required={"name": "name_required", "price_cents": "required"},
+    body={**dict.fromkeys((*_WRITABLE, "category_id"), unchanged), "images": image_inputs},
+    field_codes={**_WRITABLE, "images.url": IMAGE_FIELDS["url"].code},
+    required={name: field.required for name, field in PRODUCT_FIELDS.items() if field.required},
 )
 
 CATEGORIES = Collection(

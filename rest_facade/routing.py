@@ -83,8 +83,3 @@ def scope_of(request: web.Request) -> Scope:
 def request_id_of(request: web.Request) -> str:
     """Return the request id, on every route."""
     return request[REQUEST_ID]
-
-
-def client_ip_of(request: web.Request) -> str:
-    """Return the client's IP address, on every route; `unknown` when the socket has none."""
-    return request[CLIENT_IP]

@@ -77,12 +77,22 @@ def graphql_error_code(error: DomainError) -> str:
     return "INTERNAL"
 
 
+def error_code(error: GraphQLError) -> str:
+    """Return the code of an error: its domain error's, `VALIDATION_FAILED` for an invalid document or variable, else `INTERNAL`."""
+    original = error_of(error)
+    if original is not None:
+        return graphql_error_code(original)
+    is_invalid = error.original_error is None or isinstance(error.original_error, GraphQLError)
+    return "VALIDATION_FAILED" if is_invalid else "INTERNAL"
+
+
 def format_error(error: GraphQLError, scope: Scope | None) -> dict[str, Any]:
     """Format an error for the response."""
-    original = error_of(error)
-    formatted: dict[str, Any]
+    original, code = error_of(error), error_code(error)
+    extensions: dict[str, Any] = {"code": code}
+    message = error.message
     if original is not None:
-        extensions: dict[str, Any] = {"code": graphql_error_code(original)}
+        message = original.message
         if isinstance(original, ValidationFailed) and original.field:
             extensions["field"] = original.field
         details = dict(original.details)
@@ -93,15 +103,13 @@ def format_error(error: GraphQLError, scope: Scope | None) -> dict[str, Any]:
             details["reason"] = reason
         if details:
             extensions["details"] = details
-        formatted = {"message": original.message, "extensions": extensions}
-    elif error.original_error is None or isinstance(error.original_error, GraphQLError):
-        formatted = {"message": error.message, "extensions": {"code": "VALIDATION_FAILED"}}
-    else:
+    elif code == "INTERNAL":
         request_id = scope.request_id if scope else ""
         log.error(
             "unexpected error in GraphQL", exc_info=error.original_error, extra={"request_id": request_id}
         )
-        formatted = {"message": "an unexpected error occurred", "extensions": {"code": "INTERNAL"}}
+        message = "an unexpected error occurred"
+    formatted: dict[str, Any] = {"message": message, "extensions": extensions}
     if error.locations:
         formatted["locations"] = [
             {"line": location.line, "column": location.column} for location in error.locations

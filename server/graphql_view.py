@@ -9,22 +9,19 @@ from urllib.parse import parse_qsl
 
 import orjson
 from aiohttp import hdrs, web
-from graphql import OperationDefinitionNode
+from graphql import ExecutionResult, OperationDefinitionNode
 
-from domain.idempotency import complete, current_claim, release
 from kernel.errors import DomainError, MalformedRequest, Unauthenticated
 from kernel.request_bodies import MalformedBody, parse_json
 from kernel.scope import Actor, ActorKind, Scope, Store
-from models.database import transaction
-from models.response_shapes import NotCompiled
 from resolvers import root
+from resolvers.operations import OperationExecutor
 from resolvers.persisted_documents import find_document, save_document
-from resolvers.query_compiler import QueryCompiler, ReusablePlan
 from rest_facade.bodies import read_raw
 from rest_facade.responses import BytesResponse
 from rest_facade.routing import Credential, scope_of
 from schema.documents import DocumentCache, PreparedDocument, calculate_cost, check_cost
-from schema.execution import ExecutionContext, execute_document, format_error, graphql_error_code
+from schema.execution import format_error, graphql_error_code
 from schema.secret_fields import returns_secret
 from server.graphql_errors import ERROR_FORMAT
 from server.middleware.authentication import Authenticate
@@ -32,22 +29,18 @@ from server.middleware.idempotency import HEADER, handle_once
 from server.playground import add_asset_routes, playground
 
 DOCUMENTS = web.AppKey("documents", DocumentCache)
-COMPILER = web.AppKey("compiler", QueryCompiler)
+EXECUTOR = web.AppKey("executor", OperationExecutor)
 # The same format as `kernel.clock.format_rfc3339`.
 _DATETIME_OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
 _JSON = "application/json"
 _RESPONSE_JSON = "application/graphql-response+json"
 
 
-def add_routes(app: web.Application, *, compiled: bool = True) -> None:
-    """Add `/graphql`, its schema and the playground; documents are prepared against the public schema.
-
-    `compiled` lets read-only operations bypass the GraphQL executor.
-    """
+def add_routes(app: web.Application) -> None:
+    """Add `/graphql`, its schema and the playground; documents are prepared against the public schema."""
     schema = root.public_schema()
     app[DOCUMENTS] = DocumentCache(schema)
-    if compiled:
-        app[COMPILER] = QueryCompiler(schema, native=True)
+    app[EXECUTOR] = OperationExecutor(schema, public=True)
     app.router.add_post("/graphql", post)
     app.router.add_get("/graphql", get, allow_head=False)
     app.router.add_get("/graphql/schema", schema_text)
@@ -122,15 +115,15 @@ async def _execute(
             },
             400,
         )
-    documents = request.app[DOCUMENTS]
+    documents, executor = request.app[DOCUMENTS], request.app[EXECUTOR]
     variables: dict[str, Any] = body.get("variables") or {}
     try:
         name = body.get("operationName") or None
         prepared = documents.get(text, variables, name)
-        if prepared.reusable_plan and name is None:
-            response = await _execute_cached_plan(request, scope, prepared.reusable_plan[None], variables)
-            if response is not None:
-                return response
+        if name is None:
+            cached = await executor.execute_cached_plan(scope, prepared, variables)
+            if cached is not None:
+                return _respond(request, 200, {"data": cached[0], "extensions": {"cost": cached[1]}}, 200)
         if prepared.errors:
             return _respond(
                 request, 200, {"errors": [format_error(error, scope) for error in prepared.errors]}, 400
@@ -148,49 +141,33 @@ async def _execute(
         raise
     except DomainError as error:
         return _domain_error_response(request, error)
-    compiled = request.app[COMPILER].get(prepared, operation, variables) if COMPILER in request.app else None
-    if compiled is not None:
-        try:
-            data = await compiled.run(scope)
-        except NotCompiled:
-            pass  # fall back to the executor
-        else:
-            request.app[COMPILER].cache_plan(prepared, operation, compiled, cost)
-            return _respond(request, 200, {"data": data, "extensions": {"cost": cost}}, 200)
-    if (
+    is_idempotent = (
         operation.operation.value == "mutation"
         and HEADER in request.headers
         and not returns_secret(documents.schema, prepared, operation)
-    ):
-        return await handle_once(
-            request,
-            scope,
-            ERROR_FORMAT,
-            lambda: _mutate_once(request, prepared, operation, variables, name, cost),
-        )
-    result = await execute_document(documents.schema, prepared, ExecutionContext(scope), variables, name)
-    response_body: dict[str, Any] = {}
+    )
+
+    async def respond() -> web.StreamResponse:
+        if is_idempotent and len(operation.selection_set.selections) != 1:
+            return _error_response(request, 400, "with an Idempotency-Key a document holds one mutation")
+        result = await executor.execute(scope, prepared, operation, variables, cost=cost)
+        return _result_response(request, scope, result, cost)
+
+    if is_idempotent:
+        return await handle_once(request, scope, ERROR_FORMAT, respond)
+    return await respond()
+
+
+def _result_response(request: web.Request, scope: Scope, result: ExecutionResult, cost: int) -> web.Response:
+    """Serialize a result; only a request whose execution did not begin is 400 where status codes matter."""
+    body: dict[str, Any] = {}
     if result.errors:
-        response_body["errors"] = [format_error(error, scope) for error in result.errors]
+        body["errors"] = [format_error(error, scope) for error in result.errors]
     started = result.data is not None or not result.errors or any(error.path for error in result.errors)
     if started:
-        response_body["data"] = result.data
-    response_body["extensions"] = {"cost": cost}
-    return _respond(request, 200, response_body, 200 if started else 400)
-
-
-async def _execute_cached_plan(
-    request: web.Request, scope: Scope, plan: ReusablePlan, variables: dict[str, Any]
-) -> web.Response | None:
-    """Execute an operation from its cached plan; None when the plan doesn't fit the variables."""
-    values = plan.values(variables)
-    if values is None:
-        return None
-    try:
-        data = await plan.plan.run(scope, values)
-    except NotCompiled:
-        return None
-    return _respond(request, 200, {"data": data, "extensions": {"cost": plan.cost}}, 200)
+        body["data"] = result.data
+    body["extensions"] = {"cost": cost}
+    return _respond(request, 200, body, 200 if started else 400)
 
 
 def allow_anonymous_introspection(authenticate: Authenticate) -> Authenticate:
@@ -211,51 +188,6 @@ def allow_anonymous_introspection(authenticate: Authenticate) -> Authenticate:
         return await authenticate(store, credential, headers, **context)
 
     return authenticate_or_introspect
-
-
-class _RolledBack(Exception):
-    """Roll back a failed mutation."""
-
-
-# Errors that a retry may not meet, so the idempotency key is released.
-_TRANSIENT_CODES = {"UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED", "UNAVAILABLE", "INTERNAL"}
-
-
-async def _mutate_once(
-    request: web.Request,
-    prepared: PreparedDocument,
-    operation: OperationDefinitionNode,
-    variables: dict[str, Any],
-    name: str | None,
-    cost: int,
-) -> web.Response:
-    """Execute one mutation with an Idempotency-Key; its changes and the key are committed in one transaction."""
-    scope, claim = scope_of(request), current_claim()
-    assert claim is not None
-    if len(operation.selection_set.selections) != 1:
-        return _error_response(request, 400, "with an Idempotency-Key a document holds one mutation")
-    if claim.result is not None:
-        return _respond(request, 200, {"data": dict(claim.result), "extensions": {"cost": cost}}, 200)
-    result = None
-    try:
-        async with transaction(scope):
-            result = await execute_document(
-                request.app[DOCUMENTS].schema, prepared, ExecutionContext(scope), variables, name
-            )
-            if result.errors or result.data is None:
-                raise _RolledBack
-            await complete(scope, claim, result.data)
-    except _RolledBack:
-        assert result is not None
-        errors = [format_error(error, scope) for error in result.errors or ()]
-        response = _respond(
-            request, 200, {"errors": errors, "data": result.data, "extensions": {"cost": cost}}, 200
-        )
-        if any(error["extensions"]["code"] in _TRANSIENT_CODES for error in errors):
-            await release(scope, claim)
-            claim.is_released = True
-        return response
-    return _respond(request, 200, {"data": result.data, "extensions": {"cost": cost}}, 200)
 
 
 def _only_introspects(operation: OperationDefinitionNode | None) -> bool:

@@ -88,7 +88,7 @@ def anchors(path: Path) -> set[str]:
     """Return the anchors of the headings of a Markdown page, as GitHub makes them."""
     headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     slugs = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
-    return {slug for slug in slugs} | {f"{slug}-{slugs[:index].count(slug)}" for index, slug in enumerate(slugs)}
+    return set(slugs) | {f"{slug}-{slugs[:index].count(slug)}" for index, slug in enumerate(slugs)}
 
 
 def test_no_replaced_word_returns():

@@ -11,7 +11,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from auth.app_scopes import parse_app_scopes
-from auth.secrets import APP_SECRET_PURPOSE, decrypt, encrypt
+from auth.secrets import APP_SECRET_PURPOSE, encrypt
 from domain.apps.redirects import parse_redirect_uris
 from kernel.clock import now
 from kernel.errors import Forbidden, NotFound, ValidationFailed
@@ -127,13 +127,6 @@ async def authenticate_client(client_id: str, client_secret: str) -> AppDetails 
     matches = [constant_time_equal(hashed, other) for other in stored if other is not None]
     return app if any(matches) else None
 
-
-async def load_signing_secret(app_number: int) -> str:
-    """Return an app's client secret, which signs its webhooks; raise `DecryptionError` if VITRINE_SECRET_KEY was changed."""
-    encrypted = await database.fetchval("select secret_sealed from apps where id = $1", app_number)
-    if encrypted is None:
-        raise NotFound("app")
-    return decrypt(APP_SECRET_PURPOSE, encrypted).decode()
 
 
 @dataclass(frozen=True, slots=True)

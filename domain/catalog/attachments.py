@@ -1,31 +1,29 @@
-"""Create, update and delete product attachments, and set the required products of a product."""
+"""Product attachments (their URL is never fetched), and the required products of a product."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from domain.catalog.product_draft import image_url
-from domain.catalog.product_options import find_editable_product, resolve_editable_product
+from domain.catalog.product_options import find_editable_product, load_editable, resolve_editable_product
+from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import NotFound, ValidationFailed
 from kernel.fields import (
     MAX_NAME,
     InputField,
-    InputValues,
     check_count,
     code_in,
     integer,
     name_text,
-    read_fields,
     text,
 )
 from kernel.ids import uuid7
-from kernel.scope import ActorKind, Scope
+from kernel.product_fields import image_url
+from kernel.scope import Scope
 from models import audit
 from models.boxes import Attachment
-from models.database import execute, fetchrow, transaction
-from models.references import ATTACHMENT, PRODUCT, find, resolve_all
+from models.database import execute, transaction
+from models.references import ATTACHMENT, PRODUCT, resolve_all
 
 ATTACHMENT_FIELDS: Mapping[str, InputField] = {
     "description": InputField("description", text(MAX_NAME)),
@@ -38,7 +36,7 @@ ATTACHMENT_FIELDS: Mapping[str, InputField] = {
 MAX_REQUIRED = 50
 
 _LOAD = """
-SELECT a.id, a.public_id, p.vendor_id FROM attachments a
+SELECT a.id, p.vendor_id FROM attachments a
 JOIN products p ON p.tenant_id = a.tenant_id AND p.id = a.product_id AND p.deleted_at IS NULL
 WHERE a.tenant_id = $1 AND a.id = $2
 """
@@ -51,39 +49,6 @@ SELECT $1, g.public_id, $2, g.required_id, g.ordinal - 1
 FROM unnest($3::uuid[], $4::bigint[]) WITH ORDINALITY AS g (public_id, required_id, ordinal)
 ON CONFLICT (tenant_id, product_id, required_id) DO UPDATE SET position = excluded.position
 """
-
-
-async def create_attachment(scope: Scope, values: InputValues) -> int:
-    """Attach a file to a product and return its internal id.
-
-    Keys: `product`*, `filename`*, `url`* (http or https, never fetched), `description`, `filesize` in bytes, `position`, `status`.
-    """
-    columns = read_fields(ATTACHMENT_FIELDS, values, creating=True)
-    async with transaction(scope):
-        owning_product = await resolve_editable_product(scope, values.get("product"))
-        row = Attachment(**columns, product_id=owning_product.id, created_at=scope.now, updated_at=scope.now)
-        await row.save()
-        attachment_id: int = row.id
-        await audit.record(scope, "attachment.created", "attachment", row.public_id)
-    return attachment_id
-
-
-async def update_attachment(scope: Scope, attachment: object, values: InputValues) -> int:
-    """Update an attachment partially and return its internal id; its product can't change."""
-    columns = read_fields(ATTACHMENT_FIELDS, values)
-    async with transaction(scope):
-        current = await _find_editable(scope, attachment)
-        await Attachment.filter(id=current["id"]).update(**columns, updated_at=scope.now)
-        await audit.record_update(scope, "attachment", current["public_id"], values)
-    return int(current["id"])
-
-
-async def delete_attachment(scope: Scope, attachment: object) -> None:
-    """Delete an attachment."""
-    async with transaction(scope):
-        current = await _find_editable(scope, attachment)
-        await Attachment.filter(id=current["id"]).delete()
-        await audit.record(scope, "attachment.deleted", "attachment", current["public_id"])
 
 
 async def require_products(scope: Scope, product: object, required: Sequence[object]) -> int:
@@ -107,10 +72,22 @@ async def require_products(scope: Scope, product: object, required: Sequence[obj
     return owning_product.id
 
 
-async def _find_editable(scope: Scope, attachment: object) -> Mapping[str, Any]:
-    current = await fetchrow(_LOAD, scope.store.id, await find(scope, ATTACHMENT, attachment))
-    if current is None or (
-        scope.actor.kind is ActorKind.VENDOR and current["vendor_id"] != scope.actor.vendor_id
-    ):
-        raise NotFound("attachment")
-    return dict(current)
+async def _find_editable(scope: Scope, attachment: object) -> int:
+    return int((await load_editable(scope, ATTACHMENT, _LOAD, attachment))["id"])
+
+
+async def _set_product(change: Change) -> None:
+    if change.is_new:  # the product of an attachment can't change
+        product = await resolve_editable_product(change.scope, change.values.get("product"))
+        change.columns["product_id"] = product.id
+
+
+ATTACHMENT_RECORDS = RecordType(
+    ATTACHMENT,
+    Attachment,
+    ATTACHMENT_FIELDS,
+    audit_input=True,
+    hard_delete=True,
+    find=_find_editable,
+    prepare=_set_product,
+)

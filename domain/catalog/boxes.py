@@ -1,29 +1,25 @@
-"""Create, update and delete packaging boxes and their descriptions per language."""
+"""Packaging boxes and their descriptions per language."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
+from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import ValidationFailed
 from kernel.fields import (
     MAX_QUANTITY,
     InputField,
-    InputValues,
     code_in,
     integer,
     name_text,
-    read_fields,
     short_text,
     text,
 )
-from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
-from models import audit
 from models.boxes import BoxDescription, ProductBox
-from models.database import UniqueViolation, transaction
-from models.references import BOX, BOX_DESCRIPTION, find, resolve
+from models.references import BOX, BOX_DESCRIPTION, resolve
 
 _LANGUAGE = re.compile(r"[a-z]{2}(-[A-Z]{2})?")
 
@@ -54,82 +50,34 @@ DESCRIPTION_FIELDS: Mapping[str, InputField] = {
 }
 
 
-async def create_box(scope: Scope, values: InputValues) -> int:
-    """Create a box and return its internal id.
-
-    Keys: `name`*, `height_mm`, `width_mm`, `length_mm` (inside), `weight_grams` (empty), `max_weight_grams` (0: any), `status`, `position`.
-    """
-    columns = read_fields(BOX_FIELDS, values, creating=True)
-    async with transaction(scope):
-        box = ProductBox(**columns, created_at=scope.now, updated_at=scope.now)
-        await box.save()
-        box_id: int = box.id
-        await audit.record(scope, "box.created", "product_box", box.public_id)
-    return box_id
+BOX_RECORDS = RecordType(BOX, ProductBox, BOX_FIELDS, audit_subject="product_box", audit_input=True)
+"""Inside measures; `weight_grams` is the empty box's, `max_weight_grams` 0 means any. A deleted box hides its descriptions."""
 
 
-async def update_box(scope: Scope, box: object, values: InputValues) -> int:
-    """Update a box partially and return its internal id."""
-    columns = read_fields(BOX_FIELDS, values)
-    async with transaction(scope):
-        box_id = await find(scope, BOX, box)
-        await ProductBox.filter(id=box_id).update(**columns, updated_at=scope.now)
-        await audit.record(scope, "box.updated", "product_box", box_id, {"fields": sorted(map(str, values))})
-    return box_id
-
-
-async def delete_box(scope: Scope, box: object) -> None:
-    """Soft-delete a box, and with it its descriptions."""
-    async with transaction(scope):
-        box_id = await find(scope, BOX, box)
-        await ProductBox.filter(id=box_id).update(deleted_at=scope.now, updated_at=scope.now)
-        await audit.record(scope, "box.deleted", "product_box", box_id)
-
-
-async def create_description(scope: Scope, values: InputValues) -> int:
-    """Add the description of a box in a language and return its internal id.
-
-    Keys: `box`*, `lang_code` (`pt`), `title`, `full_description`, `meta_keywords`, `meta_description`. Raises ValidationFailed, also for a
-    language that the box already has a description in.
-    """
-    columns = read_fields(DESCRIPTION_FIELDS, values)
-    if values.get("box") is None:
+def _check_box(change: Change) -> None:
+    if change.is_new and change.values.get("box") is None:
         raise ValidationFailed("box_id is required", field="box", code="required")
-    async with transaction(scope):
-        box_id = await resolve(scope, BOX, values["box"], field="box")
-        description = BoxDescription(**columns, box_id=box_id)
-        try:
-            await description.save()
-        except UniqueViolation as error:
-            raise _language_taken() from error
-        description_id: int = description.id
-        await audit.record(scope, "box_description.created", "box_description", description.public_id)
-    return description_id
 
 
-async def update_description(scope: Scope, description: object, values: InputValues) -> int:
-    """Update a description partially and return its internal id; its box can't change."""
-    columns = read_fields(DESCRIPTION_FIELDS, values)
-    async with transaction(scope):
-        description_id = await find(scope, BOX_DESCRIPTION, description)
-        if columns:
-            try:
-                await BoxDescription.filter(id=description_id).update(**columns)
-            except UniqueViolation as error:
-                raise _language_taken() from error
-        await audit.record_update(scope, "box_description", description_id, values)
-    return description_id
+async def _set_box(change: Change) -> None:
+    if change.is_new:  # the box of a description can't change
+        change.columns["box_id"] = await resolve(change.scope, BOX, change.values["box"], field="box")
 
 
-async def delete_description(scope: Scope, description: object) -> None:
-    """Delete a description."""
-    async with transaction(scope):
-        description_id = await find(scope, BOX_DESCRIPTION, description)
-        await audit.record(scope, "box_description.deleted", "box_description", description_id)
-        await BoxDescription.filter(id=description_id).delete()
-
-
-def _language_taken() -> ValidationFailed:
+def _language_taken(_: Change) -> ValidationFailed:
     return ValidationFailed(
         "the box is described in that language", field="lang_code", code="lang_code_taken"
     )
+
+
+DESCRIPTION_RECORDS = RecordType(
+    BOX_DESCRIPTION,
+    BoxDescription,
+    DESCRIPTION_FIELDS,
+    unique={"box_descriptions_language_key": _language_taken},
+    audit_name="box_description",
+    audit_input=True,
+    hard_delete=True,
+    check=_check_box,
+    prepare=_set_box,
+)

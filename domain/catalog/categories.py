@@ -1,4 +1,4 @@
-"""Create, update and delete categories, and keep their tree free of cycles.
+"""Categories, and their tree, which stays free of cycles.
 
 `id_path` lists the ids from the root to a category (`3/17/42`); moving a category rewrites the paths of its descendants. Changes of a
 store's tree are serialized, because two valid concurrent moves (A below B, B below A) could form a cycle.
@@ -7,16 +7,15 @@ store's tree are serialized, because two valid concurrent moves (A below B, B be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from domain.records import Change, RecordType
 from kernel.codes import CATEGORY_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
-from kernel.fields import InputField, InputValues, code_in, integer, name_text, read_fields, text
+from kernel.fields import InputField, code_in, integer, name_text, text
 from kernel.scope import Scope
-from models import audit
 from models.catalog import Category
-from models.database import execute, fetchrow, fetchval, transaction
-from models.references import CATEGORY, VENDOR, find, resolve_optional
+from models.database import execute, fetchrow, fetchval
+from models.references import CATEGORY, VENDOR
 
 CATEGORY_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),
@@ -29,6 +28,7 @@ CATEGORY_FIELDS: Mapping[str, InputField] = {
 _MAX_PATH = 500
 
 _LOCK_TREE = "SELECT pg_advisory_xact_lock(hashtextextended('categories:' || $1::bigint, 0))"
+_LOCK = "SELECT id FROM categories WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
 _PATH = "SELECT id_path FROM categories WHERE tenant_id = $1 AND id = $2"
 _SET_PATH = "UPDATE categories SET id_path = $3 WHERE tenant_id = $1 AND id = $2"
 _MOVE_SUBTREE = """
@@ -47,71 +47,26 @@ SELECT EXISTS (SELECT 1 FROM categories c WHERE c.tenant_id = $1 AND c.parent_id
 """
 
 
-async def create_category(scope: Scope, values: InputValues) -> int:
-    """Create a category and return its internal id: `name`*, `parent`, `position`, `status`, `description`, `vendor`.
-
-    Raises ValidationFailed (`name_required`, `status_invalid`, `not_found`, …).
-    """
-    columns = read_fields(CATEGORY_FIELDS, values, creating=True)
-    async with transaction(scope):
-        await execute(_LOCK_TREE, scope.store.id)
-        columns |= await _references(scope, values)
-        category = Category(**columns, created_at=scope.now, updated_at=scope.now)
-        await category.save()
-        category_id: int = category.id
-        await _set_path(scope, category_id, columns.get("parent_id"))
-        await audit.record(scope, "category.created", "category", category.public_id)
-    return category_id
+async def _prepare(change: Change) -> None:
+    if not change.is_new and "parent_id" in change.columns:
+        await _move(change.scope, change.record_id, change.columns["parent_id"])
 
 
-async def update_category(scope: Scope, category: object, values: InputValues) -> int:
-    """Update a category partially and return its internal id; a new `parent` moves its descendants too.
-
-    Raises NotFound, and ValidationFailed for a category that would become its own ancestor.
-    """
-    columns = read_fields(CATEGORY_FIELDS, values)
-    async with transaction(scope):
-        await execute(_LOCK_TREE, scope.store.id)
-        category_id = await find(scope, CATEGORY, category)
-        columns |= await _references(scope, values)
-        if "parent_id" in columns:
-            await _move(scope, category_id, columns["parent_id"])
-        await Category.filter(id=category_id).update(**columns, updated_at=scope.now)
-        await audit.record_update(scope, "category", category_id, values)
-    return category_id
+async def _set_path(change: Change) -> None:
+    if change.is_new:
+        path = await _path_under(change.scope, change.record_id, change.columns.get("parent_id"))
+        await execute(_SET_PATH, change.scope.store.id, change.record_id, path)
 
 
-async def delete_category(scope: Scope, category: object) -> None:
-    """Soft-delete an empty category. Raises NotFound, and RuleViolation while it has children or products."""
-    async with transaction(scope):
-        await execute(_LOCK_TREE, scope.store.id)
-        category_id = await find(scope, CATEGORY, category)
-        # A concurrent insert of a product locks this row through its foreign key; FOR UPDATE waits for it.
-        await fetchrow(
-            "SELECT id FROM categories WHERE tenant_id = $1 AND id = $2 FOR UPDATE",
-            scope.store.id,
-            category_id,
-        )
-        contents = await fetchrow(_HAS_CONTENTS, scope.store.id, category_id)
-        assert contents is not None  # EXISTS always returns a row
-        for part in ("children", "products"):
-            if contents[part]:
-                raise RuleViolation(f"the category has {part}", reason="category_not_empty")
-        await Category.filter(id=category_id).update(deleted_at=scope.now, updated_at=scope.now)
-        await audit.record(scope, "category.deleted", "category", category_id)
-
-
-async def _references(scope: Scope, values: InputValues) -> dict[str, Any]:
-    columns: dict[str, Any] = {}
-    if "parent" in values:
-        columns["parent_id"] = await resolve_optional(scope, CATEGORY, values["parent"], field="parent")
-    if "vendor" in values:
-        columns["vendor_id"] = await resolve_optional(scope, VENDOR, values["vendor"], field="vendor")
-    return columns
-
-
-async def _set_path(scope: Scope, category_id: int, parent_id: int | None) -> None:
-    await execute(_SET_PATH, scope.store.id, category_id, await _path_under(scope, category_id, parent_id))
+async def _check_empty(scope: Scope, category_id: int) -> None:
+    """Refuse to delete a category that has children or products."""
+    # A concurrent insert of a product locks this row through its foreign key; FOR UPDATE waits for it.
+    await execute(_LOCK, scope.store.id, category_id)
+    contents = await fetchrow(_HAS_CONTENTS, scope.store.id, category_id)
+    assert contents is not None  # EXISTS always returns a row
+    for part in ("children", "products"):
+        if contents[part]:
+            raise RuleViolation(f"the category has {part}", reason="category_not_empty")
 
 
 async def _path_under(scope: Scope, category_id: int, parent_id: int | None) -> str:
@@ -142,3 +97,16 @@ def _check_length(path: str) -> str:
             "the category would stand too deep in the tree", field="parent", code="parent_invalid"
         )
     return path
+
+
+CATEGORY_RECORDS = RecordType(
+    CATEGORY,
+    Category,
+    CATEGORY_FIELDS,
+    references={"parent": CATEGORY, "vendor": VENDOR},
+    audit_input=True,
+    lock=_LOCK_TREE,
+    prepare=_prepare,
+    after_save=_set_path,
+    before_delete=_check_empty,
+)

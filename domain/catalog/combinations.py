@@ -10,7 +10,6 @@ from uuid import UUID
 
 from domain import events
 from domain.catalog.options import link_options
-from domain.catalog.product_draft import IMAGE_FIELDS, trimmed
 from domain.catalog.product_options import (
     MAX_CHOICES,
     EditableProduct,
@@ -37,6 +36,7 @@ from kernel.fields import (
 )
 from kernel.ids import Reference, parse_reference, uuid7
 from kernel.money import MAX_CENTS
+from kernel.product_fields import IMAGE_FIELDS, trimmed
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from models import audit

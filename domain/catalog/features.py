@@ -1,4 +1,4 @@
-"""Create, update and delete features, their variants and the categories they belong to."""
+"""Features, their variants and the categories they belong to."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from domain.catalog.feature_values import GROUP, TYPES_WITH_VARIANTS
+from domain.records import Change, RecordType
 from kernel.codes import FEATURE_TYPES, SWITCH_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import (
@@ -22,10 +23,9 @@ from kernel.fields import (
 )
 from kernel.ids import parse_reference, uuid7
 from kernel.scope import Scope
-from models import audit
 from models.catalog import Feature
-from models.database import execute, fetch, fetchrow, fetchval, transaction
-from models.references import CATEGORY, FEATURE, NOT_FOUND, find, resolve_all, resolve_optional
+from models.database import execute, fetch, fetchval
+from models.references import CATEGORY, FEATURE, NOT_FOUND, resolve_all, resolve_optional
 
 FEATURE_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),
@@ -44,6 +44,7 @@ VARIANT_FIELDS: Mapping[str, InputField] = {
 }
 MAX_VARIANTS = 2_000
 
+_TYPE = "SELECT type FROM features WHERE tenant_id = $1 AND id = $2"
 _LOCK = "SELECT type FROM features WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
 _HAS_VALUES = "SELECT EXISTS (SELECT 1 FROM feature_values WHERE tenant_id = $1 AND feature_id = $2)"
 _VARIANTS = "SELECT id, public_id, name FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 ORDER BY position, id"
@@ -69,64 +70,22 @@ ON CONFLICT (tenant_id, feature_id, category_id) DO NOTHING
 """
 
 
-async def create_feature(scope: Scope, values: InputValues) -> int:
-    """Create a feature and return its internal id.
-
-    Keys: `name`*, `type`, `group` (a feature of type `G`), `status`, `position`, `prefix`, `suffix`, `comparison`, `display_on_product`,
-    `display_on_catalog`, `categories` (none: every category), `variants` (names, or `{name, position?}`).
-    """
-    columns = read_fields(FEATURE_FIELDS, values, creating=True)
-    async with transaction(scope):
-        columns |= await _group(scope, values)
-        feature = Feature(**columns, created_at=scope.now, updated_at=scope.now)
-        await feature.save()
-        feature_id: int = feature.id
-        await _write_parts(scope, feature_id, columns.get("type", "T"), values)
-        await audit.record(scope, "feature.created", "feature", feature.public_id)
-    return feature_id
+async def _prepare(change: Change) -> None:
+    scope, group = change.scope, change.values.get("group")
+    if "group" in change.values:
+        group_id = await resolve_optional(scope, FEATURE, group, field="group")
+        if group_id is not None:
+            type_ = await fetchval(_TYPE, scope.store.id, group_id)
+            if type_ != GROUP or group_id == change.record_id:
+                raise ValidationFailed(f"feature {group} is not a group", field="group", code="group_invalid")
+        change.columns["parent_id"] = group_id
+    if not change.is_new:
+        await _check_type_change(scope, change.record_id, change.current["type"], change.merged["type"])
 
 
-async def update_feature(scope: Scope, feature: object, values: InputValues) -> int:
-    """Update a feature partially and return its internal id.
-
-    `variants` lists every variant to keep, matched by `id`, else by name; omitted variants are deleted with the products' values.
-    `categories` replaces the existing ones. Raises RuleViolation for a type that doesn't fit existing values
-    (docs/reference/legacy.md#features).
-    """
-    columns = read_fields(FEATURE_FIELDS, values)
-    async with transaction(scope):
-        feature_id = await find(scope, FEATURE, feature)
-        current_type: str = await fetchval(_LOCK, scope.store.id, feature_id)
-        columns |= await _group(scope, values, own_id=feature_id)
-        await _check_type_change(scope, feature_id, current_type, columns.get("type", current_type))
-        await Feature.filter(id=feature_id).update(**columns, updated_at=scope.now)
-        await _write_parts(scope, feature_id, columns.get("type", current_type), values)
-        await audit.record_update(scope, "feature", feature_id, values)
-    return feature_id
-
-
-async def delete_feature(scope: Scope, feature: object) -> None:
-    """Soft-delete a feature; the features of a deleted group are kept without a group."""
-    async with transaction(scope):
-        feature_id = await find(scope, FEATURE, feature)
-        await Feature.filter(parent_id=feature_id).update(parent_id=None, updated_at=scope.now)
-        await Feature.filter(id=feature_id).update(deleted_at=scope.now, updated_at=scope.now)
-        await audit.record(scope, "feature.deleted", "feature", feature_id)
-
-
-async def _group(scope: Scope, values: InputValues, *, own_id: int | None = None) -> dict[str, Any]:
-    if "group" not in values:
-        return {}
-    group_id = await resolve_optional(scope, FEATURE, values["group"], field="group")
-    if group_id is not None:
-        row = await fetchrow(
-            "SELECT type FROM features WHERE tenant_id = $1 AND id = $2", scope.store.id, group_id
-        )
-        if row is None or row["type"] != GROUP or group_id == own_id:
-            raise ValidationFailed(
-                f"feature {values['group']} is not a group", field="group", code="group_invalid"
-            )
-    return {"parent_id": group_id}
+async def _ungroup(scope: Scope, feature_id: int) -> None:
+    """Keep the features of a deleted group without a group."""
+    await Feature.filter(parent_id=feature_id).update(parent_id=None, updated_at=scope.now)
 
 
 async def _check_type_change(scope: Scope, feature_id: int, before: str, after: str) -> None:
@@ -140,13 +99,14 @@ async def _check_type_change(scope: Scope, feature_id: int, before: str, after: 
         )
 
 
-async def _write_parts(scope: Scope, feature_id: int, type_: str, values: InputValues) -> None:
+async def _write_parts(change: Change) -> None:
+    scope, values = change.scope, change.values
     if values.get("categories") is not None:
         category_ids = await resolve_all(scope, CATEGORY, values["categories"], field="categories")
         ids = sorted(set(category_ids.values()))
-        await execute(_REPLACE_CATEGORIES, scope.store.id, feature_id, [uuid7() for _ in ids], ids)
+        await execute(_REPLACE_CATEGORIES, scope.store.id, change.record_id, [uuid7() for _ in ids], ids)
     if values.get("variants") is not None:
-        await _replace_variants(scope, feature_id, type_, values["variants"])
+        await _replace_variants(scope, change.record_id, change.merged["type"], values["variants"])
 
 
 async def _replace_variants(
@@ -202,3 +162,19 @@ def _match_variant(
     if variant_id is None:
         raise ValidationFailed(f"variant {entry['id']} not found", field="variants", code=NOT_FOUND)
     return variant_id
+
+
+FEATURE_RECORDS = RecordType(
+    FEATURE,
+    Feature,
+    FEATURE_FIELDS,
+    audit_input=True,
+    lock_row=_LOCK,
+    defaults={"type": "T"},
+    prepare=_prepare,
+    after_save=_write_parts,
+    before_delete=_ungroup,
+)
+"""`group` is a feature of type `G`; `categories` replaces the existing ones (none: every category). `variants` (names, or `{id?, name,
+position?}`) lists every variant to keep, matched by `id`, else by name; omitted variants are deleted with the products' values. A type that
+doesn't fit existing values is refused (docs/reference/legacy.md#features)."""

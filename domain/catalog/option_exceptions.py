@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from domain.catalog.combinations import load_usable_options, parse_choices
 from domain.catalog.options import link_options
-from domain.catalog.product_options import combination_hash, resolve_editable_product
+from domain.catalog.product_options import combination_hash, load_editable, resolve_editable_product
 from kernel.codes import EXCEPTION_TYPES
-from kernel.errors import NotFound, ValidationFailed
+from kernel.errors import ValidationFailed
 from kernel.fields import InputField, InputValues, code_in, raise_field_errors, read_fields
 from kernel.ids import uuid7
-from kernel.scope import ActorKind, Scope
+from kernel.scope import Scope
 from models import audit
-from models.database import execute, fetchrow, fetchval, transaction
-from models.references import EXCEPTION, find
+from models.database import execute, fetchval, transaction
+from models.references import EXCEPTION
 
 EXCEPTION_FIELDS: Mapping[str, InputField] = {
     "type": InputField("type", code_in(EXCEPTION_TYPES), code="type_invalid", required="required")
@@ -77,11 +77,7 @@ async def create_exception(scope: Scope, values: InputValues) -> int:
 async def delete_exception(scope: Scope, exception: object) -> None:
     """Delete an exception; for a vendor, one of another vendor's product raises NotFound."""
     async with transaction(scope):
-        current = await fetchrow(_LOAD, scope.store.id, await find(scope, EXCEPTION, exception))
-        if current is None or (
-            scope.actor.kind is ActorKind.VENDOR and current["vendor_id"] != scope.actor.vendor_id
-        ):
-            raise NotFound("exception")
+        current = await load_editable(scope, EXCEPTION, _LOAD, exception)
         await execute(
             "DELETE FROM option_exceptions WHERE tenant_id = $1 AND id = $2", scope.store.id, current["id"]
         )

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from domain.catalog.product_draft import image_url
-from domain.catalog.product_options import TYPES_WITH_VARIANTS, resolve_editable_product
+from domain.catalog.product_options import TYPES_WITH_VARIANTS, load_editable, resolve_editable_product
 from kernel.codes import MODIFIER_TYPES, OPTION_TYPES, SWITCH_STATUSES
-from kernel.errors import NotFound, RuleViolation, ValidationFailed
+from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import (
     InputField,
     InputValues,
@@ -27,11 +26,12 @@ from kernel.fields import (
 )
 from kernel.ids import parse_reference, uuid7
 from kernel.money import MAX_CENTS
+from kernel.product_fields import image_url
 from kernel.scope import ActorKind, Scope
 from models import audit
-from models.database import execute, fetch, fetchrow, fetchval, transaction
+from models.database import execute, fetch, fetchval, transaction
 from models.options import Option
-from models.references import OPTION, PRODUCT, VENDOR, find, resolve_all, resolve_optional
+from models.references import OPTION, PRODUCT, VENDOR, resolve_all, resolve_optional
 
 OPTION_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),
@@ -154,7 +154,7 @@ async def update_option(scope: Scope, option: object, values: InputValues) -> in
     """
     columns = read_fields(OPTION_FIELDS, values)
     async with transaction(scope):
-        current = await _lock_editable(scope, option)
+        current = await load_editable(scope, OPTION, _LOCK, option)
         type_ = columns.get("type", current["type"])
         _check_inventory(columns, type_)
         if type_ not in TYPES_WITH_VARIANTS:
@@ -186,7 +186,7 @@ async def update_option(scope: Scope, option: object, values: InputValues) -> in
 async def delete_option(scope: Scope, option: object) -> None:
     """Soft-delete an option and delete its combinations and exceptions; existing orders keep what was chosen."""
     async with transaction(scope):
-        current = await _lock_editable(scope, option)
+        current = await load_editable(scope, OPTION, _LOCK, option)
         await execute(_DELETE_COMBINATIONS, scope.store.id, current["id"], None, scope.now)
         await execute(_DELETE_EXCEPTIONS, scope.store.id, current["id"], None)
         await execute(
@@ -203,16 +203,6 @@ async def link_options(scope: Scope, product_ids: Iterable[int], option_ids: Ite
     products, options = list(product_ids), list(option_ids)
     if products:
         await execute(_LINK, scope.store.id, [uuid7() for _ in products], products, options)
-
-
-async def _lock_editable(scope: Scope, option: object) -> Mapping[str, Any]:
-    """Lock an option that the caller may edit."""
-    current = await fetchrow(_LOCK, scope.store.id, await find(scope, OPTION, option))
-    if current is None or (
-        scope.actor.kind is ActorKind.VENDOR and current["vendor_id"] != scope.actor.vendor_id
-    ):
-        raise NotFound("option")
-    return dict(current)
 
 
 def _check_inventory(columns: Mapping[str, Any], type_: str) -> None:

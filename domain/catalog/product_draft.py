@@ -6,86 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernel.codes import PRODUCT_STATUSES
 from kernel.errors import NotFound
-from kernel.fields import (
-    MAX_NAME,
-    MAX_QUANTITY,
-    FieldErrors,
-    InputField,
-    InputValues,
-    cents,
-    check_fields,
-    code_in,
-    flag,
-    integer,
-    name_text,
-    one_of,
-    raise_field_errors,
-    short_text,
-    text,
-    timestamp,
-)
+from kernel.fields import FieldErrors, InputField, InputValues, check_fields, raise_field_errors, timestamp
 from kernel.ids import uuid7
+from kernel.product_fields import IMAGE_FIELDS, PRODUCT_FIELDS
 from kernel.scope import ActorKind, Scope
-from kernel.text import InvalidValue, repr_value, slugify
+from kernel.text import repr_value
 
 PENDING = "P"
 MAX_IMAGES = 100
 MAX_CATEGORIES = 100
 MAX_FEATURES = 500
 MAX_TAXES = 50
-_MAX_URL = 2_048
-_IMAGE_SCHEMES = ("http://", "https://", "/")
 
-
-def trimmed(value: object) -> object:
-    """Read a short text without surrounding whitespace."""
-    return str(short_text(value)).strip()
-
-
-def slug_text(value: object) -> object:
-    """Read a slug; empty if nothing of the text can be part of a URL."""
-    return slugify(str(text()(value)))
-
-
-def image_url(value: object) -> object:
-    """Read the URL of an image: only http, https and paths of the store, because browsers load it."""
-    url = str(text(_MAX_URL, blank=False)(value))
-    if not url.startswith(_IMAGE_SCHEMES):
-        raise InvalidValue(f"is {repr_value(url)}; expected an http or https address")
-    return url
-
-
-PRODUCT_FIELDS: Mapping[str, InputField] = {
-    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
-    "sku": InputField("sku", trimmed, code="sku_invalid"),
-    "slug": InputField("slug", slug_text, code="slug_invalid"),
-    "description": InputField("description", text()),
-    "short_description": InputField("short_description", text()),
-    "status": InputField("status", code_in(PRODUCT_STATUSES), code="status_invalid"),
-    "price_cents": InputField("price_cents", cents(), code="price_invalid", required="required"),
-    "compare_at_cents": InputField("compare_at_cents", cents(nullable=True), code="price_invalid"),
-    # Available stock; stored as this plus the units reserved by open orders (docs/reference/shared.md#stock).
-    "stock": InputField("stock", integer(0, MAX_QUANTITY), code="stock_invalid"),
-    "tracking": InputField("tracking", one_of("B", "D"), code="tracking_invalid"),
-    "weight_grams": InputField("weight_grams", integer(0, MAX_QUANTITY), code="weight_invalid"),
-    "is_edp": InputField("is_edp", flag),
-    "free_shipping": InputField("free_shipping", flag),
-    "min_quantity": InputField("min_quantity", integer(), code="quantity_invalid"),
-    "max_quantity": InputField("max_quantity", integer(), code="quantity_invalid"),
-}
 # Fields accepted from the demo and the importers.
 SYSTEM_FIELDS: Mapping[str, InputField] = {
     **PRODUCT_FIELDS,
     "created_at": InputField("created_at", timestamp),
-}
-
-IMAGE_FIELDS: Mapping[str, InputField] = {
-    "url": InputField("url", image_url, code="url_invalid", required="required"),
-    "alt": InputField("alt", text(MAX_NAME)),
-    "width": InputField("width", integer()),
-    "height": InputField("height", integer()),
 }
 
 

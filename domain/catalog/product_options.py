@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from kernel.errors import ValidationFailed
+from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import Reference, parse_reference
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from models.database import fetch, fetchrow
+from models.references import ReferenceType, find
 
 # Types whose values are variants; the others (`I`, `T`, `F`) accept a text.
 TYPES_WITH_VARIANTS = ("S", "R", "C")
@@ -94,6 +95,16 @@ async def find_editable_product(scope: Scope, product: object) -> EditableProduc
     if scope.actor.kind is ActorKind.VENDOR and row["vendor_id"] != scope.actor.vendor_id:
         return None
     return EditableProduct(**row)
+
+
+async def load_editable(
+    scope: Scope, reference_type: ReferenceType, statement: str, subject: object
+) -> dict[str, Any]:
+    """Return the row of a record selected by `statement` (with `vendor_id`); raises NotFound, for a vendor also for another vendor's."""
+    row = await fetchrow(statement, scope.store.id, await find(scope, reference_type, subject))
+    if row is None or (scope.actor.kind is ActorKind.VENDOR and row["vendor_id"] != scope.actor.vendor_id):
+        raise NotFound(reference_type.name)
+    return dict(row)
 
 
 async def resolve_editable_product(

@@ -11,51 +11,29 @@ from domain.catalog.product_draft import ProductDraft
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import slugify
+from models.catalog import Product
 from models.database import execute, fetch
 
 _SUFFIXES = range(2, 12)
 _DEFAULT_SLUG = "product"
 
-_DEFAULTS: Mapping[str, Any] = {
-    "vendor_id": None,
-    "category_id": None,
-    "sku": "",
-    "description": "",
-    "short_description": "",
-    "status": "A",
-    "compare_at_cents": None,
-    "on_hand": 0,
-    "reserved": 0,
-    "tracking": "B",
-    "weight_grams": 0,
-    "is_edp": False,
-    "free_shipping": False,
-    "min_quantity": 0,
-    "max_quantity": 0,
-}
+_DEFAULTS = Product.column_defaults()
+_COLUMNS = ", ".join(_DEFAULTS)
+_UPDATED = ", ".join(name for name in _DEFAULTS if name not in ("on_hand", "reserved", "updated_at"))
 
 # A row whose slug was taken concurrently is skipped; `_insert` retries it with a random suffix.
-_INSERT = """
-INSERT INTO products (tenant_id, public_id, vendor_id, category_id, name, sku, slug, description, short_description,
-    status, price_cents, compare_at_cents, on_hand, reserved, tracking, weight_grams, is_edp, free_shipping,
-    min_quantity, max_quantity, created_at, updated_at)
-SELECT $1, public_id, vendor_id, category_id, name, sku, slug, description, short_description,
-    status, price_cents, compare_at_cents, on_hand, reserved, tracking, weight_grams, is_edp, free_shipping,
-    min_quantity, max_quantity, created_at, updated_at
-FROM jsonb_populate_recordset(NULL::products, $2::text::jsonb)
+_INSERT = f"""
+INSERT INTO products (tenant_id, public_id, {_COLUMNS})
+SELECT $1, public_id, {_COLUMNS} FROM jsonb_populate_recordset(NULL::products, $2::text::jsonb)
 ON CONFLICT (tenant_id, slug) WHERE deleted_at IS NULL DO NOTHING
 RETURNING id, public_id
 """
 
 # jsonb_populate_record starts from the current row and changes what the object names: a partial update of any columns.
 # `stock` is the available stock; on hand is that plus what open orders have reserved, read from the locked row.
-_UPDATE = """
+_UPDATE = f"""
 UPDATE products p SET
-    (vendor_id, category_id, name, sku, slug, description, short_description, status, price_cents,
-        compare_at_cents, tracking, weight_grams, is_edp, free_shipping, min_quantity, max_quantity, created_at)
-    = (SELECT n.vendor_id, n.category_id, n.name, n.sku, n.slug, n.description, n.short_description, n.status, n.price_cents,
-        n.compare_at_cents, n.tracking, n.weight_grams, n.is_edp, n.free_shipping, n.min_quantity, n.max_quantity, n.created_at
-        FROM jsonb_populate_record(p, g.changes) AS n),
+    ({_UPDATED}) = (SELECT {_UPDATED} FROM jsonb_populate_record(p, g.changes)),
     on_hand = coalesce(p.reserved + (g.changes ->> 'stock')::bigint, p.on_hand),
     updated_at = $3
 FROM jsonb_to_recordset($2::text::jsonb) AS g (id bigint, changes jsonb)

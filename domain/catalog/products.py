@@ -83,9 +83,8 @@ class RowResult:
 async def create_product(scope: Scope, values: InputValues, *, check_sku: bool = True) -> int:
     """Create a product and return its internal id.
 
-    Keys: `name`*, `price_cents`*, `sku`, `slug`, `description`, `short_description`, `status`, `compare_at_cents`, `stock`, `tracking`,
-    `weight_grams`, `is_edp`, `free_shipping`, `min_quantity`, `max_quantity`, `vendor`, `category` (the main one), `categories`, `images
-    [{url, alt, width, height}]`, `main_image`, `more_images`, `features [{feature, value | variant}]`, `taxes` (references).
+    Keys: those of PRODUCT_FIELDS (`name` and `price_cents` are required), `vendor`, `category` (the main one), `categories`, `images [{url,
+    alt, width, height}]`, `main_image`, `more_images`, `features [{feature, value | variant}]`, `taxes` (references).
 
     `check_sku=False` lets a vendor repeat a SKU (legacy API only). Raises ValidationFailed with a code for every invalid field
     (`name_required`, `price_invalid`, `status_invalid`, `category_required`, `sku_taken`, `not_found`, …).

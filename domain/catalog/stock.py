@@ -48,10 +48,6 @@ class StockChange:
         """Return the change for a number of units."""
         return StockChange(self.on_hand * units, self.reserved * units)
 
-    def plus(self, other: StockChange) -> StockChange:
-        """Return the sum of both changes."""
-        return StockChange(self.on_hand + other.on_hand, self.reserved + other.reserved)
-
 
 # The change per unit when the stock state of an order changes.
 CHANGE_PER_UNIT: Mapping[tuple[str, str], StockChange] = {

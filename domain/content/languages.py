@@ -1,19 +1,19 @@
-"""Create, update and delete the languages of a store, which always has at least one."""
+"""The languages of a store, which always has at least one."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
+from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, code_in, name_text, one_of, read_fields
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
-from models import audit
 from models.content import Language
-from models.database import execute, fetchval, transaction
-from models.references import LANGUAGE, find
+from models.database import fetchval
+from models.references import LANGUAGE
 
 _CODE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})?")
 _COUNTRY = re.compile(r"[A-Z]{2}")
@@ -57,44 +57,6 @@ SELECT code FROM languages WHERE tenant_id = $1 AND deleted_at IS NULL ORDER BY 
 """
 
 
-async def create_language(scope: Scope, values: InputValues) -> int:
-    """Create a language and return its internal id: `code`*, `name`*, `country_code`, `direction` (`ltr`, `rtl`), `status`."""
-    columns = read_fields(LANGUAGE_FIELDS, values, creating=True)
-    async with transaction(scope):
-        await execute(_LOCK, scope.store.id)
-        await _check_code_free(scope, columns["code"], 0)
-        language = Language(**columns, created_at=scope.now, updated_at=scope.now)
-        await language.save()
-        language_id: int = language.id
-        await audit.record(scope, "language.created", "language", language.public_id)
-    return language_id
-
-
-async def update_language(scope: Scope, language: object, values: InputValues) -> int:
-    """Update a language partially and return its internal id. Raises RuleViolation for disabling the only active one."""
-    columns = read_fields(LANGUAGE_FIELDS, values)
-    async with transaction(scope):
-        await execute(_LOCK, scope.store.id)
-        language_id = await find(scope, LANGUAGE, language)
-        if "code" in columns:
-            await _check_code_free(scope, columns["code"], language_id)
-        if columns.get("status") == "D":
-            await _check_not_only(scope, language_id, "switched off")
-        await Language.filter(id=language_id).update(**columns, updated_at=scope.now)
-        await audit.record_update(scope, "language", language_id, columns)
-    return language_id
-
-
-async def delete_language(scope: Scope, language: object) -> None:
-    """Soft-delete a language. Raises RuleViolation for the only one (docs/reference/shared.md#deletion)."""
-    async with transaction(scope):
-        await execute(_LOCK, scope.store.id)
-        language_id = await find(scope, LANGUAGE, language)
-        await _check_not_only(scope, language_id, "deleted")
-        await Language.filter(id=language_id).update(deleted_at=scope.now, updated_at=scope.now)
-        await audit.record(scope, "language.deleted", "language", language_id)
-
-
 async def read_language(scope: Scope, values: InputValues) -> dict[str, str]:
     """Return the validated `lang_code` of the input as a column, empty if absent; it must be a language of the store."""
     code = values.get("lang_code")
@@ -116,11 +78,27 @@ async def default_language(scope: Scope) -> str:
     return code
 
 
-async def _check_code_free(scope: Scope, code: str, language_id: int) -> None:
-    if await fetchval(_TAKEN, scope.store.id, code, language_id):
+async def set_language(change: Change) -> None:
+    """Add the validated `lang_code` to the columns; a new record without one gets the store's first language."""
+    change.columns |= await read_language(change.scope, change.values)
+    if change.is_new and "lang_code" not in change.columns:
+        change.columns["lang_code"] = await default_language(change.scope)
+
+
+async def _check(change: Change) -> None:
+    code = change.columns.get("code")
+    if code is not None and await fetchval(_TAKEN, change.scope.store.id, code, change.record_id):
         raise ValidationFailed(f"code is {code!r}, which is taken", field="code", code="code_taken")
+    if not change.is_new and change.columns.get("status") == "D":
+        await _check_not_only(change.scope, change.record_id, "switched off")
 
 
-async def _check_not_only(scope: Scope, language_id: int, action: str) -> None:
+async def _check_not_only(scope: Scope, language_id: int, action: str = "deleted") -> None:
+    """Refuse to disable or delete the only active language (docs/reference/shared.md#deletion)."""
     if not await fetchval(_OTHER_ACTIVE, scope.store.id, language_id):
         raise RuleViolation(f"the only language can't be {action}", reason="only_language")
+
+
+LANGUAGE_RECORDS = RecordType(
+    LANGUAGE, Language, LANGUAGE_FIELDS, lock=_LOCK, prepare=_check, before_delete=_check_not_only
+)

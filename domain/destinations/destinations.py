@@ -1,22 +1,21 @@
-"""Create, update and delete destinations."""
+"""Destinations: where shipping and tax rates apply."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
+from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES
 from kernel.documents import normalize_cep
 from kernel.errors import ValidationFailed
-from kernel.fields import MAX_NAME, InputField, InputValues, code_in, name_text, read_fields
+from kernel.fields import MAX_NAME, InputField, code_in, name_text
 from kernel.geography import BRAZIL, STATES
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import InvalidValue, has_forbidden_characters, nfc, repr_value
-from models import audit
-from models.database import execute, fetchrow, transaction
-from models.references import DESTINATION, find
+from models.database import execute
+from models.references import DESTINATION
 from models.shipping import Destination
 
 MAX_RANGES = 5_000
@@ -106,60 +105,17 @@ DESTINATION_FIELDS: Mapping[str, InputField] = {
 }
 
 
-async def create_destination(scope: Scope, values: InputValues) -> int:
-    """Create a destination and return its internal id.
-
-    Keys: `name`*, `status`, `countries`, `states`, `cities` (lists), `zipcodes [{zipcode_from, zipcode_to}]`; empty lists match all.
-    """
-    columns = read_fields(DESTINATION_FIELDS, values, creating=True)
-    _check_states(columns.get("countries", []), columns.get("states", []))
-    ranges = columns.pop("zipcodes", [])
-    async with transaction(scope):
-        destination = Destination(**columns, created_at=scope.now, updated_at=scope.now)
-        await destination.save()
-        destination_id: int = destination.id
-        await _write_ranges(scope, destination_id, ranges)
-        await audit.record(scope, "destination.created", "destination", destination.public_id)
-    return destination_id
+async def _delete_rates(scope: Scope, destination_id: int) -> None:
+    for table in ("shipping_rates", "tax_rates"):
+        statement = f"DELETE FROM {table} WHERE tenant_id = $1 AND destination_id = $2"  # two constants
+        await execute(statement, scope.store.id, destination_id)
 
 
-async def update_destination(scope: Scope, destination: object, values: InputValues) -> int:
-    """Update a destination partially and return its internal id; a list in the input replaces the existing one."""
-    columns = read_fields(DESTINATION_FIELDS, values)
-    ranges = columns.pop("zipcodes", None)
-    async with transaction(scope):
-        destination_id = await find(scope, DESTINATION, destination)
-        current: Mapping[str, Any] = await fetchrow(_LOCK, scope.store.id, destination_id) or {}
-        updated = {**current, **columns}
-        _check_states(updated["countries"], updated["states"])
-        await Destination.filter(id=destination_id).update(**columns, updated_at=scope.now)
-        if ranges is not None:
-            await _write_ranges(scope, destination_id, ranges)
-        await audit.record(
-            scope, "destination.updated", "destination", destination_id, {"fields": sorted(map(str, values))}
-        )
-    return destination_id
-
-
-async def delete_destination(scope: Scope, destination: object) -> None:
-    """Soft-delete a destination and delete its rates; orders keep the amounts charged."""
-    async with transaction(scope):
-        destination_id = await find(scope, DESTINATION, destination)
-        for table in ("shipping_rates", "tax_rates"):
-            await execute(
-                f"DELETE FROM {table} WHERE tenant_id = $1 AND destination_id = $2",  # two constants
-                scope.store.id,
-                destination_id,
-            )
-        await Destination.filter(id=destination_id).update(deleted_at=scope.now, updated_at=scope.now)
-        await audit.record(scope, "destination.deleted", "destination", destination_id)
-
-
-def _check_states(countries: Sequence[str], states: Sequence[str]) -> None:
+def _check_states(change: Change) -> None:
     """Reject unknown states, for Brazil only."""
-    if list(countries) not in ([], [BRAZIL]):
+    if list(change.merged["countries"]) not in ([], [BRAZIL]):
         return
-    unknown = [state for state in states if state not in STATES]
+    unknown = [state for state in change.merged["states"] if state not in STATES]
     if unknown:
         raise ValidationFailed(
             f"states holds {unknown[0]!r}; expected states of Brazil such as SP",
@@ -168,12 +124,33 @@ def _check_states(countries: Sequence[str], states: Sequence[str]) -> None:
         )
 
 
-async def _write_ranges(scope: Scope, destination_id: int, ranges: Sequence[tuple[str, str]]) -> None:
-    await execute(
-        _REPLACE,
-        scope.store.id,
-        destination_id,
-        [uuid7() for _ in ranges],
-        [first for first, _ in ranges],
-        [last for _, last in ranges],
-    )
+async def _prepare(change: Change) -> None:
+    change.parts["zipcodes"] = change.columns.pop("zipcodes", None)
+
+
+async def _write_ranges(change: Change) -> None:
+    ranges = change.parts["zipcodes"]
+    if ranges is not None:
+        await execute(
+            _REPLACE,
+            change.scope.store.id,
+            change.record_id,
+            [uuid7() for _ in ranges],
+            [first for first, _ in ranges],
+            [last for _, last in ranges],
+        )
+
+
+DESTINATION_RECORDS = RecordType(
+    DESTINATION,
+    Destination,
+    DESTINATION_FIELDS,
+    audit_input=True,
+    lock_row=_LOCK,
+    defaults={"countries": [], "states": []},
+    check=_check_states,
+    prepare=_prepare,
+    after_save=_write_ranges,
+    before_delete=_delete_rates,
+)
+"""Empty lists match all; a list in the input replaces the existing one. Orders keep the amounts charged."""

@@ -1,9 +1,8 @@
-"""Create, update and delete vendors. A vendor can change only its own contact data."""
+"""Vendors. A vendor can change only its own contact data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from auth.credential_cache import invalidate_credentials
 from auth.sessions import revoke_all_sessions
@@ -12,15 +11,16 @@ from domain.mails import outbox
 from domain.mails.texts import MailType
 from domain.orders.draft import cep_text, email_text, json_object
 from domain.orders.transitions import unfinished_statuses
+from domain.records import Change, RecordType
 from kernel.codes import COMMISSION_TYPES, VENDOR_STATUSES
 from kernel.documents import has_cnpj_form, normalize_document
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
-from kernel.fields import InputField, InputValues, code_in, name_text, read_fields, short_text, text
+from kernel.fields import InputField, InputValues, code_in, name_text, short_text, text
 from kernel.money import format_cents, parse_cents
 from kernel.scope import ActorKind, Scope
 from kernel.text import InvalidValue, repr_value
 from models import audit
-from models.database import fetch, fetchrow, fetchval, transaction
+from models.database import fetch, fetchrow, fetchval
 from models.marketplace import Vendor
 from models.references import VENDOR, find
 
@@ -94,20 +94,9 @@ _PENDING_STATUSES = ("P", "N")
 
 
 async def create_vendor(scope: Scope, values: InputValues) -> int:
-    """Create a vendor and return its internal id.
-
-    Keys: `name`*, `email`*, `status`, `phone`, `address`, `city`, `state`, `country`, `zipcode`, `url`, `cnpj`, `shippings` (an object),
-    `commission` (a decimal text), `commission_type` (`A` an amount, `P` a percentage).
-    """
+    """Create a vendor and return its internal id; `commission_type` is `A` an amount, `P` a percentage."""
     _check_not_vendor(scope)
-    columns = read_fields(VENDOR_FIELDS, values, creating=True)
-    _check_commission(columns, {})
-    async with transaction(scope):
-        vendor = Vendor(**columns, created_at=scope.now, updated_at=scope.now)
-        await vendor.save()
-        vendor_id: int = vendor.id
-        await audit.record(scope, "vendor.created", "vendor", vendor.public_id)
-    return vendor_id
+    return await VENDOR_RECORDS.create(scope, values)
 
 
 async def update_vendor(scope: Scope, vendor: object, values: InputValues) -> int:
@@ -115,19 +104,9 @@ async def update_vendor(scope: Scope, vendor: object, values: InputValues) -> in
 
     Approving a pending vendor approves its pending users.
     """
-    is_vendor = scope.actor.kind is ActorKind.VENDOR
-    columns = read_fields(OWN_FIELDS if is_vendor else VENDOR_FIELDS, values)
-    async with transaction(scope):
-        vendor_id = await find(scope, VENDOR, vendor)
-        if is_vendor and vendor_id != scope.actor.vendor_id:
-            raise NotFound("vendor")
-        current = await fetchrow(_LOCK, scope.store.id, vendor_id)
-        _check_commission(columns, current or {})
-        await Vendor.filter(id=vendor_id).update(**columns, updated_at=scope.now)
-        await audit.record_update(scope, "vendor", vendor_id, columns)
-        if current is not None and current["status"] in _PENDING_STATUSES and columns.get("status") == "A":
-            await _approve_users(scope, vendor_id)
-    return vendor_id
+    if scope.actor.kind is ActorKind.VENDOR:
+        values = {name: value for name, value in values.items() if name in OWN_FIELDS}
+    return await VENDOR_RECORDS.update(scope, vendor, values)
 
 
 async def delete_vendor(scope: Scope, vendor: object) -> None:
@@ -136,36 +115,44 @@ async def delete_vendor(scope: Scope, vendor: object) -> None:
     Raises NotFound, and RuleViolation while orders with its products are open, processed or backordered.
     """
     _check_not_vendor(scope)
-    async with transaction(scope):
-        vendor_id = await find(scope, VENDOR, vendor)
-        await fetchrow(_LOCK, scope.store.id, vendor_id)
-        if await fetchval(
-            _HAS_OPEN_ORDERS, scope.store.id, vendor_id, unfinished_statuses(scope.store.order_statuses)
-        ):
-            raise RuleViolation("the vendor has open orders", reason="vendor_has_open_orders")
-        deleted_products = await fetch(_DELETE_PRODUCTS, scope.store.id, vendor_id, scope.now)
-        await events.emit_products_deleted(scope, [product["public_id"] for product in deleted_products])
-        for user in await fetch(_DISABLE_USERS, scope.store.id, vendor_id, scope.now):
-            await revoke_all_sessions(scope, user["id"], "vendor deleted")
-        await Vendor.filter(id=vendor_id).update(deleted_at=scope.now, updated_at=scope.now)
-        await audit.record(scope, "vendor.deleted", "vendor", vendor_id)
+    await VENDOR_RECORDS.delete(scope, vendor)
 
 
-async def _approve_users(scope: Scope, vendor_id: int) -> None:
+async def _find_vendor(scope: Scope, vendor: object) -> int:
+    vendor_id = await find(scope, VENDOR, vendor)
+    if scope.actor.kind is ActorKind.VENDOR and vendor_id != scope.actor.vendor_id:
+        raise NotFound("vendor")
+    return vendor_id
+
+
+async def _delete_parts(scope: Scope, vendor_id: int) -> None:
+    await fetchrow(_LOCK, scope.store.id, vendor_id)
+    unfinished = unfinished_statuses(scope.store.order_statuses)
+    if await fetchval(_HAS_OPEN_ORDERS, scope.store.id, vendor_id, unfinished):
+        raise RuleViolation("the vendor has open orders", reason="vendor_has_open_orders")
+    deleted_products = await fetch(_DELETE_PRODUCTS, scope.store.id, vendor_id, scope.now)
+    await events.emit_products_deleted(scope, [product["public_id"] for product in deleted_products])
+    for user in await fetch(_DISABLE_USERS, scope.store.id, vendor_id, scope.now):
+        await revoke_all_sessions(scope, user["id"], "vendor deleted")
+
+
+async def _approve_users(change: Change) -> None:
     """Approve the users who signed up with a vendor that was just approved, and mail them."""
-    for user in await fetch(_APPROVE_USERS, scope.store.id, vendor_id, scope.now):
+    scope = change.scope
+    if change.is_new or change.current["status"] not in _PENDING_STATUSES or change.merged["status"] != "A":
+        return
+    for user in await fetch(_APPROVE_USERS, scope.store.id, change.record_id, scope.now):
         await audit.record(scope, "user.updated", "user", user["public_id"], {"changed": ["status"]})
         await outbox.queue_mail(scope, MailType.ACCOUNT_APPROVED, outbox.recipient_of(user))
         await invalidate_credentials(scope, user["id"])
 
 
-def _check_commission(columns: Mapping[str, Any], current: Mapping[str, Any]) -> None:
+def _check_commission(change: Change) -> None:
     """Refuse a commission above 100 %."""
-    if "commission" not in columns and "commission_type" not in columns:
+    if "commission" not in change.columns and "commission_type" not in change.columns:
         return
-    commission = columns.get("commission", current.get("commission", "0.00"))
-    commission_type = columns.get("commission_type", current.get("commission_type", "P"))
-    if commission_type == "P" and parse_cents(commission) > _MAX_PERCENT_CENTS:
+    commission = change.merged["commission"]
+    if change.merged["commission_type"] == "P" and parse_cents(commission) > _MAX_PERCENT_CENTS:
         raise ValidationFailed(
             f"commission is {commission}; expected at most 100.00 percent",
             field="commission",
@@ -176,3 +163,16 @@ def _check_commission(columns: Mapping[str, Any], current: Mapping[str, Any]) ->
 def _check_not_vendor(scope: Scope) -> None:
     if scope.actor.kind is ActorKind.VENDOR:
         raise Forbidden("insufficient permissions")
+
+
+VENDOR_RECORDS = RecordType(
+    VENDOR,
+    Vendor,
+    VENDOR_FIELDS,
+    lock_row=_LOCK,
+    defaults={"commission": "0.00", "commission_type": "P"},
+    find=_find_vendor,
+    check=_check_commission,
+    after_save=_approve_users,
+    before_delete=_delete_parts,
+)

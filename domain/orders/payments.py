@@ -94,24 +94,6 @@ async def record_payment(
         )
 
 
-async def record_refund(scope: Scope, order: object, refunded_cents: int) -> PaymentResult:
-    """Record the total refunded so far (not an additional amount), in cents."""
-    _check_amount(refunded_cents)
-    async with transaction(scope):
-        locked = await lock_order(scope, order)
-        # Notifications may arrive out of order: the refunded amount never decreases.
-        return await update_payment_totals(
-            scope, locked, locked.paid_cents, max(refunded_cents, locked.refunded_cents)
-        )
-
-
-async def record_chargeback(scope: Scope, order: object) -> PaymentResult:
-    """Record a chargeback; the amounts and the order status stay (docs/reference/current.md#gateway-mapping)."""
-    async with transaction(scope):
-        locked = await lock_order(scope, order)
-        return await update_payment_totals(
-            scope, locked, locked.paid_cents, locked.refunded_cents, charged_back=True
-        )
 
 
 async def add_payment(

@@ -1,4 +1,4 @@
-"""Create, update and delete payment methods. Their processor parameters are encrypted as a whole; secrets are shown masked (`****`)."""
+"""Payment methods. Their processor parameters are encrypted as a whole; secrets are shown masked (`****`)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from typing import Any
 import orjson
 
 from auth.secrets import decrypt, encrypt
-from domain.taxes.taxes import set_taxes
+from domain.records import Change, RecordType
+from domain.taxes.taxes import taxes_writer
 from kernel.codes import PAYMENT_STATUSES
 from kernel.errors import ValidationFailed
-from kernel.fields import InputField, InputValues, cents, code_in, flag, integer, name_text, read_fields, text
-from kernel.scope import Scope, active_scope
+from kernel.fields import InputField, cents, code_in, flag, integer, name_text, text
 from kernel.text import InvalidValue, repr_value
-from models import audit
-from models.database import fetchval, transaction
+from models.database import fetchval
 from models.payments import PaymentMethod
-from models.references import PAYMENT_METHOD, VENDOR, find, resolve_optional
+from models.references import PAYMENT_METHOD, VENDOR
 
 MASK = "****"
 PURPOSE = "processor_params"
@@ -57,66 +56,27 @@ PAYMENT_METHOD_FIELDS: Mapping[str, InputField] = {
 _PARAMS = "SELECT processor_params FROM payment_methods WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
 
 
-async def create_payment_method(scope: Scope, values: InputValues) -> int:
-    """Create a payment method and return its internal id.
-
-    Keys: `name`*, `description`, `instructions`, `processor`, `processor_params` (an object), `surcharge_cents`,
-    `surcharge_percent` (hundredths of a percent), `settles_at_once`, `hold_minutes` (0: never expires), `position`, `status`, `vendor`,
-    `taxes` (references).
-    """
-    columns = read_fields(PAYMENT_METHOD_FIELDS, values, creating=True)
-    async with transaction(scope):
-        columns |= await _vendor(scope, values)
-        if values.get("processor_params") is not None:
-            columns["processor_params"] = encrypt_params(restore_masked(values["processor_params"], {}))
-        method = PaymentMethod(**columns, created_at=scope.now, updated_at=scope.now)
-        await method.save()
-        method_id: int = method.id
-        await _set_taxes(scope, method_id, values)
-        await audit.record(scope, "payment_method.created", "payment_method", method.public_id)
-    return method_id
+async def _encrypt(change: Change) -> None:
+    """Encrypt the input's `processor_params`, which replace the existing ones; a value equal to the mask keeps the stored one."""
+    params = change.values.get("processor_params")
+    if change.is_new and params is not None:
+        change.columns["processor_params"] = encrypt_params(restore_masked(params, {}))
+    elif not change.is_new and "processor_params" in change.values:
+        stored = decrypt_params(await fetchval(_PARAMS, change.scope.store.id, change.record_id))
+        change.columns["processor_params"] = encrypt_params(restore_masked(params or {}, stored))
 
 
-async def update_payment_method(scope: Scope, method: object, values: InputValues) -> int:
-    """Update a payment method partially and return its internal id.
-
-    `processor_params` replace the existing ones, except that a value equal to the mask keeps the stored one.
-    """
-    columns = read_fields(PAYMENT_METHOD_FIELDS, values)
-    async with transaction(scope):
-        method_id = await find(scope, PAYMENT_METHOD, method)
-        columns |= await _vendor(scope, values)
-        if "processor_params" in values:
-            stored = decrypt_params(await fetchval(_PARAMS, scope.store.id, method_id))
-            columns["processor_params"] = encrypt_params(
-                restore_masked(values["processor_params"] or {}, stored)
-            )
-        await PaymentMethod.filter(id=method_id).update(**columns, updated_at=scope.now)
-        await _set_taxes(scope, method_id, values)
-        # Only field names: values may be secret.
-        await audit.record(
-            scope, "payment_method.updated", "payment_method", method_id, {"fields": sorted(map(str, values))}
-        )
-    return method_id
-
-
-async def delete_payment_method(scope: Scope, method: object) -> None:
-    """Soft-delete a payment method; its orders go on showing it."""
-    async with transaction(scope):
-        method_id = await find(scope, PAYMENT_METHOD, method)
-        await PaymentMethod.filter(id=method_id).update(deleted_at=scope.now, updated_at=scope.now)
-        await audit.record(scope, "payment_method.deleted", "payment_method", method_id)
-
-
-async def load_masked_params(scope: Scope, method_id: int) -> dict[str, Any]:
-    """Return the parameters of a method with secrets masked."""
-    with active_scope(scope):
-        stored = await fetchval(
-            "SELECT processor_params FROM payment_methods WHERE tenant_id = $1 AND id = $2",
-            scope.store.id,
-            method_id,
-        )
-    return mask_params(decrypt_params(stored))
+# The audit log has the names of the fields only: values may be secret.
+PAYMENT_METHOD_RECORDS = RecordType(
+    PAYMENT_METHOD,
+    PaymentMethod,
+    PAYMENT_METHOD_FIELDS,
+    references={"vendor": VENDOR},
+    audit_input=True,
+    prepare=_encrypt,
+    after_save=taxes_writer("payment_method_taxes"),
+)
+"""`surcharge_percent` is in hundredths of a percent; `hold_minutes` 0 means that orders never expire."""
 
 
 def decrypt_params(stored: bytes | None) -> dict[str, Any]:
@@ -161,14 +121,3 @@ def _restore(param: object, stored: object) -> object:
     if isinstance(param, Mapping):
         return restore_masked(param, stored if isinstance(stored, Mapping) else {})
     return stored if param == MASK else param
-
-
-async def _set_taxes(scope: Scope, method_id: int, values: InputValues) -> None:
-    if values.get("taxes") is not None:
-        await set_taxes(scope, "payment_method_taxes", method_id, values["taxes"])
-
-
-async def _vendor(scope: Scope, values: InputValues) -> dict[str, Any]:
-    if "vendor" not in values:
-        return {}
-    return {"vendor_id": await resolve_optional(scope, VENDOR, values["vendor"], field="vendor")}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from domain.content.languages import default_language, read_language
 from domain.orders.draft import email_text
+from domain.records import Change, RecordType
 from kernel.codes import CALL_REQUEST_STATUSES, SWITCH_STATUSES
 from kernel.errors import ValidationFailed
 from kernel.fields import InputField, InputValues, code_in, read_fields, short_text, text
@@ -15,7 +15,7 @@ from kernel.scope import Scope
 from models import audit
 from models.content import CallRequest, Subscriber
 from models.database import fetchrow, fetchval, transaction
-from models.references import CALL_REQUEST, ORDER, PRODUCT, SUBSCRIBER, find, resolve_optional
+from models.references import CALL_REQUEST, ORDER, PRODUCT, SUBSCRIBER
 
 _MAX_PHONE = 40
 _MAX_HOUR = 40
@@ -65,65 +65,20 @@ async def create_subscriber(scope: Scope, values: InputValues) -> int:
     return (await subscribe(scope, values))[0]
 
 
-async def update_subscriber(scope: Scope, subscriber: object, values: InputValues) -> int:
-    """Update a subscriber partially and return its internal id."""
-    columns: dict[str, Any] = read_fields(SUBSCRIBER_FIELDS, values)
-    async with transaction(scope):
-        subscriber_id = await find(scope, SUBSCRIBER, subscriber)
-        columns |= await read_language(scope, values)
-        if "email" in columns and await fetchval(_TAKEN, scope.store.id, columns["email"], subscriber_id):
-            raise ValidationFailed("email is taken", field="email", code="email_taken")
-        await Subscriber.filter(id=subscriber_id).update(**columns, updated_at=scope.now)
-        await audit.record_update(scope, "subscriber", subscriber_id, columns)
-    return subscriber_id
+async def _prepare_subscriber(change: Change) -> None:
+    change.columns |= await read_language(change.scope, change.values)
+    email = change.columns.get("email")
+    if email is not None and await fetchval(_TAKEN, change.scope.store.id, email, change.record_id):
+        raise ValidationFailed("email is taken", field="email", code="email_taken")
 
 
-async def delete_subscriber(scope: Scope, subscriber: object) -> None:
-    """Delete a subscriber; the row is removed, because nothing refers to it."""
-    async with transaction(scope):
-        subscriber_id = await find(scope, SUBSCRIBER, subscriber)
-        await Subscriber.filter(id=subscriber_id).delete()
-        await audit.record(scope, "subscriber.deleted", "subscriber", subscriber_id)
-
-
-async def create_call_request(scope: Scope, values: InputValues) -> int:
-    """Create a call request and return its internal id.
-
-    Keys: `phone`*, `name`, `time_from` and `time_to` (free text), `product`, `order`, `notes`, `status`.
-    """
-    columns = read_fields(CALL_REQUEST_FIELDS, values, creating=True)
-    async with transaction(scope):
-        columns |= await _subjects(scope, values)
-        request = CallRequest(**columns, created_at=scope.now, updated_at=scope.now)
-        await request.save()
-        request_id: int = request.id
-        await audit.record(scope, "call_request.created", "call_request", request.public_id)
-    return request_id
-
-
-async def update_call_request(scope: Scope, request: object, values: InputValues) -> int:
-    """Update a call request partially and return its internal id."""
-    columns = read_fields(CALL_REQUEST_FIELDS, values)
-    async with transaction(scope):
-        request_id = await find(scope, CALL_REQUEST, request)
-        columns |= await _subjects(scope, values)
-        await CallRequest.filter(id=request_id).update(**columns, updated_at=scope.now)
-        await audit.record_update(scope, "call_request", request_id, columns)
-    return request_id
-
-
-async def delete_call_request(scope: Scope, request: object) -> None:
-    """Delete a call request; the row is removed, because nothing refers to it."""
-    async with transaction(scope):
-        request_id = await find(scope, CALL_REQUEST, request)
-        await CallRequest.filter(id=request_id).delete()
-        await audit.record(scope, "call_request.deleted", "call_request", request_id)
-
-
-async def _subjects(scope: Scope, values: InputValues) -> dict[str, Any]:
-    columns: dict[str, Any] = {}
-    if "product" in values:
-        columns["product_id"] = await resolve_optional(scope, PRODUCT, values["product"], field="product")
-    if "order" in values:
-        columns["order_id"] = await resolve_optional(scope, ORDER, values["order"], field="order")
-    return columns
+SUBSCRIBER_RECORDS = RecordType(
+    SUBSCRIBER, Subscriber, SUBSCRIBER_FIELDS, hard_delete=True, prepare=_prepare_subscriber
+)
+CALL_REQUEST_RECORDS = RecordType(
+    CALL_REQUEST,
+    CallRequest,
+    CALL_REQUEST_FIELDS,
+    references={"product": PRODUCT, "order": ORDER},
+    hard_delete=True,
+)

@@ -1,33 +1,28 @@
-"""Create, update and delete shipping methods. Prices are quoted in `quotes` and totalled in `domain.orders.totals`."""
+"""Shipping methods. Prices are quoted in `quotes` and totalled in `domain.orders.totals`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import orjson
 
+from domain.records import Change, RecordType
 from domain.shipping.rates import write_rates
-from domain.taxes.taxes import set_taxes
+from domain.taxes.taxes import taxes_writer
 from kernel.codes import RATE_CALCULATION_TYPES, SWITCH_STATUSES
 from kernel.errors import ValidationFailed
 from kernel.fields import (
     MAX_QUANTITY,
     InputField,
-    InputValues,
     cents,
     code_in,
     integer,
     name_text,
-    read_fields,
     short_text,
     text,
 )
-from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
-from models import audit
-from models.database import fetchrow, transaction
-from models.references import SHIPPING_METHOD, VENDOR, find, resolve_optional
+from models.references import SHIPPING_METHOD, VENDOR
 from models.shipping import ShippingMethod
 
 MAX_SERVICE_BYTES = 100_000
@@ -60,64 +55,18 @@ SHIPPING_METHOD_FIELDS: Mapping[str, InputField] = {
 _LOCK = """
 SELECT min_weight_grams, max_weight_grams FROM shipping_methods WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE
 """
-_NO_WEIGHTS = {"min_weight_grams": 0, "max_weight_grams": 0}
 
 
-async def create_shipping_method(scope: Scope, values: InputValues) -> int:
-    """Create a shipping method and return its internal id.
-
-    Keys: `name`*, `description`, `delivery_time`, `rate_calculation`, `min_weight_grams`, `max_weight_grams` (0: any),
-    `base_cents`, `per_kg_cents`, `per_item_cents`, `free_from_cents` (null: never free), `position`, `status`, `vendor`,
-    `service` (an object), `rates` (see `rates.write_rates`), `taxes` (references).
-    """
-    columns = read_fields(SHIPPING_METHOD_FIELDS, values, creating=True)
-    _check_weights({**_NO_WEIGHTS, **columns})
-    async with transaction(scope):
-        columns |= await _vendor(scope, values)
-        method = ShippingMethod(**columns, created_at=scope.now, updated_at=scope.now)
-        await method.save()
-        method_id: int = method.id
-        await _write_parts(scope, method_id, values)
-        await audit.record(scope, "shipping_method.created", "shipping_method", method.public_id)
-    return method_id
+async def _write_parts(change: Change) -> None:
+    await write_rates(change.scope, change.record_id, change.values)
+    await _write_taxes(change)
 
 
-async def update_shipping_method(scope: Scope, method: object, values: InputValues) -> int:
-    """Update a shipping method partially and return its internal id; orders keep the amounts charged."""
-    columns = read_fields(SHIPPING_METHOD_FIELDS, values)
-    async with transaction(scope):
-        method_id = await find(scope, SHIPPING_METHOD, method)
-        current = await fetchrow(_LOCK, scope.store.id, method_id)
-        _check_weights({**(current or _NO_WEIGHTS), **columns})
-        columns |= await _vendor(scope, values)
-        await ShippingMethod.filter(id=method_id).update(**columns, updated_at=scope.now)
-        await _write_parts(scope, method_id, values)
-        await audit.record(
-            scope,
-            "shipping_method.updated",
-            "shipping_method",
-            method_id,
-            {"fields": sorted(map(str, values))},
-        )
-    return method_id
+_write_taxes = taxes_writer("shipping_method_taxes")
 
 
-async def delete_shipping_method(scope: Scope, method: object) -> None:
-    """Soft-delete a shipping method; its orders go on showing it."""
-    async with transaction(scope):
-        method_id = await find(scope, SHIPPING_METHOD, method)
-        await ShippingMethod.filter(id=method_id).update(deleted_at=scope.now, updated_at=scope.now)
-        await audit.record(scope, "shipping_method.deleted", "shipping_method", method_id)
-
-
-async def _write_parts(scope: Scope, method_id: int, values: InputValues) -> None:
-    await write_rates(scope, method_id, values)
-    if values.get("taxes") is not None:
-        await set_taxes(scope, "shipping_method_taxes", method_id, values["taxes"])
-
-
-def _check_weights(columns: Mapping[str, Any]) -> None:
-    minimum, maximum = columns["min_weight_grams"], columns["max_weight_grams"]
+def _check_weights(change: Change) -> None:
+    minimum, maximum = change.merged["min_weight_grams"], change.merged["max_weight_grams"]
     if maximum and minimum > maximum:
         raise ValidationFailed(
             f"min_weight_grams is {minimum}; expected at most max_weight_grams, {maximum}",
@@ -126,7 +75,15 @@ def _check_weights(columns: Mapping[str, Any]) -> None:
         )
 
 
-async def _vendor(scope: Scope, values: InputValues) -> dict[str, Any]:
-    if "vendor" not in values:
-        return {}
-    return {"vendor_id": await resolve_optional(scope, VENDOR, values["vendor"], field="vendor")}
+SHIPPING_METHOD_RECORDS = RecordType(
+    SHIPPING_METHOD,
+    ShippingMethod,
+    SHIPPING_METHOD_FIELDS,
+    references={"vendor": VENDOR},
+    audit_input=True,
+    lock_row=_LOCK,
+    defaults={"min_weight_grams": 0, "max_weight_grams": 0},
+    check=_check_weights,
+    after_save=_write_parts,
+)
+"""`max_weight_grams` 0 means any, `free_from_cents` null never free; `rates` as in `rates.write_rates`. Orders keep the amounts charged."""

@@ -1,19 +1,19 @@
-"""Create, update and delete taxes and their rates, and assign them to products, shipping methods and payment methods.
+"""Taxes, their rates per destination, and their assignment to products, shipping methods and payment methods.
 
 Rates are in thousandths: of a percent (`P`), or of the currency unit (`F`), where they must be whole cents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES, TAX_ADDRESS_TYPES, TAX_RATE_TYPES
 from kernel.errors import ValidationFailed
 from kernel.fields import (
     MAX_INTEGER,
     InputField,
-    InputValues,
     code_in,
     flag,
     integer,
@@ -25,9 +25,8 @@ from kernel.ids import uuid7
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope
 from kernel.text import repr_value
-from models import audit
-from models.database import execute, fetchrow, transaction
-from models.references import DESTINATION, TAX, find, resolve_all
+from models.database import execute
+from models.references import DESTINATION, TAX, resolve_all
 from models.taxes import Tax
 
 FIXED = "F"
@@ -78,49 +77,19 @@ REPLACE_LINKS_BY_TABLE: Mapping[str, str] = {
 }
 
 
-async def create_tax(scope: Scope, values: InputValues) -> int:
-    """Create a tax and return its internal id.
-
-    Keys: `name`*, `regnumber`, `address_type` (`S` shipping, `B` billing), `rate_type` (`P`, `F`), `rate_value`,
-    `price_includes_tax`, `priority` (lowest first), `status`, `rates [{destination, rate_type?, rate_value}]`.
-    """
-    columns = read_fields(TAX_FIELDS, values, creating=True)
-    _check_rate({**_DEFAULTS, **columns}, "rate_value")
-    async with transaction(scope):
-        tax = Tax(**columns, created_at=scope.now, updated_at=scope.now)
-        await tax.save()
-        tax_id: int = tax.id
-        await _write_rates(scope, tax_id, values, {**_DEFAULTS, **columns})
-        await audit.record(scope, "tax.created", "tax", tax.public_id)
-    return tax_id
+async def _delete_links(scope: Scope, tax_id: int) -> None:
+    for table in REPLACE_LINKS_BY_TABLE:
+        await execute(f"DELETE FROM {table} WHERE tenant_id = $1 AND tax_id = $2", scope.store.id, tax_id)
 
 
-async def update_tax(scope: Scope, tax: object, values: InputValues) -> int:
-    """Update a tax partially and return its internal id; `rates` replace the existing ones. Orders keep the taxes charged."""
-    columns = read_fields(TAX_FIELDS, values)
-    async with transaction(scope):
-        tax_id = await find(scope, TAX, tax)
-        current: Mapping[str, Any] = await fetchrow(_LOCK, scope.store.id, tax_id) or _DEFAULTS
-        updated = {**current, **columns}
-        _check_rate(updated, "rate_value")
-        await Tax.filter(id=tax_id).update(**columns, updated_at=scope.now)
-        await _write_rates(scope, tax_id, values, updated)
-        await audit.record(scope, "tax.updated", "tax", tax_id, {"fields": sorted(map(str, values))})
-    return tax_id
+def taxes_writer(table: str) -> Callable[[Change], Awaitable[None]]:
+    """Return a hook that replaces the taxes of a record by those of the input (`taxes`), if it has any."""
 
+    async def write(change: Change) -> None:
+        if change.values.get("taxes") is not None:
+            await set_taxes(change.scope, table, change.record_id, change.values["taxes"])
 
-async def delete_tax(scope: Scope, tax: object) -> None:
-    """Soft-delete a tax and its assignments; orders keep the taxes charged."""
-    async with transaction(scope):
-        tax_id = await find(scope, TAX, tax)
-        for table in REPLACE_LINKS_BY_TABLE:
-            await execute(
-                f"DELETE FROM {table} WHERE tenant_id = $1 AND tax_id = $2",  # a constant
-                scope.store.id,
-                tax_id,
-            )
-        await Tax.filter(id=tax_id).update(deleted_at=scope.now, updated_at=scope.now)
-        await audit.record(scope, "tax.deleted", "tax", tax_id)
+    return write
 
 
 async def set_taxes(scope: Scope, table: str, owner_id: int, values: object) -> None:
@@ -164,10 +133,10 @@ def _check_rate(columns: Mapping[str, Any], field: str) -> None:
         )
 
 
-async def _write_rates(scope: Scope, tax_id: int, values: InputValues, defaults: Mapping[str, Any]) -> None:
-    if values.get("rates") is None:
+async def _write_rates(change: Change) -> None:
+    rates, defaults = change.values.get("rates"), change.merged
+    if rates is None:
         return
-    rates = values["rates"]
     if len(rates) > MAX_RATES:
         raise ValidationFailed(
             f"rates has {len(rates)} entries; expected at most {MAX_RATES}", field="rates", code="too_many"
@@ -177,20 +146,34 @@ async def _write_rates(scope: Scope, tax_id: int, values: InputValues, defaults:
         columns = {"rate_type": defaults["rate_type"], "rate_value": 0, **read_fields(_RATE_FIELDS, entry)}
         _check_rate(columns, "rates")
         rate_columns.append(columns)
-    ids_by_reference = await resolve_all(
-        scope, DESTINATION, (entry.get("destination") for entry in rates), field="destination"
-    )
-    ids = [ids_by_reference[entry.get("destination")] for entry in rates]
+    references = [entry.get("destination") for entry in rates]
+    ids_by_reference = await resolve_all(change.scope, DESTINATION, references, field="destination")
+    ids = [ids_by_reference[reference] for reference in references]
     if len(set(ids)) < len(ids):
         raise ValidationFailed(
             "rates names a destination twice; expected each once", field="rates", code="duplicate"
         )
     await execute(
         _REPLACE_RATES,
-        scope.store.id,
-        tax_id,
+        change.scope.store.id,
+        change.record_id,
         [uuid7() for _ in ids],
         ids,
         [columns["rate_type"] for columns in rate_columns],
         [columns["rate_value"] for columns in rate_columns],
     )
+
+
+TAX_RECORDS = RecordType(
+    TAX,
+    Tax,
+    TAX_FIELDS,
+    audit_input=True,
+    lock_row=_LOCK,
+    defaults=_DEFAULTS,
+    check=lambda change: _check_rate(change.merged, "rate_value"),
+    after_save=_write_rates,
+    before_delete=_delete_links,
+)
+"""The lowest `priority` applies first; `rates [{destination, rate_type?, rate_value}]` replace the existing ones. Orders keep the taxes
+charged."""

@@ -58,13 +58,6 @@ def _degrees(maximum: int) -> Any:
     return read
 
 
-def state_text(value: object) -> str:
-    """Read a Brazilian state by its two-letter code, in either case."""
-    state = _capitals(value)
-    if state not in STATES:
-        raise InvalidValue(f"is {repr_value(value)}; expected a state of Brazil such as SP")
-    return state
-
 
 def _states(value: object) -> list[str]:
     states = _texts(value)

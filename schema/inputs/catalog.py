@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import strawberry
 
-from schema.inputs.optional_fields import optional_field
-from schema.scalars import ID, BigInt, CategoryStatus, FeatureType, ProductStatus, SwitchStatus
+from kernel.product_fields import PRODUCT_FIELDS
+from schema.inputs.optional_fields import optional_copies, optional_field
+from schema.scalars import ID, BigInt, CategoryStatus, FeatureType, SwitchStatus
+from schema.types.catalog import ProductObject
 
 
 @strawberry.input(description="An image of a product.")
@@ -34,26 +36,17 @@ class FeatureValueInput:
 
 
 @strawberry.input(description="A product. `name` and `price_cents` are required on creation.")
+@optional_copies(ProductObject, PRODUCT_FIELDS)
 class ProductInput:
-    """Fields of a product."""
+    """Fields of a product: those of PRODUCT_FIELDS, described as in `ProductObject` unless declared here, and its relations."""
 
-    name: str | None = optional_field("The name.")
     sku: str | None = optional_field("The stock-keeping unit (SKU), unique within the vendor.")
     slug: str | None = optional_field("The URL slug; generated from the name if omitted.")
-    description: str | None = optional_field("The description as unsanitized HTML.")
-    short_description: str | None = optional_field("The short description.")
-    status: ProductStatus | None = optional_field("The status code.")
-    price_cents: BigInt | None = optional_field("The price, in cents.")
     compare_at_cents: BigInt | None = optional_field("The compare-at price, in cents; null removes it.")
     stock: BigInt | None = optional_field(
         "The available stock; units reserved by open orders are added to get the stock on hand."
     )
     tracking: str | None = optional_field("Inventory tracking: `B` tracked, `D` not tracked.")
-    weight_grams: BigInt | None = optional_field("The weight, in grams.")
-    is_edp: bool | None = optional_field("Whether the product is digital: downloaded instead of shipped.")
-    free_shipping: bool | None = optional_field("Whether the product ships for free.")
-    min_quantity: int | None = optional_field("The minimum quantity per order; 0 for no limit.")
-    max_quantity: int | None = optional_field("The maximum quantity per order; 0 for no limit.")
     vendor_id: ID | None = optional_field(
         "The vendor that sells the product; defaults to the caller's own vendor, or the store's first."
     )

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import strawberry
 from strawberry import UNSET
 
 from schema.fields import INTERNAL
 
+T = TypeVar("T")
+
 
 def optional_field(description: str, *, internal: bool = False) -> Any:
     """Declare an optional input field, UNSET if omitted."""
     return strawberry.field(default=UNSET, description=description, metadata={INTERNAL: internal})
+
+
+def optional_copies(object_type: Any, names: Iterable[str]) -> Callable[[type[T]], type[T]]:
+    """Add optional fields with the types and descriptions of an object type's fields, before the input's own; declared ones stay."""
+    descriptions = {
+        field.python_name: field.description for field in object_type.__strawberry_definition__.fields
+    }
+
+    def decorate(cls: type[T]) -> type[T]:
+        own = cls.__annotations__
+        for name in names:
+            if name not in own:
+                setattr(cls, name, optional_field(descriptions[name]))
+        # Annotations are texts, resolved in the input's module.
+        copies = {name: own.get(name, f"{object_type.__annotations__[name]} | None") for name in names}
+        cls.__annotations__ = copies | own
+        return cls
+
+    return decorate
 
 
 def provided_fields(input: Any) -> dict[str, Any]:

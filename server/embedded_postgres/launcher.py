@@ -71,16 +71,16 @@ def enter_user_namespace(libc: ctypes.CDLL, uid: int, gid: int) -> bool:
 def drop_unneeded_capabilities(libc: ctypes.CDLL, paths: list[str]) -> None:
     """Drop every capability except the weakest one with which the paths are reachable, if any is needed."""
     available = permitted_capabilities(libc)
-    kept = 0
+    retained = 0
     for capability in (None, DAC_READ_SEARCH, DAC_OVERRIDE):
-        kept = 0 if capability is None else (1 << capability) & available
-        set_capabilities(libc, effective=kept, permitted=available)
+        retained = 0 if capability is None else (1 << capability) & available
+        set_capabilities(libc, effective=retained, permitted=available)
         if first_unreachable(paths) is None:
             break
-    set_capabilities(libc, effective=kept, permitted=kept)
+    set_capabilities(libc, effective=retained, permitted=retained)
     for capability in (DAC_READ_SEARCH, DAC_OVERRIDE):
         if (
-            kept == 1 << capability
+            retained == 1 << capability
             and libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0) != 0
         ):
             set_capabilities(

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from auth.secrets import APP_SECRET_PURPOSE, decrypt
+from models.database import fetchval
 from tests.current.kit import Caller
 from tests.shop import Answer
 
@@ -116,3 +118,9 @@ async def find_installation(admin: Caller, app: App) -> dict[str, Any]:
 
 def query_parameters(address: str) -> dict[str, list[str]]:
     return parse_qs(urlsplit(address).query, keep_blank_values=True)
+
+
+async def signing_secret(app_number: int) -> str:
+    """Return the stored secret of an app, decrypted."""
+    encrypted = await fetchval("select secret_sealed from apps where id = $1", app_number)
+    return decrypt(APP_SECRET_PURPOSE, encrypted).decode()

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from domain.apps.registration import find_app, load_signing_secret
+from domain.apps.registration import find_app
 from kernel.ids import has_valid_checksum
 from kernel.scope import active_scope
 from tests.current import kit
@@ -27,6 +27,7 @@ from tests.current.oauth import (
     query_parameters,
     refresh_tokens,
     register_app,
+    signing_secret,
 )
 from tests.current.test_oauth_tokens import PRODUCTS, works
 from tests.shop import NOBODY
@@ -60,7 +61,7 @@ async def test_registering_an_app_returns_its_secret_once(admin):
     with active_scope(kit.system_scope(admin.store)):
         app = await find_app(made["client_id"])
         assert app is not None
-        assert await load_signing_secret(app.number) == made["client_secret"]
+        assert await signing_secret(app.number) == made["client_secret"]
 
 
 @pytest.mark.parametrize(

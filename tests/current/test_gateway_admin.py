@@ -69,7 +69,7 @@ async def test_a_failed_update_is_processed_with_an_error_message(admin):
     await send(admin, "charge.paid", charge("unknown"))
     [record] = (await admin.get(LIST, processed="true")).body["webhooks"]
     assert record["processed"] is True
-    assert record["error_message"] == 'order not found: "unknown"'
+    assert record["error_message"] == "order not found: 'unknown'"
 
 
 async def test_notifications_are_paginated_newest_first(admin):

@@ -343,6 +343,6 @@ async def test_payments_stock_and_coupon_uses_match_the_model(new_store, taken):
         else:
             await play.take(step)
         await play.compare(step)
-    for subject in {event["subject_id"] for event in await play.kit.events()}:
-        numbers = [event["sequence"] for event in await play.kit.events(subject)]
+    for subject in {recorded["subject_id"] for recorded in await play.kit.events()}:
+        numbers = [recorded["sequence"] for recorded in await play.kit.events(subject)]
         assert numbers == list(range(1, len(numbers) + 1))

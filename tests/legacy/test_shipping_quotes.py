@@ -102,10 +102,8 @@ async def test_without_a_delivering_warehouse_there_is_no_quote(shop):
     assert (await quotes(shop, shop.mug, SAO_PAULO))["delivery_methods"] == []
     assert (await shop.delete(f"/api/warehouses/{shop.warehouse}")).status == 204
     [quote] = (await quotes(shop, shop.mug, SAO_PAULO))["delivery_methods"]
-    assert (quote["warehouse_id"], quote["delivery_time"]) == (
-        "0",
-        "3 dias",
-    )  # without warehouses the store ships everywhere
+    # Without warehouses the store ships everywhere.
+    assert (quote["warehouse_id"], quote["delivery_time"]) == ("0", "3 dias")
 
 
 async def test_a_vendors_warehouse_precedes_the_stores(shop):

@@ -170,9 +170,8 @@ async def test_the_type_cannot_change(shop):
 async def test_codes_are_unique_within_a_type(shop):
     answers = await asyncio.gather(*(shop.post("/api/statuses", NEW) for _ in range(5)))
     assert sorted(answer.status for answer in answers) == [201, 400, 400, 400, 400]
-    assert (
-        await shop.post("/api/statuses", NEW | {"type": "S"})
-    ).status == 201  # shipments have their own codes
+    # Shipments have their own codes.
+    assert (await shop.post("/api/statuses", NEW | {"type": "S"})).status == 201
 
 
 async def test_a_deleted_code_can_be_reused(shop):

@@ -27,7 +27,7 @@ async def call_route(shop: Shop, route: Any, **kwargs: Any) -> Answer:
     return await shop.call(route.method, path_to(shop, route), body, **kwargs)
 
 
-async def call_as_vendor(shop: Shop, method: str, path: str, body: Any = None, **kwargs: Any) -> Answer:
+async def as_vendor(shop: Shop, method: str, path: str, body: Any = None, **kwargs: Any) -> Answer:
     return await shop.call(method, f"/api/{path}", body, **{"by": shop.seller} | kwargs)
 
 
@@ -55,9 +55,9 @@ async def test_a_route_is_for_vendors_only(shop, other_shop, route):
 @pytest.mark.parametrize("setting", ["N", "Y"])
 async def test_the_app_does_not_depend_on_legacy_vendor_keys(new_shop, setting):
     shop = await new_shop(legacy_vendor_keys=setting)
-    assert (await call_as_vendor(shop, "GET", "vendor_products")).status == 200
-    assert (await call_as_vendor(shop, "GET", "products")).status == (200 if setting == "Y" else 403)
-    assert (await call_as_vendor(shop, "GET", "users")).status == 403
+    assert (await as_vendor(shop, "GET", "vendor_products")).status == 200
+    assert (await as_vendor(shop, "GET", "products")).status == (200 if setting == "Y" else 403)
+    assert (await as_vendor(shop, "GET", "users")).status == 403
 
 
 @EVERY_ROUTE
@@ -71,9 +71,8 @@ async def test_unknown_and_foreign_ids_are_not_found(shop, route):
         path = route.path.replace("{id}", str(record_id))
         body = {"status": "P", "price": "1"} if route.method == "PUT" else None
         answer = await shop.call(route.method, path, body, by=shop.seller)
-        assert (answer.status, answer.body) == (404, {"status": 404, "message": f"{entity} not found"}), (
-            record_id
-        )
+        message = f"{entity} not found"
+        assert (answer.status, answer.body) == (404, {"status": 404, "message": message}), record_id
 
 
 @EVERY_ROUTE
@@ -92,7 +91,7 @@ async def test_a_malformed_body_changes_nothing(shop, route):
 
 
 async def test_vendor_start_returns_the_configuration(shop):
-    answer = await call_as_vendor(shop, "GET", "vendor_start")
+    answer = await as_vendor(shop, "GET", "vendor_start")
     assert answer.status == 200
     body = answer.body
     assert set(body) == {
@@ -112,7 +111,7 @@ async def test_vendor_start_returns_the_store_settings(new_shop):
     shop = await new_shop(
         support_email="ajuda@example.com", support_phone="1130000000", logo_url="https://x.example/l.png"
     )
-    body = (await call_as_vendor(shop, "GET", "vendor_start")).body
+    body = (await as_vendor(shop, "GET", "vendor_start")).body
     assert body["support"] == {"email": "ajuda@example.com", "phone": "1130000000"}
     assert body["store"]["logo"] == "https://x.example/l.png"
 
@@ -122,7 +121,7 @@ async def test_the_dashboard_sums_the_vendors_own_lines(shop):
     await shop.execute(
         "update vendors set commission = '10.00', commission_type = 'P' where id = $1", shop.vendor.number
     )
-    body = (await call_as_vendor(shop, "GET", "vendor_dashboard")).body
+    body = (await as_vendor(shop, "GET", "vendor_dashboard")).body
     assert set(body) == {
         "sales", "orders_count", "average_ticket", "balance", "products", "orders_by_status", "graph",
     }  # fmt: skip
@@ -133,13 +132,13 @@ async def test_the_dashboard_sums_the_vendors_own_lines(shop):
     [day] = body["graph"]
     assert (day["total"], day["orders"]) == ("179.70", "3")
     assert int(day["date"]) % 86_400 == 0
-    rival = (await call_as_vendor(shop, "GET", "vendor_dashboard", by=shop.rival_seller)).body
+    rival = (await as_vendor(shop, "GET", "vendor_dashboard", by=shop.rival_seller)).body
     assert (rival["sales"], rival["orders_count"], rival["balance"]) == ("75.00", "1", "0.00")
 
 
 async def test_cancelled_orders_are_not_sales(shop):
     await shop.put(f"/api/orders/{shop.order}", {"status": "I"})
-    body = (await call_as_vendor(shop, "GET", "vendor_dashboard")).body
+    body = (await as_vendor(shop, "GET", "vendor_dashboard")).body
     assert (body["sales"], body["orders_count"]) == ("64.90", "2")
     assert body["orders_by_status"]["I"] == "1"
 
@@ -161,14 +160,14 @@ async def test_cancelled_orders_are_not_sales(shop):
     ],
 )
 async def test_the_dashboard_accepts_the_periods_of_orders(shop, query, count):
-    answer = await call_as_vendor(shop, "GET", f"vendor_dashboard{query}")
+    answer = await as_vendor(shop, "GET", f"vendor_dashboard{query}")
     assert (answer.status, answer.body["orders_count"]) == (200, count)
 
 
 async def test_a_vendor_without_orders_has_an_empty_dashboard(shop):
     vendor = await shop.add(Vendor, name="Vazia", email="v@example.com")
     person = await shop.new_person(user_type="V", vendor_id=vendor.number)
-    body = (await call_as_vendor(shop, "GET", "vendor_dashboard", by=person)).body
+    body = (await as_vendor(shop, "GET", "vendor_dashboard", by=person)).body
     assert (body["sales"], body["average_ticket"], body["balance"], body["graph"]) == (
         "0.00",
         "0.00",
@@ -182,7 +181,7 @@ async def test_a_vendor_without_orders_has_an_empty_dashboard(shop):
 
 
 async def test_the_company_is_the_store_record(shop):
-    company = (await call_as_vendor(shop, "GET", "vendor_company")).body
+    company = (await as_vendor(shop, "GET", "vendor_company")).body
     assert (company["company_id"], company["company"]) == (str(shop.vendor), "Ateliê Sol")
     assert company == (await shop.get(f"/api/vendors/{shop.vendor}")).body
     assert {
@@ -210,7 +209,7 @@ async def test_a_vendor_updates_only_the_contact_data_of_its_company(shop):
         "company_id": shop.rival.number, "commission": "0.01", "commission_type": "X", "status": "Z", "CNPJ": "bad",
         "timestamp": "1", "average_rating": "5", "user_type": "A", "privileges": ["all"], "is_root": "Y",
     }  # fmt: skip
-    answer = await call_as_vendor(shop, "PUT", "vendor_company", allowed | ignored)
+    answer = await as_vendor(shop, "PUT", "vendor_company", allowed | ignored)
     assert (answer.status, answer.body) == (200, {"company_id": str(shop.vendor)})
     after = await row(shop, "vendors", shop.vendor.number)
     changed = {name for name in after if after[name] != before[name]} - {"updated_at"}
@@ -233,14 +232,14 @@ async def test_a_vendor_updates_only_the_contact_data_of_its_company(shop):
 @pytest.mark.parametrize("body", [{"email": "x"}, {"company": ""}, {"company": ["x"]}, {"city": {"a": 1}}])
 async def test_invalid_contact_data_is_rejected(shop, body):
     before = await row(shop, "vendors", shop.vendor.number)
-    answer = await call_as_vendor(shop, "PUT", "vendor_company", body)
+    answer = await as_vendor(shop, "PUT", "vendor_company", body)
     assert (answer.status, answer.body["status"]) == (400, 400)
     assert next(iter(body)) in answer.body["message"]
     assert await row(shop, "vendors", shop.vendor.number) == before
 
 
 async def test_the_profile_is_the_callers_user_record(shop):
-    mine = (await call_as_vendor(shop, "GET", "vendor_profile")).body
+    mine = (await as_vendor(shop, "GET", "vendor_profile")).body
     assert mine == (await shop.get(f"/api/users/{shop.seller}")).body
 
 
@@ -252,7 +251,7 @@ async def test_a_vendor_updates_only_name_and_credentials_of_its_profile(shop):
         "CPF": "bad", "company": "x", "is_root": "Y", "points": 1_000, "usergroups": [1], "privileges": ["all"],
         "timestamp": {},
     }  # fmt: skip
-    answer = await call_as_vendor(shop, "PUT", "vendor_profile", allowed | ignored)
+    answer = await as_vendor(shop, "PUT", "vendor_profile", allowed | ignored)
     assert (answer.status, answer.body) == (200, {"user_id": str(shop.seller)})
     after = await row(shop, "users", shop.seller.number)
     changed = {name for name in after if after[name] != before[name]}
@@ -261,11 +260,9 @@ async def test_a_vendor_updates_only_name_and_credentials_of_its_profile(shop):
 
 
 async def test_a_new_password_revokes_the_tokens(shop):
-    assert (await call_as_vendor(shop, "GET", "vendor_profile", auth="bearer")).status == 200
-    assert (
-        await call_as_vendor(shop, "PUT", "vendor_profile", {"password": "another long one"})
-    ).status == 200
-    assert (await call_as_vendor(shop, "GET", "vendor_profile", auth="bearer")).status == 401
+    assert (await as_vendor(shop, "GET", "vendor_profile", auth="bearer")).status == 200
+    assert (await as_vendor(shop, "PUT", "vendor_profile", {"password": "another long one"})).status == 200
+    assert (await as_vendor(shop, "GET", "vendor_profile", auth="bearer")).status == 401
 
 
 @pytest.mark.parametrize(
@@ -280,7 +277,7 @@ async def test_a_new_password_revokes_the_tokens(shop):
 )
 async def test_an_invalid_profile_is_rejected(shop, body):
     before = await row(shop, "users", shop.seller.number)
-    answer = await call_as_vendor(shop, "PUT", "vendor_profile", body)
+    answer = await as_vendor(shop, "PUT", "vendor_profile", body)
     assert (answer.status, answer.body["status"]) == (400, 400)
     assert await row(shop, "users", shop.seller.number) == before
 
@@ -291,7 +288,7 @@ async def test_an_invalid_profile_is_rejected(shop, body):
 async def test_categories_are_listed_in_both_forms(new_shop):
     for form in ("contract", "cscart"):
         shop = await new_shop(legacy_lists=form)
-        body = (await call_as_vendor(shop, "GET", "vendor_categories")).body
+        body = (await as_vendor(shop, "GET", "vendor_categories")).body
         assert [category["category"] for category in body["categories"]] == ["Casa", "Cozinha", "Oculta"]
         assert body["params"]["total_items"] == 3
 
@@ -300,32 +297,32 @@ async def test_products_are_the_vendors_own_in_both_forms(new_shop):
     for form in ("contract", "cscart"):
         shop = await new_shop(legacy_lists=form)
         own = {str(shop.mug), str(shop.ebook), str(shop.secret)}
-        body = (await call_as_vendor(shop, "GET", "vendor_products")).body
+        body = (await as_vendor(shop, "GET", "vendor_products")).body
         assert {product["product_id"] for product in body["products"]} == own
         assert body["params"]["total_items"] == 3
-        body = (await call_as_vendor(shop, "GET", "vendor_products?status=active&items_per_page=1")).body
+        body = (await as_vendor(shop, "GET", "vendor_products?status=active&items_per_page=1")).body
         assert len(body["products"]) == 1
         assert isinstance(body["products"], dict if form == "contract" else list)
         assert body["params"]["total_items"] == 2
-        body = (await call_as_vendor(shop, "GET", f"vendor_products?company_id={shop.rival}")).body
+        body = (await as_vendor(shop, "GET", f"vendor_products?company_id={shop.rival}")).body
         assert not body["products"]
 
 
 async def test_a_product_is_created_read_and_updated(shop):
     body = {"product": "Bule", "price": "99.90", "amount": 3, "category_ids": [shop.kitchen.number]}
-    created = await call_as_vendor(shop, "POST", "vendor_product", body)
+    created = await as_vendor(shop, "POST", "vendor_product", body)
     assert (created.status, set(created.body)) == (201, {"product_id"})
     number = created.body["product_id"]
-    product = (await call_as_vendor(shop, "GET", f"vendor_product/{number}")).body
+    product = (await as_vendor(shop, "GET", f"vendor_product/{number}")).body
     assert product == (await shop.get(f"/api/products/{number}")).body
     assert (product["company_id"], product["price"], product["amount"]) == (
         str(shop.vendor),
         "99.90",
         "3",
     )
-    answer = await call_as_vendor(shop, "PUT", f"vendor_product/{number}", {"price": 50, "status": "hidden"})
+    answer = await as_vendor(shop, "PUT", f"vendor_product/{number}", {"price": 50, "status": "hidden"})
     assert (answer.status, answer.body) == (200, {"product_id": number})
-    product = (await call_as_vendor(shop, "GET", f"vendor_product/{number}")).body
+    product = (await as_vendor(shop, "GET", f"vendor_product/{number}")).body
     assert (product["price"], product["status"], product["product"]) == ("50.00", "H", "Bule")
 
 
@@ -342,7 +339,7 @@ async def test_a_product_is_created_read_and_updated(shop):
     ],
 )
 async def test_an_invalid_product_is_rejected(shop, body, message):
-    answer = await call_as_vendor(shop, "POST", "vendor_product", body)
+    answer = await as_vendor(shop, "POST", "vendor_product", body)
     assert (answer.status, answer.body["status"]) == (400, 400)
     assert message is None or answer.body["message"] == message
 
@@ -351,10 +348,10 @@ async def test_a_vendor_cannot_set_the_vendor_or_approval_of_a_product(new_shop)
     shop = await new_shop(vendor_products_need_approval=True)
     for company in (shop.rival.number, "nonsense", {"a": 1}):
         body = {"product": "x", "price": 1, "company_id": company, "status": "A"}
-        created = await call_as_vendor(shop, "POST", "vendor_product", body)
+        created = await as_vendor(shop, "POST", "vendor_product", body)
         product = await row(shop, "products", int(created.body["product_id"]))
         assert (product["vendor_id"], product["status"]) == (shop.vendor.number, "P")
-        answer = await call_as_vendor(
+        answer = await as_vendor(
             shop, "PUT", f"vendor_product/{product['id']}", {"status": "A", "company_id": company}
         )
         assert answer.status == 200
@@ -364,17 +361,17 @@ async def test_a_vendor_cannot_set_the_vendor_or_approval_of_a_product(new_shop)
 
 async def test_a_bulk_delete_deletes_own_products_and_reports_the_others(shop):
     product_ids = [shop.mug.number, shop.ebook.id, str(shop.plate), NO_NUMBER, "abc", shop.mug.id]
-    answer = await call_as_vendor(shop, "POST", "vendor_products", {"product_ids": product_ids})
+    answer = await as_vendor(shop, "POST", "vendor_products", {"product_ids": product_ids})
     assert answer.status == 200
     assert answer.body == {
         "deleted": [str(shop.mug), str(shop.ebook)],
         "not_found": [str(shop.plate), str(NO_NUMBER), "abc"],
     }
-    assert (await call_as_vendor(shop, "GET", f"vendor_product/{shop.mug}")).status == 404
+    assert (await as_vendor(shop, "GET", f"vendor_product/{shop.mug}")).status == 404
     assert (await row(shop, "products", shop.plate.number))["deleted_at"] is None
     events = await shop.rows("select name from outbox_events where name = 'product.deleted'")
     assert len(events) == 2
-    repeated = await call_as_vendor(shop, "POST", "vendor_products", {"product_ids": str(shop.mug)})
+    repeated = await as_vendor(shop, "POST", "vendor_products", {"product_ids": str(shop.mug)})
     assert repeated.body == {"deleted": [], "not_found": [str(shop.mug)]}
 
 
@@ -383,7 +380,7 @@ async def test_a_bulk_delete_deletes_own_products_and_reports_the_others(shop):
 )
 async def test_an_invalid_bulk_delete_deletes_nothing(shop, product_ids):
     body = {} if product_ids is None else {"product_ids": product_ids}
-    answer = await call_as_vendor(shop, "POST", "vendor_products", body)
+    answer = await as_vendor(shop, "POST", "vendor_products", body)
     if product_ids == 1.5:
         assert (answer.status, answer.body) == (200, {"deleted": [], "not_found": ["1.5"]})
     else:
@@ -395,34 +392,34 @@ async def test_an_invalid_bulk_delete_deletes_nothing(shop, product_ids):
 
 
 async def test_orders_are_those_with_lines_of_the_vendor(shop):
-    body = (await call_as_vendor(shop, "GET", "vendor_orders")).body
+    body = (await as_vendor(shop, "GET", "vendor_orders")).body
     assert {order["order_id"] for order in body["orders"]} == {
         str(shop.order), str(shop.shared_order), str(shop.guest_order),
     }  # fmt: skip
-    body = (await call_as_vendor(shop, "GET", "vendor_orders?status=open", by=shop.rival_seller)).body
+    body = (await as_vendor(shop, "GET", "vendor_orders?status=open", by=shop.rival_seller)).body
     [order] = body["orders"].values()
     assert (order["order_id"], order["total"]) == (str(shop.shared_order), "75.00")
     assert [line["product_id"] for line in order["products"].values()] == [str(shop.plate)]
 
 
 async def test_an_order_is_returned_without_staff_fields(shop):
-    order = (await call_as_vendor(shop, "GET", f"vendor_order/{shop.order}")).body
+    order = (await as_vendor(shop, "GET", f"vendor_order/{shop.order}")).body
     assert order["order_id"] == str(shop.order)
     assert not {"details", "ip_address"} & set(order)
-    assert order == (await call_as_vendor(shop, "GET", f"vendor_order/{shop.order.id}")).body
+    assert order == (await as_vendor(shop, "GET", f"vendor_order/{shop.order.id}")).body
 
 
 async def test_an_own_order_follows_the_status_transitions(shop):
     path = f"vendor_order/{shop.order}"
-    answer = await call_as_vendor(shop, "PUT", path, {"status": "processed"})
+    answer = await as_vendor(shop, "PUT", path, {"status": "processed"})
     assert (answer.status, answer.body) == (200, {"order_id": str(shop.order)})
-    assert (await call_as_vendor(shop, "PUT", path, {"status": "P"})).status == 200  # the current status
+    assert (await as_vendor(shop, "PUT", path, {"status": "P"})).status == 200  # the current status
     for status, allowed in (("I", ["C", "B"]), ("O", ["C", "B"]), ("D", ["C", "B"])):
-        refused = await call_as_vendor(shop, "PUT", path, {"status": status})
+        refused = await as_vendor(shop, "PUT", path, {"status": status})
         assert (refused.status, refused.body["allowed"]) == (422, allowed)
-    assert (await call_as_vendor(shop, "PUT", path, {"status": "B"})).status == 200
-    assert (await call_as_vendor(shop, "PUT", path, {"status": "I"})).status == 200
-    assert (await call_as_vendor(shop, "PUT", path, {"status": "O"})).status == 422
+    assert (await as_vendor(shop, "PUT", path, {"status": "B"})).status == 200
+    assert (await as_vendor(shop, "PUT", path, {"status": "I"})).status == 200
+    assert (await as_vendor(shop, "PUT", path, {"status": "O"})).status == 422
     history = await shop.rows(
         "select from_status, to_status, forced, actor_kind from order_status_changes where order_id = $1 order by id",
         shop.order.number,
@@ -436,10 +433,10 @@ async def test_a_tracking_number_creates_one_shipment(shop):
     path = f"vendor_order/{shop.order}"
     body = {"status": "C", "tracking_number": "BR123", "carrier": "Correios"}
     for _ in range(2):
-        assert (await call_as_vendor(shop, "PUT", path, body)).status == 200
+        assert (await as_vendor(shop, "PUT", path, body)).status == 200
     [shipment] = await shop.rows("select * from shipments where order_id = $1", shop.order.number)
     assert (shipment["tracking_number"], shipment["carrier"]) == ("BR123", "Correios")
-    another = await call_as_vendor(shop, "PUT", path, {"tracking_number": "BR456"})
+    another = await as_vendor(shop, "PUT", path, {"tracking_number": "BR456"})
     assert (another.status, another.body["message"]) == (400, "every item of the order has been shipped")
 
 
@@ -447,17 +444,17 @@ async def test_a_vendor_ships_only_its_own_lines_of_a_shared_order(shop):
     path = f"vendor_order/{shop.shared_order}"
     before = await row(shop, "orders", shop.shared_order.number)
     for body in ({"status": "P"}, {"status": "O"}, {"status": "C", "tracking_number": "X"}):
-        answer = await call_as_vendor(shop, "PUT", path, body)
+        answer = await as_vendor(shop, "PUT", path, body)
         assert answer.status == 403, body
     assert await row(shop, "orders", shop.shared_order.number) == before
-    assert (await call_as_vendor(shop, "PUT", path, {"tracking_number": "BR1"})).status == 200
+    assert (await as_vendor(shop, "PUT", path, {"tracking_number": "BR1"})).status == 200
     sent = await shop.rows(
         "select l.product_id, s.quantity from shipment_lines s join order_lines l on l.id = s.order_line_id"
         " where l.order_id = $1", shop.shared_order.number,
     )  # fmt: skip
     assert [tuple(line) for line in sent] == [(shop.mug.number, 1)]
     assert (await row(shop, "orders", shop.shared_order.number))["status"] == "O"
-    rival = await call_as_vendor(shop, "PUT", path, {"tracking_number": "BR2"}, by=shop.rival_seller)
+    rival = await as_vendor(shop, "PUT", path, {"tracking_number": "BR2"}, by=shop.rival_seller)
     assert rival.status == 200
     assert (
         await shop.value("select count(*) from shipments where order_id = $1", shop.shared_order.number) == 2
@@ -465,7 +462,7 @@ async def test_a_vendor_ships_only_its_own_lines_of_a_shared_order(shop):
 
 
 async def test_a_shipment_of_a_cancelled_order_changes_nothing(shop):
-    answer = await call_as_vendor(
+    answer = await as_vendor(
         shop, "PUT", f"vendor_order/{shop.order}", {"status": "I", "tracking_number": "X"}
     )
     assert answer.status == 422
@@ -478,7 +475,7 @@ async def test_a_shipment_of_a_cancelled_order_changes_nothing(shop):
 )  # fmt: skip
 async def test_an_invalid_order_update_is_rejected(shop, body):
     before = await row(shop, "orders", shop.order.number)
-    answer = await call_as_vendor(shop, "PUT", f"vendor_order/{shop.order}", body)
+    answer = await as_vendor(shop, "PUT", f"vendor_order/{shop.order}", body)
     assert (answer.status, answer.body["status"]) == (400, 400)
     assert await row(shop, "orders", shop.order.number) == before
 
@@ -504,11 +501,11 @@ STATEMENTS = {
 async def test_statement_counts_do_not_depend_on_the_number_of_rows(shop, path):
     maximum = STATEMENTS[path]
     path = path.format(mug=shop.mug)
-    await call_as_vendor(shop, "GET", path)  # fills the credential cache
-    few = (await call_as_vendor(shop, "GET", path)).statements
+    await as_vendor(shop, "GET", path)  # fills the credential cache
+    few = (await as_vendor(shop, "GET", path)).statements
     for _ in range(12):
         await shop.new_order((await shop.new_product(), 1), user=shop.caio.id)
-    many = (await call_as_vendor(shop, "GET", path)).statements
+    many = (await as_vendor(shop, "GET", path)).statements
     assert few == many <= maximum
 
 
@@ -516,13 +513,11 @@ async def test_statement_counts_do_not_depend_on_the_number_of_rows(shop, path):
 
 
 async def test_options_attachments_and_required_products_of_an_own_product(shop):
-    options = (await call_as_vendor(shop, "GET", f"vendor_product_options?product_id={shop.mug}")).body[
-        "options"
-    ]
+    options = (await as_vendor(shop, "GET", f"vendor_product_options?product_id={shop.mug}")).body["options"]
     assert {option["option_name"] for option in options.values()} >= {"Tamanho", "Estampa"}
     for number, option in options.items():
         assert option == (await shop.get(f"/api/options/{number}")).body
-    files = (await call_as_vendor(shop, "GET", f"vendor_product_attachments?product_id={shop.mug.id}")).body
+    files = (await as_vendor(shop, "GET", f"vendor_product_attachments?product_id={shop.mug.id}")).body
     [file] = files["attachments"]
     assert file | {
         "description": "", "filename": "cuidados.pdf", "url": "https://files.example.com/c.pdf", "filesize": "9",
@@ -530,21 +525,21 @@ async def test_options_attachments_and_required_products_of_an_own_product(shop)
     assert set(file) == {"attachment_id", "description", "filename", "url", "filesize"}
     with active_scope(shop.scope()):
         await require_products(shop.scope(), shop.mug.number, [shop.ebook.number, shop.plate.number])
-    required = (await call_as_vendor(shop, "GET", f"vendor_required_products?product_id={shop.mug}")).body
+    required = (await as_vendor(shop, "GET", f"vendor_required_products?product_id={shop.mug}")).body
     [product] = required["required_products"]  # the plate is another vendor's
-    rows = (await call_as_vendor(shop, "GET", f"vendor_products?product_id={shop.ebook}")).body["products"]
+    rows = (await as_vendor(shop, "GET", f"vendor_products?product_id={shop.ebook}")).body["products"]
     assert product == rows[str(shop.ebook)]
 
 
 @pytest.mark.parametrize("part", ["product_options", "product_attachments", "required_products"])
 async def test_details_of_other_products_are_not_found(shop, part):
     for product_id in (shop.plate, shop.plate.id, NOBODY, NO_NUMBER, "abc", "0", "%00"):
-        answer = await call_as_vendor(shop, "GET", f"vendor_{part}?product_id={product_id}")
+        answer = await as_vendor(shop, "GET", f"vendor_{part}?product_id={product_id}")
         assert answer.status == (400 if product_id == "%00" else 404), product_id
     for query in ("", "?product_id=", "?product_id[]=1"):
-        answer = await call_as_vendor(shop, "GET", f"vendor_{part}{query}")
+        answer = await as_vendor(shop, "GET", f"vendor_{part}{query}")
         assert (answer.status, answer.body) == (400, {"status": 400, "message": "product_id is required"})
-    empty = await call_as_vendor(shop, "GET", f"vendor_{part}?product_id={shop.secret}")
+    empty = await as_vendor(shop, "GET", f"vendor_{part}?product_id={shop.secret}")
     [rows] = empty.body.values()
     assert not rows
 
@@ -552,8 +547,8 @@ async def test_details_of_other_products_are_not_found(shop, part):
 async def test_fields_reserved_for_staff_are_ignored_on_the_entity_routes(new_shop):
     shop = await new_shop(legacy_vendor_keys="Y")
     reserved = {"company_id": {"a": 1}, "commission": "x", "commission_type": "?", "CNPJ": "1"}
-    assert (await call_as_vendor(shop, "PUT", f"products/{shop.mug}", {"price": 1} | reserved)).status == 200
-    answer = await call_as_vendor(
+    assert (await as_vendor(shop, "PUT", f"products/{shop.mug}", {"price": 1} | reserved)).status == 200
+    answer = await as_vendor(
         shop, "PUT", f"stores/{shop.vendor}", {"city": "Olinda", "status": "Z"} | reserved
     )
     assert answer.status == 200, answer.raw

@@ -188,10 +188,8 @@ async def test_deleting_a_warehouse_deletes_its_areas_and_groups(shop):
         ("DELETE", f"/user_groups/{shop.wholesale}"),
     ):
         body = AREA if method in ("POST", "PUT") else None
-        missing = await shop.call(method, f"{BASE}/{shop.warehouse}{path}", body)
-        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Warehouse not found"}), (
-            path
-        )
+        answer = await shop.call(method, f"{BASE}/{shop.warehouse}{path}", body)
+        assert (answer.status, answer.body) == (404, {"status": 404, "message": "Warehouse not found"}), path
     assert str(shop.warehouse) not in await listed(shop, "status=D")
 
 

@@ -84,4 +84,6 @@ class TestResponseCheck:
 
     def test_a_documented_response_passes(self):
         openapi_responses.check_response("DELETE", "/api/products/1", 204, b"")
-        openapi_responses.check_response("GET", "/api/products/1", 404, b'{"status": 404, "message": "Product not found"}')
+        openapi_responses.check_response(
+            "GET", "/api/products/1", 404, b'{"status": 404, "message": "Product not found"}'
+        )

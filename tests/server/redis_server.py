@@ -28,9 +28,9 @@ class RedisServer:
         self._folder = folder
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            self.port = int(found.getsockname()[1])
+        with socket.socket() as free_socket:
+            free_socket.bind(("127.0.0.1", 0))
+            self.port = int(free_socket.getsockname()[1])
         self.url = f"redis://127.0.0.1:{self.port}/0"
 
     async def start(self) -> None:

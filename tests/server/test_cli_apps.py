@@ -10,9 +10,10 @@ import pytest
 from auth.configuration import configure
 from auth.schemes import authenticate
 from domain.apps.installations import approve_app
-from domain.apps.registration import authenticate_client, find_app, load_signing_secret
+from domain.apps.registration import authenticate_client, find_app
 from kernel.scope import Store, active_scope
 from server import store_admin
+from tests.current.oauth import signing_secret
 from tests.server.command_line import SECRET, Vitrine
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -37,13 +38,13 @@ async def test_a_platform_app_can_be_installed_in_any_store(vitrine, store, othe
     assert set(created) == {"id", "name", "client_id", "client_secret", "redirect_uris", "scopes", "mode"}
     assert (created["scopes"], created["mode"]) == (["read_orders", "read_products", "write_orders"], "test")
     assert created["redirect_uris"] == [REDIRECT, "http://localhost:1/"]
-    for each in (store, other_store):
-        scope = store_admin.system_scope(each)
+    for target_store in (store, other_store):
+        scope = store_admin.system_scope(target_store)
         with active_scope(scope):
             app = await authenticate_client(created["client_id"], created["client_secret"])
             assert app is not None
             assert await authenticate_client(created["client_id"], created["client_secret"] + "x") is None
-            assert await load_signing_secret(app.number) == created["client_secret"]
+            assert await signing_secret(app.number) == created["client_secret"]
             approval = await approve_app(scope, created["client_id"], ["read_orders"], REDIRECT)
             assert approval.redirect_to == f"{REDIRECT}?code={approval.code}"
 

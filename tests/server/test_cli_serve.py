@@ -24,8 +24,8 @@ STOP_SECONDS = 15
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """Yield a folder for all data; kill leftover PostgreSQL processes afterwards."""
-    with fresh_folder() as place:
-        yield place.parent
+    with fresh_folder() as data_folder:
+        yield data_folder.parent
 
 
 @asynccontextmanager

@@ -43,11 +43,11 @@ def host() -> str:
 async def user_of(tenant_id: str, email: str) -> asyncpg.Record:
     scope = store_admin.system_scope((await store_admin.find_store(tenant_id)).store)
     with active_scope(scope):
-        found = await db.fetchrow(
+        row = await db.fetchrow(
             "select * from users where tenant_id = $1 and email = $2", scope.store.id, email
         )
-    assert found is not None
-    return found
+    assert row is not None
+    return row
 
 
 # --- Stores ----------------------------------------------------------------------------------------------------------

@@ -43,13 +43,13 @@ async def created(database, database_url: str):
     """Create the demo once for all tests of this file; `json` is the last output."""
     configure(SECRET.encode())
     settings = Settings(secret_key=SECRET, data_dir=Path("no such folder"))
-    place = DatabaseLocation(database_url, database_url, is_embedded=False)
-    demo = await setup.set_up_demo(settings, place)
-    return SimpleNamespace(settings=settings, place=place, json=demo.json)
+    location = DatabaseLocation(database_url, database_url, is_embedded=False)
+    demo = await setup.set_up_demo(settings, location)
+    return SimpleNamespace(settings=settings, location=location, json=demo.json)
 
 
 async def make_again(created, **options: bool) -> setup.DemoResult:
-    demo = await setup.set_up_demo(created.settings, created.place, **options)
+    demo = await setup.set_up_demo(created.settings, created.location, **options)
     created.json = demo.json
     return demo
 
@@ -70,6 +70,11 @@ async def rows(sql: str, store: str = str(DEMO.public_id)) -> list[Any]:
     scope = store_admin.system_scope(await store_business.find_store(UUID(store)))
     with active_scope(scope):
         return await db.fetch(sql, scope.store.id)
+
+
+async def remove_host(host: str) -> None:
+    async with db.cross_store_connection() as platform:
+        await platform.execute("delete from store_hosts where host = $1", host)
 
 
 async def value(sql: str, store: str = str(DEMO.public_id)) -> Any:
@@ -114,9 +119,9 @@ async def test_the_catalog_is_created(created):
         select count(*) from products p where tenant_id = $1
         and not exists (select from product_images i where i.tenant_id = p.tenant_id and i.product_id = p.id)"""
     assert await value(without_image) == 0
-    assert {
-        each[0] for each in await rows("select distinct status from products where tenant_id = $1")
-    } == set("ADHP")
+    assert {row[0] for row in await rows("select distinct status from products where tenant_id = $1")} == set(
+        "ADHP"
+    )
     assert len(await rows("select distinct type from features where tenant_id = $1")) >= 5
     assert await value("select count(*) from feature_values where tenant_id = $1") >= 100
     assert await value("select count(*) from vendors where tenant_id = $1") == 3
@@ -155,7 +160,7 @@ async def test_two_warehouses_exist_one_of_which_ships_everywhere(created):
     warehouses = await rows(
         "select id, vendor_id, is_default from warehouses where tenant_id = $1 order by vendor_id nulls first"
     )
-    assert [(each["vendor_id"] is None, each["is_default"]) for each in warehouses] == [
+    assert [(row["vendor_id"] is None, row["is_default"]) for row in warehouses] == [
         (True, True),
         (False, True),
     ]
@@ -167,13 +172,13 @@ async def test_two_warehouses_exist_one_of_which_ships_everywhere(created):
 
 async def test_notifications_were_emitted_and_old_ones_are_read(created):
     types = await rows("select distinct type from notifications where tenant_id = $1 order by type")
-    assert {"order", "app"} <= {each["type"] for each in types}
-    told = await rows(
+    assert {"order", "app"} <= {row["type"] for row in types}
+    recorded = await rows(
         "select n.read_at is null as unread, n.created_at < now() - interval '8 days' as old from notifications n"
         " join tenants t on t.id = n.tenant_id and t.owner_id = n.user_id where n.tenant_id = $1"
     )
-    assert {(each["unread"], each["old"]) for each in told} >= {(True, False), (False, True)}
-    assert (True, True) not in {(each["unread"], each["old"]) for each in told}
+    assert {(row["unread"], row["old"]) for row in recorded} >= {(True, False), (False, True)}
+    assert (True, True) not in {(row["unread"], row["old"]) for row in recorded}
     assert await value("select count(*) from shipments where tenant_id = $1") >= 10
 
 
@@ -188,12 +193,12 @@ async def test_b2b_data_is_created(created):
     )
     for table in tables:
         assert await value(f"select count(*) from {table} where tenant_id = $1") >= 2, table
-    odd = """
+    mismatched = """
         select count(*) from managers m where tenant_id = $1 and balance_cents <> (
             select coalesce(sum(case type when 'C' then amount_cents else -amount_cents end), 0) from manager_transactions t
             where t.tenant_id = m.tenant_id and t.manager_id = m.id)
     """
-    assert await value(odd) == 0
+    assert await value(mismatched) == 0
     setting = "select settings ->> 'credit_bureau_url' from tenants where id = $1"
     assert await value(setting) == "/dev/credit-bureau"
 
@@ -202,8 +207,8 @@ async def test_open_carts_are_created(created):
     carts = await rows(
         "select status, expires_at <= now() as is_over, address, total_cents from carts where tenant_id = $1 order by created_at"
     )
-    assert [each["is_over"] for each in carts] == [True, False, False]
-    assert all(each["total_cents"] and each["address"] for each in carts)
+    assert [row["is_over"] for row in carts] == [True, False, False]
+    assert all(row["total_cents"] and row["address"] for row in carts)
 
 
 async def test_content_is_created(created):
@@ -212,32 +217,33 @@ async def test_content_is_created(created):
     assert {page["status"] for page in pages} == set("AD")
     assert any(page["parent_id"] for page in pages)
     assert await value("select count(*) from blocks where tenant_id = $1") >= 4
-    assert [
-        each[0] for each in await rows("select code from languages where tenant_id = $1 order by id")
-    ] == ["pt", "en"]
+    assert [row[0] for row in await rows("select code from languages where tenant_id = $1 order by id")] == [
+        "pt",
+        "en",
+    ]
     assert await value("select status_letters::text from tenants where id = $1") == '{"O": {"X": "D"}}'
     assert await value("select count(*) from subscribers where tenant_id = $1") >= 8
     called = await rows("select distinct status from call_requests where tenant_id = $1")
-    assert {each[0] for each in called} == set("NICF")
+    assert {row[0] for row in called} == set("NICF")
     spoken_of = await rows("select distinct object_type from discussion_threads where tenant_id = $1")
-    assert {each[0] for each in spoken_of} == set("PE")
+    assert {row[0] for row in spoken_of} == set("PE")
 
 
 async def test_sixty_orders_cover_every_status_with_a_plausible_history(created):
-    letters = [each[0] for each in await rows("select status from orders where tenant_id = $1")]
+    letters = [row[0] for row in await rows("select status from orders where tenant_id = $1")]
     assert len(letters) == 60
     assert set(letters) == LETTERS
     # Completed orders are fully paid and shipped; cancelled ones are refunded.
     assert {
-        tuple(each)
-        for each in await rows("""
+        tuple(row)
+        for row in await rows("""
         select o.payment_status, (select sum(l.quantity) from order_lines l where l.tenant_id = $1 and l.order_id = o.id)
             = (select sum(s.quantity) from shipment_lines s join order_lines l
                on l.tenant_id = s.tenant_id and l.id = s.order_line_id where l.tenant_id = $1 and l.order_id = o.id)
         from orders o where tenant_id = $1 and status = 'C'""")
     } == {("paid", True)}
     cancelled = await rows("select distinct payment_status from orders where tenant_id = $1 and status = 'I'")
-    assert {each[0] for each in cancelled} <= {"refunded", "unpaid"}
+    assert {row[0] for row in cancelled} <= {"refunded", "unpaid"}
     assert await value("select count(*) from orders where tenant_id = $1 and hold_until is not null") == 0
     assert (
         len(await rows("select order_id from shipments where tenant_id = $1 group by 1 having count(*) > 1"))
@@ -248,31 +254,31 @@ async def test_sixty_orders_cover_every_status_with_a_plausible_history(created)
     )
     assert ages[0][0].days >= 60
     assert 0 <= ages[0][1].days <= 3
-    future = """
+    future_changes = """
         select count(*) from orders o join order_status_changes c on c.tenant_id = o.tenant_id and c.order_id = o.id
         where o.tenant_id = $1 and (c.at > now() or c.at < o.created_at)"""
-    assert await value(future) == 0
+    assert await value(future_changes) == 0
     numbered = await rows("select created_at from orders where tenant_id = $1 order by id")
     assert numbered == sorted(numbered)
 
 
 async def test_gateway_notifications_are_recorded_two_of_them_invalid(created):
-    told = await rows(
+    recorded = await rows(
         "select event_type, error_message, processed, unsigned from gateway_notifications where tenant_id = $1 order by id"
     )
-    assert len(told) >= 20
-    assert {each["event_type"] for each in told} == {
+    assert len(recorded) >= 20
+    assert {row["event_type"] for row in recorded} == {
         "charge.paid",
         "charge.payment_failed",
         "charge.refunded",
     }
-    assert {(each["processed"], each["unsigned"]) for each in told} == {(True, False)}
-    wrong = [each["error_message"] for each in told if each["error_message"]]
-    assert wrong == ["an order can't go from C to D; allowed: I", "order not found: 'PDV-0042'"]
-    unlike = """
+    assert {(row["processed"], row["unsigned"]) for row in recorded} == {(True, False)}
+    messages = [row["error_message"] for row in recorded if row["error_message"]]
+    assert messages == ["an order can't go from C to D; allowed: I", "order not found: 'PDV-0042'"]
+    mismatched_payments = """
         select count(*) from orders o where tenant_id = $1 and paid_cents <> (
             select coalesce(sum(p.amount_cents), 0) from payments p where p.tenant_id = $1 and p.order_id = o.id)"""
-    assert await value(unlike) == 0
+    assert await value(mismatched_payments) == 0
 
 
 async def test_stock_is_consistent_with_the_orders(created):
@@ -418,7 +424,7 @@ def ids(shown: Any) -> Any:
         changing = {
             "password", "api_key", "access_token", "refresh_token", "expires_at", "totp_secret", "storefront_key", "client_secret",
         }  # fmt: skip
-        return {key: ids(each) for key, each in shown.items() if key not in changing}
+        return {key: ids(row) for key, row in shown.items() if key not in changing}
     return shown
 
 
@@ -428,7 +434,7 @@ def secrets(shown: Any) -> list[str]:
             "password", "api_key", "access_token", "refresh_token", "totp_secret", "storefront_key", "client_secret",
         )  # fmt: skip
         own = [shown[key] for key in names if key in shown]
-        return own + [secret for each in shown.values() for secret in secrets(each)]
+        return own + [secret for row in shown.values() for secret in secrets(row)]
     return []
 
 
@@ -461,7 +467,7 @@ async def test_a_second_run_restores_changed_accounts(created):
         ):
             await db.execute(f"update users set {change} and tenant_id = $1", scope.store.id)
     await store_business.suspend(OTHER.public_id)
-    await store_business.remove_host(DEMO.public_id, DEMO.host)
+    await remove_host(DEMO.host)
     await store_business.set_gateway_secret(scope, "")
     await make_again(created)
     assert created.json["gateway"]["secret_key"]
@@ -504,18 +510,18 @@ async def test_reset_deletes_the_data_of_demo_stores_only(created, store):
 
 async def test_the_demo_is_rejected_in_production(created, tmp_path: Path):
     with pytest.raises(RuleViolation):
-        await setup.set_up_demo(replace(created.settings, env="production"), created.place)
+        await setup.set_up_demo(replace(created.settings, env="production"), created.location)
     error_line = Vitrine(tmp_path, VITRINE_ENV="production")("demo").error_line
     assert error_line == "vitrine demo is not available in production (VITRINE_ENV)"
 
 
 async def test_a_host_of_another_store_is_reported(created, new_store):
-    await store_business.remove_host(OTHER.public_id, OTHER.host)
+    await remove_host(OTHER.host)
     another = await new_store()
     await store_business.add_host(another.id, OTHER.host)
     with pytest.raises(Conflict, match=f"the address {OTHER.host} is in use"):
         await make_again(created)
-    await store_business.remove_host(another.id, OTHER.host)
+    await remove_host(OTHER.host)
 
 
 async def test_the_command_prints_text_and_json(created, tmp_path: Path, database_url: str):

@@ -34,7 +34,7 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-def made(folder: Path) -> Path:
+def used_folder(folder: Path) -> Path:
     """Return a folder in which a server has run."""
     return copy_used_folder(folder)
 
@@ -59,8 +59,8 @@ async def test_the_first_start_creates_an_unprivileged_owner_and_a_database(fold
         assert await query(server.url(), locale) == "bC.UTF-8"
 
 
-async def test_options_override_default_settings(made: Path) -> None:
-    postgres = EmbeddedPostgres(made, options={"fsync": "off", "max_connections": "33"})
+async def test_options_override_default_settings(used_folder: Path) -> None:
+    postgres = EmbeddedPostgres(used_folder, options={"fsync": "off", "max_connections": "33"})
     server = postgres.start()
     try:
         for name, value in {"max_connections": "33", "shared_buffers": "256MB", "timezone": "UTC"}.items():
@@ -70,29 +70,29 @@ async def test_options_override_default_settings(made: Path) -> None:
         postgres.stop()
 
 
-async def test_stopping_shuts_the_server_down_and_keeps_the_data(made: Path) -> None:
-    with running_postgres(made) as server:
+async def test_stopping_shuts_the_server_down_and_keeps_the_data(used_folder: Path) -> None:
+    with running_postgres(used_folder) as server:
         await query(server.url(), *WRITE)
-    assert postgres_processes(made) == []
-    with running_postgres(made) as server:
+    assert postgres_processes(used_folder) == []
+    with running_postgres(used_folder) as server:
         assert await query(server.url(), READ) == 7
 
 
-def test_the_socket_is_private(made: Path) -> None:
-    with running_postgres(made) as server:
+def test_the_socket_is_private(used_folder: Path) -> None:
+    with running_postgres(used_folder) as server:
         assert stat.S_IMODE(server.socket_dir.stat().st_mode) == 0o700
-        assert stat.S_IMODE((made / "data").stat().st_mode) == 0o700
+        assert stat.S_IMODE((used_folder / "data").stat().st_mode) == 0o700
 
 
-def test_start_and_stop_are_idempotent(made: Path) -> None:
-    postgres = EmbeddedPostgres(made, options=FAST)
+def test_start_and_stop_are_idempotent(used_folder: Path) -> None:
+    postgres = EmbeddedPostgres(used_folder, options=FAST)
     first = postgres.start()
-    pids = postgres_processes(made)
+    pids = postgres_processes(used_folder)
     assert postgres.start() == first
-    assert postgres_processes(made) == pids
+    assert postgres_processes(used_folder) == pids
     postgres.stop()
     postgres.stop()
-    assert postgres_processes(made) == []
+    assert postgres_processes(used_folder) == []
 
 
 async def test_a_path_too_long_for_a_socket_works(folder: Path) -> None:
@@ -105,12 +105,12 @@ async def test_a_path_too_long_for_a_socket_works(folder: Path) -> None:
     assert not server.socket_dir.exists()
 
 
-def test_a_large_log_is_rotated(made: Path) -> None:
-    with (made / "log").open("ab") as log:
+def test_a_large_log_is_rotated(used_folder: Path) -> None:
+    with (used_folder / "log").open("ab") as log:
         log.truncate(11 * 1024 * 1024)
-    with running_postgres(made):
-        assert (made / "log").stat().st_size < 100_000
-        assert (made / "log.1").stat().st_size > 10 * 1024 * 1024
+    with running_postgres(used_folder):
+        assert (used_folder / "log").stat().st_size < 100_000
+        assert (used_folder / "log.1").stat().st_size > 10 * 1024 * 1024
 
 
 # --- Several processes -----------------------------------------------------------------------------------------------
@@ -128,16 +128,16 @@ async def test_processes_share_one_server_and_the_last_one_stops_it(folder: Path
     assert postgres_processes(folder) == []
 
 
-async def test_the_server_of_a_killed_process_is_reused_and_then_stopped(made: Path) -> None:
-    other = OtherProcess(made)
+async def test_the_server_of_a_killed_process_is_reused_and_then_stopped(used_folder: Path) -> None:
+    other = OtherProcess(used_folder)
     await query(other.line(), *WRITE)
     other.kill()
-    left = postgres_processes(made)
-    assert len(left) == 1
-    with running_postgres(made) as server:
-        assert postgres_processes(made) == left
+    remaining = postgres_processes(used_folder)
+    assert len(remaining) == 1
+    with running_postgres(used_folder) as server:
+        assert postgres_processes(used_folder) == remaining
         assert await query(server.superuser_url(), READ) == 7
-    assert postgres_processes(made) == []
+    assert postgres_processes(used_folder) == []
 
 
 @pytest.mark.parametrize("seconds", [0.2, 0.4])
@@ -153,8 +153,8 @@ async def test_a_process_killed_during_creation_leaves_no_partial_data(folder: P
     assert postgres_processes(folder) == []
 
 
-async def test_a_killed_postgres_is_restarted_with_its_data(made: Path) -> None:
-    postgres = EmbeddedPostgres(made, options=FAST)
+async def test_a_killed_postgres_is_restarted_with_its_data(used_folder: Path) -> None:
+    postgres = EmbeddedPostgres(used_folder, options=FAST)
     server = postgres.start()
     await query(server.url(), *WRITE)
     # An active session, which briefly outlives the postmaster.
@@ -162,37 +162,46 @@ async def test_a_killed_postgres_is_restarted_with_its_data(made: Path) -> None:
     work = busy.execute("SELECT count(*) FROM generate_series(1, 100000000)")
     running = asyncio.ensure_future(work)
     await asyncio.sleep(0.1)
-    os.kill(postgres_processes(made)[0], signal.SIGKILL)
+    os.kill(postgres_processes(used_folder)[0], signal.SIGKILL)
     server = await asyncio.to_thread(postgres.start)
     assert await query(server.url(), READ) == 7
     with pytest.raises((asyncpg.PostgresError, OSError)):
         await running
     busy.terminate()
     postgres.stop()
-    assert postgres_processes(made) == []
+    assert postgres_processes(used_folder) == []
 
 
-async def test_a_reused_process_id_does_not_block_the_start(made: Path) -> None:
-    with subprocess.Popen(["sleep", "60"], user=(made / "data").stat().st_uid) as sleeper:
-        lines = [str(sleeper.pid), str(made / "data"), "1", "5432", "/nowhere", "", "  1 1", "ready   "]
-        (made / "data" / "postmaster.pid").write_text("\n".join(lines) + "\n")
-        with running_postgres(made) as server:
+async def test_a_reused_process_id_does_not_block_the_start(used_folder: Path) -> None:
+    with subprocess.Popen(["sleep", "60"], user=(used_folder / "data").stat().st_uid) as sleeper:
+        lines = [
+            str(sleeper.pid),
+            str(used_folder / "data"),
+            "1",
+            "5432",
+            "/nowhere",
+            "",
+            "  1 1",
+            "ready   ",
+        ]
+        (used_folder / "data" / "postmaster.pid").write_text("\n".join(lines) + "\n")
+        with running_postgres(used_folder) as server:
             assert await query(server.url(), "SELECT 1") == 1
         assert sleeper.poll() is None
         sleeper.kill()
 
 
-async def test_ctrl_c_does_not_reach_postgres(made: Path) -> None:
-    other = OtherProcess(made, start_new_session=True)
+async def test_ctrl_c_does_not_reach_postgres(used_folder: Path) -> None:
+    other = OtherProcess(used_folder, start_new_session=True)
     url = other.line()
     os.killpg(other.process.pid, signal.SIGINT)
     assert other.line() == "interrupted"
     assert await query(url, "SELECT 1") == 1
     other.release()
-    assert postgres_processes(made) == []
+    assert postgres_processes(used_folder) == []
 
 
-async def test_a_forked_child_does_not_stop_its_parents_server(made: Path) -> None:
+async def test_a_forked_child_does_not_stop_its_parents_server(used_folder: Path) -> None:
     forking = """
 import os, sys
 from pathlib import Path
@@ -208,36 +217,36 @@ print(url, flush=True)
 sys.stdin.read()
 postgres.stop()
 """
-    other = OtherProcess(made, program=forking)
+    other = OtherProcess(used_folder, program=forking)
     assert await query(other.line(), "SELECT 1") == 1
     other.release()
-    assert postgres_processes(made) == []
+    assert postgres_processes(used_folder) == []
 
 
-def test_deleting_the_folder_of_a_running_server_leaves_no_process(made: Path) -> None:
-    postgres = EmbeddedPostgres(made, options=FAST)
+def test_deleting_the_folder_of_a_running_server_leaves_no_process(used_folder: Path) -> None:
+    postgres = EmbeddedPostgres(used_folder, options=FAST)
     postgres.start()
-    shutil.rmtree(made)
+    shutil.rmtree(used_folder)
     postgres.stop()
-    assert postgres_processes(made) == []
+    assert postgres_processes(used_folder) == []
 
 
-def test_a_deleted_socket_of_an_orphaned_server_is_recreated(made: Path) -> None:
-    other = OtherProcess(made)
+def test_a_deleted_socket_of_an_orphaned_server_is_recreated(used_folder: Path) -> None:
+    other = OtherProcess(used_folder)
     other.line()
     other.kill()
-    for place in made.glob("vitrine-*"):
-        shutil.rmtree(place)
-    with running_postgres(made) as server:
+    for socket_dir in used_folder.glob("vitrine-*"):
+        shutil.rmtree(socket_dir)
+    with running_postgres(used_folder) as server:
         assert list(server.socket_dir.iterdir())
-    assert postgres_processes(made) == []
+    assert postgres_processes(used_folder) == []
 
 
 # --- What is refused, in one line ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def spoilable() -> Iterator[Path]:
+def damageable_folder() -> Iterator[Path]:
     """Return the folder of a server that has run; tests restore what they damage."""
     with fresh_folder() as folder:
         yield copy_used_folder(folder)
@@ -256,22 +265,22 @@ SPOILED: dict[str, tuple[str, str | None, str]] = {
 
 
 @pytest.mark.parametrize("case", SPOILED)
-def test_a_damaged_data_folder_is_reported_in_one_line(spoilable: Path, case: str) -> None:
+def test_a_damaged_data_folder_is_reported_in_one_line(damageable_folder: Path, case: str) -> None:
     part, content, words = SPOILED[case]
-    spoiled, aside = spoilable / "data" / part, spoilable / "aside"
+    spoiled, aside = damageable_folder / "data" / part, damageable_folder / "aside"
     spoiled.rename(aside)
     if content is not None:
         spoiled.write_text(content)
         shutil.chown(spoiled, aside.stat().st_uid, aside.stat().st_gid)
     try:
         with pytest.raises(EmbeddedPostgresError, match=words) as error_line:
-            EmbeddedPostgres(spoilable, options=FAST).start()
+            EmbeddedPostgres(damageable_folder, options=FAST).start()
     finally:
         spoiled.unlink(missing_ok=True)
         aside.rename(spoiled)
-    assert str(spoilable / "data") in str(error_line.value)
+    assert str(damageable_folder / "data") in str(error_line.value)
     assert "\n" not in str(error_line.value)
-    assert postgres_processes(spoilable) == []
+    assert postgres_processes(damageable_folder) == []
 
 
 def test_a_foreign_folder_and_a_file_are_rejected(folder: Path) -> None:
@@ -289,15 +298,15 @@ def test_a_foreign_folder_and_a_file_are_rejected(folder: Path) -> None:
         EmbeddedPostgres(folder).start()
 
 
-def test_a_failed_start_reports_the_reason(made: Path) -> None:
+def test_a_failed_start_reports_the_reason(used_folder: Path) -> None:
     with pytest.raises(
         EmbeddedPostgresError, match=r"did not start: .*unrecognized configuration parameter"
     ) as error_line:
-        EmbeddedPostgres(made, options={"no_such_setting": "1"}).start()
-    assert str(made / "log") in str(error_line.value)
+        EmbeddedPostgres(used_folder, options={"no_such_setting": "1"}).start()
+    assert str(used_folder / "log") in str(error_line.value)
 
 
-def test_the_mode_of_copied_data_is_corrected(made: Path) -> None:
-    (made / "data").chmod(0o755)
-    with running_postgres(made):
-        assert stat.S_IMODE((made / "data").stat().st_mode) == 0o700
+def test_the_mode_of_copied_data_is_corrected(used_folder: Path) -> None:
+    (used_folder / "data").chmod(0o755)
+    with running_postgres(used_folder):
+        assert stat.S_IMODE((used_folder / "data").stat().st_mode) == 0o700

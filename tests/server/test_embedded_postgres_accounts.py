@@ -66,8 +66,8 @@ def copy_code(target: Path) -> None:
     libraries = wheel.with_name(f"{wheel.name}.libs")
     if libraries.exists():
         shutil.copytree(libraries, target / libraries.name)
-    for made in (target / "server", target / wheel.name):
-        (made / "__init__.py").touch()
+    for package in (target / "server", target / wheel.name):
+        (package / "__init__.py").touch()
 
 
 def modes(path: Path) -> list[int]:
@@ -168,9 +168,7 @@ async def test_root_can_join_a_server_started_by_an_ordinary_user(open_folder: P
         other.release()
         assert await query(url, READ) == 7
     assert postgres_processes(open_folder) == []
-    with running_postgres(
-        open_folder
-    ) as server:  # now started by root, under the account that owns the data
+    with running_postgres(open_folder) as server:  # now started by root, under the account that owns the data
         assert await query(server.superuser_url(), READ) == 7
         assert os.stat(f"/proc/{postgres_processes(open_folder)[0]}").st_uid == nobody
         again = OtherProcess(open_folder, **as_nobody)

@@ -40,7 +40,7 @@ def secret():
     configure(SECRET.encode())
 
 
-def job(work: Work, *, every: timedelta = LONG, retry_delay: timedelta = LONG) -> Job:
+def new_job(work: Work, *, every: timedelta = LONG, retry_delay: timedelta = LONG) -> Job:
     """Create a job with a unique name."""
     return Job(f"test {uuid4().hex}", every, work, retry_delay)
 
@@ -68,11 +68,11 @@ class Counted:
         return JobResult()
 
 
-async def run_of(each: Job):
-    async with db.cross_store_connection() as everywhere:
-        found = await everywhere.fetchrow("select * from job_runs where name = $1", each.name)
-    assert found is not None
-    return found
+async def run_of(job: Job):
+    async with db.cross_store_connection() as platform:
+        row = await platform.fetchrow("select * from job_runs where name = $1", job.name)
+    assert row is not None
+    return row
 
 
 @asynccontextmanager
@@ -106,35 +106,35 @@ def logged():
 
 
 async def test_only_one_of_many_concurrent_workers_gets_the_job():
-    each = job(nothing)
-    claims = await asyncio.gather(*(jobs.claim(each) for _ in range(12)))
+    job = new_job(nothing)
+    claims = await asyncio.gather(*(jobs.claim(job) for _ in range(12)))
     assert len([claimed for claimed in claims if claimed is not None]) == 1
-    assert await jobs.claim(each) is None
-    assert await jobs.seconds_until_due(each) == pytest.approx(jobs.LEASE.total_seconds(), abs=5)
+    assert await jobs.claim(job) is None
+    assert await jobs.seconds_until_due(job) == pytest.approx(jobs.LEASE.total_seconds(), abs=5)
 
 
 async def test_a_finished_job_is_due_one_interval_after_its_start():
-    each = job(nothing, every=timedelta(seconds=40))
-    claimed = await jobs.claim(each)
+    job = new_job(nothing, every=timedelta(seconds=40))
+    claimed = await jobs.claim(job)
     assert claimed is not None
     assert await jobs.finish(claimed)
-    run = await run_of(each)
+    run = await run_of(job)
     assert (run["error"], run["due_at"] - run["started_at"]) == ("", timedelta(seconds=40))
     assert run["finished_at"] is not None
-    assert await jobs.claim(each) is None
+    assert await jobs.claim(job) is None
 
 
 async def test_a_crashed_workers_lease_expires_and_it_can_not_finish_the_job():
-    each = job(nothing)
-    dead = await jobs.claim(each, lease=timedelta(seconds=0.2))
+    job = new_job(nothing)
+    dead = await jobs.claim(job, lease=timedelta(seconds=0.2))
     assert dead is not None
-    assert await jobs.claim(each) is None
+    assert await jobs.claim(job) is None
     await asyncio.sleep(0.25)
-    taken_over = await jobs.claim(each)
+    taken_over = await jobs.claim(job)
     assert taken_over is not None
     assert not await jobs.renew(dead)
     assert not await jobs.finish(dead, "too late")
-    assert (await run_of(each))["error"] == ""
+    assert (await run_of(job))["error"] == ""
     assert await jobs.finish(taken_over)
 
 
@@ -143,9 +143,9 @@ async def test_a_crashed_workers_lease_expires_and_it_can_not_finish_the_job():
 
 async def test_workers_share_a_job_and_each_run_is_executed_once():
     work = Counted(seconds=0.05)
-    each = job(work, every=timedelta(seconds=0.3))
+    job = new_job(work, every=timedelta(seconds=0.3))
     began = time.monotonic()
-    async with working(*(JobWorker([each]) for _ in range(4))):
+    async with working(*(JobWorker([job]) for _ in range(4))):
         await until(lambda: work.done >= 3)
     intervals = (time.monotonic() - began) / 0.3
     assert work.begun <= intervals + 1
@@ -153,15 +153,15 @@ async def test_workers_share_a_job_and_each_run_is_executed_once():
 
 async def test_a_failing_job_is_recorded_logged_and_retried(logged):
     work = Counted(error=RuntimeError("no luck"))
-    each = job(work, retry_delay=timedelta(seconds=0.05))
-    async with working(JobWorker([each])):
+    job = new_job(work, retry_delay=timedelta(seconds=0.05))
+    async with working(JobWorker([job])):
         await until(lambda: work.begun >= 2)
         work.error = None
         await until(lambda: work.done)
         await asyncio.sleep(0.1)
-        assert (await run_of(each))["error"] == ""
-    assert [line["event"] for line in logged if line["job"] == each.name][:2] == ["job failed"] * 2
-    failing = job(Counted(error=RuntimeError("secret words")))
+        assert (await run_of(job))["error"] == ""
+    assert [line["event"] for line in logged if line["job"] == job.name][:2] == ["job failed"] * 2
+    failing = new_job(Counted(error=RuntimeError("secret words")))
     async with working(JobWorker([failing])):
         await until(lambda: failing.work.begun)
     run = await run_of(failing)
@@ -171,21 +171,21 @@ async def test_a_failing_job_is_recorded_logged_and_retried(logged):
 
 async def test_a_long_run_keeps_its_lease():
     work = Counted(seconds=0.8)
-    each = job(work)
+    job = new_job(work)
     hasty = {"lease": timedelta(seconds=0.3), "renew_every": timedelta(seconds=0.05)}
-    async with working(JobWorker([each], **hasty), JobWorker([each], **hasty)):
+    async with working(JobWorker([job], **hasty), JobWorker([job], **hasty)):
         await until(lambda: work.done)
     assert work.begun == 1
 
 
 async def test_a_worker_that_lost_its_lease_stops_the_job():
     work = Counted(seconds=30)
-    each = job(work)
-    async with working(JobWorker([each], renew_every=timedelta(seconds=0.05))):
+    job = new_job(work)
+    async with working(JobWorker([job], renew_every=timedelta(seconds=0.05))):
         await work.under_way.wait()
-        async with db.cross_store_connection() as everywhere:
-            await everywhere.execute(
-                "update job_runs set started_at = now() - interval '1 day' where name = $1", each.name
+        async with db.cross_store_connection() as platform:
+            await platform.execute(
+                "update job_runs set started_at = now() - interval '1 day' where name = $1", job.name
             )
         await asyncio.sleep(0.2)
     assert (work.begun, work.done) == (1, 0)
@@ -193,7 +193,7 @@ async def test_a_worker_that_lost_its_lease_stops_the_job():
 
 async def test_stopping_lets_the_job_finish_or_releases_its_lease():
     short, long = Counted(seconds=0.3), Counted(seconds=30)
-    quick, slow = job(short), job(long)
+    quick, slow = new_job(short), new_job(long)
     async with working(JobWorker([quick, slow], stop_seconds=0.6)):
         await short.under_way.wait()
         await long.under_way.wait()
@@ -205,7 +205,7 @@ async def test_stopping_lets_the_job_finish_or_releases_its_lease():
 
 async def test_the_worker_survives_a_database_outage(monkeypatch):
     work = Counted()
-    each = job(work)
+    job = new_job(work)
     claim, refusals = jobs.claim, iter([True, True, False, False, False])
 
     async def sometimes(*args, **kwargs):
@@ -215,7 +215,7 @@ async def test_the_worker_survives_a_database_outage(monkeypatch):
 
     monkeypatch.setattr(jobs, "claim", sometimes)
     monkeypatch.setattr("server.job_worker.PAUSE_AFTER_FAILURE", 0.01)
-    async with working(JobWorker([each])):
+    async with working(JobWorker([job])):
         await until(lambda: work.done)
 
 
@@ -329,8 +329,8 @@ async def test_expired_rows_are_deleted_and_others_kept(store):
 
 async def test_the_command_runs_jobs_until_stopped(tmp_path: Path, database_url: str, store):
     order_id = await add_order(store, now() - timedelta(minutes=1))
-    async with db.cross_store_connection() as everywhere:
-        await everywhere.execute("delete from job_runs where name = any($1)", [each.name for each in JOBS])
+    async with db.cross_store_connection() as platform:
+        await platform.execute("delete from job_runs where name = any($1)", [each.name for each in JOBS])
     async with Vitrine(tmp_path, DATABASE_URL=database_url).running("worker") as worker:
         await worker.wait_for_log("worker started")
         async with asyncio.timeout(30):
@@ -340,4 +340,4 @@ async def test_the_command_runs_jobs_until_stopped(tmp_path: Path, database_url:
         assert await worker.stop() == 0
         assert time.monotonic() - began < 10
     for each in JOBS:
-        assert (await run_of(each))["error"] == ""
+        assert (await run_of(job))["error"] == ""

@@ -45,8 +45,8 @@ async def get(
 async def write(store, name: str = "Ana") -> None:
     scope = system_scope(store)
     with active_scope(scope):
-        given = {"email": f"a{store.id}@example.com", "password": "long enough", "name": name}
-        await registration.register(scope, given)
+        values = {"email": f"a{store.id}@example.com", "password": "long enough", "name": name}
+        await registration.register(scope, values)
 
 
 async def test_the_page_shows_emails_and_their_tokens(store):
@@ -72,12 +72,12 @@ async def test_the_page_has_a_strict_content_security_policy(store):
 
 async def test_email_content_is_escaped(store):
     await write(store, name="<script>alert('x')</script>&{style}")
-    odd = replace(system_scope(store), store=replace(store, name="<img src=x onerror=alert(1)> {body}"))
+    odd_scope = replace(system_scope(store), store=replace(store, name="<img src=x onerror=alert(1)> {body}"))
     async with database.transaction(system_scope(store)):
         to = outbox.Recipient(
             await database.fetchval("select id from users where tenant_id = $1", store.id), "x", "y"
         )
-        await outbox.queue_mail(odd, MailType.ACCOUNT_APPROVED, to)
+        await outbox.queue_mail(odd_scope, MailType.ACCOUNT_APPROVED, to)
     _, _, page = await get(path=f"{PATH}?store={store.public_id}")
     assert "<script" not in page
     assert "<img" not in page
@@ -120,7 +120,7 @@ async def test_local_host_names_show_the_page(store, host):
 
 
 @pytest.mark.parametrize(
-    "settings, said, finding",
+    "settings, message, level",
     [
         (PRIVATE, "SMTP_URL is not set: emails are not sent but shown at /dev/mails", "ok"),
         (replace(PRIVATE, bind=("0.0.0.0",)), "SMTP_URL is not set: emails stay queued", "warn"),
@@ -129,7 +129,7 @@ async def test_local_host_names_show_the_page(store, host):
     ],
     ids=["private", "reachable by others", "production", "with SMTP_URL"],
 )
-def test_startup_and_doctor_report_that_no_email_is_sent(settings, said, finding):
+def test_startup_and_doctor_report_that_no_email_is_sent(settings, message, level):
     lines: list[bytes] = []
     before = logging.set_sink(lines.append)
     try:
@@ -137,7 +137,7 @@ def test_startup_and_doctor_report_that_no_email_is_sent(settings, said, finding
     finally:
         logging.set_sink(before)
     events = [orjson.loads(line)["event"] for line in lines]
-    assert [event for event in events if "SMTP_URL" in event] == ([said] if said else [])
-    (found,) = [each for each in check_settings(settings) if each.check == "mail"]
-    assert found.level == finding
-    assert said is None or found.text == said
+    assert [event for event in events if "SMTP_URL" in event] == ([message] if message else [])
+    (check,) = [result for result in check_settings(settings) if result.check == "mail"]
+    assert check.level == level
+    assert message is None or check.text == message

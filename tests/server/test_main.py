@@ -80,10 +80,10 @@ async def test_live_is_always_200():
 
 async def test_ready_is_200_when_every_check_passes_and_names_failed_checks():
     state = {"database": True, "migrations": True}
-    asked = []
+    runs = []
 
     async def checks():
-        asked.append(1)
+        runs.append(1)
         return dict(state)
 
     async with run_server(checks=checks) as server:
@@ -94,7 +94,7 @@ async def test_ready_is_200_when_every_check_passes_and_names_failed_checks():
         )
         state["database"] = False
         await asyncio.gather(*(server.get("/health/ready") for _ in range(10)))
-        assert len(asked) == 1  # cached for a second, because the route is public
+        assert len(runs) == 1  # cached for a second, because the route is public
         await asyncio.sleep(1.05)
         bad = await server.get("/health/ready")
         assert bad.status == 503
@@ -161,9 +161,9 @@ run(settings, on_ready=lambda addresses: print(addresses[0], flush=True))
 @contextlib.asynccontextmanager
 async def running(folder: Path, **environ: str):
     """Run the server as a subprocess; yield it and a client, or None when it didn't start."""
-    given = {"VITRINE_DATA_DIR": str(folder / "data"), "PORT": "0", **environ}
+    settings_json = {"VITRINE_DATA_DIR": str(folder / "data"), "PORT": "0", **environ}
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROGRAM, orjson.dumps(given).decode(),
+        sys.executable, "-c", PROGRAM, orjson.dumps(settings_json).decode(),
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(folder)},
     )  # fmt: skip
@@ -191,7 +191,7 @@ async def stopped(process) -> list[str]:
     return [orjson.loads(line)["event"] for line in logged.splitlines()]
 
 
-async def asked(client, path: str) -> tuple[int, dict]:
+async def get_json(client, path: str) -> tuple[int, dict]:
     async with client.get(path) as response:
         return response.status, await response.json()
 
@@ -199,10 +199,10 @@ async def asked(client, path: str) -> tuple[int, dict]:
 @pytest.mark.slow
 async def test_the_server_starts_without_settings_and_stops_on_sigterm(tmp_path):
     async with running(tmp_path) as (process, client):
-        status, ready = await asked(client, "/health/ready")
+        status, ready = await get_json(client, "/health/ready")
         assert (status, ready["checks"]) == (200, {"serving": "ok", "database": "ok", "migrations": "ok"})
-        status, status_and_json = await asked(client, "/api/v1/auth/me")
-        assert (status, status_and_json) == (404, {"error": "tenant not found"})
+        status, body = await get_json(client, "/api/v1/auth/me")
+        assert (status, body) == (404, {"error": "tenant not found"})
         events = await stopped(process)
     assert events.index("serving") < events.index("stopping")
     assert "development: reachable from this machine only; set VITRINE_BIND to change that" in events
@@ -216,12 +216,12 @@ async def test_production_uses_the_configured_database_and_is_ready_after_migrat
 ):
     environ = {"VITRINE_ENV": "production", "VITRINE_SECRET_KEY": "s" * 40, "VITRINE_BIND": "127.0.0.1"}
     async with running(tmp_path, DATABASE_URL=empty_database_url, **environ) as (process, client):
-        status, ready = await asked(client, "/health/ready")
+        status, ready = await get_json(client, "/health/ready")
         assert (status, ready["checks"]["database"], ready["checks"]["migrations"]) == (503, "ok", "failed")
-        assert (await asked(client, "/health/live"))[0] == 200
+        assert (await get_json(client, "/health/live"))[0] == 200
         await migrate(empty_database_url)
         await asyncio.sleep(1.1)
-        assert (await asked(client, "/health/ready"))[0] == 200
+        assert (await get_json(client, "/health/ready"))[0] == 200
         events = await stopped(process)
     assert "migrations are pending: run vitrine migrate" in events
     assert "SMTP_URL is not set: emails stay queued" in events

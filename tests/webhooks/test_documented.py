@@ -24,8 +24,9 @@ from aiohttp.test_utils import TestClient
 from domain import events
 from domain.webhooks.envelope import EventRecord, build_request, sign
 from domain.webhooks.event_scopes import PING, READ_SCOPES
-from domain.webhooks.payloads import PAYLOADS, PayloadField
+from domain.webhooks.payloads import PAYLOADS
 from kernel.clock import now
+from kernel.payload_fields import PayloadField
 from tests.apps.conftest import NewApp, _administrator
 from tests.current import kit
 from tests.current.oauth import graphql_result

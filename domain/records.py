@@ -1,0 +1,167 @@
+"""Create, update and delete records: a description of each entity (`RecordType`) and one sequence of steps for all of them.
+
+A create or update runs these steps in one transaction; those in brackets are optional and declared per entity:
+
+    validate the fields, [lock], find the record, [lock_row], [check], resolve references, [prepare], write, audit, [after_save]
+
+A delete runs [lock], find, [before_delete], audit, and marks the record as deleted (or deletes it: `hard_delete`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernel.errors import NotFound, ValidationFailed
+from kernel.fields import InputField, InputValues, read_fields
+from kernel.scope import Scope
+from models import audit
+from models.base import StoreModel, Timestamped
+from models.database import UniqueViolation, execute, fetchrow, transaction, violated_constraint
+from models.references import ReferenceType, find, resolve, resolve_optional
+
+
+@dataclass(slots=True)
+class Change:
+    """A create or update in progress, as the hooks see it.
+
+    `columns` are the columns to write, to which `prepare` may add; `current` are those of the locked row, or the defaults of a new record.
+    `record_id` is 0 until a new record is inserted. `parts` holds what `prepare` leaves to `after_save`.
+    """
+
+    scope: Scope
+    values: InputValues
+    columns: dict[str, Any]
+    current: Mapping[str, Any]
+    record_id: int = 0
+    is_new: bool = False
+    parts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def merged(self) -> dict[str, Any]:
+        """Return the columns as they will be."""
+        return {**self.current, **self.columns}
+
+
+@dataclass(frozen=True)
+class RecordType:
+    """An entity: its table, its input fields and its irregular steps.
+
+    `references` maps input names to the types they refer to (the column is the name with `_id`); those in `required` can't be omitted.
+    `unique` maps constraint names to the error that a violation raises. `audit_name` is the prefix of audit actions and, without
+    `audit_subject`, the subject's type; an update lists the written columns, or with `audit_input` the input fields.
+    """
+
+    reference_type: ReferenceType
+    model: type[StoreModel]
+    fields: Mapping[str, InputField]
+    references: Mapping[str, ReferenceType] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    unique: Mapping[str, Callable[[Change], Exception]] = field(default_factory=dict)
+    audit_name: str = ""
+    audit_subject: str = ""
+    audit_input: bool = False
+    hard_delete: bool = False
+
+    lock: str = ""
+    """A statement on the store's id (`$1`) that serializes changes, such as those of a tree."""
+    lock_row: str = ""
+    """A statement on the store's and the record's id (`$1`, `$2`) that locks the row and selects `Change.current`."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """`Change.current` of a new record."""
+    find: Callable[[Scope, object], Awaitable[int]] | None = None
+    """Replaces `models.references.find`, for records that not every caller may change."""
+    check: Callable[[Change], None] | None = None
+    prepare: Callable[[Change], Awaitable[None]] | None = None
+    after_save: Callable[[Change], Awaitable[None]] | None = None
+    before_delete: Callable[[Scope, int], Awaitable[None]] | None = None
+
+    async def create(self, scope: Scope, values: InputValues) -> int:
+        """Create a record and return its internal id; raises ValidationFailed naming every invalid field."""
+        columns = read_fields(self.fields, values, creating=True)
+        for name in self.required:
+            if values.get(name) is None:
+                raise ValidationFailed(f"{name} is required", field=name, code="required")
+        change = Change(scope, values, columns, self.defaults, is_new=True)
+        if self.check is not None:
+            self.check(change)
+        async with transaction(scope):
+            await self._lock_all(scope)
+            await self._prepare(change)
+            row = self.model(**columns, **self._times(scope, "created_at", "updated_at"))
+            await self._write(row.save, change)
+            change.record_id = row.id
+            await self._audit(scope, "created", row.public_id)
+            if self.after_save is not None:
+                await self.after_save(change)
+        return change.record_id
+
+    async def update(self, scope: Scope, record: object, values: InputValues) -> int:
+        """Update a record partially and return its internal id; raises NotFound or ValidationFailed."""
+        columns = read_fields(self.fields, values)
+        async with transaction(scope):
+            await self._lock_all(scope)
+            record_id = await self._find(scope, record)
+            current = await fetchrow(self.lock_row, scope.store.id, record_id) if self.lock_row else {}
+            if current is None:
+                raise NotFound(self.reference_type.name)
+            change = Change(scope, values, columns, current, record_id)
+            if self.check is not None:
+                self.check(change)
+            await self._prepare(change)
+            written = columns | self._times(scope, "updated_at")
+            if written:
+                await self._write(lambda: self.model.filter(id=record_id).update(**written), change)
+            details = {"fields": sorted(map(str, values if self.audit_input else columns))}
+            await self._audit(scope, "updated", record_id, details)
+            if self.after_save is not None:
+                await self.after_save(change)
+        return record_id
+
+    async def delete(self, scope: Scope, record: object) -> None:
+        """Delete a record; references to a soft-deleted one remain. Raises NotFound."""
+        async with transaction(scope):
+            await self._lock_all(scope)
+            record_id = await self._find(scope, record)
+            if self.before_delete is not None:
+                await self.before_delete(scope, record_id)
+            await self._audit(scope, "deleted", record_id)
+            row = self.model.filter(id=record_id)
+            if self.hard_delete:
+                await row.delete()
+            elif not await row.filter(deleted_at=None).update(deleted_at=scope.now, updated_at=scope.now):
+                raise NotFound(self.reference_type.name)  # deleted concurrently
+
+    async def _lock_all(self, scope: Scope) -> None:
+        if self.lock:
+            await execute(self.lock, scope.store.id)
+
+    async def _find(self, scope: Scope, record: object) -> int:
+        return await (self.find(scope, record) if self.find else find(scope, self.reference_type, record))
+
+    async def _prepare(self, change: Change) -> None:
+        for name, type_ in self.references.items():
+            if name in change.values:
+                read = resolve if name in self.required else resolve_optional
+                change.columns[f"{name}_id"] = await read(
+                    change.scope, type_, change.values[name], field=name
+                )
+        if self.prepare is not None:
+            await self.prepare(change)
+
+    async def _write(self, write: Callable[[], Any], change: Change) -> None:
+        try:
+            await write()
+        except UniqueViolation as error:
+            conflict = self.unique.get(violated_constraint(error) or "")
+            if conflict is None:
+                raise
+            raise conflict(change) from error
+
+    def _times(self, scope: Scope, *names: str) -> dict[str, Any]:
+        return dict.fromkeys(names, scope.now) if issubclass(self.model, Timestamped) else {}
+
+    async def _audit(self, scope: Scope, verb: str, subject: Any, details: Any = None) -> None:
+        name = self.audit_name or self.reference_type.name.replace(" ", "_")
+        await audit.record(scope, f"{name}.{verb}", self.audit_subject or name, subject, details)

