@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from domain.filters import BY_ID, ids, references
+from domain.filters import ids, references, sorts
 from domain.visibility import VisibleRows
 from models.queries import Entity, EntityFilter, Sort, any_of, compares
 
@@ -23,6 +23,6 @@ AUDIT_ENTRIES = Entity(
         "created_from": EntityFilter("time", compares("t.at", ">="), "done at or after this time"),
         "created_before": EntityFilter("time", compares("t.at", "<"), "done before this time"),
     },
-    sorts={"at": Sort("t.at", "timestamptz", "time"), "id": BY_ID},
+    sorts={"at": Sort("t.at", "timestamptz", "time"), **sorts("id")},
     default_sort="-at",
 )

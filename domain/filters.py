@@ -6,13 +6,56 @@ from collections.abc import Callable
 from typing import Any
 
 from kernel.text import prefix_tsquery
-from models.queries import Condition, EntityFilter, Sort, any_of, by_ids, refers_to
+from models.queries import Condition, EntityFilter, Sort, any_of, by_ids, compares, flag, refers_to
 
-BY_ID = Sort("t.id", "bigint", "creation order")
-BY_CREATED = Sort("t.created_at", "timestamptz", "time of creation")
-BY_NAME = Sort("t.name", "text", "name")
-BY_POSITION = Sort("t.position", "bigint", "position")
-BY_STATUS = Sort("t.status", "text", "status code")
+_COMMON_SORTS = {
+    "created_at": Sort("t.created_at", "timestamptz", "time of creation"),
+    "id": Sort("t.id", "bigint", "creation order"),
+    "name": Sort("t.name", "text", "name"),
+    "position": Sort("t.position", "bigint", "position"),
+    "priority": Sort("t.priority", "bigint", "priority"),
+    "status": Sort("t.status", "text", "status code"),
+}
+_CASTS = {"text": "text", "big_int": "bigint", "cents": "bigint"}
+
+
+def sorts(*names: str | tuple[str, str]) -> dict[str, Sort]:
+    """Return sort orders by columns: common ones by name, text columns as name and description."""
+    return {
+        name: _COMMON_SORTS[name] if description is None else Sort(f"t.{name}", "text", description)
+        for name, description in ((item, None) if isinstance(item, str) else item for item in names)
+    }
+
+
+def exact(
+    value_type: str, *names: str, internal: bool = False, **descriptions: str
+) -> dict[str, EntityFilter]:
+    """Return filters by the exact values of the columns of these names; the description defaults to `exact <name>`.
+
+    A boolean filter accepts one value, the other types any of several.
+    """
+    described = {name: f"exact {name.replace('_', ' ')}" for name in names} | descriptions
+    return {
+        name: exact_value(value_type, f"t.{name}", description, internal=internal)
+        for name, description in described.items()
+    }
+
+
+def exact_value(value_type: str, sql: str, description: str, *, internal: bool = False) -> EntityFilter:
+    """Return a filter by the exact values of an expression."""
+    if value_type == "boolean":
+        return EntityFilter("boolean", flag(sql), description, internal=internal)
+    return EntityFilter(
+        value_type, any_of(sql, _CASTS[value_type]), description, many=True, internal=internal
+    )
+
+
+def created_range(verb: str = "created") -> dict[str, EntityFilter]:
+    """Return the filters by a range of the time of creation."""
+    return {
+        "created_from": EntityFilter("time", compares("t.created_at", ">="), f"{verb} at or after this time"),
+        "created_before": EntityFilter("time", compares("t.created_at", "<"), f"{verb} before this time"),
+    }
 
 
 def ids(records: str) -> EntityFilter:
@@ -33,21 +76,6 @@ def references(column: str, table: str, description: str, *, internal: bool = Fa
 def optional_references(column: str, table: str, description: str, *, internal: bool = False) -> EntityFilter:
     """Return a filter by a nullable reference; 0 matches rows without one."""
     return EntityFilter("id", refers_to_or_none(column, table), description, many=True, internal=internal)
-
-
-def exact_text(column: str, label: str, *, internal: bool = False) -> EntityFilter:
-    """Return a filter by the exact values of a text column."""
-    return EntityFilter("text", any_of(column), f"exact {label}", many=True, internal=internal)
-
-
-def exact_integer(column: str, label: str, *, internal: bool = False) -> EntityFilter:
-    """Return a filter by the exact values of an integer column."""
-    return EntityFilter("big_int", any_of(column, "bigint"), f"exact {label}", many=True, internal=internal)
-
-
-def exact_cents(column: str, label: str, *, internal: bool = False) -> EntityFilter:
-    """Return a filter by the exact values of an amount in cents."""
-    return EntityFilter("cents", any_of(column, "bigint"), f"exact {label}", many=True, internal=internal)
 
 
 def exact_second(column: str, label: str) -> EntityFilter:

@@ -64,6 +64,24 @@ class VisibleRows:
         return None
 
 
+def published(
+    admin: tuple[str, ...],
+    app: str | tuple[str, ...],
+    rows: str = "t.status = 'A'",
+    *,
+    vendor: str | None = None,
+) -> VisibleRows:
+    """Return the visibility of an entity of which customers, storefronts and (by default) vendors see these `rows`."""
+    return VisibleRows(
+        admin=admin,
+        app=app,
+        vendor=rows if vendor is None else vendor,
+        customer=rows,
+        storefront="storefront:read",
+        storefront_rows=rows,
+    )
+
+
 def _condition(text: str, scope: Scope) -> Condition | None:
     if not text:
         return None

@@ -15,11 +15,10 @@ from domain.b2b.read import (
     ORDER_LIMITS,
     PAYMENT_CODES,
 )
-from domain.b2b.record_types import B2BRecordType
 from domain.orders import limits
 from kernel.clock import format_unix
 from models.queries import Row
-from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
     DeletedRecordObject,
@@ -55,17 +54,6 @@ _FIELD_NAMES = {
     f"{name}_id": name
     for name in ("user", "payment_code", "manager", "product", "partner", "order", "vendor")
 }
-
-
-def _writer(register: B2BRecordType, what: str, deleting: str) -> EntityMutations:
-    return EntityMutations(
-        create=register.create,
-        update=register.update,
-        delete=register.delete,
-        access=_WRITE,
-        field_names=_FIELD_NAMES,
-        descriptions=(f"Create {what}.", f"Update {what}; omitted fields stay unchanged.", deleting),
-    )
 
 
 @strawberry.type
@@ -138,38 +126,37 @@ MUTATIONS = (
         ManagerObject,
         "manager",
         ManagerInput,
-        _writer(
-            record_types.MANAGERS,
-            "a manager",
-            "Delete a manager; it remains visible on partners and transactions.",
-        ),
+        record_types.MANAGERS,
+        _WRITE,
+        field_names=_FIELD_NAMES,
+        delete_description="Delete a manager; it remains visible on partners and transactions.",
     ),
     build_entity_mutations(
         PaymentCodeObject,
         "payment_code",
         PaymentCodeInput,
-        _writer(
-            record_types.PAYMENT_CODES,
-            "payment terms",
-            "Delete payment terms; they remain visible on business partners.",
-        ),
+        record_types.PAYMENT_CODES,
+        _WRITE,
+        label="payment terms",
+        delete_description="Delete payment terms; they remain visible on business partners.",
     ),
     build_entity_mutations(
         BusinessPartnerObject,
         "business_partner",
         BusinessPartnerInput,
-        _writer(
-            record_types.BUSINESS_PARTNERS,
-            "a business partner",
-            "Delete a business partner; it remains visible on its product mix.",
-        ),
+        record_types.BUSINESS_PARTNERS,
+        _WRITE,
+        field_names=_FIELD_NAMES,
+        delete_description="Delete a business partner; it remains visible on its product mix.",
     ),
     build_entity_mutations(
         MixProductObject,
         "mix_product",
         MixProductInput,
-        _writer(
-            record_types.MIX_PRODUCTS, "a product of a product mix", "Remove a product from a product mix."
-        ),
+        record_types.MIX_PRODUCTS,
+        _WRITE,
+        field_names=_FIELD_NAMES,
+        label="a product of a product mix",
+        delete_description="Remove a product from a product mix.",
     ),
 )

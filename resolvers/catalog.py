@@ -11,12 +11,14 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain.catalog import categories, features, products
+from domain.catalog import products
+from domain.catalog.categories import CATEGORY_RECORDS
+from domain.catalog.features import FEATURE_RECORDS
 from domain.catalog.read import CATEGORIES, FEATURES, PRODUCTS
 from kernel.errors import ValidationFailed
 from models import queries
 from models.queries import Column, Row, Selection, by_ids
-from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
     DeletedRecordObject,
@@ -191,33 +193,26 @@ QUERIES = (
     build_entity_queries(CategoryObject, CATEGORIES, "category", "categories", access=_READ_CATEGORIES),
     build_entity_queries(FeatureObject, FEATURES, "feature", "features", access=_READ_FEATURES),
 )
-CATEGORY_MUTATIONS = EntityMutations(
-    create=categories.create_category,
-    update=categories.update_category,
-    delete=categories.delete_category,
-    access=_WRITE_CATEGORIES,
-    field_names={"parent_id": "parent", "vendor_id": "vendor"},
-    transform=_category_fields,
-    descriptions=(
-        "Create a category.",
-        "Update a category; it can't be moved below itself.",
-        "Delete a category without products and subcategories.",
-    ),
-)
-FEATURE_MUTATIONS = EntityMutations(
-    create=features.create_feature,
-    update=features.update_feature,
-    delete=features.delete_feature,
-    access=_WRITE_FEATURES,
-    field_names={"group_id": "group", "category_ids": "categories"},
-    descriptions=(
-        "Create a feature.",
-        "Update a feature; omitted fields stay unchanged.",
-        "Delete a feature and its values on products.",
-    ),
-)
 MUTATIONS = (
     CatalogMutations,
-    build_entity_mutations(CategoryObject, "category", CategoryInput, CATEGORY_MUTATIONS),
-    build_entity_mutations(FeatureObject, "feature", FeatureInput, FEATURE_MUTATIONS),
+    build_entity_mutations(
+        CategoryObject,
+        "category",
+        CategoryInput,
+        CATEGORY_RECORDS,
+        _WRITE_CATEGORIES,
+        field_names={"parent_id": "parent", "vendor_id": "vendor"},
+        transform=_category_fields,
+        update_description="Update a category; it can't be moved below itself.",
+        delete_description="Delete a category without products and subcategories.",
+    ),
+    build_entity_mutations(
+        FeatureObject,
+        "feature",
+        FeatureInput,
+        FEATURE_RECORDS,
+        _WRITE_FEATURES,
+        field_names={"group_id": "group", "category_ids": "categories"},
+        delete_description="Delete a feature and its values on products.",
+    ),
 )

@@ -8,11 +8,13 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain.content import blocks, languages, pages
+from domain.content.blocks import BLOCK_RECORDS
+from domain.content.languages import LANGUAGE_RECORDS
+from domain.content.pages import PAGE_RECORDS
 from domain.content.read import BLOCKS, LANGUAGES, PAGES
 from models import queries
 from models.queries import Condition
-from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from schema.fields import root_field
 from schema.inputs.content import BlockInput, LanguageInput, PageInput
@@ -25,39 +27,6 @@ _WRITE = Access(privileges=("manage_content",), app_scope="write_content")
 
 def _page_fields(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: None if name == "parent" and value == "0" else value for name, value in fields.items()}
-
-
-LANGUAGE_MUTATIONS = EntityMutations(
-    create=languages.create_language,
-    update=languages.update_language,
-    delete=languages.delete_language,
-    access=_WRITE,
-    descriptions=(
-        "Add a language.",
-        "Update a language; omitted fields stay unchanged.",
-        "Delete a language; the last one can't be deleted.",
-    ),
-)
-PAGE_MUTATIONS = EntityMutations(
-    create=pages.create_page,
-    update=pages.update_page,
-    delete=pages.delete_page,
-    access=_WRITE,
-    field_names={"parent_id": "parent", "vendor_id": "vendor"},
-    transform=_page_fields,
-    descriptions=(
-        "Create a page.",
-        "Update a page; it can't be moved below itself.",
-        "Delete a page; its subpages move to its parent.",
-    ),
-)
-BLOCK_MUTATIONS = EntityMutations(
-    create=blocks.create_block,
-    update=blocks.update_block,
-    delete=blocks.delete_block,
-    access=_WRITE,
-    descriptions=("Create a block.", "Update a block; omitted fields stay unchanged.", "Delete a block."),
-)
 
 
 @strawberry.type
@@ -84,7 +53,25 @@ QUERIES = (
     build_entity_queries(BlockObject, BLOCKS, "block", "blocks"),
 )
 MUTATIONS = (
-    build_entity_mutations(LanguageObject, "language", LanguageInput, LANGUAGE_MUTATIONS),
-    build_entity_mutations(PageObject, "page", PageInput, PAGE_MUTATIONS),
-    build_entity_mutations(BlockObject, "block", BlockInput, BLOCK_MUTATIONS),
+    build_entity_mutations(
+        LanguageObject,
+        "language",
+        LanguageInput,
+        LANGUAGE_RECORDS,
+        _WRITE,
+        create_description="Add a language.",
+        delete_description="Delete a language; the last one can't be deleted.",
+    ),
+    build_entity_mutations(
+        PageObject,
+        "page",
+        PageInput,
+        PAGE_RECORDS,
+        _WRITE,
+        field_names={"parent_id": "parent", "vendor_id": "vendor"},
+        transform=_page_fields,
+        update_description="Update a page; it can't be moved below itself.",
+        delete_description="Delete a page; its subpages move to its parent.",
+    ),
+    build_entity_mutations(BlockObject, "block", BlockInput, BLOCK_RECORDS, _WRITE),
 )

@@ -30,6 +30,11 @@ class EntityQuery:
     access: Access
 
 
+def with_article(singular: str) -> str:
+    """Return the name of an entity as prose: `an option`."""
+    return f"{'an' if singular[0] in 'aeio' else 'a'} {singular.replace('_', ' ')}"
+
+
 def build_entity_queries(
     type_: Any,
     entity: Entity,
@@ -50,7 +55,6 @@ def build_entity_queries(
     sorts = build_sort_enum(entity, f"{name}Sort")
     page_of = page_type(type_, f"{name}Page")
     label = singular.replace("_", " ")
-    article = "an" if label[0] in "aeio" else "a"
 
     async def one(info: Info, id: ID) -> type_ | None:  # type: ignore[valid-type]
         reference = parse_id(id)
@@ -90,7 +94,7 @@ def build_entity_queries(
     fields: dict[str, Any] = {
         singular: root_field(
             rule,
-            f"Returns {article} {label} by ID; null if it doesn't exist.",
+            f"Returns {with_article(singular)} by ID; null if it doesn't exist.",
             internal=internal,
             metadata=metadata("one"),
         )(one),

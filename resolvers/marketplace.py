@@ -5,7 +5,7 @@ from __future__ import annotations
 from auth.access import Access
 from domain.marketplace import reviews, vendors
 from domain.marketplace.read import REVIEWS, VENDORS
-from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from schema.inputs.people import ReviewInput, VendorInput
 from schema.types.marketplace import ReviewObject, VendorObject
@@ -27,41 +27,35 @@ _WRITE_REVIEWS = Access(
     note="Customers can create, update and delete only their own reviews.",
 )
 
-VENDOR_MUTATIONS = EntityMutations(
-    create=vendors.create_vendor,
-    update=vendors.update_vendor,
-    delete=vendors.delete_vendor,
-    access=_WRITE_VENDORS,
-    update_access=_WRITE_OWN_VENDOR,
-    descriptions=(
-        "Create a vendor.",
-        "Update a vendor; omitted fields stay unchanged.",
-        "Delete a vendor without open orders; its products are hidden and its users disabled.",
-    ),
-)
-REVIEW_MUTATIONS = EntityMutations(
-    create=reviews.create_review,
-    update=reviews.update_review,
-    delete=reviews.delete_review,
-    access=_WRITE_REVIEWS,
-    field_names={
-        "product_id": "product",
-        "customer_id": "user",
-        "object_id": "object",
-        "thread_id": "thread",
-    },
-    descriptions=(
-        "Create a review of a product, category, page, order or the store.",
-        "Update a review; omitted fields stay unchanged.",
-        "Delete a review.",
-    ),
-)
+_VENDORS = RecordFunctions(vendors.create_vendor, vendors.update_vendor, vendors.delete_vendor)
+_REVIEWS = RecordFunctions(reviews.create_review, reviews.update_review, reviews.delete_review)
 
 QUERIES = (
     build_entity_queries(VendorObject, VENDORS, "vendor", "vendors", access=_READ_VENDORS),
     build_entity_queries(ReviewObject, REVIEWS, "review", "reviews"),
 )
 MUTATIONS = (
-    build_entity_mutations(VendorObject, "vendor", VendorInput, VENDOR_MUTATIONS),
-    build_entity_mutations(ReviewObject, "review", ReviewInput, REVIEW_MUTATIONS),
+    build_entity_mutations(
+        VendorObject,
+        "vendor",
+        VendorInput,
+        _VENDORS,
+        _WRITE_VENDORS,
+        update_access=_WRITE_OWN_VENDOR,
+        delete_description="Delete a vendor without open orders; its products are hidden and its users disabled.",
+    ),
+    build_entity_mutations(
+        ReviewObject,
+        "review",
+        ReviewInput,
+        _REVIEWS,
+        _WRITE_REVIEWS,
+        field_names={
+            "product_id": "product",
+            "customer_id": "user",
+            "object_id": "object",
+            "thread_id": "thread",
+        },
+        create_description="Create a review of a product, category, page, order or the store.",
+    ),
 )

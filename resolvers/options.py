@@ -8,7 +8,8 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain.catalog import attachments, boxes, combinations, option_exceptions, options
+from domain.catalog import attachments, combinations, option_exceptions, options
+from domain.catalog.boxes import BOX_RECORDS, DESCRIPTION_RECORDS
 from domain.catalog.product_options import find_editable_product
 from domain.catalog.read_options import (
     ATTACHMENTS,
@@ -20,7 +21,7 @@ from domain.catalog.read_options import (
 )
 from models import queries
 from models.queries import Column, Selection, by_ids
-from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
     DeletedRecordObject,
@@ -62,53 +63,7 @@ _READ_HASHES = Access(privileges=("view_catalog",), vendor=True)
 _OPTION_FIELD_NAMES = {"product_id": "product", "product_ids": "products", "vendor_id": "vendor"}
 _PRODUCT_FIELD_NAMES = {"product_id": "product"}
 
-OPTION_MUTATIONS = EntityMutations(
-    create=options.create_option,
-    update=options.update_option,
-    delete=options.delete_option,
-    access=_WRITE,
-    field_names=_OPTION_FIELD_NAMES,
-    descriptions=(
-        "Create an option of a product, or one shared by several products.",
-        "Update an option. Omitted variants are deleted together with their combinations.",
-        "Delete an option with its combinations and exceptions.",
-    ),
-)
-ATTACHMENT_MUTATIONS = EntityMutations(
-    create=attachments.create_attachment,
-    update=attachments.update_attachment,
-    delete=attachments.delete_attachment,
-    access=_WRITE,
-    field_names=_PRODUCT_FIELD_NAMES,
-    descriptions=(
-        "Attach a file to a product.",
-        "Update an attachment; omitted fields stay unchanged.",
-        "Delete an attachment.",
-    ),
-)
-BOX_MUTATIONS = EntityMutations(
-    create=boxes.create_box,
-    update=boxes.update_box,
-    delete=boxes.delete_box,
-    access=_WRITE_BOXES,
-    descriptions=(
-        "Create a box.",
-        "Update a box; omitted fields stay unchanged.",
-        "Delete a box and its descriptions.",
-    ),
-)
-DESCRIPTION_MUTATIONS = EntityMutations(
-    create=boxes.create_description,
-    update=boxes.update_description,
-    delete=boxes.delete_description,
-    access=_WRITE_BOXES,
-    field_names={"box_id": "box"},
-    descriptions=(
-        "Create the description of a box in a language.",
-        "Update a description; omitted fields stay unchanged.",
-        "Delete a description.",
-    ),
-)
+_OPTIONS = RecordFunctions(options.create_option, options.update_option, options.delete_option)
 
 
 def _with_choices(input: Any) -> dict[str, Any]:
@@ -252,10 +207,43 @@ QUERIES = (
 )
 MUTATIONS = (
     CombinationMutations,
-    build_entity_mutations(OptionObject, "option", OptionInput, OPTION_MUTATIONS),
-    build_entity_mutations(AttachmentObject, "attachment", AttachmentInput, ATTACHMENT_MUTATIONS),
-    build_entity_mutations(ProductBoxObject, "product_box", ProductBoxInput, BOX_MUTATIONS),
     build_entity_mutations(
-        BoxDescriptionObject, "box_description", BoxDescriptionInput, DESCRIPTION_MUTATIONS
+        OptionObject,
+        "option",
+        OptionInput,
+        _OPTIONS,
+        _WRITE,
+        field_names=_OPTION_FIELD_NAMES,
+        create_description="Create an option of a product, or one shared by several products.",
+        update_description="Update an option. Omitted variants are deleted together with their combinations.",
+        delete_description="Delete an option with its combinations and exceptions.",
+    ),
+    build_entity_mutations(
+        AttachmentObject,
+        "attachment",
+        AttachmentInput,
+        attachments.ATTACHMENT_RECORDS,
+        _WRITE,
+        field_names=_PRODUCT_FIELD_NAMES,
+        create_description="Attach a file to a product.",
+    ),
+    build_entity_mutations(
+        ProductBoxObject,
+        "product_box",
+        ProductBoxInput,
+        BOX_RECORDS,
+        _WRITE_BOXES,
+        label="a box",
+        delete_description="Delete a box and its descriptions.",
+    ),
+    build_entity_mutations(
+        BoxDescriptionObject,
+        "box_description",
+        BoxDescriptionInput,
+        DESCRIPTION_RECORDS,
+        _WRITE_BOXES,
+        field_names={"box_id": "box"},
+        label="a description",
+        create_description="Create the description of a box in a language.",
     ),
 )

@@ -11,7 +11,7 @@ from auth.access import Access
 from domain.people import outreach
 from domain.people.read import CALL_REQUESTS, SUBSCRIBERS
 from models.queries import Row
-from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import rename_fields
 from schema.fields import root_field
@@ -20,28 +20,9 @@ from schema.types.outreach import CallRequestObject, SubscriberObject, Subscript
 
 _WRITE = Access(privileges=("manage_users",), app_scope="write_users")
 
-SUBSCRIBER_MUTATIONS = EntityMutations(
-    create=outreach.create_subscriber,
-    update=outreach.update_subscriber,
-    delete=outreach.delete_subscriber,
-    access=_WRITE,
-    descriptions=(
-        "Create a newsletter subscriber; an existing one stays unchanged.",
-        "Update a subscriber; omitted fields stay unchanged.",
-        "Delete a subscriber permanently.",
-    ),
-)
-CALL_REQUEST_MUTATIONS = EntityMutations(
-    create=outreach.create_call_request,
-    update=outreach.update_call_request,
-    delete=outreach.delete_call_request,
-    access=_WRITE,
-    field_names={"product_id": "product", "order_id": "order"},
-    descriptions=(
-        "Create a callback request.",
-        "Update a callback request; omitted fields stay unchanged.",
-        "Delete a callback request permanently.",
-    ),
+
+_SUBSCRIBERS = RecordFunctions(
+    outreach.create_subscriber, outreach.SUBSCRIBER_RECORDS.update, outreach.SUBSCRIBER_RECORDS.delete
 )
 
 
@@ -63,6 +44,23 @@ QUERIES = (
 )
 MUTATIONS = (
     OutreachMutations,
-    build_entity_mutations(SubscriberObject, "subscriber", SubscriberInput, SUBSCRIBER_MUTATIONS),
-    build_entity_mutations(CallRequestObject, "call_request", CallRequestInput, CALL_REQUEST_MUTATIONS),
+    build_entity_mutations(
+        SubscriberObject,
+        "subscriber",
+        SubscriberInput,
+        _SUBSCRIBERS,
+        _WRITE,
+        create_description="Create a newsletter subscriber; an existing one stays unchanged.",
+        delete_description="Delete a subscriber permanently.",
+    ),
+    build_entity_mutations(
+        CallRequestObject,
+        "call_request",
+        CallRequestInput,
+        outreach.CALL_REQUEST_RECORDS,
+        _WRITE,
+        field_names={"product_id": "product", "order_id": "order"},
+        label="a callback request",
+        delete_description="Delete a callback request permanently.",
+    ),
 )

@@ -7,9 +7,9 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.orders.payments import record_payment
-from domain.payments import methods
+from domain.payments.methods import PAYMENT_METHOD_RECORDS
 from domain.payments.read import PAYMENT_METHODS, PAYMENTS
-from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import load_record
 from schema.fields import root_field
@@ -26,19 +26,6 @@ _READ_METHODS = Access(
 )
 _READ = Access(privileges=("view_payments",), app_scope="read_orders", vendor=True, customer=True)
 _WRITE = Access(privileges=("manage_payments",))
-
-METHOD_MUTATIONS = EntityMutations(
-    create=methods.create_payment_method,
-    update=methods.update_payment_method,
-    delete=methods.delete_payment_method,
-    access=_WRITE,
-    field_names={"vendor_id": "vendor", "tax_ids": "taxes"},
-    descriptions=(
-        "Create a payment method.",
-        "Update a payment method; omitted fields stay unchanged.",
-        "Delete a payment method; it remains visible on existing orders.",
-    ),
-)
 
 
 @strawberry.type
@@ -65,5 +52,13 @@ QUERIES = (
 )
 MUTATIONS = (
     PaymentMutations,
-    build_entity_mutations(PaymentMethodObject, "payment_method", PaymentMethodInput, METHOD_MUTATIONS),
+    build_entity_mutations(
+        PaymentMethodObject,
+        "payment_method",
+        PaymentMethodInput,
+        PAYMENT_METHOD_RECORDS,
+        _WRITE,
+        field_names={"vendor_id": "vendor", "tax_ids": "taxes"},
+        delete_description="Delete a payment method; it remains visible on existing orders.",
+    ),
 )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from auth.access import Access
-from domain.destinations import destinations
+from domain.destinations.destinations import DESTINATION_RECORDS
 from domain.destinations.read import DESTINATIONS
-from domain.promotions import promotions
+from domain.promotions.promotions import PROMOTION_RECORDS
 from domain.promotions.read import PROMOTIONS
-from domain.taxes import taxes
 from domain.taxes.read import TAXES
-from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from domain.taxes.taxes import TAX_RECORDS
+from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from schema.inputs.pricing import DestinationInput, PromotionInput, TaxInput
 from schema.types.pricing import DestinationObject, PromotionObject, TaxObject
@@ -45,42 +45,6 @@ def rename_destination_ids(fields: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-DESTINATION_MUTATIONS = EntityMutations(
-    create=destinations.create_destination,
-    update=destinations.update_destination,
-    delete=destinations.delete_destination,
-    access=_WRITE_DESTINATIONS,
-    descriptions=(
-        "Create a destination.",
-        "Update a destination; a provided list replaces the existing one.",
-        "Delete a destination and its rates.",
-    ),
-)
-TAX_MUTATIONS = EntityMutations(
-    create=taxes.create_tax,
-    update=taxes.update_tax,
-    delete=taxes.delete_tax,
-    access=_WRITE_TAXES,
-    field_names={"destination_id": "destination"},
-    transform=rename_destination_ids,
-    descriptions=(
-        "Create a tax. It applies only to products, shipping methods and payment methods that reference it (`tax_ids`).",
-        "Update a tax; existing orders stay unchanged.",
-        "Delete a tax; existing orders keep their tax amounts.",
-    ),
-)
-PROMOTION_MUTATIONS = EntityMutations(
-    create=promotions.create_promotion,
-    update=promotions.update_promotion,
-    delete=promotions.delete_promotion,
-    access=_WRITE_PROMOTIONS,
-    descriptions=(
-        "Create a promotion.",
-        "Update a promotion; existing orders keep their discounts.",
-        "Delete a promotion; existing orders keep their discounts.",
-    ),
-)
-
 QUERIES = (
     build_entity_queries(
         DestinationObject, DESTINATIONS, "destination", "destinations", access=_READ_DESTINATIONS
@@ -89,7 +53,34 @@ QUERIES = (
     build_entity_queries(PromotionObject, PROMOTIONS, "promotion", "promotions"),
 )
 MUTATIONS = (
-    build_entity_mutations(DestinationObject, "destination", DestinationInput, DESTINATION_MUTATIONS),
-    build_entity_mutations(TaxObject, "tax", TaxInput, TAX_MUTATIONS),
-    build_entity_mutations(PromotionObject, "promotion", PromotionInput, PROMOTION_MUTATIONS),
+    build_entity_mutations(
+        DestinationObject,
+        "destination",
+        DestinationInput,
+        DESTINATION_RECORDS,
+        _WRITE_DESTINATIONS,
+        update_description="Update a destination; a provided list replaces the existing one.",
+        delete_description="Delete a destination and its rates.",
+    ),
+    build_entity_mutations(
+        TaxObject,
+        "tax",
+        TaxInput,
+        TAX_RECORDS,
+        _WRITE_TAXES,
+        field_names={"destination_id": "destination"},
+        transform=rename_destination_ids,
+        create_description="Create a tax. It applies only to products, shipping methods and payment methods that reference it (`tax_ids`).",
+        update_description="Update a tax; existing orders stay unchanged.",
+        delete_description="Delete a tax; existing orders keep their tax amounts.",
+    ),
+    build_entity_mutations(
+        PromotionObject,
+        "promotion",
+        PromotionInput,
+        PROMOTION_RECORDS,
+        _WRITE_PROMOTIONS,
+        update_description="Update a promotion; existing orders keep their discounts.",
+        delete_description="Delete a promotion; existing orders keep their discounts.",
+    ),
 )

@@ -9,10 +9,10 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.orders import shipments
-from domain.shipping import methods
+from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from domain.shipping.read import SHIPMENTS, SHIPPING_METHODS
 from kernel.errors import ValidationFailed
-from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
     DeletedRecordObject,
@@ -42,19 +42,6 @@ _WRITE_SHIPMENTS = Access(
     note="Vendors can ship only their own order lines.",
 )
 
-METHOD_MUTATIONS = EntityMutations(
-    create=methods.create_shipping_method,
-    update=methods.update_shipping_method,
-    delete=methods.delete_shipping_method,
-    access=_WRITE_METHODS,
-    field_names={"vendor_id": "vendor", "tax_ids": "taxes", "destination_id": "destination"},
-    transform=rename_destination_ids,
-    descriptions=(
-        "Create a shipping method.",
-        "Update a shipping method; omitted fields stay unchanged.",
-        "Delete a shipping method; it remains visible on existing orders.",
-    ),
-)
 _SHIPMENT_FIELD_NAMES = {"shipping_method_id": "shipping_method", "order_id": "order", "user_id": "user"}
 
 
@@ -106,5 +93,14 @@ QUERIES = (
 )
 MUTATIONS = (
     ShippingMutations,
-    build_entity_mutations(ShippingMethodObject, "shipping_method", ShippingMethodInput, METHOD_MUTATIONS),
+    build_entity_mutations(
+        ShippingMethodObject,
+        "shipping_method",
+        ShippingMethodInput,
+        SHIPPING_METHOD_RECORDS,
+        _WRITE_METHODS,
+        field_names={"vendor_id": "vendor", "tax_ids": "taxes", "destination_id": "destination"},
+        transform=rename_destination_ids,
+        delete_description="Delete a shipping method; it remains visible on existing orders.",
+    ),
 )

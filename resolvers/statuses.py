@@ -5,22 +5,23 @@ from __future__ import annotations
 from auth.access import Access
 from domain.orders import statuses
 from domain.orders.read import STATUSES
-from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from schema.inputs.statuses import StatusInput
 from schema.types.statuses import StatusObject
 
-STATUS_MUTATIONS = EntityMutations(
-    create=statuses.create_status,
-    update=statuses.update_status,
-    delete=statuses.delete_status,
-    access=Access(privileges=("manage_orders",)),
-    descriptions=(
-        "Create a custom order or shipment status.",
-        "Update a status; built-in statuses keep their code and stock rule.",
-        "Delete a custom status that is not in use.",
-    ),
-)
+_STATUSES = RecordFunctions(statuses.create_status, statuses.update_status, statuses.delete_status)
 
 QUERIES = (build_entity_queries(StatusObject, STATUSES, "status", "statuses"),)
-MUTATIONS = (build_entity_mutations(StatusObject, "status", StatusInput, STATUS_MUTATIONS),)
+MUTATIONS = (
+    build_entity_mutations(
+        StatusObject,
+        "status",
+        StatusInput,
+        _STATUSES,
+        Access(privileges=("manage_orders",)),
+        create_description="Create a custom order or shipment status.",
+        update_description="Update a status; built-in statuses keep their code and stock rule.",
+        delete_description="Delete a custom status that is not in use.",
+    ),
+)

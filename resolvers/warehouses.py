@@ -8,9 +8,10 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain.warehouses import areas, groups, write
+from domain.warehouses import areas, groups
 from domain.warehouses.read import WAREHOUSE_AREAS, WAREHOUSE_USERGROUPS, WAREHOUSES
-from resolvers.entity_mutations import EntityMutations, build_entity_mutations
+from domain.warehouses.write import WAREHOUSE_RECORDS
+from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
     DeletedRecordObject,
@@ -36,21 +37,6 @@ def _to_domain_fields(fields: dict[str, Any]) -> dict[str, Any]:
             for group in fields["groups"]
         ]
     return fields
-
-
-WAREHOUSE_MUTATIONS = EntityMutations(
-    create=write.create_warehouse,
-    update=write.update_warehouse,
-    delete=write.delete_warehouse,
-    access=_WRITE,
-    field_names={"vendor_id": "vendor", "usergroups": "groups"},
-    transform=_to_domain_fields,
-    descriptions=(
-        "Create a warehouse with its delivery areas and usergroups.",
-        "Update a warehouse; omitted fields stay unchanged.",
-        "Delete a warehouse with its delivery areas and usergroups.",
-    ),
-)
 
 
 @strawberry.type
@@ -117,6 +103,16 @@ QUERIES = (
     ),
 )
 MUTATIONS = (
-    build_entity_mutations(WarehouseObject, "warehouse", WarehouseInput, WAREHOUSE_MUTATIONS),
+    build_entity_mutations(
+        WarehouseObject,
+        "warehouse",
+        WarehouseInput,
+        WAREHOUSE_RECORDS,
+        _WRITE,
+        field_names={"vendor_id": "vendor", "usergroups": "groups"},
+        transform=_to_domain_fields,
+        create_description="Create a warehouse with its delivery areas and usergroups.",
+        delete_description="Delete a warehouse with its delivery areas and usergroups.",
+    ),
     WarehouseMutations,
 )

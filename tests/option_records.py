@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from domain.catalog import attachments, boxes, combinations, option_exceptions, options
+from domain.catalog import combinations, option_exceptions, options
+from domain.catalog.attachments import ATTACHMENT_RECORDS
+from domain.catalog.boxes import BOX_RECORDS, DESCRIPTION_RECORDS
 from kernel.scope import Scope
 from models.boxes import BoxDescription, ProductBox
 from models.options import Combination, Option, OptionException, OptionVariant
@@ -53,11 +55,11 @@ async def create_option_records(scope: Scope, records: Mapping[str, Any]) -> dic
     exception = await option_exceptions.create_exception(
         scope, {"product": mug, "type": "F", "choices": {size: small.id, print_: dotted.id}}
     )
-    await attachments.create_attachment(
+    await ATTACHMENT_RECORDS.create(
         scope,
         {"product": mug, "filename": "cuidados.pdf", "url": "https://files.example.com/c.pdf", "filesize": 9},
     )
-    box = await boxes.create_box(
+    box = await BOX_RECORDS.create(
         scope,
         {
             "name": "Caixa P",
@@ -68,8 +70,8 @@ async def create_option_records(scope: Scope, records: Mapping[str, Any]) -> dic
             "max_weight_grams": 5_000,
         },
     )
-    bare_box = await boxes.create_box(scope, {"name": "Envelope"})
-    description = await boxes.create_description(scope, {"box": box, "title": "Caixa pequena"})
+    bare_box = await BOX_RECORDS.create(scope, {"name": "Envelope"})
+    description = await DESCRIPTION_RECORDS.create(scope, {"box": box, "title": "Caixa pequena"})
     row = await Combination.get(id=combination)
     return {
         "size": made(await Option.get(id=size)),

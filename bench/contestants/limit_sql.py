@@ -23,6 +23,8 @@ from bench.contestants.json_sql import (
     unix,
     yes_or_no,
 )
+from kernel.payload_fields import INTEGER, TEXT, TIME, UUID_TEXT
+from kernel.product_fields import PRODUCT_RECORD
 
 _NOT_DELETED = "t.tenant_id = $1 AND t.deleted_at IS NULL"
 _NEWEST = "ORDER BY t.created_at DESC, t.id DESC LIMIT"
@@ -84,26 +86,18 @@ def _one(key: str, value: Value, table: str) -> Value:
 # --- Admin API records --------------------------------------------------------------------------------------------
 
 _CURRENCY = plain("(SELECT s.currency FROM tenants s WHERE s.id = $1)")
+_BY_TYPE = {UUID_TEXT: plain, TEXT: text, INTEGER: number, f"{INTEGER} or null": number, TIME: moment}
 _ADMIN_PRODUCT = record(
     {
+        **{field.name: _BY_TYPE.get(field.type, plain)(f"t.{field.name}") for field in PRODUCT_RECORD},
         "id": plain("t.public_id"),
-        "name": text("t.name"),
-        "sku": text("t.sku"),
-        "slug": text("t.slug"),
-        "description": text("t.description"),
-        "short_description": text("t.short_description"),
         "status": plain("t.status"),
-        "price_cents": number("t.price_cents"),
-        "compare_at_cents": number("t.compare_at_cents"),
         "currency": _CURRENCY,
-        "stock": number("t.stock"),
         "category_id": optional_plain(
             "(SELECT c.public_id FROM categories c WHERE c.tenant_id = $1 AND c.id = t.category_id)"
         ),
         "category": _CATEGORY,
         "images": _IMAGES,
-        "created_at": moment("t.created_at"),
-        "updated_at": moment("t.updated_at"),
     }
 )
 _ADMIN_ORDER = record(

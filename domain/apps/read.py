@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from domain.filters import BY_CREATED, BY_ID, BY_NAME, exact_text, ids
+from domain.filters import exact, ids, sorts
 from domain.visibility import VisibleRows
 from models.queries import Entity, EntityFilter, Sort, any_of
 
@@ -27,7 +27,7 @@ INSTALLED_APPS = Entity(
     sorts={
         "installed_at": Sort("t.installed_at", "timestamptz", "time of installation"),
         "name": Sort(of_app("name"), "text", "name"),
-        "id": BY_ID,
+        **sorts("id"),
     },
     default_sort="-installed_at",
 )
@@ -37,7 +37,7 @@ STOREFRONT_KEYS = Entity(
     table="storefront_keys",
     base_condition="t.revoked_at IS NULL",
     visible=_ADMINISTRATORS,
-    filters={"id": ids("keys"), "name": exact_text("t.name", "name")},
-    sorts={"created_at": BY_CREATED, "name": BY_NAME, "id": BY_ID},
+    filters={"id": ids("keys"), **exact("text", "name")},
+    sorts=sorts("created_at", "name", "id"),
     default_sort="-created_at",
 )

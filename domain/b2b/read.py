@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from domain.filters import (
-    BY_CREATED,
-    BY_ID,
-    BY_NAME,
-    BY_STATUS,
-    exact_cents,
-    exact_integer,
+    exact,
     exact_second,
-    exact_text,
     ids,
     optional_references,
     references,
+    sorts,
     statuses,
     substring,
 )
@@ -29,10 +22,6 @@ _ALIVE = "t.deleted_at IS NULL"
 _CREATED = exact_second("t.created_at", "created within that second")
 
 
-def _sorts(**own: Sort) -> Mapping[str, Sort]:
-    return {**own, "created_at": BY_CREATED, "id": BY_ID}
-
-
 MANAGERS = Entity(
     name="manager",
     table="managers",
@@ -42,15 +31,13 @@ MANAGERS = Entity(
         "id": ids("managers"),
         "status": statuses(),
         "search": substring("name or email", "t.name", "t.email"),
-        "name": exact_text("t.name", "name"),
-        "email": exact_text("t.email", "e-mail"),
-        "phone": exact_text("t.phone", "phone"),
-        "commission_percent": exact_integer("t.commission_percent", "commission, in hundredths of a percent"),
-        "balance_cents": exact_cents("t.balance_cents", "balance, in cents"),
+        **exact("text", "name", email="exact e-mail", phone="exact phone"),
+        **exact("big_int", commission_percent="exact commission, in hundredths of a percent"),
+        **exact("cents", balance_cents="exact balance, in cents"),
         "user_id": optional_references("t.user_id", "users", "of any of these accounts; 0 means of none"),
         "created_at": _CREATED,
     },
-    sorts=_sorts(name=BY_NAME, email=Sort("t.email", "text", "e-mail"), status=BY_STATUS),
+    sorts=sorts("name", ("email", "e-mail"), "status", "created_at", "id"),
     default_sort="name",
 )
 PAYMENT_CODES = Entity(
@@ -62,13 +49,12 @@ PAYMENT_CODES = Entity(
         "id": ids("payment codes"),
         "status": statuses(),
         "search": substring("code or description", "t.code", "t.description"),
-        "code": exact_text("t.code", "code"),
-        "description": exact_text("t.description", "description"),
-        "installments": exact_integer("t.installments", "number of installments"),
-        "min_amount_cents": exact_cents("t.min_amount_cents", "minimum amount, in cents"),
+        **exact("text", "code", "description"),
+        **exact("big_int", installments="exact number of installments"),
+        **exact("cents", min_amount_cents="exact minimum amount, in cents"),
         "created_at": _CREATED,
     },
-    sorts=_sorts(code=Sort("t.code", "text", "code"), status=BY_STATUS),
+    sorts=sorts(("code", "code"), "status", "created_at", "id"),
     default_sort="code",
 )
 BUSINESS_PARTNERS = Entity(
@@ -80,12 +66,15 @@ BUSINESS_PARTNERS = Entity(
         "id": ids("partners"),
         "status": statuses(),
         "search": substring("name or contact_name or email", "t.name", "t.contact_name", "t.email"),
-        "name": exact_text("t.name", "name"),
-        "cnpj": exact_text("t.cnpj", "CNPJ, without punctuation"),
-        "email": exact_text("t.email", "e-mail"),
-        "phone": exact_text("t.phone", "phone"),
-        "contact_name": exact_text("t.contact_name", "name of the contact"),
-        "credit_limit_cents": exact_cents("t.credit_limit_cents", "credit limit, in cents"),
+        **exact(
+            "text",
+            "name",
+            cnpj="exact CNPJ, without punctuation",
+            email="exact e-mail",
+            phone="exact phone",
+            contact_name="exact name of the contact",
+        ),
+        **exact("cents", credit_limit_cents="exact credit limit, in cents"),
         "payment_code_id": optional_references(
             "t.payment_code_id", "payment_codes", "of any of these payment codes; 0 means of none"
         ),
@@ -94,12 +83,7 @@ BUSINESS_PARTNERS = Entity(
         ),
         "created_at": _CREATED,
     },
-    sorts=_sorts(
-        name=BY_NAME,
-        email=Sort("t.email", "text", "e-mail"),
-        cnpj=Sort("t.cnpj", "text", "CNPJ"),
-        status=BY_STATUS,
-    ),
+    sorts=sorts("name", ("email", "e-mail"), ("cnpj", "CNPJ"), "status", "created_at", "id"),
     default_sort="name",
 )
 MIX_PRODUCTS = Entity(
@@ -117,11 +101,11 @@ MIX_PRODUCTS = Entity(
         "manager_id": optional_references(
             "t.manager_id", "managers", "of any of these managers; 0 means of none"
         ),
-        "min_quantity": exact_integer("t.min_quantity", "minimum quantity"),
-        "price_cents": exact_cents("t.price_cents", "price, in cents"),
+        **exact("big_int", min_quantity="exact minimum quantity"),
+        **exact("cents", price_cents="exact price, in cents"),
         "created_at": _CREATED,
     },
-    sorts=_sorts(status=BY_STATUS),
+    sorts=sorts("status", "created_at", "id"),
     default_sort="id",
 )
 MANAGER_TRANSACTIONS = Entity(
@@ -132,12 +116,12 @@ MANAGER_TRANSACTIONS = Entity(
         "id": ids("transactions"),
         "manager_id": references("t.manager_id", "managers", "of any of these managers"),
         "order_id": optional_references("t.order_id", "orders", "of any of these orders; 0 means of none"),
-        "type": exact_text("t.type", "type, `C` credit or `D` debit"),
-        "amount_cents": exact_cents("t.amount_cents", "amount, in cents"),
-        "description": exact_text("t.description", "description"),
+        **exact("text", type="exact type, `C` credit or `D` debit"),
+        **exact("cents", amount_cents="exact amount, in cents"),
+        **exact("text", "description"),
         "created_at": _CREATED,
     },
-    sorts=_sorts(amount=Sort("t.amount_cents", "bigint", "amount")),
+    sorts={"amount": Sort("t.amount_cents", "bigint", "amount"), **sorts("created_at", "id")},
     default_sort="-id",
 )
 ORDER_LIMITS = Entity(
@@ -148,8 +132,8 @@ ORDER_LIMITS = Entity(
         "id": ids("limits"),
         "user_id": references("t.user_id", "users", "of any of these customers"),
         "vendor_id": references("t.vendor_id", "vendors", "of any of these vendors"),
-        "limit_cents": exact_cents("t.limit_cents", "limit, in cents"),
+        **exact("cents", limit_cents="exact limit, in cents"),
     },
-    sorts=_sorts(),
+    sorts=sorts("created_at", "id"),
     default_sort="id",
 )

@@ -5,25 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from domain.filters import (
-    BY_CREATED,
-    BY_ID,
-    BY_NAME,
-    BY_POSITION,
-    BY_STATUS,
-    exact_cents,
-    exact_integer,
+    created_range,
+    exact,
     exact_second,
-    exact_text,
+    exact_value,
     full_text_search,
     has_vendor_name,
     ids,
     optional_references,
     references,
+    sorts,
     statuses,
 )
 from domain.taxes.read import has_tax
-from domain.visibility import VisibleRows
-from models.queries import Condition, Entity, EntityFilter, Sort, any_of, by_ids, compares, flag, refers_to
+from domain.visibility import published
+from models.queries import Condition, Entity, EntityFilter, Sort, by_ids, compares, refers_to
 
 STOREFRONT_SCOPE = "storefront:read"
 
@@ -55,14 +51,7 @@ PRODUCTS = Entity(
     name="product",
     table="products",
     base_condition="t.deleted_at IS NULL",
-    visible=VisibleRows(
-        admin=("view_products",),
-        app="read_products",
-        vendor="t.vendor_id = {company}",
-        customer="t.status = 'A'",
-        storefront=STOREFRONT_SCOPE,
-        storefront_rows="t.status = 'A'",
-    ),
+    visible=published(("view_products",), "read_products", vendor="t.vendor_id = {company}"),
     filters={
         "id": ids("products"),
         "status": statuses("product_status"),
@@ -71,7 +60,7 @@ PRODUCTS = Entity(
             full_text_search("search_products"),
             "words, or beginnings of words, of name, SKU or description",
         ),
-        "sku": exact_text("t.sku", "SKU"),
+        **exact("text", sku="exact SKU"),
         "category_id": EntityFilter("id", _in_category, "in any of these categories", many=True),
         "below_category_id": EntityFilter(
             "id", _below_category, "in any of these categories or their descendants", many=True
@@ -82,15 +71,13 @@ PRODUCTS = Entity(
         "price_to": EntityFilter("cents", compares("t.price_cents", "<="), "at most this price, in cents"),
         "stock_from": EntityFilter("big_int", compares("t.stock", ">="), "at least this available stock"),
         "stock_to": EntityFilter("big_int", compares("t.stock", "<="), "at most this available stock"),
-        "created_from": EntityFilter("time", compares("t.created_at", ">="), "created at or after this time"),
-        "created_before": EntityFilter("time", compares("t.created_at", "<"), "created before this time"),
+        **created_range(),
         "updated_from": EntityFilter("time", compares("t.updated_at", ">="), "updated at or after this time"),
-        "free_shipping": EntityFilter("boolean", flag("t.free_shipping"), "ships free of charge"),
-        "is_edp": EntityFilter("boolean", flag("t.is_edp"), "is downloaded instead of shipped"),
-        "name": exact_text("t.name", "name"),
-        "price_cents": exact_cents("t.price_cents", "price in cents"),
-        "compare_at_cents": exact_cents(
-            "coalesce(t.compare_at_cents, 0)", "compare-at price, 0 for none", internal=True
+        **exact("boolean", free_shipping="ships free of charge", is_edp="is downloaded instead of shipped"),
+        **exact("text", "name"),
+        **exact("cents", price_cents="exact price in cents"),
+        "compare_at_cents": exact_value(
+            "cents", "coalesce(t.compare_at_cents, 0)", "exact compare-at price, 0 for none", internal=True
         ),
         "seller_id": optional_references(
             "t.vendor_id", "vendors", "sold by any of these vendors; 0 means by none", internal=True
@@ -98,32 +85,27 @@ PRODUCTS = Entity(
         "vendor_name": EntityFilter(
             "text", has_vendor_name("t.vendor_id"), "exact name of the vendor", many=True, internal=True
         ),
-        "description": exact_text("t.description", "description", internal=True),
-        "short_description": exact_text("t.short_description", "short description", internal=True),
-        "min_quantity": exact_integer("t.min_quantity", "smallest quantity", internal=True),
-        "max_quantity": exact_integer("t.max_quantity", "largest quantity", internal=True),
+        **exact("text", "description", "short_description", internal=True),
+        **exact("big_int", "min_quantity", "max_quantity", internal=True),
         "updated_at": exact_second("t.updated_at", "updated within that second"),
-        "stock": exact_integer("t.stock", "stock", internal=True),
-        "weight_grams": exact_integer("t.weight_grams", "weight", internal=True),
+        **exact("big_int", "stock", "weight_grams", internal=True),
         "main_category_id": optional_references(
             "t.category_id", "categories", "has this main category; 0 means none", internal=True
         ),
-        "slug": exact_text("t.slug", "slug"),
-        "tracking": exact_text("t.tracking", "tracking code", internal=True),
+        **exact("text", "slug"),
+        **exact("text", "tracking", internal=True),
         "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts={
-        "created_at": BY_CREATED,
+        **sorts("created_at"),
         "updated_at": Sort("t.updated_at", "timestamptz", "time of the last change"),
         "name": Sort("t.name_folded", "text", "name, without case and accents"),
         "price": Sort("t.price_cents", "bigint", "price"),
         "stock": Sort("t.stock", "bigint", "available stock"),
-        "sku": Sort("t.sku", "text", "SKU"),
-        "slug": Sort("t.slug", "text", "slug"),
+        **sorts(("sku", "SKU"), ("slug", "slug")),
         # Without an index, because it is rarely used: the store's products are sorted for it.
         "compare_at": Sort("coalesce(t.compare_at_cents, 0)", "bigint", "compare-at price, none lowest"),
-        "status": BY_STATUS,
-        "id": BY_ID,
+        **sorts("status", "id"),
     },
     default_sort="-created_at",
 )
@@ -132,48 +114,40 @@ CATEGORIES = Entity(
     name="category",
     table="categories",
     base_condition="t.deleted_at IS NULL",
-    visible=VisibleRows(
-        admin=("view_catalog", "view_products"),
-        app=("read_categories", "read_products"),
-        vendor="t.status <> 'D'",
-        customer="t.status = 'A'",
-        storefront=STOREFRONT_SCOPE,
-        storefront_rows="t.status = 'A'",
+    visible=published(
+        ("view_catalog", "view_products"), ("read_categories", "read_products"), vendor="t.status <> 'D'"
     ),
     filters={
         "id": ids("categories"),
         "status": statuses("category_status"),
-        "created_from": EntityFilter("time", compares("t.created_at", ">="), "created at or after this time"),
-        "created_before": EntityFilter("time", compares("t.created_at", "<"), "created before this time"),
+        **created_range(),
         "parent_id": optional_references(
             "t.parent_id", "categories", "children of any of these; 0 means the roots"
         ),
-        "name": exact_text("t.name", "name"),
+        **exact("text", "name"),
         "search": EntityFilter(
             "text",
             lambda text: Condition("vitrine_words(t.name) LIKE ALL ({}::text[])", (_like_words(text),)),
             "words, or beginnings of words, of the name",
         ),
-        "position": exact_integer("t.position", "position", internal=True),
+        **exact("big_int", "position", internal=True),
         "vendor_id": references("t.vendor_id", "vendors", "of any of these vendors"),
         "seller_id": optional_references(
             "t.vendor_id", "vendors", "of any of these vendors; 0 means of none", internal=True
         ),
-        "id_path": exact_text("t.id_path", "path of ids", internal=True),
-        "description": exact_text("t.description", "description", internal=True),
+        **exact("text", "id_path", "description", internal=True),
         "created_at": exact_second("t.created_at", "created within that second"),
-        "product_count": exact_integer(
+        "product_count": exact_value(
+            "big_int",
             "(SELECT count(*) FROM product_categories pc JOIN products p ON p.tenant_id = pc.tenant_id AND p.id = pc.product_id"
             " WHERE pc.tenant_id = t.tenant_id AND pc.category_id = t.id AND p.deleted_at IS NULL)",
-            "number of products",
+            "exact number of products",
             internal=True,
         ),
     },
     sorts={
         "position": Sort("t.position", "bigint", "position among the siblings"),
-        "name": BY_NAME,
-        "created_at": BY_CREATED,
-        "id": BY_ID,
+        **sorts("name", "created_at", "id"),
     },
     default_sort="position",
 )
@@ -195,13 +169,7 @@ def _of_category(value: Any) -> Condition:
 
 
 # Reached only through a product or a feature, whose rows are already filtered.
-_WITH_PRODUCT = VisibleRows(
-    admin=("view_products", "view_catalog", "view_orders"),
-    app="read_products",
-    vendor="",
-    customer="",
-    storefront=STOREFRONT_SCOPE,
-)
+_WITH_PRODUCT = published(("view_products", "view_catalog", "view_orders"), "read_products", "")
 
 PRODUCT_IMAGES = Entity(name="image", table="product_images", visible=_WITH_PRODUCT)
 FEATURE_VALUES = Entity(name="feature value", table="feature_values", visible=_WITH_PRODUCT)
@@ -211,36 +179,20 @@ FEATURES = Entity(
     name="feature",
     table="features",
     base_condition="t.deleted_at IS NULL",
-    visible=VisibleRows(
-        admin=("view_catalog", "view_products"),
-        app="read_products",
-        vendor="t.status = 'A'",
-        customer="t.status = 'A'",
-        storefront=STOREFRONT_SCOPE,
-        storefront_rows="t.status = 'A'",
-    ),
+    visible=published(("view_catalog", "view_products"), "read_products"),
     filters={
         "id": ids("features"),
-        "type": EntityFilter("text", any_of("t.type"), "any of these types", many=True),
+        **exact("text", type="any of these types"),
         "status": statuses(),
         "group_id": optional_references("t.parent_id", "features", "in any of these groups; 0 means in none"),
         "category_id": EntityFilter(
             "id", _of_category, "used by products of any of these categories", many=True
         ),
-        "name": exact_text("t.name", "name"),
-        "position": exact_integer("t.position", "position", internal=True),
-        "prefix": exact_text("t.prefix", "prefix", internal=True),
-        "suffix": exact_text("t.suffix", "suffix", internal=True),
-        "comparison": EntityFilter(
-            "boolean", flag("t.comparison"), "products are compared by it", internal=True
-        ),
-        "display_on_product": EntityFilter(
-            "boolean", flag("t.display_on_product"), "shown on a product's page", internal=True
-        ),
-        "display_on_catalog": EntityFilter(
-            "boolean", flag("t.display_on_catalog"), "shown in lists of products", internal=True
-        ),
+        **exact("text", "name"),
+        **exact("big_int", "position", internal=True),
+        **exact("text", "prefix", "suffix", internal=True),
+        **exact("boolean", "comparison", "display_on_product", "display_on_catalog", internal=True),
     },
-    sorts={"position": BY_POSITION, "name": BY_NAME, "id": BY_ID},
+    sorts=sorts("position", "name", "id"),
     default_sort="position",
 )

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from domain.catalog.read import STOREFRONT_SCOPE
 from domain.filters import (
-    BY_CREATED,
-    BY_ID,
-    BY_NAME,
-    BY_POSITION,
-    exact_cents,
-    exact_integer,
+    exact,
     exact_second,
-    exact_text,
     ids,
     optional_references,
     references,
+    sorts,
     statuses,
 )
-from domain.visibility import VisibleRows
-from models.queries import Condition, Entity, EntityFilter, Sort, any_of, compares, flag, refers_to
+from domain.visibility import VisibleRows, published
+from models.queries import Condition, Entity, EntityFilter, Sort, compares, refers_to
 
 _OF_PRODUCT = (
     "EXISTS (SELECT 1 FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id"
@@ -51,17 +45,10 @@ OPTIONS = Entity(
     name="option",
     table="options",
     base_condition="t.deleted_at IS NULL",
-    visible=VisibleRows(
-        admin=_STAFF,
-        app="read_products",
-        vendor=_VENDORS_OPTIONS,
-        customer=_SHOWN_OPTIONS,
-        storefront=STOREFRONT_SCOPE,
-        storefront_rows=_SHOWN_OPTIONS,
-    ),
+    visible=published(_STAFF, "read_products", _SHOWN_OPTIONS, vendor=_VENDORS_OPTIONS),
     filters={
         "id": ids("options"),
-        "type": EntityFilter("text", any_of("t.type"), "any of these types", many=True),
+        **exact("text", type="any of these types"),
         "status": statuses(),
         "product_id": optional_references(
             "t.product_id", "products", "belongs to any of these products; 0 means shared by several"
@@ -70,13 +57,12 @@ OPTIONS = Entity(
         "vendor_id": optional_references(
             "t.vendor_id", "vendors", "of any of these vendors; 0 means of none"
         ),
-        "name": exact_text("t.name", "name"),
-        "required": EntityFilter("boolean", flag("t.required"), "has to be chosen"),
-        "inventory": EntityFilter("boolean", flag("t.inventory"), "takes part in combinations"),
-        "position": exact_integer("t.position", "position", internal=True),
-        "description": exact_text("t.description", "description", internal=True),
+        **exact("text", "name"),
+        **exact("boolean", required="has to be chosen", inventory="takes part in combinations"),
+        **exact("big_int", "position", internal=True),
+        **exact("text", "description", internal=True),
     },
-    sorts={"position": BY_POSITION, "name": BY_NAME, "id": BY_ID},
+    sorts=sorts("position", "name", "id"),
     default_sort="position",
 )
 
@@ -84,32 +70,22 @@ COMBINATIONS = Entity(
     name="combination",
     table="combinations",
     base_condition="t.deleted_at IS NULL",
-    visible=VisibleRows(
-        admin=_STAFF,
-        app="read_products",
-        vendor=_OF_OWN,
-        customer=_OF_SHOWN,
-        storefront=STOREFRONT_SCOPE,
-        storefront_rows=_OF_SHOWN,
-    ),
+    visible=published(_STAFF, "read_products", _OF_SHOWN, vendor=_OF_OWN),
     filters={
         "id": ids("combinations"),
         "product_id": references("t.product_id", "products", "of any of these products"),
-        "hash": exact_text("t.hash", "hash"),
-        "sku": exact_text("t.sku", "SKU"),
-        "stock": exact_integer("t.stock", "stock"),
+        **exact("text", "hash", sku="exact SKU"),
+        **exact("big_int", "stock"),
         "stock_from": EntityFilter("big_int", compares("t.stock", ">="), "at least this available stock"),
         "stock_to": EntityFilter("big_int", compares("t.stock", "<="), "at most this available stock"),
-        "price_cents": exact_cents("t.price_cents", "price in cents"),
-        "position": exact_integer("t.position", "position", internal=True),
+        **exact("cents", price_cents="exact price in cents"),
+        **exact("big_int", "position", internal=True),
         "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts={
-        "position": BY_POSITION,
-        "sku": Sort("t.sku", "text", "SKU"),
+        **sorts("position", ("sku", "SKU")),
         "stock": Sort("t.stock", "bigint", "available stock"),
-        "created_at": BY_CREATED,
-        "id": BY_ID,
+        **sorts("created_at", "id"),
     },
     default_sort="position",
 )
@@ -117,32 +93,19 @@ COMBINATIONS = Entity(
 OPTION_EXCEPTIONS = Entity(
     name="option exception",
     table="option_exceptions",
-    visible=VisibleRows(
-        admin=_STAFF,
-        app="read_products",
-        vendor=_OF_OWN,
-        customer=_OF_SHOWN,
-        storefront=STOREFRONT_SCOPE,
-        storefront_rows=_OF_SHOWN,
-    ),
+    visible=published(_STAFF, "read_products", _OF_SHOWN, vendor=_OF_OWN),
     filters={
         "id": ids("exceptions"),
         "product_id": references("t.product_id", "products", "of any of these products"),
-        "type": EntityFilter("text", any_of("t.type"), "any of these types", many=True),
-        "hash": exact_text("t.hash", "choices", internal=True),
+        **exact("text", type="any of these types"),
+        **exact("text", "hash", internal=True),
     },
-    sorts={"id": BY_ID},
+    sorts=sorts("id"),
     default_sort="id",
 )
 
 # Reached only through their parent, whose rows are already filtered.
-_WITHIN = VisibleRows(
-    admin=("view_catalog", "view_products", "view_orders"),
-    app="read_products",
-    vendor="",
-    customer="",
-    storefront=STOREFRONT_SCOPE,
-)
+_WITHIN = published(("view_catalog", "view_products", "view_orders"), "read_products", "")
 OPTION_VARIANTS = Entity(name="option variant", table="option_variants", visible=_WITHIN)
 COMBINATION_CHOICES = Entity(name="choice", table="combination_choices", visible=_WITHIN)
 EXCEPTION_CHOICES = Entity(name="choice", table="exception_choices", visible=_WITHIN)
@@ -150,20 +113,13 @@ EXCEPTION_CHOICES = Entity(name="choice", table="exception_choices", visible=_WI
 ATTACHMENTS = Entity(
     name="attachment",
     table="attachments",
-    visible=VisibleRows(
-        admin=_STAFF,
-        app="read_products",
-        vendor=_OF_OWN,
-        customer="t.status = 'A' AND " + _OF_SHOWN,
-        storefront=STOREFRONT_SCOPE,
-        storefront_rows="t.status = 'A' AND " + _OF_SHOWN,
-    ),
+    visible=published(_STAFF, "read_products", "t.status = 'A' AND " + _OF_SHOWN, vendor=_OF_OWN),
     filters={
         "id": ids("attachments"),
         "status": statuses(),
         "product_id": references("t.product_id", "products", "of any of these products"),
     },
-    sorts={"position": BY_POSITION, "id": BY_ID},
+    sorts=sorts("position", "id"),
     default_sort="position",
 )
 
@@ -173,8 +129,8 @@ BOXES = Entity(
     table="product_boxes",
     base_condition="t.deleted_at IS NULL",
     visible=_BOXES,
-    filters={"id": ids("boxes"), "status": statuses(), "name": exact_text("t.name", "name")},
-    sorts={"position": BY_POSITION, "name": BY_NAME, "id": BY_ID},
+    filters={"id": ids("boxes"), "status": statuses(), **exact("text", "name")},
+    sorts=sorts("position", "name", "id"),
     default_sort="position",
 )
 
@@ -190,8 +146,8 @@ BOX_DESCRIPTIONS = Entity(
     filters={
         "id": ids("descriptions"),
         "box_id": references("t.box_id", "product_boxes", "of any of these boxes"),
-        "lang_code": EntityFilter("text", any_of("t.lang_code"), "in any of these languages", many=True),
+        **exact("text", lang_code="in any of these languages"),
     },
-    sorts={"id": BY_ID},
+    sorts=sorts("id"),
     default_sort="id",
 )

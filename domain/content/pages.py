@@ -44,10 +44,10 @@ WHERE tenant_id = $1 AND parent_id = $2
 
 async def _prepare(change: Change) -> None:
     await set_language(change)
-    parent = change.columns.get("parent_id")
-    if not change.is_new and parent is not None:
-        if await fetchval(_IS_DESCENDANT, change.scope.store.id, parent, change.record_id):
-            raise ValidationFailed("a page can't stand below itself", field="parent", code="parent_invalid")
+    store_id, parent = change.scope.store.id, change.columns.get("parent_id")
+    # The tree has no page of the id 0, which a new record has.
+    if parent is not None and await fetchval(_IS_DESCENDANT, store_id, parent, change.record_id):
+        raise ValidationFailed("a page can't stand below itself", field="parent", code="parent_invalid")
 
 
 async def _move_children(scope: Scope, page_id: int) -> None:

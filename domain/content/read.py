@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from domain.filters import (
-    BY_CREATED,
-    BY_ID,
-    BY_NAME,
-    BY_POSITION,
-    BY_STATUS,
-    exact_integer,
+    exact,
     exact_second,
-    exact_text,
     ids,
     optional_references,
+    sorts,
     statuses,
     substring,
 )
-from domain.visibility import VisibleRows
-from models.queries import Condition, Entity, EntityFilter, Sort
+from domain.visibility import published
+from models.queries import Entity
 
 _SHOWN = "t.status = 'A'"
-_VISIBLE = VisibleRows(
-    admin=("view_content",),
-    app="read_content",
-    vendor=_SHOWN,
-    customer=_SHOWN,
-    storefront="storefront:read",
-    storefront_rows=_SHOWN,
-)
+_VISIBLE = published(("view_content",), "read_content")
 
 
 LANGUAGES = Entity(
@@ -37,14 +25,12 @@ LANGUAGES = Entity(
     visible=_VISIBLE,
     filters={
         "id": ids("languages"),
-        "code": exact_text("t.code", "code"),
+        **exact("text", "code"),
         "status": statuses(),
         "search": substring("name", "t.name"),
-        "name": exact_text("t.name", "name", internal=True),
-        "country_code": exact_text("t.country_code", "country", internal=True),
-        "direction": exact_text("t.direction", "direction of writing", internal=True),
+        **exact("text", "name", "country_code", "direction", internal=True),
     },
-    sorts={"code": Sort("t.code", "text", "code"), "name": BY_NAME, "status": BY_STATUS, "id": BY_ID},
+    sorts=sorts(("code", "code"), "name", "status", "id"),
     default_sort="id",
 )
 
@@ -56,39 +42,22 @@ PAGES = Entity(
     filters={
         "id": ids("pages"),
         "status": statuses(),
-        "type": exact_text("t.type", "type code"),
-        "lang_code": exact_text("t.lang_code", "language"),
+        **exact("text", type="exact type code", lang_code="exact language"),
         "parent_id": optional_references(
             "t.parent_id", "pages", "direct child of any of these pages; 0 means at the top level"
         ),
-        "search": EntityFilter(
-            "text",
-            lambda text: Condition(
-                "strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0"
-                " OR strpos(vitrine_fold(t.description), vitrine_fold({}::text)) > 0",
-                (text, text),
-            ),
-            "part of the title or of the text",
+        "search": substring("title or of the text", "t.name", "t.description"),
+        **exact("text", name="exact title"),
+        **exact(
+            "text", "link", "description", "meta_keywords", "meta_description", "seo_title", internal=True
         ),
-        "name": exact_text("t.name", "title"),
-        "link": exact_text("t.link", "link", internal=True),
-        "description": exact_text("t.description", "text", internal=True),
-        "meta_keywords": exact_text("t.meta_keywords", "key words", internal=True),
-        "meta_description": exact_text("t.meta_description", "description for search engines", internal=True),
-        "seo_title": exact_text("t.seo_title", "title for search engines", internal=True),
-        "position": exact_integer("t.position", "position", internal=True),
+        **exact("big_int", "position", internal=True),
         "vendor_id": optional_references(
             "t.vendor_id", "vendors", "of any of these vendors; 0 means of the store itself"
         ),
         "created_at": exact_second("t.created_at", "created within that second"),
     },
-    sorts={
-        "position": BY_POSITION,
-        "name": Sort("t.name", "text", "title"),
-        "status": BY_STATUS,
-        "created_at": BY_CREATED,
-        "id": BY_ID,
-    },
+    sorts=sorts("position", ("name", "title"), "status", "created_at", "id"),
     default_sort="position",
 )
 
@@ -100,11 +69,10 @@ BLOCKS = Entity(
     filters={
         "id": ids("blocks"),
         "status": statuses(),
-        "type": exact_text("t.type", "type"),
-        "lang_code": exact_text("t.lang_code", "language"),
+        **exact("text", "type", lang_code="exact language"),
         "search": substring("name", "t.name"),
-        "name": exact_text("t.name", "name"),
+        **exact("text", "name"),
     },
-    sorts={"name": BY_NAME, "type": Sort("t.type", "text", "type"), "status": BY_STATUS, "id": BY_ID},
+    sorts=sorts("name", ("type", "type"), "status", "id"),
     default_sort="id",
 )

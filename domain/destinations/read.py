@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from domain.visibility import VisibleRows
-from models.queries import Condition, Entity, EntityFilter, Sort, any_of, by_ids
+from domain.filters import exact, ids, sorts, statuses, substring
+from domain.visibility import published
+from models.queries import Condition, Entity, EntityFilter
 
 _PUBLIC_ROWS = "t.status = 'A'"
 
@@ -22,28 +23,17 @@ DESTINATIONS = Entity(
     name="destination",
     table="destinations",
     base_condition="t.deleted_at IS NULL",
-    visible=VisibleRows(
-        admin=("view_shipping", "view_payments"),
-        app="read_shipping",
-        vendor=_PUBLIC_ROWS,
-        customer=_PUBLIC_ROWS,
-        storefront="storefront:read",
-        storefront_rows=_PUBLIC_ROWS,
-    ),
+    visible=published(("view_shipping", "view_payments"), "read_shipping"),
     filters={
-        "id": EntityFilter("id", by_ids, "any of these destinations", many=True),
-        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
-        "search": EntityFilter(
-            "text",
-            lambda text: Condition("strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0", (text,)),
-            "part of the name",
-        ),
+        "id": ids("destinations"),
+        "status": statuses(),
+        **exact("text", "name"),
+        "search": substring("name", "t.name"),
         "country": EntityFilter("text", _contains("countries"), "lists any of these countries", many=True),
         "state": EntityFilter("text", _contains("states"), "lists any of these states", many=True),
         "city": EntityFilter("text", _contains("cities"), "lists any of these cities", many=True),
     },
-    sorts={"name": Sort("t.name", "text", "name"), "id": Sort("t.id", "bigint", "creation order")},
+    sorts=sorts("name", "id"),
     default_sort="id",
 )
 
@@ -51,11 +41,5 @@ DESTINATIONS = Entity(
 DESTINATION_ZIPCODES = Entity(
     name="range of CEPs",
     table="destination_zipcodes",
-    visible=VisibleRows(
-        admin=("view_shipping", "view_payments"),
-        app="read_shipping",
-        vendor="",
-        customer="",
-        storefront="storefront:read",
-    ),
+    visible=published(("view_shipping", "view_payments"), "read_shipping", ""),
 )

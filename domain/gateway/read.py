@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from domain.filters import created_range, exact, ids
 from domain.visibility import VisibleRows
-from models.queries import Entity, EntityFilter, Sort, any_of, by_ids, compares, flag
+from models.queries import Entity, Sort
 
 MODULE = "payment_gateway"
 """The module setting that disables the administration of notifications."""
@@ -16,15 +17,15 @@ GATEWAY_NOTIFICATIONS = Entity(
     table="gateway_notifications",
     visible=VisibleRows(admin=STAFF, module=MODULE),
     filters={
-        "id": EntityFilter("id", by_ids, "any of these notifications", many=True),
-        "processed": EntityFilter("boolean", flag("t.processed"), "was processed"),
-        "event_id": EntityFilter("text", any_of("t.event_id"), "any of these events", many=True),
-        "event_type": EntityFilter("text", any_of("t.event_type"), "any of these types", many=True),
-        "charge_id": EntityFilter("text", any_of("t.charge_id"), "first charge is any of these", many=True),
-        "created_from": EntityFilter(
-            "time", compares("t.created_at", ">="), "received at or after this time"
+        "id": ids("notifications"),
+        **exact("boolean", processed="was processed"),
+        **exact(
+            "text",
+            event_id="any of these events",
+            event_type="any of these types",
+            charge_id="first charge is any of these",
         ),
-        "created_before": EntityFilter("time", compares("t.created_at", "<"), "received before this time"),
+        **created_range("received"),
     },
     sorts={"created_at": Sort("t.created_at", "timestamptz", "time of receipt")},
     default_sort="-created_at",

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from domain.filters import (
-    BY_CREATED,
-    BY_ID,
-    BY_NAME,
-    BY_STATUS,
+    exact,
     exact_second,
-    exact_text,
+    exact_value,
     ids,
     optional_references,
     references,
+    sorts,
     statuses,
     substring,
 )
-from domain.visibility import VisibleRows
+from domain.visibility import VisibleRows, published
 from models.queries import Condition, Entity, EntityFilter, Sort, any_of, refers_to
 
 AVERAGE_RATING = (
@@ -31,46 +29,40 @@ VENDORS = Entity(
     name="vendor",
     table="vendors",
     base_condition="t.deleted_at IS NULL",
-    visible=VisibleRows(
-        admin=("view_marketplace", "view_products", "view_orders"),
-        app=("read_products", "read_orders"),
+    visible=published(
+        ("view_marketplace", "view_products", "view_orders"),
+        ("read_products", "read_orders"),
         vendor="t.id = {company}",
-        customer="t.status = 'A'",
-        storefront="storefront:read",
-        storefront_rows="t.status = 'A'",
     ),
     filters={
         "id": ids("vendors"),
         "status": statuses("vendor_status"),
-        "name": exact_text("t.name", "name"),
+        **exact("text", "name"),
         "search": substring("name", "t.name"),
-        "email": exact_text("t.email", "e-mail", internal=True),
-        "phone": exact_text("t.phone", "phone", internal=True),
-        "address": exact_text("t.address", "address", internal=True),
-        "city": exact_text("t.city", "city", internal=True),
-        "state": exact_text("t.state", "state", internal=True),
-        "country": exact_text("t.country", "country", internal=True),
-        "zipcode": exact_text("t.zipcode", "CEP, digits only", internal=True),
-        "cnpj": exact_text("t.cnpj", "CNPJ, without punctuation", internal=True),
-        "url": exact_text("t.url", "address of the vendor's own site", internal=True),
-        "commission": exact_text("t.commission", "commission, with two decimals", internal=True),
-        "commission_type": exact_text(
-            "t.commission_type", "type of commission, a one-letter code", internal=True
+        **exact(
+            "text",
+            "email",
+            "phone",
+            "address",
+            "city",
+            "state",
+            "country",
+            "zipcode",
+            "cnpj",
+            "url",
+            "commission",
+            "commission_type",
+            internal=True,
         ),
-        "average_rating": exact_text(
+        "average_rating": exact_value(
+            "text",
             f"coalesce(to_char({AVERAGE_RATING}, 'FM0.00'), '0.00')",
-            "mean rating, with two decimals",
+            "exact mean rating, with two decimals",
             internal=True,
         ),
         "created_at": exact_second("t.created_at", "created within that second"),
     },
-    sorts={
-        "name": BY_NAME,
-        "email": Sort("t.email", "text", "e-mail"),
-        "status": BY_STATUS,
-        "created_at": BY_CREATED,
-        "id": BY_ID,
-    },
+    sorts=sorts("name", ("email", "e-mail"), "status", "created_at", "id"),
     default_sort="name",
 )
 
@@ -135,16 +127,9 @@ REVIEWS = Entity(
         "id": ids("reviews"),
         "product_id": EntityFilter("id", _about_product, "about any of these products", many=True),
         "user_id": references("t.user_id", "users", "by any of these users"),
-        "rating": EntityFilter("big_int", any_of("t.rating", "bigint"), "any of these ratings", many=True),
+        **exact("big_int", rating="any of these ratings"),
         "status": statuses("review_status"),
-        "search": EntityFilter(
-            "text",
-            lambda text: Condition(
-                "strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0 OR strpos(vitrine_fold(t.message), vitrine_fold({}::text)) > 0",
-                (text, text),
-            ),
-            "part of the author's name or of the text",
-        ),
+        "search": substring("author's name or of the text", "t.name", "t.message"),
         "object_type": EntityFilter(
             "text", _in_thread("object_type"), "about subjects of any of these types, by code", many=True
         ),
@@ -157,8 +142,7 @@ REVIEWS = Entity(
         "object_id": EntityFilter(
             "id", _about_any, "about any of these subjects, of any type", many=True, internal=True
         ),
-        "name": exact_text("t.name", "name of the author", internal=True),
-        "message": exact_text("t.message", "text", internal=True),
+        **exact("text", "name", "message", internal=True),
         "stars": EntityFilter(
             "big_int",
             any_of("coalesce(t.rating, 0)", "bigint"),
@@ -169,15 +153,13 @@ REVIEWS = Entity(
         "author_id": optional_references(
             "t.user_id", "users", "by any of these users; 0 means without an account", internal=True
         ),
-        "ip_address": exact_text("t.ip_address", "address it was sent from", internal=True),
+        **exact("text", "ip_address", internal=True),
         "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts={
-        "created_at": BY_CREATED,
-        "name": Sort("t.name", "text", "name of the author"),
+        **sorts("created_at", ("name", "name of the author")),
         "rating": Sort("coalesce(t.rating, 0)", "bigint", "rating"),
-        "status": BY_STATUS,
-        "id": BY_ID,
+        **sorts("status", "id"),
     },
     default_sort="-created_at",
 )

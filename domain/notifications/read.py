@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from domain.filters import BY_CREATED, BY_ID, ids, references
+from domain.filters import created_range, exact, ids, references, sorts
 from domain.visibility import VisibleRows
 from kernel.errors import Forbidden
 from kernel.ids import parse_reference
 from kernel.scope import ActorKind, Scope
-from models.queries import Entity, EntityFilter, any_of, compares
+from models.queries import Entity, EntityFilter, any_of
 from models.references import USER, look_up
 
 STATUS = "CASE WHEN t.read_at IS NULL THEN 'unread' ELSE 'read' END"
@@ -20,12 +20,11 @@ NOTIFICATIONS = Entity(
     filters={
         "id": ids("notifications"),
         "user_id": references("t.user_id", "users", "of any of these users"),
-        "type": EntityFilter("text", any_of("t.type"), "of any of these types", many=True),
+        **exact("text", type="of any of these types"),
         "status": EntityFilter("text", any_of(STATUS), "`read` or `unread`", many=True),
-        "created_from": EntityFilter("time", compares("t.created_at", ">="), "created at or after this time"),
-        "created_before": EntityFilter("time", compares("t.created_at", "<"), "created before this time"),
+        **created_range(),
     },
-    sorts={"created_at": BY_CREATED, "id": BY_ID},
+    sorts=sorts("created_at", "id"),
     default_sort="-created_at",
 )
 

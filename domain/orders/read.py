@@ -7,8 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from domain.filters import refers_to_or_none, within_second
-from domain.visibility import VisibleRows
+from domain.filters import (
+    created_range,
+    exact,
+    exact_second,
+    ids,
+    optional_references,
+    references,
+    sorts,
+    statuses,
+    substring,
+)
+from domain.visibility import VisibleRows, published
 from kernel.scope import ActorKind, Scope
 from models.queries import Condition, Entity, EntityFilter, Sort, any_of, by_ids, compares, flag, refers_to
 
@@ -83,17 +93,13 @@ ORDERS = Entity(
         admin=("view_orders",), app="read_orders", vendor=_VENDOR_ORDERS, customer="t.user_id = {user}"
     ),
     filters={
-        "id": EntityFilter("id", by_ids, "any of these orders", many=True),
+        "id": ids("orders"),
         "number": EntityFilter("big_int", any_of("t.id", "bigint"), "any of these numbers", many=True),
-        "status": EntityFilter("order_status", any_of("t.status"), "any of these statuses", many=True),
-        "payment_status": EntityFilter(
-            "text", any_of("t.payment_status"), "any of these payment statuses", many=True
-        ),
-        "customer_id": EntityFilter(
-            "id", refers_to("t.user_id", "users"), "placed by any of these users", many=True
-        ),
+        "status": statuses("order_status"),
+        **exact("text", payment_status="any of these payment statuses"),
+        "customer_id": references("t.user_id", "users", "placed by any of these users"),
         "vendor_id": EntityFilter("id", _vendor, "has lines of any of these vendors", many=True),
-        "email": EntityFilter("text", any_of("t.email"), "exact e-mail of the customer", many=True),
+        **exact("text", email="exact e-mail of the customer"),
         "search": EntityFilter(
             "text",
             lambda text: Condition(
@@ -105,79 +111,44 @@ ORDERS = Entity(
         ),
         "total_from": EntityFilter("cents", compares("t.total_cents", ">="), "minimum total in cents"),
         "total_to": EntityFilter("cents", compares("t.total_cents", "<="), "maximum total in cents"),
-        "created_from": EntityFilter("time", compares("t.created_at", ">="), "placed at or after this time"),
-        "created_before": EntityFilter("time", compares("t.created_at", "<"), "placed before this time"),
+        **created_range("placed"),
         "updated_from": EntityFilter("time", compares("t.updated_at", ">="), "updated at or after this time"),
-        "total_cents": EntityFilter(
-            "cents", any_of("t.total_cents", "bigint"), "exact total", many=True, internal=True
+        **exact("cents", "total_cents", "subtotal_cents", "shipping_cents", internal=True),
+        **exact("text", "firstname", "lastname", "phone", internal=True),
+        "payment_method_id": optional_references(
+            "t.payment_method_id", "payment_methods", "paid with any of these methods; 0 means with none"
         ),
-        "subtotal_cents": EntityFilter(
-            "cents", any_of("t.subtotal_cents", "bigint"), "exact subtotal", many=True, internal=True
+        "shipping_method_id": optional_references(
+            "t.shipping_method_id", "shipping_methods", "sent by any of these methods; 0 means by none"
         ),
-        "shipping_cents": EntityFilter(
-            "cents", any_of("t.shipping_cents", "bigint"), "exact shipping", many=True, internal=True
+        "buyer_id": optional_references(
+            "t.user_id", "users", "placed by any of these users; 0 means by guests", internal=True
         ),
-        "firstname": EntityFilter(
-            "text", any_of("t.firstname"), "exact first name", many=True, internal=True
-        ),
-        "lastname": EntityFilter("text", any_of("t.lastname"), "exact last name", many=True, internal=True),
-        "phone": EntityFilter("text", any_of("t.phone"), "exact phone", many=True, internal=True),
-        "payment_method_id": EntityFilter(
-            "id",
-            refers_to_or_none("t.payment_method_id", "payment_methods"),
-            "paid with any of these methods; 0 means with none",
-            many=True,
-        ),
-        "shipping_method_id": EntityFilter(
-            "id",
-            refers_to_or_none("t.shipping_method_id", "shipping_methods"),
-            "sent by any of these methods; 0 means by none",
-            many=True,
-        ),
-        "buyer_id": EntityFilter(
-            "id",
-            refers_to_or_none("t.user_id", "users"),
-            "placed by any of these users; 0 means by guests",
-            many=True,
-            internal=True,
-        ),
-        "sole_vendor_id": EntityFilter(
-            "id",
-            refers_to_or_none("t.vendor_id", "vendors"),
+        "sole_vendor_id": optional_references(
+            "t.vendor_id",
+            "vendors",
             "all lines belong to one of these vendors; 0 means several vendors or none",
-            many=True,
             internal=True,
         ),
         "shipment_id": EntityFilter(
             "id", _has_shipment, "has any of these shipments", many=True, internal=True
         ),
-        "discount_cents": EntityFilter(
-            "cents", any_of("t.discount_cents", "bigint"), "exact discount", many=True, internal=True
-        ),
-        "tax_cents": EntityFilter(
-            "cents", any_of("t.tax_cents", "bigint"), "exact taxes", many=True, internal=True
-        ),
-        "notes": EntityFilter("text", any_of("t.notes"), "exact notes", many=True, internal=True),
-        "details": EntityFilter("text", any_of("t.details"), "exact staff notes", many=True, internal=True),
-        "ip_address": EntityFilter(
-            "text", any_of("t.ip_address"), "exact client IP address", many=True, internal=True
-        ),
-        "created_at": EntityFilter(
-            "time", within_second("t.created_at"), "placed in this second", many=True, internal=True
-        ),
+        **exact("cents", "discount_cents", "tax_cents", internal=True),
+        **exact("text", "notes", "details", "ip_address", internal=True),
+        "created_at": exact_second("t.created_at", "placed in this second"),
         **_ADDRESS_FILTERS,
     },
     sorts={
         "created_at": Sort("t.created_at", "timestamptz", "creation time"),
         "updated_at": Sort("t.updated_at", "timestamptz", "time of the last update"),
         "total": Sort("t.total_cents", "bigint", "total"),
-        "status": Sort("t.status", "text", "status"),
+        **sorts(("status", "status")),
         "number": Sort("t.id", "bigint", "number"),
         # Used too rarely to justify an index each, which every insert would maintain: these sort all orders of the store.
         "subtotal": Sort("t.subtotal_cents", "bigint", "subtotal"),
         "shipping": Sort("t.shipping_cents", "bigint", "shipping price"),
         "discount": Sort("t.discount_cents", "bigint", "discount"),
-        "payment_status": Sort("t.payment_status", "text", "payment status"),
+        **sorts(("payment_status", "payment status")),
     },
     default_sort="-created_at",
 )
@@ -222,35 +193,21 @@ STATUSES = Entity(
     table="statuses",
     base_condition="t.deleted_at IS NULL",
     # Statuses are public: anybody who sees orders reads them, and so does a storefront.
-    visible=VisibleRows(
-        admin=_ADMIN, app="read_orders", vendor="", customer="", storefront="storefront:read"
-    ),
+    visible=published(_ADMIN, "read_orders", ""),
     filters={
-        "id": EntityFilter("id", by_ids, "any of these statuses", many=True),
-        "letter": EntityFilter("text", any_of("t.letter"), "any of these codes", many=True),
-        "type": EntityFilter(
-            "text", any_of("t.type"), "any of these types: `O` orders, `S` shipments", many=True
-        ),
-        "description": EntityFilter("text", any_of("t.description"), "exact description", many=True),
-        "search": EntityFilter(
+        "id": ids("statuses"),
+        **exact(
             "text",
-            lambda text: Condition(
-                "strpos(vitrine_fold(t.description), vitrine_fold({}::text)) > 0", (text,)
-            ),
-            "part of the description",
+            letter="any of these codes",
+            type="any of these types: `O` orders, `S` shipments",
+            description="exact description",
         ),
+        "search": substring("description", "t.description"),
         "is_built_in": EntityFilter("boolean", flag("t.built_in"), "is built in"),
-        "color": EntityFilter("text", any_of("t.color"), "exact colour", many=True, internal=True),
-        "position": EntityFilter(
-            "big_int", any_of("t.position", "bigint"), "exact position", many=True, internal=True
-        ),
+        **exact("text", "color", internal=True),
+        **exact("big_int", "position", internal=True),
     },
-    sorts={
-        "position": Sort("t.position", "bigint", "position"),
-        "description": Sort("t.description", "text", "description"),
-        "letter": Sort("t.letter", "text", "status code"),
-        "id": Sort("t.id", "bigint", "creation order"),
-    },
+    sorts=sorts("position", ("description", "description"), ("letter", "status code"), "id"),
     default_sort="position",
 )
 

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from domain.filters import (
-    BY_CREATED,
-    BY_ID,
-    BY_NAME,
-    BY_STATUS,
-    exact_integer,
+    created_range,
+    exact,
     exact_second,
-    exact_text,
     full_text_search,
     has_vendor_name,
     ids,
     optional_references,
     references,
+    sorts,
     statuses,
     substring,
 )
 from domain.visibility import VisibleRows
-from models.queries import Condition, Entity, EntityFilter, Sort, any_of, compares, flag
+from models.queries import Condition, Entity, EntityFilter, Sort, any_of, flag
 
 _USER_ROWS = VisibleRows(
     admin=("view_users",), app="read_users", vendor="t.id = {user}", customer="t.id = {user}"
@@ -47,14 +44,8 @@ USERS = Entity(
             "text", full_text_search("search_users"), "words, or beginnings of words, of name or e-mail"
         ),
         "vendor_id": references("t.vendor_id", "vendors", "works for any of these vendors"),
-        "created_from": EntityFilter("time", compares("t.created_at", ">="), "created at or after this time"),
-        "created_before": EntityFilter("time", compares("t.created_at", "<"), "created before this time"),
-        "firstname": exact_text("t.firstname", "first name", internal=True),
-        "lastname": exact_text("t.lastname", "last name", internal=True),
-        "phone": exact_text("t.phone", "phone, digits only", internal=True),
-        "cpf": exact_text("t.cpf", "CPF, without punctuation", internal=True),
-        "cnpj": exact_text("t.cnpj", "CNPJ, without punctuation", internal=True),
-        "company_name": exact_text("t.company_name", "company name", internal=True),
+        **created_range(),
+        **exact("text", "firstname", "lastname", "phone", "cpf", "cnpj", "company_name", internal=True),
         "employer_id": optional_references(
             "t.vendor_id", "vendors", "works for any of these vendors; 0 means for none", internal=True
         ),
@@ -66,18 +57,17 @@ USERS = Entity(
             internal=True,
         ),
         "is_owner": EntityFilter("boolean", flag(IS_OWNER), "owns the store", internal=True),
-        "points": exact_integer("t.points", "reward points", internal=True),
+        **exact("big_int", "points", internal=True),
         "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts={
-        "created_at": BY_CREATED,
-        "name": BY_NAME,
+        **sorts("created_at", "name"),
         "email": Sort("coalesce(t.email, '')", "text", "e-mail"),
-        "status": BY_STATUS,
+        **sorts("status"),
         "role": Sort("t.user_type", "text", "role code"),
         # Without an index, which every sign-in would have to update.
         "last_login": Sort("coalesce(t.last_login_at, 'epoch')", "timestamptz", "last sign-in, none lowest"),
-        "id": BY_ID,
+        **sorts("id"),
     },
     default_sort="-created_at",
 )
@@ -89,9 +79,9 @@ USERGROUPS = Entity(
     visible=VisibleRows(admin=("view_users",), app="read_users"),
     filters={
         "id": ids("groups"),
-        "type": EntityFilter("text", any_of("t.type"), "any of these types", many=True),
+        **exact("text", type="any of these types"),
         "status": statuses("usergroup_status"),
-        "name": exact_text("t.name", "name"),
+        **exact("text", "name"),
         "search": substring("name", "t.name"),
         "privilege": EntityFilter(
             "text",
@@ -100,7 +90,7 @@ USERGROUPS = Entity(
             many=True,
         ),
     },
-    sorts={"name": BY_NAME, "type": Sort("t.type", "text", "type"), "status": BY_STATUS, "id": BY_ID},
+    sorts=sorts("name", ("type", "type"), "status", "id"),
     default_sort="id",
 )
 
@@ -120,8 +110,7 @@ SUBSCRIBERS = Entity(
     filters={
         "id": ids("subscribers"),
         "status": statuses(),
-        "email": exact_text("t.email", "e-mail, in lower case"),
-        "lang_code": EntityFilter("text", any_of("t.lang_code"), "any of these languages", many=True),
+        **exact("text", email="exact e-mail, in lower case", lang_code="any of these languages"),
         "search": EntityFilter(
             "text",
             lambda text: Condition("strpos(t.email, lower({}::text)) > 0", (text.strip(),)),
@@ -129,12 +118,7 @@ SUBSCRIBERS = Entity(
         ),
         "created_at": exact_second("t.created_at", "created within that second"),
     },
-    sorts={
-        "created_at": BY_CREATED,
-        "email": Sort("t.email", "text", "e-mail"),
-        "status": BY_STATUS,
-        "id": BY_ID,
-    },
+    sorts=sorts("created_at", ("email", "e-mail"), "status", "id"),
     default_sort="-created_at",
 )
 
@@ -160,18 +144,12 @@ CALL_REQUESTS = Entity(
             ),
             "part of the name or of the phone",
         ),
-        "name": exact_text("t.name", "name", internal=True),
-        "phone": exact_text("t.phone", "phone", internal=True),
-        "time_from": exact_text("t.time_from", "earliest hour", internal=True),
-        "time_to": exact_text("t.time_to", "latest hour", internal=True),
-        "notes": exact_text("t.notes", "notes", internal=True),
+        **exact("text", "name", "phone", "time_from", "time_to", "notes", internal=True),
         "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts={
         "created_at": Sort("t.created_at", "timestamptz", "time of the request"),
-        "name": BY_NAME,
-        "status": BY_STATUS,
-        "id": BY_ID,
+        **sorts("name", "status", "id"),
     },
     default_sort="-created_at",
 )

@@ -1,4 +1,4 @@
-"""Create, update and delete promotions."""
+"""Promotions, whose conditions and bonuses are parsed when they are written."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from domain.promotions.conditions import (
 )
 from domain.promotions.rewards import coupon_key
 from domain.promotions.values import PendingReferences
+from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import ValidationFailed
 from kernel.fields import (
@@ -26,23 +27,18 @@ from kernel.fields import (
     MAX_NAME,
     MAX_QUANTITY,
     InputField,
-    InputValues,
     code_in,
     flag,
     integer,
     name_text,
     one_of,
     raise_field_errors,
-    read_fields,
     text,
     timestamp,
 )
-from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
-from models import audit
-from models.database import fetchrow, transaction
 from models.promotions import Promotion
-from models.references import PROMOTION, find
+from models.references import PROMOTION
 
 MAX_JSON_BYTES = 100_000
 
@@ -80,8 +76,8 @@ PROMOTION_FIELDS: Mapping[str, InputField] = {
 }
 _DEFAULTS: Mapping[str, Any] = {
     "zone": CART,
-    "conditions": {},
-    "bonuses": {},
+    "conditions": "{}",
+    "bonuses": "{}",
     "coupon_code": "",
     "usage_limit": 0,
     "from_at": None,
@@ -93,68 +89,29 @@ WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE
 """
 
 
-async def create_promotion(scope: Scope, values: InputValues) -> int:
-    """Create a promotion and return its internal id.
+async def _derive(change: Change) -> None:
+    """Add the columns derived from conditions and bonuses. Raises ValidationFailed for invalid ones.
 
-    Keys: `name`*, `description`, `zone` (`cart`, `catalog`), `conditions` and `bonuses` (see the modules of these names),
-    `coupon_code`, `usage_limit` (0: none), `from_at`, `to_at`, `priority` (lowest first), `stop`, `status`.
+    An update derives them only when it changes a relevant field, so that a promotion whose product was deleted can be disabled.
     """
-    columns = read_fields(PROMOTION_FIELDS, values, creating=True)
-    async with transaction(scope):
-        columns |= await _parsed_columns(scope, {**_DEFAULTS, **columns})
-        promotion = Promotion(**columns, created_at=scope.now, updated_at=scope.now)
-        await promotion.save()
-        promotion_id: int = promotion.id
-        await audit.record(scope, "promotion.created", "promotion", promotion.public_id)
-    return promotion_id
-
-
-async def update_promotion(scope: Scope, promotion: object, values: InputValues) -> int:
-    """Update a promotion partially and return its internal id; orders keep their rewards."""
-    columns = read_fields(PROMOTION_FIELDS, values)
-    async with transaction(scope):
-        promotion_id = await find(scope, PROMOTION, promotion)
-        current = dict(await fetchrow(_LOCK, scope.store.id, promotion_id) or _DEFAULTS)
-        for name in ("conditions", "bonuses"):
-            current[name] = orjson.loads(current[name])
-        columns |= await _parsed_columns(scope, {**current, **columns}, checked=values)
-        await Promotion.filter(id=promotion_id).update(**columns, updated_at=scope.now)
-        await audit.record(
-            scope, "promotion.updated", "promotion", promotion_id, {"fields": sorted(map(str, values))}
-        )
-    return promotion_id
-
-
-async def delete_promotion(scope: Scope, promotion: object) -> None:
-    """Soft-delete a promotion; orders keep their rewards."""
-    async with transaction(scope):
-        promotion_id = await find(scope, PROMOTION, promotion)
-        await Promotion.filter(id=promotion_id).update(deleted_at=scope.now, updated_at=scope.now)
-        await audit.record(scope, "promotion.deleted", "promotion", promotion_id)
-
-
-async def _parsed_columns(
-    scope: Scope, columns: Mapping[str, Any], *, checked: InputValues | None = None
-) -> dict[str, Any]:
-    """Return the columns derived from conditions and bonuses. Raises ValidationFailed for invalid ones.
-
-    An update is `checked` only when it changes a relevant field, so that a promotion whose product was deleted can be disabled.
-    """
+    columns = change.merged
     _check_dates(columns)
     relevant = ("zone", "conditions", "bonuses", "coupon_code", "usage_limit")
-    if checked is not None and not any(name in checked for name in relevant):
-        return {}
+    if not change.is_new and not any(name in change.values for name in relevant):
+        return
+    for name in {"conditions", "bonuses"} - change.columns.keys():
+        columns[name] = orjson.loads(columns[name])
     in_conditions, in_bonuses = PendingReferences(), PendingReferences()
     errors: dict[str, tuple[str, str]] = {}
-    rule, gifts = _try_parse("conditions", parse_conditions, columns, in_conditions, errors), None
+    rule = _try_parse("conditions", parse_conditions, columns, in_conditions, errors)
     gifts = _try_parse("bonuses", parse_bonuses, columns, in_bonuses, errors)
     if columns["zone"] == CATALOG and columns["coupon_code"]:
         errors["coupon_code"] = ("coupon_invalid", f"coupon_code is for the zone {CART}")
     raise_field_errors(errors)
-    await in_conditions.resolve(scope, field="conditions")
-    await in_bonuses.resolve(scope, field="bonuses")
+    await in_conditions.resolve(change.scope, field="conditions")
+    await in_bonuses.resolve(change.scope, field="bonuses")
     limits = [limit for limit in (columns["usage_limit"], max_uses(rule)) if limit]
-    return {
+    change.columns |= {
         "rule": rule,
         "gifts": gifts,
         "coupon_key": coupon_key(columns["coupon_code"]) or coupon_of(rule),
@@ -183,3 +140,15 @@ def _check_dates(columns: Mapping[str, Any]) -> None:
         raise ValidationFailed(
             f"to_at is {end.isoformat()}; expected from_at or later", field="to_at", code="date_invalid"
         )
+
+
+PROMOTION_RECORDS = RecordType(
+    PROMOTION,
+    Promotion,
+    PROMOTION_FIELDS,
+    audit_input=True,
+    lock_row=_LOCK,
+    defaults=_DEFAULTS,
+    prepare=_derive,
+)
+"""`usage_limit` 0 means none; the lowest `priority` applies first. Orders keep their rewards."""

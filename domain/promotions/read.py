@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from domain.filters import contains_text, within_second
+from domain.filters import exact, exact_second, ids, sorts, statuses, substring
 from domain.visibility import VisibleRows
-from models.queries import Entity, EntityFilter, Sort, any_of, by_ids, compares, flag
+from models.queries import Entity, EntityFilter, compares
 
 PROMOTIONS = Entity(
     name="promotion",
@@ -13,43 +13,17 @@ PROMOTIONS = Entity(
     # Not for storefronts: the list reveals the coupons.
     visible=VisibleRows(admin=("view_content",), app="read_content"),
     filters={
-        "id": EntityFilter("id", by_ids, "any of these promotions", many=True),
-        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "search": EntityFilter("text", contains_text("t.name"), "part of the name"),
-        "zone": EntityFilter("text", any_of("t.zone"), "any of these zones", many=True),
-        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
-        "coupon_code": EntityFilter("text", any_of("t.coupon_code"), "any of these coupons", many=True),
-        "priority": EntityFilter(
-            "big_int", any_of("t.priority", "bigint"), "any of these priorities", many=True
-        ),
+        "id": ids("promotions"),
+        "status": statuses(),
+        "search": substring("name", "t.name"),
+        **exact("text", zone="any of these zones", name="exact name", coupon_code="any of these coupons"),
+        **exact("big_int", priority="any of these priorities"),
         "used_from": EntityFilter("big_int", compares("t.used", ">="), "used at least this often"),
-        "used": EntityFilter(
-            "big_int", any_of("t.used", "bigint"), "exact number of uses", many=True, internal=True
-        ),
-        "usage_limit": EntityFilter(
-            "big_int", any_of("t.usage_limit", "bigint"), "exact usage limit", many=True, internal=True
-        ),
-        "stop": EntityFilter("boolean", flag("t.stop"), "stops later promotions", internal=True),
-        "from_at": EntityFilter(
-            "time",
-            within_second("coalesce(t.from_at, 'epoch')"),
-            "starts in this second, 0 for no start",
-            many=True,
-            internal=True,
-        ),
-        "to_at": EntityFilter(
-            "time",
-            within_second("coalesce(t.to_at, 'epoch')"),
-            "ends in this second, 0 for no end",
-            many=True,
-            internal=True,
-        ),
+        **exact("big_int", "used", "usage_limit", internal=True),
+        **exact("boolean", "stop", internal=True),
+        "from_at": exact_second("coalesce(t.from_at, 'epoch')", "starts in this second, 0 for no start"),
+        "to_at": exact_second("coalesce(t.to_at, 'epoch')", "ends in this second, 0 for no end"),
     },
-    sorts={
-        "priority": Sort("t.priority", "bigint", "priority"),
-        "name": Sort("t.name", "text", "name"),
-        "created_at": Sort("t.created_at", "timestamptz", "time of creation"),
-        "id": Sort("t.id", "bigint", "creation order"),
-    },
+    sorts=sorts("priority", "name", "created_at", "id"),
     default_sort="priority",
 )

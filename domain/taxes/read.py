@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from domain.visibility import VisibleRows
-from models.queries import Condition, Entity, EntityFilter, Sort, any_of, by_ids, flag, refers_to
+from domain.filters import exact, ids, sorts, statuses, substring
+from domain.visibility import published
+from models.queries import Condition, Entity, refers_to
 
 _PUBLIC_ROWS = "t.status = 'A'"
 
@@ -14,41 +15,24 @@ TAXES = Entity(
     name="tax",
     table="taxes",
     base_condition="t.deleted_at IS NULL",
-    visible=VisibleRows(
-        admin=("view_payments", "view_products", "view_orders", "view_shipping"),
-        app=("read_products", "read_orders"),
-        vendor=_PUBLIC_ROWS,
-        customer=_PUBLIC_ROWS,
-        storefront="storefront:read",
-        storefront_rows=_PUBLIC_ROWS,
+    visible=published(
+        ("view_payments", "view_products", "view_orders", "view_shipping"), ("read_products", "read_orders")
     ),
     filters={
-        "id": EntityFilter("id", by_ids, "any of these taxes", many=True),
-        "status": EntityFilter("switch_status", any_of("t.status"), "any of these statuses", many=True),
-        "name": EntityFilter("text", any_of("t.name"), "exact name", many=True),
-        "search": EntityFilter(
+        "id": ids("taxes"),
+        "status": statuses(),
+        **exact("text", "name"),
+        "search": substring("name", "t.name"),
+        **exact(
             "text",
-            lambda text: Condition("strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0", (text,)),
-            "part of the name",
+            address_type="any of these address types",
+            rate_type="any of these rate types",
+            regnumber="exact registration number",
         ),
-        "address_type": EntityFilter(
-            "text", any_of("t.address_type"), "any of these address types", many=True
-        ),
-        "rate_type": EntityFilter("text", any_of("t.rate_type"), "any of these rate types", many=True),
-        "regnumber": EntityFilter("text", any_of("t.regnumber"), "exact registration number", many=True),
-        "price_includes_tax": EntityFilter("boolean", flag("t.price_includes_tax"), "is included in prices"),
-        "priority": EntityFilter(
-            "big_int", any_of("t.priority", "bigint"), "any of these priorities", many=True, internal=True
-        ),
-        "rate_value": EntityFilter(
-            "big_int", any_of("t.rate_value", "bigint"), "exact rate", many=True, internal=True
-        ),
+        **exact("boolean", price_includes_tax="is included in prices"),
+        **exact("big_int", "priority", "rate_value", internal=True),
     },
-    sorts={
-        "priority": Sort("t.priority", "bigint", "priority"),
-        "name": Sort("t.name", "text", "name"),
-        "id": Sort("t.id", "bigint", "creation order"),
-    },
+    sorts=sorts("priority", "name", "id"),
     default_sort="priority",
 )
 
@@ -56,12 +40,10 @@ TAXES = Entity(
 TAX_RATE_TYPES = Entity(
     name="tax rate",
     table="tax_rates",
-    visible=VisibleRows(
-        admin=("view_payments", "view_products", "view_orders", "view_shipping"),
-        app=("read_products", "read_orders"),
-        vendor="",
-        customer="",
-        storefront="storefront:read",
+    visible=published(
+        ("view_payments", "view_products", "view_orders", "view_shipping"),
+        ("read_products", "read_orders"),
+        "",
     ),
 )
 

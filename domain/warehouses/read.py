@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from domain.filters import (
-    BY_CREATED,
-    BY_ID,
-    exact_integer,
+    exact,
     exact_second,
-    exact_text,
     ids,
     optional_references,
     references,
+    sorts,
     statuses,
 )
 from domain.visibility import VisibleRows
 from kernel.documents import normalize_cep
 from kernel.geography import state_of_cep
-from models.queries import Condition, Entity, EntityFilter, Sort, flag
+from models.queries import Condition, Entity, EntityFilter, Sort
 
 _ADMIN = ("view_warehouses",)
 _APP = "read_inventory"
@@ -79,26 +77,26 @@ WAREHOUSES = Entity(
             "part of the name, code or city",
         ),
         "covers_zipcode": EntityFilter("text", covers, "delivers to this CEP"),
-        "is_default": EntityFilter("boolean", flag("t.is_default"), "whether it is its vendor's default"),
-        "name": exact_text("t.name", "name"),
-        "code": exact_text("t.code", "code"),
-        **{
-            name: exact_text(f"t.{name}", name, internal=True)
-            for name in ("description", "address", "country", "phone", "email", "latitude", "longitude")
-        },
-        **{
-            name: exact_integer(f"t.{name}", name, internal=True)
-            for name in ("priority", "shipping_delay", "min_items_in_box", "max_items_in_box")
-        },
+        **exact("boolean", is_default="whether it is its vendor's default"),
+        **exact("text", "name", "code"),
+        **exact(
+            "text",
+            "description",
+            "address",
+            "country",
+            "phone",
+            "email",
+            "latitude",
+            "longitude",
+            internal=True,
+        ),
+        **exact(
+            "big_int", "priority", "shipping_delay", "min_items_in_box", "max_items_in_box", internal=True
+        ),
         "created_at": exact_second("t.created_at", "created within that second"),
         "updated_at": exact_second("t.updated_at", "updated within that second"),
     },
-    sorts={
-        "priority": Sort("t.priority", "bigint", "priority"),
-        "name": Sort("t.name_folded", "text", "name"),
-        "created_at": BY_CREATED,
-        "id": BY_ID,
-    },
+    sorts={**sorts("priority"), "name": Sort("t.name_folded", "text", "name"), **sorts("created_at", "id")},
     default_sort="-priority",
 )
 
@@ -108,7 +106,6 @@ _OF_OWN = (
     " AND w.vendor_id = {company} AND w.deleted_at IS NULL)"
 )
 _WAREHOUSE_EXISTS = "EXISTS (SELECT 1 FROM warehouses w WHERE w.tenant_id = t.tenant_id AND w.id = t.warehouse_id AND w.deleted_at IS NULL)"
-_SORTS = {"id": BY_ID}
 
 WAREHOUSE_AREAS = Entity(
     name="delivery area",
@@ -119,9 +116,9 @@ WAREHOUSE_AREAS = Entity(
         "id": ids("areas"),
         "warehouse_id": references("t.warehouse_id", "warehouses", "of any of these warehouses"),
         "status": statuses(),
-        "name": exact_text("t.name", "name"),
+        **exact("text", "name"),
     },
-    sorts=_SORTS,
+    sorts=sorts("id"),
     default_sort="id",
 )
 
@@ -143,6 +140,6 @@ WAREHOUSE_USERGROUPS = Entity(
         "usergroup_id": references("t.usergroup_id", "usergroups", "of any of these groups"),
         "status": statuses(),
     },
-    sorts=_SORTS,
+    sorts=sorts("id"),
     default_sort="id",
 )

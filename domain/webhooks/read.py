@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from domain.filters import BY_ID, ids, references
+from domain.filters import exact, ids, references, sorts
 from domain.visibility import VisibleRows
 from models.queries import Entity, EntityFilter, any_of
 
@@ -41,7 +41,7 @@ EVENT_ENDPOINTS = Entity(
         ),
         "status": EntityFilter("switch_status", any_of("t.status"), "in any of these states", many=True),
     },
-    sorts={"id": BY_ID},
+    sorts=sorts("id"),
     default_sort="-id",
 )
 
@@ -57,8 +57,8 @@ EVENT_DELIVERIES = Entity(
         "id": ids("deliveries"),
         "endpoint_id": references("t.endpoint_id", "event_endpoints", "to any of these endpoints"),
         "event": EntityFilter("text", any_of("t.name"), "of any of these events", many=True),
-        "state": EntityFilter("text", any_of("t.state"), "in any of these states", many=True),
+        **exact("text", state="in any of these states"),
     },
-    sorts={"id": BY_ID},
+    sorts=sorts("id"),
     default_sort="-id",
 )

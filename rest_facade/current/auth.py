@@ -146,4 +146,4 @@ def text_field(body: Mapping[str, Any], name: str) -> str | None:
     value = body.get(name)
     if value is None or isinstance(value, str):
         return value
-    raise MalformedRequest(detail=f"{name} is no text_field")
+    raise MalformedRequest(detail=f"{name} is no text")

@@ -20,18 +20,15 @@ def optional_field(description: str, *, internal: bool = False) -> Any:
 
 def optional_copies(object_type: Any, names: Iterable[str]) -> Callable[[type[T]], type[T]]:
     """Add optional fields with the types and descriptions of an object type's fields, before the input's own; declared ones stay."""
-    descriptions = {
-        field.python_name: field.description for field in object_type.__strawberry_definition__.fields
-    }
+    fields = {field.python_name: field for field in object_type.__strawberry_definition__.fields}
 
     def decorate(cls: type[T]) -> type[T]:
         own = cls.__annotations__
+        cls.__annotations__ = dict.fromkeys(names) | own  # in the order of the names
         for name in names:
             if name not in own:
-                setattr(cls, name, optional_field(descriptions[name]))
-        # Annotations are texts, resolved in the input's module.
-        copies = {name: own.get(name, f"{object_type.__annotations__[name]} | None") for name in names}
-        cls.__annotations__ = copies | own
+                cls.__annotations__[name] = fields[name].type_annotation.evaluate() | None
+                setattr(cls, name, optional_field(fields[name].description))
         return cls
 
     return decorate

@@ -10,16 +10,13 @@ from kernel.scope import Store
 from tests.apps.conftest import NewApp
 from tests.current import kit
 from tests.current.kit import Caller
+from tests.product_records import PRODUCT_RECORD
 from tests.shop import NOBODY as UNKNOWN_ID
 from tests.shop import Shop
 
 PRODUCTS, PRODUCT_WRITES = "/api/storefront/products", "/api/admin/products"
 ORDERS, USERS = "/api/admin/orders", "/api/admin/users"
 
-PRODUCT_RECORD = {
-    "id", "name", "sku", "slug", "description", "short_description", "status", "price_cents", "compare_at_cents",
-    "currency", "stock", "category_id", "category", "images", "created_at", "updated_at",
-}  # fmt: skip
 ORDER_RECORD = {
     "id", "number", "status", "total_cents", "subtotal_cents", "shipping_cents", "discount_cents", "currency", "payment_status",
     "tracking_code", "customer", "items", "created_at", "updated_at",

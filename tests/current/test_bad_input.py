@@ -7,6 +7,7 @@ from yarl import URL
 
 from tests.current import kit
 from tests.current.kit import Caller
+from tests.product_records import DEFAULTS
 from tests.shop import NOBODY
 
 ADMIN = "/api/v1/admin"
@@ -105,19 +106,8 @@ async def _write_routes(admin: Caller) -> list[tuple[str, str, dict]]:
         await kit.add_category(store),
         await kit.add_order(store),
     )
-    product_body = {
-        "name": "A",
-        "sku": "",
-        "slug": "a",
-        "description": "",
-        "short_description": "",
-        "status": "A",
-        "price_cents": 1,
-        "compare_at_cents": None,
-        "stock": 1,
-        "category_id": None,
-        "images": [],
-    }
+    product_body = DEFAULTS | {"name": "A", "slug": "a", "price_cents": 1, "stock": 1}
+    del product_body["currency"], product_body["category"]  # not written
     category_body = {"name": "A", "parent_id": None, "position": 0, "status": "A"}
     status_body = {"status": "O", "reason": "", "tracking_code": "", "carrier": "", "restock": False}
     return [

@@ -7,12 +7,9 @@ import pytest
 from kernel.ids import checksummed_token
 from resolvers import query_compiler
 from tests.current.storefront_client import BASE, StorefrontClient, open_storefront
+from tests.product_records import PRODUCT_RECORD
 from tests.shop import NOBODY, Shop
 
-PRODUCT = {
-    "id", "name", "sku", "slug", "description", "short_description", "status", "price_cents", "compare_at_cents", "currency", "stock",
-    "category_id", "category", "images", "created_at", "updated_at",
-}  # fmt: skip
 ROUTES = {
     "storefront:read": [
         ("GET", "store"),
@@ -61,7 +58,7 @@ async def test_only_active_products_are_listed_in_the_app_list_format(storefront
         "Livro de Receitas",
     }
     for product in answer.body["products"]:
-        assert set(product) == PRODUCT
+        assert set(product) == PRODUCT_RECORD
     assert answer.statements <= 4  # page, images, categories, total
 
 
@@ -116,7 +113,7 @@ async def test_a_product_is_found_by_id_and_by_slug(storefront: StorefrontClient
     by_slug = await storefront.get("products/caneca-de-agata")
     assert by_id.status == by_slug.status == 200
     assert by_id.body == by_slug.body
-    assert set(by_id.body) == PRODUCT
+    assert set(by_id.body) == PRODUCT_RECORD
     # A compiled read takes one statement; the executor one per level.
     assert by_id.statements == (1 if query_compiler._enabled else 3)
 

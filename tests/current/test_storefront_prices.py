@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from domain.destinations.destinations import create_destination
-from domain.promotions.promotions import create_promotion
-from domain.shipping.methods import create_shipping_method
-from domain.taxes.taxes import create_tax
+from domain.destinations.destinations import DESTINATION_RECORDS
+from domain.promotions.promotions import PROMOTION_RECORDS
+from domain.shipping.methods import SHIPPING_METHOD_RECORDS
+from domain.taxes.taxes import TAX_RECORDS
 from kernel.scope import active_scope
 from tests.current.storefront_client import ADDRESS, StorefrontClient, open_storefront
 from tests.shop import Shop
@@ -19,7 +19,7 @@ from tests.shop import Shop
 
 async def add_promotion(shop: Shop, **fields: Any) -> int:
     with active_scope(shop.scope()):
-        return await create_promotion(shop.scope(), {"name": "Oferta", **fields})
+        return await PROMOTION_RECORDS.create(shop.scope(), {"name": "Oferta", **fields})
 
 
 async def uses(shop: Shop, promotion: int) -> int:
@@ -220,8 +220,8 @@ async def test_a_gift_is_added_to_the_order_and_not_to_the_cart(storefront: Stor
 async def test_the_address_determines_shipping_options_and_prices(storefront: StorefrontClient) -> None:
     shop, scope = storefront.shop, storefront.shop.scope()
     with active_scope(scope):
-        destination = await create_destination(scope, {"name": "SP", "states": ["SP"]})
-        await create_shipping_method(
+        destination = await DESTINATION_RECORDS.create(scope, {"name": "SP", "states": ["SP"]})
+        await SHIPPING_METHOD_RECORDS.create(
             scope,
             {
                 "name": "Moto",
@@ -261,7 +261,7 @@ async def test_a_vendor_shipping_method_covers_only_that_vendors_products(
 ) -> None:
     shop, scope = storefront.shop, storefront.shop.scope()
     with active_scope(scope):
-        await create_shipping_method(
+        await SHIPPING_METHOD_RECORDS.create(
             scope, {"name": "Kombi", "position": 1, "base_cents": 300, "vendor": shop.vendor.number}
         )
     for items, names in (
@@ -277,7 +277,7 @@ async def test_a_vendor_shipping_method_covers_only_that_vendors_products(
 async def test_taxes_are_included_in_the_total(storefront: StorefrontClient) -> None:
     shop, scope = storefront.shop, storefront.shop.scope()
     with active_scope(scope):
-        tax = await create_tax(scope, {"name": "ICMS", "rate_value": 10_000})
+        tax = await TAX_RECORDS.create(scope, {"name": "ICMS", "rate_value": 10_000})
     await shop.execute(
         "INSERT INTO product_taxes (public_id, product_id, tax_id) VALUES (gen_random_uuid(), $1, $2)",
         shop.mug.number,

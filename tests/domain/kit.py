@@ -12,8 +12,8 @@ import orjson
 from domain.catalog.products import create_product
 from domain.marketplace.vendors import create_vendor
 from domain.orders.placement import PlacedOrder, place_order
-from domain.payments.methods import create_payment_method
-from domain.shipping.methods import create_shipping_method
+from domain.payments.methods import PAYMENT_METHOD_RECORDS
+from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from kernel.ids import uuid7
 from kernel.scope import Actor, ActorKind, Scope, active_scope
 from models import database
@@ -80,10 +80,12 @@ class StoreKit:
         return int(user.id)
 
     async def shipping(self, **overrides: Any) -> int:
-        return await create_shipping_method(self.scope, {"name": "Correio", **overrides})
+        return await SHIPPING_METHOD_RECORDS.create(self.scope, {"name": "Correio", **overrides})
 
     async def payment(self, **overrides: Any) -> int:
-        return await create_payment_method(self.scope, {"name": "Pix", "processor": "pix", **overrides})
+        return await PAYMENT_METHOD_RECORDS.create(
+            self.scope, {"name": "Pix", "processor": "pix", **overrides}
+        )
 
     async def delivery(self) -> int:
         """Return the default shipping method of orders; it is free."""

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from domain.catalog.categories import create_category
+from domain.catalog.categories import CATEGORY_RECORDS
 from domain.catalog.products import BulkErrorPolicy, bulk_upsert_products, create_product
 from kernel.errors import ValidationFailed
 from models import database
@@ -21,7 +21,7 @@ async def names(kit):
 
 async def test_rows_are_created_or_updated(kit):
     by_id, by_sku = await kit.product(name="by id"), await kit.product(name="by sku", sku="S")
-    shoes = await create_category(kit.scope, {"name": "Shoes"})
+    shoes = await CATEGORY_RECORDS.create(kit.scope, {"name": "Shoes"})
     results = await bulk_upsert_products(
         kit.as_admin(),
         [

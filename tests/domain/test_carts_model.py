@@ -15,7 +15,7 @@ from domain.carts.record import load_cart_record
 from domain.gateway import notifications
 from domain.orders.expiry import expire_orders
 from domain.orders.lifecycle import change_status
-from domain.promotions.promotions import create_promotion
+from domain.promotions.promotions import PROMOTION_RECORDS
 from domain.stores import set_gateway_secret
 from kernel.errors import Conflict, NotFound, RuleViolation
 from tests.conftest import scope_of
@@ -129,7 +129,7 @@ class Play:
         self.ids = [await kit.public_id("products", product) for product in self.products]
         self.way = await kit.public_id("shipping_methods", await kit.shipping(base_cents=SHIPPING))
         self.payment = await kit.public_id("payment_methods", await kit.payment(hold_minutes=30))
-        self.coupon = await create_promotion(
+        self.coupon = await PROMOTION_RECORDS.create(
             kit.scope,
             {
                 "name": "Dez",

@@ -6,14 +6,14 @@ import asyncio
 
 import pytest
 
-from domain.catalog.categories import create_category, delete_category, update_category
+from domain.catalog.categories import CATEGORY_RECORDS
 from domain.catalog.products import delete_product
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from tests.domain.kit import unknown
 
 
 async def make(kit, name="c", **values):
-    return await create_category(kit.scope, {"name": name, **values})
+    return await CATEGORY_RECORDS.create(kit.scope, {"name": name, **values})
 
 
 async def path(kit, category):
@@ -32,9 +32,9 @@ async def test_moving_a_category_moves_its_descendants(kit):
     one, other = await make(kit), await make(kit)
     child = await make(kit, parent=one)
     grandchild = await make(kit, parent=child)
-    await update_category(kit.scope, child, {"parent": other})
+    await CATEGORY_RECORDS.update(kit.scope, child, {"parent": other})
     assert await path(kit, grandchild) == f"{other}/{child}/{grandchild}"
-    await update_category(kit.scope, child, {"parent": None})
+    await CATEGORY_RECORDS.update(kit.scope, child, {"parent": None})
     assert await path(kit, grandchild) == f"{child}/{grandchild}"
     assert (await kit.record("categories", child))["parent_id"] is None
 
@@ -45,7 +45,7 @@ async def test_a_path_is_not_confused_with_one_sharing_its_prefix(kit):
     pairs = [(a, b) for a in created for b in created if a != b and str(b).startswith(str(a))]
     for short, long in pairs[:1]:
         child = await make(kit, parent=long)
-        await update_category(
+        await CATEGORY_RECORDS.update(
             kit.scope, short, {"parent": created[-1] if created[-1] not in (short, long) else created[-2]}
         )
         assert await path(kit, child) == f"{long}/{child}"
@@ -57,15 +57,15 @@ async def test_a_category_never_becomes_its_own_descendant(kit):
     grandchild = await make(kit, parent=child)
     for parent in (root, child, grandchild):
         with pytest.raises(ValidationFailed) as error:
-            await update_category(kit.scope, root, {"parent": parent})
+            await CATEGORY_RECORDS.update(kit.scope, root, {"parent": parent})
         assert error.value.fields == {"parent": "parent_invalid"}
 
 
 async def test_concurrent_moves_create_no_cycle(kit):
     one, other = await make(kit), await make(kit)
     results = await asyncio.gather(
-        update_category(kit.scope, one, {"parent": other}),
-        update_category(kit.scope, other, {"parent": one}),
+        CATEGORY_RECORDS.update(kit.scope, one, {"parent": other}),
+        CATEGORY_RECORDS.update(kit.scope, other, {"parent": one}),
         return_exceptions=True,
     )
     assert sum(isinstance(result, ValidationFailed) for result in results) == 1
@@ -85,7 +85,7 @@ async def test_a_tree_too_deep_for_its_path_is_rejected(kit):
 async def test_a_partial_update_keeps_other_fields(kit):
     root = await make(kit)
     child = await make(kit, parent=root, position=3, status="H", description="d")
-    await update_category(kit.scope, child, {"name": "changed"})
+    await CATEGORY_RECORDS.update(kit.scope, child, {"name": "changed"})
     record = await kit.record("categories", child)
     assert (record["name"], record["parent_id"], record["position"], record["status"]) == (
         "changed",
@@ -107,7 +107,7 @@ async def test_a_partial_update_keeps_other_fields(kit):
 )
 async def test_field_errors_are_reported(kit, values, fields):
     with pytest.raises(ValidationFailed) as error:
-        await create_category(kit.scope, {"name": "c", **values})
+        await CATEGORY_RECORDS.create(kit.scope, {"name": "c", **values})
     assert error.value.fields == fields
 
 
@@ -116,14 +116,14 @@ async def test_a_category_with_children_or_products_is_not_deleted(kit):
     child = await make(kit, parent=root)
     product = await kit.product(categories=[await make(kit), child])
     with pytest.raises(RuleViolation, match="children"):
-        await delete_category(kit.scope, root)
+        await CATEGORY_RECORDS.delete(kit.scope, root)
     with pytest.raises(RuleViolation, match="products"):
-        await delete_category(kit.scope, child)
+        await CATEGORY_RECORDS.delete(kit.scope, child)
     await delete_product(kit.scope, product)
-    await delete_category(kit.scope, child)
-    await delete_category(kit.scope, root)
+    await CATEGORY_RECORDS.delete(kit.scope, child)
+    await CATEGORY_RECORDS.delete(kit.scope, root)
     with pytest.raises(NotFound):
-        await delete_category(kit.scope, root)
+        await CATEGORY_RECORDS.delete(kit.scope, root)
     with pytest.raises(ValidationFailed):
         await make(kit, parent=root)
 
@@ -132,8 +132,8 @@ async def test_another_stores_category_is_not_found(kit, other_kit):
     foreign = await make(other_kit)
     for reference in (foreign, await other_kit.public_id("categories", foreign), unknown()):
         with pytest.raises(NotFound):
-            await update_category(kit.scope, reference, {"name": "x"})
+            await CATEGORY_RECORDS.update(kit.scope, reference, {"name": "x"})
         with pytest.raises(NotFound):
-            await delete_category(kit.scope, reference)
+            await CATEGORY_RECORDS.delete(kit.scope, reference)
         with pytest.raises(ValidationFailed):
             await make(kit, parent=reference)

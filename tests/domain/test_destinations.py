@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from domain.destinations.destinations import create_destination, delete_destination, update_destination
+from domain.destinations.destinations import DESTINATION_RECORDS
 from domain.destinations.matching import (
     DestinationAddress,
     DestinationCandidate,
@@ -12,7 +12,7 @@ from domain.destinations.matching import (
     find_destination,
     most_specific,
 )
-from domain.taxes.taxes import create_tax
+from domain.taxes.taxes import TAX_RECORDS
 from kernel.errors import NotFound, ValidationFailed
 from kernel.geography import state_of_cep
 from tests.domain.kit import unknown
@@ -89,13 +89,13 @@ def test_a_missing_state_is_derived_from_the_cep():
 
 
 async def test_a_cep_matches_the_most_specific_destination(kit):
-    brazil = await create_destination(kit.scope, {"name": "Brasil", "countries": ["br"]})
-    state = await create_destination(kit.scope, {"name": "SP", "states": ["SP"]})
-    capital = await create_destination(
+    brazil = await DESTINATION_RECORDS.create(kit.scope, {"name": "Brasil", "countries": ["br"]})
+    state = await DESTINATION_RECORDS.create(kit.scope, {"name": "SP", "states": ["SP"]})
+    capital = await DESTINATION_RECORDS.create(
         kit.scope,
         {"name": "Capital", "zipcodes": [{"zipcode_from": "01000-000", "zipcode_to": "05999-999"}]},
     )
-    street = await create_destination(
+    street = await DESTINATION_RECORDS.create(
         kit.scope, {"name": "Paulista", "zipcodes": [{"zipcode_from": "01310100"}]}
     )
     for cep, expected in (
@@ -105,19 +105,19 @@ async def test_a_cep_matches_the_most_specific_destination(kit):
         ("20000000", brazil),
     ):
         assert await find_destination(kit.scope, destination_address({"zipcode": cep})) == expected
-    await update_destination(kit.scope, street, {"status": "D"})
+    await DESTINATION_RECORDS.update(kit.scope, street, {"status": "D"})
     assert await find_destination(kit.scope, destination_address({"zipcode": "01310100"})) == capital
-    await delete_destination(kit.scope, capital)
+    await DESTINATION_RECORDS.delete(kit.scope, capital)
     assert await find_destination(kit.scope, destination_address({"zipcode": "01310100"})) == state
 
 
 async def test_another_stores_destinations_never_match(kit, other_kit):
-    await create_destination(other_kit.scope, {"name": "Brasil"})
+    await DESTINATION_RECORDS.create(other_kit.scope, {"name": "Brasil"})
     assert await find_destination(kit.scope, destination_address({"zipcode": "01310100"})) is None
 
 
 async def test_a_destination_is_updated_partially(kit):
-    number = await create_destination(
+    number = await DESTINATION_RECORDS.create(
         kit.scope,
         {
             "name": "Sul",
@@ -126,17 +126,17 @@ async def test_a_destination_is_updated_partially(kit):
             "zipcodes": [{"zipcode_from": "90000000"}],
         },
     )
-    await update_destination(kit.scope, number, {"cities": []})
+    await DESTINATION_RECORDS.update(kit.scope, number, {"cities": []})
     record = await kit.record("destinations", number)
     assert (record["name"], record["states"], record["cities"]) == ("Sul", ["RS", "SC"], [])
     ranges = "SELECT zipcode_from, zipcode_to FROM destination_zipcodes WHERE tenant_id = $1"
     assert [tuple(row) for row in await kit.rows(ranges)] == [("90000000", "90000000")]
-    await update_destination(kit.scope, number, {"zipcodes": []})
+    await DESTINATION_RECORDS.update(kit.scope, number, {"zipcodes": []})
     assert await kit.rows(ranges) == []
-    await delete_destination(kit.scope, number)
+    await DESTINATION_RECORDS.delete(kit.scope, number)
     for reference in (number, unknown()):
         with pytest.raises(NotFound, match="destination not found"):
-            await update_destination(kit.scope, reference, {"name": "x"})
+            await DESTINATION_RECORDS.update(kit.scope, reference, {"name": "x"})
 
 
 @pytest.mark.parametrize(
@@ -168,18 +168,18 @@ async def test_a_destination_is_updated_partially(kit):
 )
 async def test_destination_field_errors_are_reported(kit, values, fields):
     with pytest.raises(ValidationFailed) as error:
-        await create_destination(kit.scope, {"name": "x", **values})
+        await DESTINATION_RECORDS.create(kit.scope, {"name": "x", **values})
     assert error.value.fields == fields
 
 
 async def test_states_of_other_countries_are_not_validated(kit):
-    assert await create_destination(kit.scope, {"name": "x", "countries": ["US"], "states": ["CA"]})
+    assert await DESTINATION_RECORDS.create(kit.scope, {"name": "x", "countries": ["US"], "states": ["CA"]})
 
 
 async def test_deleting_a_destination_deletes_its_rates(kit):
-    number = await create_destination(kit.scope, {"name": "Sul"})
+    number = await DESTINATION_RECORDS.create(kit.scope, {"name": "Sul"})
     await kit.shipping(rates=[{"destination": number, "base_cents": 1}])
-    await create_tax(kit.scope, {"name": "ICMS", "rates": [{"destination": number, "rate_value": 1}]})
-    await delete_destination(kit.scope, number)
+    await TAX_RECORDS.create(kit.scope, {"name": "ICMS", "rates": [{"destination": number, "rate_value": 1}]})
+    await DESTINATION_RECORDS.delete(kit.scope, number)
     for table in ("shipping_rates", "tax_rates"):
         assert await kit.value(f"SELECT count(*) FROM {table} WHERE tenant_id = $1") == 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from domain.catalog.categories import create_category
-from domain.catalog.features import create_feature, delete_feature, update_feature
+from domain.catalog.categories import CATEGORY_RECORDS
+from domain.catalog.features import FEATURE_RECORDS
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from tests.domain.kit import unknown
 
@@ -19,9 +19,9 @@ async def variants(kit, feature):
 
 
 async def test_a_feature_stores_its_input(kit):
-    group = await create_feature(kit.scope, {"name": "Sizes", "type": "G"})
-    shoes = await create_category(kit.scope, {"name": "Shoes"})
-    feature = await create_feature(
+    group = await FEATURE_RECORDS.create(kit.scope, {"name": "Sizes", "type": "G"})
+    shoes = await CATEGORY_RECORDS.create(kit.scope, {"name": "Shoes"})
+    feature = await FEATURE_RECORDS.create(
         kit.scope,
         {
             "name": "Size",
@@ -46,27 +46,29 @@ async def test_a_feature_stores_its_input(kit):
 
 
 async def test_unlisted_variants_are_deleted_with_their_values(kit):
-    feature = await create_feature(
+    feature = await FEATURE_RECORDS.create(
         kit.scope, {"name": "Colour", "type": "S", "variants": ["Red", "Blue", "Green"]}
     )
     await kit.product(features=[{"feature": feature, "value": "Blue"}])
     red = await kit.value("SELECT id FROM feature_variants WHERE tenant_id = $1 AND name = 'Red'")
-    await update_feature(kit.scope, feature, {"variants": [{"id": red, "name": "Crimson"}, "Green", "Black"]})
+    await FEATURE_RECORDS.update(
+        kit.scope, feature, {"variants": [{"id": red, "name": "Crimson"}, "Green", "Black"]}
+    )
     assert await variants(kit, feature) == [("Crimson", 0), ("Green", 1), ("Black", 2)]
     assert await kit.value("SELECT count(*) FROM feature_values WHERE tenant_id = $1") == 0
-    await update_feature(kit.scope, feature, {"name": "Color"})
+    await FEATURE_RECORDS.update(kit.scope, feature, {"name": "Color"})
     assert len(await variants(kit, feature)) == 3
 
 
 async def test_the_type_cannot_change_while_products_have_values(kit):
-    feature = await create_feature(kit.scope, {"name": "f", "type": "T"})
-    await update_feature(kit.scope, feature, {"type": "N"})
+    feature = await FEATURE_RECORDS.create(kit.scope, {"name": "f", "type": "T"})
+    await FEATURE_RECORDS.update(kit.scope, feature, {"type": "N"})
     await kit.product(features=[{"feature": feature, "value": "1"}])
     with pytest.raises(RuleViolation):
-        await update_feature(kit.scope, feature, {"type": "T"})
-    by_variant = await create_feature(kit.scope, {"name": "g", "type": "S", "variants": ["x"]})
+        await FEATURE_RECORDS.update(kit.scope, feature, {"type": "T"})
+    by_variant = await FEATURE_RECORDS.create(kit.scope, {"name": "g", "type": "S", "variants": ["x"]})
     await kit.product(features=[{"feature": by_variant, "value": "x"}])
-    await update_feature(kit.scope, by_variant, {"type": "B"})
+    await FEATURE_RECORDS.update(kit.scope, by_variant, {"type": "B"})
 
 
 @pytest.mark.parametrize(
@@ -82,30 +84,30 @@ async def test_the_type_cannot_change_while_products_have_values(kit):
 )
 async def test_field_errors_are_reported(kit, values, fields):
     with pytest.raises(ValidationFailed) as error:
-        await create_feature(kit.scope, {"name": "f", **values})
+        await FEATURE_RECORDS.create(kit.scope, {"name": "f", **values})
     assert error.value.fields == fields
 
 
 async def test_only_a_group_contains_features(kit):
-    plain = await create_feature(kit.scope, {"name": "f"})
+    plain = await FEATURE_RECORDS.create(kit.scope, {"name": "f"})
     with pytest.raises(ValidationFailed) as error:
-        await create_feature(kit.scope, {"name": "g", "group": plain})
+        await FEATURE_RECORDS.create(kit.scope, {"name": "g", "group": plain})
     assert error.value.fields == {"group": "group_invalid"}
 
 
 async def test_features_of_a_deleted_group_become_ungrouped(kit):
-    group = await create_feature(kit.scope, {"name": "g", "type": "G"})
-    feature = await create_feature(kit.scope, {"name": "f", "group": group})
-    await delete_feature(kit.scope, group)
+    group = await FEATURE_RECORDS.create(kit.scope, {"name": "g", "type": "G"})
+    feature = await FEATURE_RECORDS.create(kit.scope, {"name": "f", "group": group})
+    await FEATURE_RECORDS.delete(kit.scope, group)
     assert (await kit.record("features", feature))["parent_id"] is None
     with pytest.raises(NotFound):
-        await update_feature(kit.scope, group, {"name": "x"})
+        await FEATURE_RECORDS.update(kit.scope, group, {"name": "x"})
 
 
 async def test_another_stores_feature_is_not_found(kit, other_kit):
-    foreign = await create_feature(other_kit.scope, {"name": "f"})
+    foreign = await FEATURE_RECORDS.create(other_kit.scope, {"name": "f"})
     for reference in (foreign, await other_kit.public_id("features", foreign), unknown()):
         with pytest.raises(NotFound):
-            await update_feature(kit.scope, reference, {"name": "x"})
+            await FEATURE_RECORDS.update(kit.scope, reference, {"name": "x"})
         with pytest.raises(ValidationFailed):
             await kit.product(features=[{"feature": reference, "value": "x"}])

@@ -6,14 +6,14 @@ import asyncio
 
 import pytest
 
-from domain.destinations.destinations import create_destination
+from domain.destinations.destinations import DESTINATION_RECORDS
 from domain.orders.deletion import delete_order
 from domain.orders.draft import DraftLine, OrderDraft
 from domain.orders.edit import update_order
 from domain.orders.lifecycle import change_status
 from domain.orders.placement import place_order
-from domain.promotions.promotions import create_promotion, update_promotion
-from domain.taxes.taxes import create_tax
+from domain.promotions.promotions import PROMOTION_RECORDS
+from domain.taxes.taxes import TAX_RECORDS
 from kernel.errors import RuleViolation, ValidationFailed
 from models import database
 
@@ -22,11 +22,11 @@ RIO = {"S": {"zipcode": "20040-002", "state": "RJ"}}
 
 
 async def promotion(kit, **values):
-    return await create_promotion(kit.scope, {"name": "Oferta", **values})
+    return await PROMOTION_RECORDS.create(kit.scope, {"name": "Oferta", **values})
 
 
 async def tax(kit, **values):
-    return await create_tax(kit.scope, {"name": "ICMS", "rate_value": 10_000, **values})
+    return await TAX_RECORDS.create(kit.scope, {"name": "ICMS", "rate_value": 10_000, **values})
 
 
 async def amounts(kit, order):
@@ -52,7 +52,7 @@ async def taxes_taken(kit, order):
 
 
 async def test_the_shipping_rate_depends_on_the_destination(kit):
-    place = await create_destination(kit.scope, {"name": "SP", "states": ["SP"]})
+    place = await DESTINATION_RECORDS.create(kit.scope, {"name": "SP", "states": ["SP"]})
     method = await kit.shipping(
         base_cents=5_000, rates=[{"destination": place, "base_cents": 700, "max_weight_grams": 2_000}]
     )
@@ -74,8 +74,8 @@ async def test_the_shipping_rate_depends_on_the_destination(kit):
 
 
 async def test_a_new_address_recalculates_an_unpaid_order(kit):
-    here = await create_destination(kit.scope, {"name": "SP", "states": ["SP"]})
-    there = await create_destination(kit.scope, {"name": "RJ", "states": ["RJ"]})
+    here = await DESTINATION_RECORDS.create(kit.scope, {"name": "SP", "states": ["SP"]})
+    there = await DESTINATION_RECORDS.create(kit.scope, {"name": "RJ", "states": ["RJ"]})
     method = await kit.shipping(
         rates=[{"destination": here, "base_cents": 700}, {"destination": there, "base_cents": 900}]
     )
@@ -112,8 +112,8 @@ async def test_taxes_apply_to_lines_shipping_and_surcharge(kit):
 
 
 async def test_the_tax_rate_depends_on_the_address(kit):
-    here = await create_destination(kit.scope, {"name": "SP", "states": ["SP"]})
-    there = await create_destination(kit.scope, {"name": "RJ", "states": ["RJ"]})
+    here = await DESTINATION_RECORDS.create(kit.scope, {"name": "SP", "states": ["SP"]})
+    there = await DESTINATION_RECORDS.create(kit.scope, {"name": "RJ", "states": ["RJ"]})
     rates = [
         {"destination": here, "rate_value": 18_000},
         {"destination": there, "rate_type": "F", "rate_value": 10},
@@ -301,7 +301,7 @@ async def test_an_updated_order_keeps_its_promotions(kit):
     lowered = await promotion(kit, zone="catalog", bonuses={"product_discount": "20%"})
     order = await kit.order((product, 3))
     assert (await amounts(kit, order))[:2] == (2_400, 240)
-    await update_promotion(kit.scope, number, {"status": "D"})
+    await PROMOTION_RECORDS.update(kit.scope, number, {"status": "D"})
     await promotion(kit, bonuses={"order_discount": "50%"})
     for quantity, expected in ((5, (4_000, 400)), (1, (800, 0)), (4, (3_200, 320))):
         await update_order(kit.scope, order.id, {"lines": [{"product": product, "quantity": quantity}]})
@@ -357,7 +357,7 @@ async def test_pricing_takes_a_fixed_number_of_statements(kit):
 async def test_another_stores_rates_and_promotions_do_not_apply(kit, other_kit):
     await promotion(other_kit, bonuses={"order_discount": "50%"})
     await tax(other_kit)
-    await create_destination(other_kit.scope, {"name": "Brasil"})
+    await DESTINATION_RECORDS.create(other_kit.scope, {"name": "Brasil"})
     order = await kit.order((await kit.product(price_cents=1_000), 1), addresses=SAO_PAULO)
     assert await amounts(kit, order) == (1_000, 0, 0, 0, 0, 1_000)
 

@@ -6,7 +6,7 @@ import pytest
 
 from domain.orders.edit import update_order
 from domain.orders.shipments import create_shipment
-from domain.shipping.methods import delete_shipping_method, update_shipping_method
+from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
 from tests.domain.kit import unknown
 
@@ -199,9 +199,9 @@ async def test_the_orders_current_method_stays_usable_when_disabled_or_deleted(k
     shipping = await kit.shipping(base_cents=100)
     product = await kit.product()
     order = await kit.order((product, 1), shipping_method=shipping)
-    await update_shipping_method(kit.scope, shipping, {"status": "D"})
+    await SHIPPING_METHOD_RECORDS.update(kit.scope, shipping, {"status": "D"})
     await update_order(kit.as_admin(), order.id, {"lines": [{"product": product, "quantity": 2}]})
-    await delete_shipping_method(kit.scope, shipping)
+    await SHIPPING_METHOD_RECORDS.delete(kit.scope, shipping)
     await update_order(kit.as_admin(), order.id, {"lines": [{"product": product, "quantity": 3}]})
     assert (await kit.record("orders", order.id))["total_cents"] == 3_100
 

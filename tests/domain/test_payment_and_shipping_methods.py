@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from domain.payments.methods import (
-    MASK,
-    create_payment_method,
-    decrypt_params,
-    delete_payment_method,
-    mask_params,
-    update_payment_method,
-)
-from domain.shipping.methods import create_shipping_method, delete_shipping_method, update_shipping_method
+from domain.payments.methods import MASK, PAYMENT_METHOD_RECORDS, decrypt_params, mask_params
+from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from kernel.errors import NotFound, ValidationFailed
 from tests.domain.kit import unknown
 
@@ -23,7 +16,7 @@ async def stored_params(kit, method):
 
 async def test_a_payment_method_is_updated_partially(kit):
     vendor = await kit.vendor()
-    method = await create_payment_method(
+    method = await PAYMENT_METHOD_RECORDS.create(
         kit.scope,
         {
             "name": "Boleto",
@@ -33,7 +26,7 @@ async def test_a_payment_method_is_updated_partially(kit):
             "vendor": vendor,
         },
     )
-    await update_payment_method(kit.scope, method, {"status": "D", "settles_at_once": True})
+    await PAYMENT_METHOD_RECORDS.update(kit.scope, method, {"status": "D", "settles_at_once": True})
     record = await kit.record("payment_methods", method)
     assert (record["name"], record["processor"], record["surcharge_percent"]) == ("Boleto", "pagarme", 250)
     assert (record["hold_minutes"], record["status"], record["settles_at_once"]) == (0, "D", True)
@@ -47,7 +40,7 @@ async def test_parameters_are_encrypted_and_their_secrets_masked(kit):
         "nested": {"api_token": "t", "url": "u"},
         "empty_password": "",
     }
-    method = await create_payment_method(kit.scope, {"name": "x", "processor_params": params})
+    method = await PAYMENT_METHOD_RECORDS.create(kit.scope, {"name": "x", "processor_params": params})
     raw = bytes((await kit.record("payment_methods", method))["processor_params"])
     assert b"sk_live_1" not in raw
     assert await stored_params(kit, method) == params
@@ -60,11 +53,11 @@ async def test_parameters_are_encrypted_and_their_secrets_masked(kit):
 
 
 async def test_a_mask_in_the_input_keeps_the_stored_secret(kit):
-    method = await create_payment_method(
+    method = await PAYMENT_METHOD_RECORDS.create(
         kit.scope,
         {"name": "x", "processor_params": {"secret_key": "s", "old": "o", "nested": {"token": "t"}}},
     )
-    await update_payment_method(
+    await PAYMENT_METHOD_RECORDS.update(
         kit.scope,
         method,
         {
@@ -81,9 +74,9 @@ async def test_a_mask_in_the_input_keeps_the_stored_secret(kit):
         "mode": "test",
         "nested": {"token": "t", "n": 1},
     }
-    await update_payment_method(kit.scope, method, {"name": "y"})
+    await PAYMENT_METHOD_RECORDS.update(kit.scope, method, {"name": "y"})
     assert (await stored_params(kit, method))["secret_key"] == "s"
-    await update_payment_method(kit.scope, method, {"processor_params": None})
+    await PAYMENT_METHOD_RECORDS.update(kit.scope, method, {"processor_params": None})
     assert await stored_params(kit, method) == {}
 
 
@@ -106,21 +99,21 @@ def test_missing_secrets_are_not_masked():
 )
 async def test_payment_method_field_errors_are_reported(kit, values, fields):
     with pytest.raises(ValidationFailed) as error:
-        await create_payment_method(kit.scope, {"name": "x", **values})
+        await PAYMENT_METHOD_RECORDS.create(kit.scope, {"name": "x", **values})
     assert error.value.fields == fields
 
 
 async def test_a_deleted_payment_method_is_hidden_but_its_orders_show_it(kit):
     method = await kit.payment()
     order = await kit.order((await kit.product(), 1), payment_method=method)
-    await delete_payment_method(kit.scope, method)
+    await PAYMENT_METHOD_RECORDS.delete(kit.scope, method)
     with pytest.raises(NotFound, match="payment method not found"):
-        await update_payment_method(kit.scope, method, {"name": "x"})
+        await PAYMENT_METHOD_RECORDS.update(kit.scope, method, {"name": "x"})
     assert (await kit.record("orders", order.id))["payment_method_id"] == method
 
 
 async def test_a_shipping_method_is_updated_partially(kit):
-    method = await create_shipping_method(
+    method = await SHIPPING_METHOD_RECORDS.create(
         kit.scope,
         {
             "name": "Sedex",
@@ -130,7 +123,7 @@ async def test_a_shipping_method_is_updated_partially(kit):
             "delivery_time": "2 d",
         },
     )
-    await update_shipping_method(kit.scope, method, {"base_cents": 200, "free_from_cents": None})
+    await SHIPPING_METHOD_RECORDS.update(kit.scope, method, {"base_cents": 200, "free_from_cents": None})
     record = await kit.record("shipping_methods", method)
     assert (record["name"], record["base_cents"], record["free_from_cents"]) == ("Sedex", 200, None)
     assert (record["max_weight_grams"], record["delivery_time"], record["rate_calculation"]) == (
@@ -138,9 +131,9 @@ async def test_a_shipping_method_is_updated_partially(kit):
         "2 d",
         "M",
     )
-    await delete_shipping_method(kit.scope, method)
+    await SHIPPING_METHOD_RECORDS.delete(kit.scope, method)
     with pytest.raises(NotFound, match="shipping method not found"):
-        await delete_shipping_method(kit.scope, method)
+        await SHIPPING_METHOD_RECORDS.delete(kit.scope, method)
 
 
 @pytest.mark.parametrize(
@@ -154,33 +147,35 @@ async def test_a_shipping_method_is_updated_partially(kit):
 )
 async def test_shipping_method_field_errors_are_reported(kit, values, fields):
     with pytest.raises(ValidationFailed) as error:
-        await create_shipping_method(kit.scope, {"name": "x", **values})
+        await SHIPPING_METHOD_RECORDS.create(kit.scope, {"name": "x", **values})
     assert error.value.fields == fields
 
 
 async def test_weight_limits_are_validated_against_stored_ones(kit):
     method = await kit.shipping(max_weight_grams=1_000)
     with pytest.raises(ValidationFailed):
-        await update_shipping_method(kit.scope, method, {"min_weight_grams": 2_000})
-    await update_shipping_method(kit.scope, method, {"min_weight_grams": 2_000, "max_weight_grams": 0})
+        await SHIPPING_METHOD_RECORDS.update(kit.scope, method, {"min_weight_grams": 2_000})
+    await SHIPPING_METHOD_RECORDS.update(
+        kit.scope, method, {"min_weight_grams": 2_000, "max_weight_grams": 0}
+    )
 
 
 async def test_another_stores_methods_are_not_found(kit, other_kit):
     payment, shipping = await other_kit.payment(), await other_kit.shipping()
     for reference in (payment, await other_kit.public_id("payment_methods", payment), unknown()):
         with pytest.raises(NotFound):
-            await update_payment_method(kit.scope, reference, {"name": "x"})
+            await PAYMENT_METHOD_RECORDS.update(kit.scope, reference, {"name": "x"})
         with pytest.raises(NotFound):
-            await delete_payment_method(kit.scope, reference)
+            await PAYMENT_METHOD_RECORDS.delete(kit.scope, reference)
     for reference in (shipping, await other_kit.public_id("shipping_methods", shipping), unknown()):
         with pytest.raises(NotFound):
-            await update_shipping_method(kit.scope, reference, {"name": "x"})
+            await SHIPPING_METHOD_RECORDS.update(kit.scope, reference, {"name": "x"})
     assert await stored_params(kit, payment) == {}
 
 
 async def test_the_audit_log_has_no_values(kit):
-    method = await create_payment_method(kit.scope, {"name": "x"})
-    await update_payment_method(kit.scope, method, {"processor_params": {"secret": "hush"}})
+    method = await PAYMENT_METHOD_RECORDS.create(kit.scope, {"name": "x"})
+    await PAYMENT_METHOD_RECORDS.update(kit.scope, method, {"processor_params": {"secret": "hush"}})
     entries = await kit.rows(
         "SELECT action, details::text FROM audit_entries WHERE tenant_id = $1 ORDER BY id"
     )

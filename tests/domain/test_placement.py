@@ -10,7 +10,7 @@ from domain.catalog.products import delete_product
 from domain.orders.draft import DraftLine, OrderDraft
 from domain.orders.edit import update_order
 from domain.orders.placement import place_order
-from domain.payments.methods import delete_payment_method, update_payment_method
+from domain.payments.methods import PAYMENT_METHOD_RECORDS
 from kernel.errors import Forbidden, RuleViolation, ValidationFailed
 from kernel.money import MAX_CENTS
 from kernel.scope import ActorKind
@@ -344,11 +344,11 @@ async def test_quantity_limits_apply_to_the_sum_of_lines(kit):
 
 async def test_a_disabled_payment_method_is_rejected(kit):
     payment = await kit.payment()
-    await update_payment_method(kit.scope, payment, {"status": "D"})
+    await PAYMENT_METHOD_RECORDS.update(kit.scope, payment, {"status": "D"})
     with pytest.raises(RuleViolation) as error:
         await kit.order((await kit.product(), 1), payment_method=payment)
     assert error.value.reason == "payment_unavailable"
-    await delete_payment_method(kit.scope, payment)
+    await PAYMENT_METHOD_RECORDS.delete(kit.scope, payment)
     with pytest.raises(ValidationFailed):
         await kit.order((await kit.product(), 1), payment_method=payment)
 

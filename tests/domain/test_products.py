@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from domain.catalog.categories import create_category, delete_category
-from domain.catalog.features import create_feature
+from domain.catalog.categories import CATEGORY_RECORDS
+from domain.catalog.features import FEATURE_RECORDS
 from domain.catalog.products import create_product, delete_product, delete_products, update_product
 from domain.orders.lifecycle import change_status
 from kernel.errors import NotFound, ValidationFailed
 from kernel.money import MAX_CENTS
 from models import database
 from tests.domain.kit import unknown
+from tests.product_records import DEFAULTS
 
 
 def with_settings(kit, **settings):
@@ -38,7 +39,7 @@ async def images(kit, product):
 
 
 async def category(kit, name="Category", **data):
-    return await create_category(kit.scope, {"name": name, **data})
+    return await CATEGORY_RECORDS.create(kit.scope, {"name": name, **data})
 
 
 # --- Creation --------------------------------------------------------------------------------------------------------------------
@@ -96,18 +97,11 @@ async def test_the_event_data_are_the_product_record(kit):
     [event] = await kit.events(public_id)
     moment = kit.scope.now.strftime("%Y-%m-%dT%H:%M:%SZ")
     assert event["name"] == "product.created"
-    assert event["data"] == {
+    assert event["data"] == DEFAULTS | {
         "id": str(public_id),
         "name": "Boot",
-        "sku": "",
         "slug": "boot",
-        "description": "",
-        "short_description": "",
-        "status": "A",
         "price_cents": 5,
-        "compare_at_cents": None,
-        "currency": "BRL",
-        "stock": 0,
         "category_id": str(await kit.public_id("categories", shoes)),
         "category": {"id": str(await kit.public_id("categories", shoes)), "name": "Shoes"},
         "images": [{"url": "https://example.com/1.png", "alt": "one"}, {"url": "/2.png", "alt": ""}],
@@ -327,7 +321,7 @@ async def test_a_product_is_referenced_by_id_or_public_id_in_its_own_store_only(
 
 async def test_a_deleted_category_is_rejected(kit):
     gone = await category(kit)
-    await delete_category(kit.scope, gone)
+    await CATEGORY_RECORDS.delete(kit.scope, gone)
     with pytest.raises(ValidationFailed):
         await kit.product(category=gone)
 
@@ -361,7 +355,7 @@ async def values(kit, product):
     ],
 )
 async def test_a_feature_value_is_stored_by_type(kit, type_, data, stored):
-    feature = await create_feature(kit.scope, {"name": "f", "type": type_})
+    feature = await FEATURE_RECORDS.create(kit.scope, {"name": "f", "type": type_})
     product = await kit.product(features=[{"feature": feature, "type": type_, "value": data}])
     assert await values(kit, product) == {feature: stored}
     await update_product(kit.scope, product, {"name": "x"})
@@ -375,14 +369,16 @@ async def test_a_feature_value_is_stored_by_type(kit, type_, data, stored):
     [("N", "x"), ("N", "1e3"), ("D", "31/01/2026"), ("C", "maybe"), ("G", "x"), ("S", "x" * 256)],
 )
 async def test_an_invalid_feature_value_is_rejected(kit, type_, data):
-    feature = await create_feature(kit.scope, {"name": "f", "type": type_})
+    feature = await FEATURE_RECORDS.create(kit.scope, {"name": "f", "type": type_})
     with pytest.raises(ValidationFailed) as error:
         await kit.product(features=[{"feature": feature, "value": data}])
     assert error.value.fields == {"features": "feature_invalid"}
 
 
 async def test_a_variant_name_is_reused_or_created(kit):
-    feature = await create_feature(kit.scope, {"name": "Colour", "type": "S", "variants": ["Red", "Blue"]})
+    feature = await FEATURE_RECORDS.create(
+        kit.scope, {"name": "Colour", "type": "S", "variants": ["Red", "Blue"]}
+    )
     for name in ("Blue", "Green", "Green"):
         await kit.product(features=[{"feature": feature, "value": name}])
     records = await kit.rows(
@@ -392,13 +388,13 @@ async def test_a_variant_name_is_reused_or_created(kit):
     red = await kit.value("SELECT id FROM feature_variants WHERE tenant_id = $1 AND name = 'Red'")
     product = await kit.product(features=[{"feature": feature, "variant": red}])
     assert await values(kit, product) == {feature: ("", None, "Red")}
-    other = await create_feature(kit.scope, {"name": "Size", "type": "S", "variants": ["Big"]})
+    other = await FEATURE_RECORDS.create(kit.scope, {"name": "Size", "type": "S", "variants": ["Big"]})
     with pytest.raises(ValidationFailed):
         await kit.product(features=[{"feature": other, "variant": red}])
 
 
 async def test_a_concurrently_named_variant_is_created_once(kit):
-    feature = await create_feature(kit.scope, {"name": "Brand", "type": "B"})
+    feature = await FEATURE_RECORDS.create(kit.scope, {"name": "Brand", "type": "B"})
     await asyncio.gather(*(kit.product(features=[{"feature": feature, "value": "Acme"}]) for _ in range(8)))
     assert await kit.value("SELECT count(*) FROM feature_variants WHERE tenant_id = $1") == 1
 

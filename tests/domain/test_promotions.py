@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from domain.catalog.categories import create_category
-from domain.promotions.promotions import create_promotion, delete_promotion, update_promotion
+from domain.catalog.categories import CATEGORY_RECORDS
+from domain.promotions.promotions import PROMOTION_RECORDS
 from domain.promotions.rewards import PromotedLine, find_reward, redeem, release_uses, restore_uses
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from models import database
@@ -17,7 +17,7 @@ from tests.domain.kit import unknown
 
 
 async def create(kit, **values):
-    return await create_promotion(kit.scope, {"name": "Oferta", **values})
+    return await PROMOTION_RECORDS.create(kit.scope, {"name": "Oferta", **values})
 
 
 def nested(*members, kind="all", holds="1"):
@@ -78,8 +78,8 @@ async def test_every_discount_form(kit, bonuses, discount):
 
 
 async def test_a_discount_on_products_or_categories_applies_to_their_lines(kit):
-    above = await create_category(kit.scope, {"name": "Casa"})
-    below = await create_category(kit.scope, {"name": "Copos", "parent": above})
+    above = await CATEGORY_RECORDS.create(kit.scope, {"name": "Casa"})
+    below = await CATEGORY_RECORDS.create(kit.scope, {"name": "Copos", "parent": above})
     cup = await kit.product(category=below)
     pen = await kit.product()
     first = await create(
@@ -95,7 +95,7 @@ async def test_a_discount_on_products_or_categories_applies_to_their_lines(kit):
     )
     rewards = await reward_for(kit, (cup, 2, 1_005), (pen, 1, 1_000))
     assert (rewards.line_discounts, rewards.discount_cents) == ((201, 0), 201)
-    await delete_promotion(kit.scope, first)
+    await PROMOTION_RECORDS.delete(kit.scope, first)
     await create(kit, bonuses={"product_discount": {"percent": 50, "products": [pen]}})
     assert (await reward_for(kit, (cup, 2, 1_005), (pen, 1, 1_001))).line_discounts == (0, 501)
 
@@ -123,7 +123,7 @@ async def test_promotions_apply_by_priority_and_may_stop_later_ones(kit):
     second = await create(kit, priority=2, bonuses={"order_discount": "10%"})
     rewards = await reward_for(kit, (product, 1, 10_000))
     assert (rewards.promotions, rewards.discount_cents) == ((first, second, last), 5_000 + 500 + 100)
-    await update_promotion(kit.scope, second, {"stop": True})
+    await PROMOTION_RECORDS.update(kit.scope, second, {"stop": True})
     assert (await reward_for(kit, (product, 1, 10_000))).promotions == (first, second)
 
 
@@ -199,14 +199,14 @@ async def test_conditions(kit, conditions, holds):
 
 
 async def test_conditions_refer_to_records_of_the_store(kit):
-    from domain.destinations.destinations import create_destination
+    from domain.destinations.destinations import DESTINATION_RECORDS
 
     product, other = await kit.product(), await kit.product()
-    category = await create_category(kit.scope, {"name": "Casa"})
+    category = await CATEGORY_RECORDS.create(kit.scope, {"name": "Casa"})
     in_it = await kit.product(category=category)
     pix, card = await kit.payment(), await kit.payment()
     ana, rui = await kit.customer(), await kit.customer()
-    place = await create_destination(kit.scope, {"name": "SP", "states": ["SP"]})
+    place = await DESTINATION_RECORDS.create(kit.scope, {"name": "SP", "states": ["SP"]})
     public_id = str(await kit.public_id("products", product))
     line, address = (product, 2, 1_000), {"zipcode": "01310100"}
     for conditions, lines, arguments, holds in [
@@ -228,7 +228,7 @@ async def test_conditions_refer_to_records_of_the_store(kit):
     ]:
         number = await create(kit, conditions=conditions, bonuses={"order_discount": "1.00"})
         assert bool((await reward_for(kit, *lines, **arguments)).promotions) is holds, conditions
-        await delete_promotion(kit.scope, number)
+        await PROMOTION_RECORDS.delete(kit.scope, number)
 
 
 async def test_a_usergroup_promotion_applies_to_its_members(kit):
@@ -287,7 +287,7 @@ async def test_promotions_apply_between_their_dates_while_active(kit):
         ({"to_at": None, "status": "D"}, False),
         ({"status": "A"}, True),
     ):
-        await update_promotion(kit.scope, number, changes)
+        await PROMOTION_RECORDS.update(kit.scope, number, changes)
         assert bool((await reward_for(kit, (product, 1, 500))).promotions) is is_on
 
 
@@ -379,19 +379,19 @@ async def test_conditions_are_returned_unchanged(kit):
 
 async def test_a_promotion_is_updated_partially_and_validated_as_a_whole(kit):
     number = await create(kit, conditions={"subtotal": "1"}, bonuses={"order_discount": "1"}, coupon_code="X")
-    await update_promotion(kit.scope, number, {"usage_limit": 5})
+    await PROMOTION_RECORDS.update(kit.scope, number, {"usage_limit": 5})
     record = await kit.record("promotions", number)
     assert (record["coupon_key"], record["usage_limit"], record["usage_cap"]) == ("x", 5, 5)
     with pytest.raises(ValidationFailed):
-        await update_promotion(kit.scope, number, {"zone": "catalog"})
+        await PROMOTION_RECORDS.update(kit.scope, number, {"zone": "catalog"})
     with pytest.raises(ValidationFailed):
-        await update_promotion(
+        await PROMOTION_RECORDS.update(
             kit.scope, number, {"from_at": kit.scope.now, "to_at": kit.scope.now - timedelta(1)}
         )
-    await delete_promotion(kit.scope, number)
+    await PROMOTION_RECORDS.delete(kit.scope, number)
     for reference in (number, unknown()):
         with pytest.raises(NotFound, match="promotion not found"):
-            await update_promotion(kit.scope, reference, {"name": "x"})
+            await PROMOTION_RECORDS.update(kit.scope, reference, {"name": "x"})
 
 
 async def test_a_promotion_whose_product_was_deleted_can_be_disabled(kit):
@@ -400,9 +400,9 @@ async def test_a_promotion_whose_product_was_deleted_can_be_disabled(kit):
     product = await kit.product()
     number = await create(kit, conditions={"products": [product]})
     await delete_product(kit.scope, product)
-    await update_promotion(kit.scope, number, {"status": "D"})
+    await PROMOTION_RECORDS.update(kit.scope, number, {"status": "D"})
     with pytest.raises(ValidationFailed):
-        await update_promotion(kit.scope, number, {"bonuses": {"order_discount": "1"}})
+        await PROMOTION_RECORDS.update(kit.scope, number, {"bonuses": {"order_discount": "1"}})
 
 
 async def test_another_stores_records_are_not_found(kit, other_kit):
@@ -412,9 +412,9 @@ async def test_another_stores_records_are_not_found(kit, other_kit):
     number = await create(other_kit)
     for reference in (number, await other_kit.public_id("promotions", number)):
         with pytest.raises(NotFound):
-            await update_promotion(kit.scope, reference, {"name": "x"})
+            await PROMOTION_RECORDS.update(kit.scope, reference, {"name": "x"})
         with pytest.raises(NotFound):
-            await delete_promotion(kit.scope, reference)
+            await PROMOTION_RECORDS.delete(kit.scope, reference)
     assert "promotion.created" in [
         row["action"] for row in await other_kit.rows("SELECT action FROM audit_entries WHERE tenant_id = $1")
     ]

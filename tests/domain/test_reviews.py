@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from domain.catalog.categories import create_category
+from domain.catalog.categories import CATEGORY_RECORDS
 from domain.marketplace.reviews import create_review, delete_review, update_review
 from kernel.errors import NotFound, ValidationFailed
 from tests.domain.kit import unknown
@@ -42,7 +42,7 @@ async def test_concurrent_first_posts_create_one_thread(kit):
 
 async def test_threads_of_orders_categories_and_the_store(kit):
     order = await kit.order((await kit.product(), 1))
-    category = await create_category(kit.scope, {"name": "c"})
+    category = await CATEGORY_RECORDS.create(kit.scope, {"name": "c"})
     for type_, number in (("O", order.id), ("C", category), ("E", None)):
         await create_review(kit.scope, {"object_type": type_, "object": number, "message": "x"})
     assert await threads(kit) == [("O", order.id, "B"), ("C", category, "B"), ("E", 0, "B")]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from domain.destinations.destinations import create_destination
+from domain.destinations.destinations import DESTINATION_RECORDS
 from domain.orders.totals import TotalsLine
-from domain.shipping.methods import update_shipping_method
+from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from domain.shipping.quotes import quote_shipping
 from kernel.errors import ValidationFailed
 from models import database
@@ -35,8 +35,8 @@ async def test_a_method_without_rates_charges_its_own_prices_everywhere(kit):
 
 
 async def test_a_method_with_rates_charges_only_the_destinations_rate(kit):
-    state = await create_destination(kit.scope, {"name": "SP", "states": ["SP"]})
-    capital = await create_destination(
+    state = await DESTINATION_RECORDS.create(kit.scope, {"name": "SP", "states": ["SP"]})
+    capital = await DESTINATION_RECORDS.create(
         kit.scope, {"name": "Capital", "zipcodes": [{"zipcode_from": "01000000", "zipcode_to": "05999999"}]}
     )
     await kit.shipping(
@@ -60,7 +60,7 @@ async def test_a_method_with_rates_charges_only_the_destinations_rate(kit):
 
 @pytest.mark.parametrize("weight, carried", [(499, False), (500, True), (1_000, True), (1_001, False)])
 async def test_weight_limits_of_a_method(kit, weight, carried):
-    place = await create_destination(kit.scope, {"name": "SP", "states": ["SP"]})
+    place = await DESTINATION_RECORDS.create(kit.scope, {"name": "SP", "states": ["SP"]})
     await kit.shipping(name="own", min_weight_grams=500, max_weight_grams=1_000)
     await kit.shipping(
         name="rate", min_weight_grams=500, rates=[{"destination": place, "max_weight_grams": 1_000}]
@@ -70,7 +70,7 @@ async def test_weight_limits_of_a_method(kit, weight, carried):
 
 
 async def test_free_shipping_from_a_subtotal_or_by_product(kit):
-    place = await create_destination(kit.scope, {"name": "SP", "states": ["SP"]})
+    place = await DESTINATION_RECORDS.create(kit.scope, {"name": "SP", "states": ["SP"]})
     await kit.shipping(
         name="x",
         free_from_cents=5_000,
@@ -94,7 +94,9 @@ async def test_disabled_methods_and_other_stores_are_not_quoted(kit, other_kit):
 
 
 async def test_quotes_take_two_statements_for_any_number_of_methods(kit):
-    places = [await create_destination(kit.scope, {"name": str(n), "cities": [str(n)]}) for n in range(5)]
+    places = [
+        await DESTINATION_RECORDS.create(kit.scope, {"name": str(n), "cities": [str(n)]}) for n in range(5)
+    ]
     for n in range(10):
         await kit.shipping(name=str(n), rates=[{"destination": place} for place in places])
     with database.count_statements() as counted:
@@ -103,28 +105,30 @@ async def test_quotes_take_two_statements_for_any_number_of_methods(kit):
 
 
 async def test_rates_are_replaced_together(kit):
-    one, two = [await create_destination(kit.scope, {"name": name}) for name in ("a", "b")]
+    one, two = [await DESTINATION_RECORDS.create(kit.scope, {"name": name}) for name in ("a", "b")]
     method = await kit.shipping(rates=[{"destination": one, "base_cents": 1}])
     sql = "SELECT destination_id, base_cents FROM shipping_rates WHERE tenant_id = $1 ORDER BY destination_id"
-    await update_shipping_method(kit.scope, method, {"name": "y"})
+    await SHIPPING_METHOD_RECORDS.update(kit.scope, method, {"name": "y"})
     assert [tuple(row) for row in await kit.rows(sql)] == [(one, 1)]
-    await update_shipping_method(
+    await SHIPPING_METHOD_RECORDS.update(
         kit.scope, method, {"rates": [{"destination": two, "base_cents": 2}, {"destination": one}]}
     )
     assert [tuple(row) for row in await kit.rows(sql)] == [(one, 0), (two, 2)]
-    await update_shipping_method(kit.scope, method, {"rates": []})
+    await SHIPPING_METHOD_RECORDS.update(kit.scope, method, {"rates": []})
     assert await kit.rows(sql) == []
 
 
 async def test_a_rate_without_a_destination_sets_the_methods_own_prices(kit):
-    place = await create_destination(kit.scope, {"name": "SP", "states": ["SP"]})
+    place = await DESTINATION_RECORDS.create(kit.scope, {"name": "SP", "states": ["SP"]})
     method = await kit.shipping(
         name="x", rates=[{"base_cents": 300, "per_item_cents": 5}, {"destination": place, "base_cents": 700}]
     )
     record = await kit.record("shipping_methods", method)
     assert (record["base_cents"], record["per_kg_cents"], record["per_item_cents"]) == (300, 0, 5)
     assert await quoted(kit) == {"x": 700}
-    await update_shipping_method(kit.scope, method, {"rates": [{"destination": None, "per_kg_cents": 10}]})
+    await SHIPPING_METHOD_RECORDS.update(
+        kit.scope, method, {"rates": [{"destination": None, "per_kg_cents": 10}]}
+    )
     assert await quoted(kit, zipcode=RIO) == {"x": 10}
 
 
@@ -146,17 +150,17 @@ async def test_rate_field_errors_are_reported(kit, rates, fields):
 
 
 async def test_rates_for_foreign_or_repeated_destinations_are_rejected(kit, other_kit):
-    foreign = await create_destination(other_kit.scope, {"name": "x"})
-    own = await create_destination(kit.scope, {"name": "x"})
+    foreign = await DESTINATION_RECORDS.create(other_kit.scope, {"name": "x"})
+    own = await DESTINATION_RECORDS.create(kit.scope, {"name": "x"})
     for rates in ([{"destination": foreign}], [{"destination": unknown()}], [{"destination": own}] * 2):
         with pytest.raises(ValidationFailed):
             await kit.shipping(rates=rates)
 
 
 async def test_a_method_stores_its_taxes_and_service(kit):
-    from domain.taxes.taxes import create_tax
+    from domain.taxes.taxes import TAX_RECORDS
 
-    tax = await create_tax(kit.scope, {"name": "ISS"})
+    tax = await TAX_RECORDS.create(kit.scope, {"name": "ISS"})
     method = await kit.shipping(service={"carrier": "correios", "code": 4014}, taxes=[tax, tax])
     assert (await kit.record("shipping_methods", method))["service"] in (
         '{"code": 4014, "carrier": "correios"}',
@@ -164,7 +168,7 @@ async def test_a_method_stores_its_taxes_and_service(kit):
     )
     sql = "SELECT tax_id FROM shipping_method_taxes WHERE tenant_id = $1"
     assert [row["tax_id"] for row in await kit.rows(sql)] == [tax]
-    await update_shipping_method(kit.scope, method, {"taxes": []})
+    await SHIPPING_METHOD_RECORDS.update(kit.scope, method, {"taxes": []})
     assert await kit.rows(sql) == []
     with pytest.raises(ValidationFailed) as error:
         await kit.shipping(service="x")

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.catalog.products import create_product, update_product
-from domain.destinations.destinations import create_destination
+from domain.destinations.destinations import DESTINATION_RECORDS
 from domain.orders.pricing import allocate
 from domain.taxes.calculation import AppliedTax, TaxableAmount, added_tax_cents, calculate_taxes
-from domain.taxes.taxes import create_tax, delete_tax, update_tax
+from domain.taxes.taxes import TAX_RECORDS
 from kernel.errors import NotFound, ValidationFailed
 from tests.domain.kit import unknown
 
@@ -75,8 +75,8 @@ def test_an_amount_is_allocated_to_the_cent(amount, weights):
 
 
 async def test_a_tax_is_updated_partially_and_its_rates_together(kit):
-    one, two = [await create_destination(kit.scope, {"name": name}) for name in "ab"]
-    number = await create_tax(
+    one, two = [await DESTINATION_RECORDS.create(kit.scope, {"name": name}) for name in "ab"]
+    number = await TAX_RECORDS.create(
         kit.scope,
         {
             "name": "ICMS",
@@ -90,14 +90,14 @@ async def test_a_tax_is_updated_partially_and_its_rates_together(kit):
     )
     sql = "SELECT destination_id, rate_type, rate_value FROM tax_rates WHERE tenant_id = $1 ORDER BY destination_id"
     assert [tuple(row) for row in await kit.rows(sql)] == [(one, "P", 12_000), (two, "F", 50)]
-    await update_tax(kit.scope, number, {"price_includes_tax": True, "rates": [{"destination": two}]})
+    await TAX_RECORDS.update(kit.scope, number, {"price_includes_tax": True, "rates": [{"destination": two}]})
     assert [tuple(row) for row in await kit.rows(sql)] == [(two, "P", 0)]
     record = await kit.record("taxes", number)
     assert (record["regnumber"], record["rate_value"], record["price_includes_tax"]) == ("123", 18_000, True)
-    await delete_tax(kit.scope, number)
+    await TAX_RECORDS.delete(kit.scope, number)
     for reference in (number, unknown()):
         with pytest.raises(NotFound, match="tax not found"):
-            await update_tax(kit.scope, reference, {"name": "x"})
+            await TAX_RECORDS.update(kit.scope, reference, {"name": "x"})
 
 
 @pytest.mark.parametrize(
@@ -116,19 +116,19 @@ async def test_a_tax_is_updated_partially_and_its_rates_together(kit):
 )
 async def test_tax_field_errors_are_reported(kit, invalid, fields):
     with pytest.raises(ValidationFailed) as error:
-        await create_tax(kit.scope, {"name": "x", **invalid})
+        await TAX_RECORDS.create(kit.scope, {"name": "x", **invalid})
     assert error.value.fields == fields
     assert await kit.value("SELECT count(*) FROM taxes WHERE tenant_id = $1") == 0
 
 
 async def test_a_fixed_rate_must_be_whole_cents(kit):
-    number = await create_tax(kit.scope, {"name": "x", "rate_value": 18_125})
+    number = await TAX_RECORDS.create(kit.scope, {"name": "x", "rate_value": 18_125})
     with pytest.raises(ValidationFailed):
-        await update_tax(kit.scope, number, {"rate_type": "F"})
+        await TAX_RECORDS.update(kit.scope, number, {"rate_type": "F"})
 
 
 async def test_products_have_taxes_until_these_are_deleted(kit, other_kit):
-    one, two = [await create_tax(kit.scope, {"name": name}) for name in "ab"]
+    one, two = [await TAX_RECORDS.create(kit.scope, {"name": name}) for name in "ab"]
     product = await kit.product(taxes=[one, two, one])
     other = await kit.product(taxes=[two])
     sql = "SELECT product_id, tax_id FROM product_taxes WHERE tenant_id = $1 ORDER BY 1, 2"
@@ -136,9 +136,9 @@ async def test_products_have_taxes_until_these_are_deleted(kit, other_kit):
     await update_product(kit.scope, product, {"taxes": [one]})
     await update_product(kit.scope, product, {"name": "x"})
     assert [tuple(row) for row in await kit.rows(sql)] == [(product, one), (other, two)]
-    await delete_tax(kit.scope, two)
+    await TAX_RECORDS.delete(kit.scope, two)
     assert [tuple(row) for row in await kit.rows(sql)] == [(product, one)]
-    foreign = await create_tax(other_kit.scope, {"name": "x"})
+    foreign = await TAX_RECORDS.create(other_kit.scope, {"name": "x"})
     for invalid in ([foreign], [two], [unknown()], "x", [None]):
         with pytest.raises(ValidationFailed) as error:
             await create_product(kit.scope, {"name": "x", "price_cents": 1, "taxes": invalid})

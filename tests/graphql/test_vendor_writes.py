@@ -17,7 +17,7 @@ from graphql import (
     get_nullable_type,
 )
 
-from domain.catalog.attachments import create_attachment
+from domain.catalog.attachments import ATTACHMENT_RECORDS
 from domain.catalog.combinations import create_combination
 from domain.catalog.options import create_option
 from kernel.scope import Actor, ActorKind, active_scope
@@ -25,6 +25,7 @@ from models.taxes import Tax
 from resolvers.execute import execute, load_operations
 from resolvers.root import internal_schema
 from schema.fields import ACCESS, strawberry_field
+from tests import product_records
 from tests.shop import Shop, new_shop, other_shop, shop, shop_client
 
 __all__ = ["new_shop", "other_shop", "shop", "shop_client"]
@@ -40,8 +41,8 @@ SIDE_EFFECTS = {
     "legacy_tokens",
 }
 PRODUCT = {
-    "name", "name_folded", "sku", "slug", "description", "short_description", "status", "price_cents", "compare_at_cents", "on_hand",
-    "stock", "tracking", "weight_grams", "is_edp", "free_shipping", "min_quantity", "max_quantity", "category_id", "search",
+    "name", "name_folded", "slug", "price_cents", "on_hand", "tracking", "weight_grams", "is_edp", "free_shipping", "min_quantity",
+    "max_quantity", "search", *product_records.DEFAULTS,
 }  # fmt: skip
 # A vendor may change the status of an order consisting of its own lines.
 STATUS_CHANGE = {
@@ -197,10 +198,13 @@ def value_for(shop: Shop, name: str, type_: Any) -> Any:
         return "D"
     if name in known:
         return known[name]
+    accepted = {
+        field: value for values, _ in reversed(product_records.ACCEPTED) for field, value in values.items()
+    }
     return {
         "Int": 1, "BigInt": 1, "Boolean": True, "JSON": {"intruder": "yes"}, "DateTime": "2020-01-01T00:00:00Z", "ID": None,
         "OptionType": "S", "ModifierType": "A", "ExceptionType": "F", "ShipmentStatus": "A", "FeatureType": "T",
-    }.get(inner.name, "intruder")  # fmt: skip
+    }.get(inner.name, accepted.get(name, "intruder"))  # fmt: skip
 
 
 async def _create_shipment(shop: Shop) -> int:
@@ -240,7 +244,7 @@ async def _options(shop: Shop) -> dict[str, Any]:
         chosen = {"product": shop.mug.number, "choices": {str(option): str(small)}}
         combination = await create_combination(scope, chosen)
         file = {"product": shop.mug.number, "filename": "a.pdf", "url": "https://x.example/a.pdf"}
-        attachment = await create_attachment(scope, file)
+        attachment = await ATTACHMENT_RECORDS.create(scope, file)
     return {
         "option": option,
         "free_variant": large,

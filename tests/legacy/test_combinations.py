@@ -7,7 +7,7 @@ import pytest
 from tests.shop import NO_NUMBER, NOBODY, Shop
 
 
-def variants_by_option(shop: Shop, *variants: str) -> dict[str, Any]:
+def variant_ids(shop: Shop, *variants: str) -> dict[str, Any]:
     """Return `{option_id: variant_id}` of the mug's variants."""
     options = {"small": "size", "large": "size", "plain": "print", "dotted": "print"}
     return {str(getattr(shop, options[name])): getattr(shop, name).number for name in variants}
@@ -34,7 +34,7 @@ async def test_a_combination_is_read_by_its_hash(shop):
 async def test_a_combination_is_created_updated_and_deleted_by_its_hash(shop):
     body = {
         "product_id": shop.mug.number,
-        "combination": variants_by_option(shop, "plain", "small"),
+        "combination": variant_ids(shop, "plain", "small"),
         "amount": "7",
         "price": "-1.50",
     }
@@ -53,7 +53,7 @@ async def test_a_combination_is_created_updated_and_deleted_by_its_hash(shop):
 
 async def test_the_variants_of_a_combination_can_change(shop):
     answer = await shop.put(
-        f"/api/combinations/{shop.combination}", {"combination": variants_by_option(shop, "small")}
+        f"/api/combinations/{shop.combination}", {"combination": variant_ids(shop, "small")}
     )
     assert (answer.status, answer.body["combination_hash"]) == (200, f"{shop.size}_{shop.small}")
     record = (await shop.get(f"/api/combinations/{shop.size}_{shop.small}")).body
@@ -62,7 +62,7 @@ async def test_the_variants_of_a_combination_can_change(shop):
 
 
 async def test_a_hash_shared_by_products_requires_product_id(shop):
-    body = {"combination": variants_by_option(shop, "dotted"), "amount": 1}
+    body = {"combination": variant_ids(shop, "dotted"), "amount": 1}
     hash_ = f"{shop.print}_{shop.dotted}"
     for product in (shop.mug, shop.plate):
         created = await shop.post("/api/combinations", body | {"product_id": product.number})
@@ -106,12 +106,12 @@ async def invalid_bodies(shop: Shop) -> list[dict[str, Any]]:
         {"combination": {option: variant}},  # an option of another product
         {"combination": {str(NO_NUMBER): 1}},
         {"combination": {"x": 1}},
-        {"combination": variants_by_option(shop, "large", "plain")},  # exists already
-        {"combination": variants_by_option(shop, "small"), "amount": -1},
-        {"combination": variants_by_option(shop, "small"), "amount": "x"},
-        {"combination": variants_by_option(shop, "small"), "price": "1.999"},
-        {"combination": variants_by_option(shop, "small"), "position": -1},
-        {"combination": variants_by_option(shop, "small"), "product_code": "CAN-1-G"},
+        {"combination": variant_ids(shop, "large", "plain")},  # exists already
+        {"combination": variant_ids(shop, "small"), "amount": -1},
+        {"combination": variant_ids(shop, "small"), "amount": "x"},
+        {"combination": variant_ids(shop, "small"), "price": "1.999"},
+        {"combination": variant_ids(shop, "small"), "position": -1},
+        {"combination": variant_ids(shop, "small"), "product_code": "CAN-1-G"},
     ]
 
 
@@ -123,7 +123,7 @@ async def test_invalid_bodies_are_rejected_on_both_paths(shop):
             (product_path(shop), body),
             (
                 f"{product_path(shop)}/batch",
-                {"combinations": [{"combination": variants_by_option(shop, "dotted")}, body]},
+                {"combinations": [{"combination": variant_ids(shop, "dotted")}, body]},
             ),
         ):
             answer = await shop.post(path, payload)
@@ -136,7 +136,7 @@ async def test_invalid_bodies_are_rejected_on_both_paths(shop):
 
 
 async def test_an_existing_product_is_required(shop):
-    body = {"combination": variants_by_option(shop, "small")}
+    body = {"combination": variant_ids(shop, "small")}
     answer = await shop.post("/api/combinations", body)
     assert (answer.status, answer.body["message"]) == (400, "product_id is required")
     assert (await shop.post("/api/combinations", body | {"product_id": NO_NUMBER})).status == 400
@@ -157,7 +157,7 @@ async def test_a_combination_of_a_product_has_an_integer_position(shop):
         product_path(shop),
         {
             "product_code": "CAN-1-P",
-            "combination": variants_by_option(shop, "small", "plain"),
+            "combination": variant_ids(shop, "small", "plain"),
             "amount": "12",
             "position": 10,
             "image_pairs": {
@@ -221,9 +221,7 @@ async def test_combinations_of_a_product_are_listed_updated_and_deleted(shop):
 
 async def test_a_batch_is_created_in_request_order(shop):
     names = [("small", "plain"), ("small", "dotted"), ("large", "dotted")]
-    items = [
-        {"combination": variants_by_option(shop, *pair), "amount": index} for index, pair in enumerate(names)
-    ]
+    items = [{"combination": variant_ids(shop, *pair), "amount": index} for index, pair in enumerate(names)]
     answer = await shop.post(f"{product_path(shop)}/batch", {"combinations": items})
     assert answer.status == 201, answer.raw
     assert list(answer.body) == ["combinations"]
@@ -233,14 +231,14 @@ async def test_a_batch_is_created_in_request_order(shop):
 
 
 async def test_a_batch_is_atomic_and_reports_every_error(shop):
-    small = {"combination": variants_by_option(shop, "small")}
+    small = {"combination": variant_ids(shop, "small")}
     answer = await shop.post(
         f"{product_path(shop)}/batch",
         {
             "combinations": [
                 small,
                 small,
-                {"combination": variants_by_option(shop, "dotted"), "product_code": "CAN-1-G"},
+                {"combination": variant_ids(shop, "dotted"), "product_code": "CAN-1-G"},
             ]
         },
     )
@@ -265,7 +263,7 @@ async def test_a_batch_requires_combinations(shop, value):
 async def test_a_batch_has_at_most_500_combinations(shop):
     answer = await shop.post(
         f"{product_path(shop)}/batch",
-        {"combinations": [{"combination": variants_by_option(shop, "small")}] * 501},
+        {"combinations": [{"combination": variant_ids(shop, "small")}] * 501},
     )
     assert (answer.status, "500" in answer.body["message"]) == (400, True)
 
@@ -293,7 +291,7 @@ async def test_exceptions_are_listed_read_created_and_deleted(shop):
     }
     created = await shop.post(
         "/api/exceptions",
-        {"product_id": shop.mug.id, "combination": variants_by_option(shop, "large"), "type": "allowed"},
+        {"product_id": shop.mug.id, "combination": variant_ids(shop, "large"), "type": "allowed"},
     )
     assert (created.status, set(created.body)) == (201, {"exception_id"})
     listed = await shop.get(f"/api/exceptions?product_id={shop.mug}&type=A")
@@ -317,7 +315,7 @@ async def test_exceptions_are_listed_read_created_and_deleted(shop):
     ],
 )
 async def test_an_invalid_exception_is_rejected(shop, change):
-    body = {"product_id": shop.mug.number, "combination": variants_by_option(shop, "large"), "type": "F"}
+    body = {"product_id": shop.mug.number, "combination": variant_ids(shop, "large"), "type": "F"}
     answer = await shop.post("/api/exceptions", body | change)
     assert answer.status == 400, answer.raw
     assert await shop.value("select count(*) from option_exceptions") == 1
@@ -326,7 +324,7 @@ async def test_an_invalid_exception_is_rejected(shop, change):
 async def test_a_duplicate_exception_is_rejected(shop):
     body = {
         "product_id": shop.mug.number,
-        "combination": variants_by_option(shop, "small", "dotted"),
+        "combination": variant_ids(shop, "small", "dotted"),
         "type": "F",
     }
     assert (await shop.post("/api/exceptions", body)).status == 400

@@ -339,5 +339,5 @@ async def test_the_command_runs_jobs_until_stopped(tmp_path: Path, database_url:
         began = time.monotonic()
         assert await worker.stop() == 0
         assert time.monotonic() - began < 10
-    for each in JOBS:
+    for job in JOBS:
         assert (await run_of(job))["error"] == ""

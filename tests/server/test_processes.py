@@ -18,7 +18,7 @@ from server.database import DatabaseLocation, divide_pool, fit_pool_size
 from server.processes import ProcessPool
 from server.sockets import open_sockets
 from tests.server.middleware_server import LogLines
-from tests.server.test_main import asked, running, stopped
+from tests.server.test_main import get_json, running, stopped
 
 PRODUCTION = {"VITRINE_ENV": "production", "VITRINE_SECRET_KEY": "s" * 40, "VITRINE_BIND": "127.0.0.1"}
 
@@ -47,7 +47,7 @@ async def test_processes_share_the_work_are_restarted_and_stop_together(tmp_path
         process,
         client,
     ):
-        assert (await asked(client, "/health/ready"))[0] == 200
+        assert (await get_json(client, "/health/ready"))[0] == 200
         first = children(process)
         assert len(first) == 2
 
@@ -55,7 +55,7 @@ async def test_processes_share_the_work_are_restarted_and_stop_together(tmp_path
         os.kill(killed, signal.SIGKILL)
         await until(lambda: not is_alive(killed))
         for _ in range(10):  # a new connection each: a kept one may belong to the killed process
-            assert (await asked(client, "/health/live"))[0] == 200
+            assert (await get_json(client, "/health/live"))[0] == 200
         await until(lambda: len(children(process) - {killed}) == 2)
         again = children(process)
         assert first < again
@@ -77,7 +77,7 @@ async def test_children_stop_when_their_parent_is_killed(tmp_path, database_url)
         process,
         client,
     ):
-        assert (await asked(client, "/health/ready"))[0] == 200
+        assert (await get_json(client, "/health/ready"))[0] == 200
         orphans = children(process)
         assert len(orphans) == 2
         process.kill()
@@ -90,7 +90,7 @@ async def test_ctrl_c_stops_all_processes_once(tmp_path, database_url):
         process,
         client,
     ):
-        assert (await asked(client, "/health/ready"))[0] == 200
+        assert (await get_json(client, "/health/ready"))[0] == 200
         serving = children(process)
         for pid in (*serving, process.pid):
             os.kill(pid, signal.SIGINT)
@@ -103,7 +103,7 @@ async def test_ctrl_c_stops_all_processes_once(tmp_path, database_url):
 @pytest.mark.slow
 async def test_with_the_embedded_database_the_parent_starts_and_stops_it(tmp_path):
     async with running(tmp_path, WEB_CONCURRENCY="2") as (process, client):
-        status, ready = await asked(client, "/health/ready")
+        status, ready = await get_json(client, "/health/ready")
         assert (status, ready["checks"]) == (200, {"serving": "ok", "database": "ok", "migrations": "ok"})
         serving = children(process)
         assert len(serving) == 2
