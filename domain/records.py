@@ -1,10 +1,10 @@
 """Create, update and delete records: a description of each entity (`RecordType`) and one sequence of steps for all of them.
 
-A create or update runs these steps in one transaction; those in brackets are optional and declared per entity:
+A create or update validates the fields and then, in one transaction, runs these steps; those in brackets are declared by the entity:
 
-    validate the fields, [lock], find the record, [lock_row], [check], resolve references, [prepare], write, audit, [after_save]
+    [lock], find, [lock_row], [check], resolve references, [prepare], write, audit, [after_save]
 
-A delete runs [lock], find, [before_delete], audit, and marks the record as deleted (or deletes it: `hard_delete`).
+A new record is checked before the transaction. A delete runs [lock], find, [before_delete], audit, and marks or deletes the row.
 """
 
 from __future__ import annotations
@@ -44,6 +44,10 @@ class Change:
         return {**self.current, **self.columns}
 
 
+async def _nothing(*_: object) -> None:
+    """Do nothing: the default of optional steps."""
+
+
 @dataclass(frozen=True)
 class RecordType:
     """An entity: its table, its input fields and its irregular steps.
@@ -72,10 +76,10 @@ class RecordType:
     """`Change.current` of a new record."""
     find: Callable[[Scope, object], Awaitable[int]] | None = None
     """Replaces `models.references.find`, for records that not every caller may change."""
-    check: Callable[[Change], None] | None = None
-    prepare: Callable[[Change], Awaitable[None]] | None = None
-    after_save: Callable[[Change], Awaitable[None]] | None = None
-    before_delete: Callable[[Scope, int], Awaitable[None]] | None = None
+    check: Callable[[Change], None] = lambda _: None
+    prepare: Callable[[Change], Awaitable[None]] = _nothing
+    after_save: Callable[[Change], Awaitable[None]] = _nothing
+    before_delete: Callable[[Scope, int], Awaitable[None]] = _nothing
 
     async def create(self, scope: Scope, values: InputValues) -> int:
         """Create a record and return its internal id; raises ValidationFailed naming every invalid field."""
@@ -84,48 +88,43 @@ class RecordType:
             if values.get(name) is None:
                 raise ValidationFailed(f"{name} is required", field=name, code="required")
         change = Change(scope, values, columns, self.defaults, is_new=True)
-        if self.check is not None:
-            self.check(change)
+        self.check(change)
         async with transaction(scope):
-            await self._lock_all(scope)
+            await self._lock(scope)
             await self._prepare(change)
             row = self.model(**columns, **self._times(scope, "created_at", "updated_at"))
             await self._write(row.save, change)
             change.record_id = row.id
             await self._audit(scope, "created", row.public_id)
-            if self.after_save is not None:
-                await self.after_save(change)
+            await self.after_save(change)
         return change.record_id
 
     async def update(self, scope: Scope, record: object, values: InputValues) -> int:
         """Update a record partially and return its internal id; raises NotFound or ValidationFailed."""
         columns = read_fields(self.fields, values)
         async with transaction(scope):
-            await self._lock_all(scope)
+            await self._lock(scope)
             record_id = await self._find(scope, record)
             current = await fetchrow(self.lock_row, scope.store.id, record_id) if self.lock_row else {}
             if current is None:
-                raise NotFound(self.reference_type.name)
+                raise NotFound(self.reference_type.name)  # deleted concurrently
             change = Change(scope, values, columns, current, record_id)
-            if self.check is not None:
-                self.check(change)
+            self.check(change)
             await self._prepare(change)
             written = columns | self._times(scope, "updated_at")
             if written:
                 await self._write(lambda: self.model.filter(id=record_id).update(**written), change)
             details = {"fields": sorted(map(str, values if self.audit_input else columns))}
             await self._audit(scope, "updated", record_id, details)
-            if self.after_save is not None:
-                await self.after_save(change)
+            await self.after_save(change)
         return record_id
 
     async def delete(self, scope: Scope, record: object) -> None:
         """Delete a record; references to a soft-deleted one remain. Raises NotFound."""
         async with transaction(scope):
-            await self._lock_all(scope)
+            await self._lock(scope)
             record_id = await self._find(scope, record)
-            if self.before_delete is not None:
-                await self.before_delete(scope, record_id)
+            await self.before_delete(scope, record_id)
             await self._audit(scope, "deleted", record_id)
             row = self.model.filter(id=record_id)
             if self.hard_delete:
@@ -133,7 +132,7 @@ class RecordType:
             elif not await row.filter(deleted_at=None).update(deleted_at=scope.now, updated_at=scope.now):
                 raise NotFound(self.reference_type.name)  # deleted concurrently
 
-    async def _lock_all(self, scope: Scope) -> None:
+    async def _lock(self, scope: Scope) -> None:
         if self.lock:
             await execute(self.lock, scope.store.id)
 
@@ -147,8 +146,7 @@ class RecordType:
                 change.columns[f"{name}_id"] = await read(
                     change.scope, type_, change.values[name], field=name
                 )
-        if self.prepare is not None:
-            await self.prepare(change)
+        await self.prepare(change)
 
     async def _write(self, write: Callable[[], Any], change: Change) -> None:
         try:

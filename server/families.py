@@ -11,7 +11,7 @@ from rest_facade.apps import errors as apps
 from rest_facade.current import errors as current
 from rest_facade.legacy import errors as legacy
 from rest_facade.routing import Credential, ErrorFormat
-from server import graphql_errors
+from server.graphql_errors import ERROR_FORMAT as GRAPHQL
 
 # Every legacy route is served under each of these bases (docs/reference/legacy.md#addresses).
 LEGACY_BASES = ("/api", "/api/v1.0", "/api/2.0", "/api/2")
@@ -38,17 +38,10 @@ class RouteFamily:
 PLAIN = RouteFamily("", "plain", current.ERROR_FORMAT, Credential.NONE)
 
 FAMILIES: tuple[RouteFamily, ...] = (
-    RouteFamily("/graphql/playground", "graphql", graphql_errors.ERROR_FORMAT, Credential.NONE),
+    RouteFamily("/graphql/playground", "graphql", GRAPHQL, Credential.NONE),
+    RouteFamily("/graphql/schema", "graphql", GRAPHQL, Credential.NONE, is_cross_origin=True),
     RouteFamily(
-        "/graphql/schema", "graphql", graphql_errors.ERROR_FORMAT, Credential.NONE, is_cross_origin=True
-    ),
-    RouteFamily(
-        "/graphql",
-        "graphql",
-        graphql_errors.ERROR_FORMAT,
-        Credential.GRAPHQL,
-        is_cross_origin=True,
-        has_rate_limit_headers=True,
+        "/graphql", "graphql", GRAPHQL, Credential.GRAPHQL, is_cross_origin=True, has_rate_limit_headers=True
     ),
     RouteFamily(
         "/api/v1/storefront",

@@ -20,18 +20,8 @@ import uvloop
 from kernel import logging
 from kernel.settings import Settings
 from models import migrate
-from server import address_file
+from server import address_file, process
 from server.database import DatabaseLocation, database_location, divide_pool, warn_of_pending_migrations
-from server.process import (
-    Background,
-    OnReady,
-    build_application,
-    log_startup,
-    no_background,
-    process_resources,
-    serve_application,
-    stop_on_signals,
-)
 from server.processes import ProcessPool
 from server.secret_key import with_secret_key
 from server.sockets import addresses_of, open_sockets
@@ -44,8 +34,8 @@ async def serve(
     settings: Settings,
     *,
     stop: asyncio.Event | None = None,
-    on_ready: OnReady | None = None,
-    background: Background = no_background,
+    on_ready: process.OnReady | None = None,
+    background: process.Background = process.no_background,
 ) -> None:
     """Serve until SIGTERM, SIGINT or `stop`; `on_ready` receives the addresses.
 
@@ -55,7 +45,7 @@ async def serve(
     sockets = open_sockets(settings)
     run_server = _run_in_process if settings.processes == 1 else _run_child_processes
     try:
-        with stop_on_signals(stop):
+        with process.stop_on_signals(stop):
             settings = with_secret_key(settings)
             async with database_location(settings) as location:
                 if location.is_embedded:
@@ -69,7 +59,10 @@ async def serve(
 
 
 def run(
-    settings: Settings, *, on_ready: OnReady | None = None, background: Background = no_background
+    settings: Settings,
+    *,
+    on_ready: process.OnReady | None = None,
+    background: process.Background = process.no_background,
 ) -> None:
     """Serve on a new uvloop event loop."""
     uvloop.run(serve(settings, on_ready=on_ready, background=background))
@@ -80,8 +73,8 @@ async def _run_in_process(
     location: DatabaseLocation,
     sockets: list[socket.socket],
     stop: asyncio.Event,
-    on_ready: OnReady | None,
-    background: Background,
+    on_ready: process.OnReady | None,
+    background: process.Background,
 ) -> None:
     settings = await divide_pool(settings, location, 1)
 
@@ -91,8 +84,10 @@ async def _run_in_process(
             yield
         logging.event("stopping")
 
-    async with process_resources(settings, location), background(settings, location):
-        await serve_application(await build_application(settings, location), sockets, stop, ready)
+    async with process.process_resources(settings, location), background(settings, location):
+        await process.serve_application(
+            await process.build_application(settings, location), sockets, stop, ready
+        )
 
 
 async def _run_child_processes(
@@ -100,8 +95,8 @@ async def _run_child_processes(
     location: DatabaseLocation,
     sockets: list[socket.socket],
     stop: asyncio.Event,
-    on_ready: OnReady | None,
-    background: Background,
+    on_ready: process.OnReady | None,
+    background: process.Background,
 ) -> None:
     # With the embedded database the background work runs here and needs connections too.
     settings = await divide_pool(settings, location, settings.processes + location.is_embedded)
@@ -115,15 +110,20 @@ async def _run_child_processes(
             await processes.run(stop, ready)
             return
         parent_settings = dataclasses.replace(settings, pool_size=min(settings.pool_size, _PARENT_POOL))
-        async with process_resources(parent_settings, location), background(parent_settings, location):
+        async with (
+            process.process_resources(parent_settings, location),
+            background(parent_settings, location),
+        ):
             await processes.run(stop, ready)
 
 
 @contextmanager
-def _published(settings: Settings, sockets: list[socket.socket], on_ready: OnReady | None) -> Iterator[None]:
+def _published(
+    settings: Settings, sockets: list[socket.socket], on_ready: process.OnReady | None
+) -> Iterator[None]:
     """Log and publish the addresses while the server runs."""
     addresses = addresses_of(sockets)
-    log_startup(settings, addresses)
+    process.log_startup(settings, addresses)
     with address_file.published_address(settings, f"http://localhost:{urlsplit(addresses[0]).port}"):
         if on_ready is not None:
             on_ready(addresses)

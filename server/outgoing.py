@@ -141,12 +141,7 @@ class _Client:
         times = ClientTimeout(total=timeout, connect=connect_timeout, ceil_threshold=float("inf"))
         try:
             async with self._session.request(
-                method,
-                address,
-                headers=headers,
-                data=body,
-                allow_redirects=False,
-                timeout=times,
+                method, address, headers=headers, data=body, allow_redirects=False, timeout=times
             ) as response:
                 received, is_truncated = (
                     await _read_body(response.content, max_bytes) if max_bytes else (b"", True)

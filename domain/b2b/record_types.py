@@ -7,26 +7,10 @@ from domain.orders.draft import email_text
 from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import ValidationFailed
-from kernel.fields import (
-    MAX_QUANTITY,
-    InputField,
-    cents,
-    code_in,
-    integer,
-    name_text,
-    short_text,
-    text,
-)
+from kernel.fields import MAX_QUANTITY, InputField, cents, code_in, integer, name_text, short_text, text
 from kernel.text import InvalidValue, repr_value
 from models.b2b import BusinessPartner, Manager, MixProduct, PaymentCode
-from models.references import (
-    BUSINESS_PARTNER,
-    MANAGER,
-    MIX_PRODUCT,
-    PAYMENT_CODE,
-    PRODUCT,
-    USER,
-)
+from models.references import BUSINESS_PARTNER, MANAGER, MIX_PRODUCT, PAYMENT_CODE, PRODUCT, USER
 
 MAX_INSTALLMENTS = 360
 MAX_DAYS = 3_650

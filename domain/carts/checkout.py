@@ -1,4 +1,4 @@
-"""Check out a cart: one transaction locks it, recalculates its totals, places the order and marks the cart, exactly once.
+"""Check out a cart: one transaction locks it, places the order at current prices and marks the cart, exactly once.
 
 Business rule errors carry a Portuguese text for the customer and the reason as code. A double submit under another idempotency key is
 rejected (docs/reference/current.md#checkout).
@@ -17,11 +17,12 @@ import orjson
 
 from domain import events
 from domain.carts.change import save_totals
-from domain.carts.items import PricedCartItem
+from domain.carts.items import PricedCartItem, load_items
 from domain.carts.locked import LockedCart, lock_open_cart
 from domain.carts.messages import ERROR_TEXTS, portuguese_errors
 from domain.carts.placed_orders import order_token
-from domain.carts.totals import CartTotals, calculate_cart_totals
+from domain.carts.shipping import ShippingOption
+from domain.carts.totals import calculate_cart_totals, cart_totals, order_lines, selected_option
 from domain.idempotency import current_claim
 from domain.orders.draft import SHIPPING, DraftLine, OrderDraft, email_text
 from domain.orders.option_selection import selection_input
@@ -99,21 +100,23 @@ async def check_out(scope: Scope, cart: object, values: InputValues) -> Checkout
     async with transaction(scope):
         locked = await lock_open_cart(scope, cart)
         customer = await _resolve_customer(scope, locked, values.get("customer"), fields.get("email", ""))
-        totals = await calculate_cart_totals(scope, locked)
-        content_hash = _content_hash(totals.items, customer)
+        items = await load_items(scope, locked.id)
+        lines = order_lines(items)
+        option = await selected_option(scope, locked, lines)
+        content_hash = _content_hash(items, customer)
         await _reject_duplicate(scope, content_hash)
-        _reject_incomplete(locked, totals)
-        payment = _payment_method_id(values.get("payment"), totals)
-        draft = _draft(locked, totals, customer, payment, fields)
+        _reject_incomplete(locked, items, option)
+        payment = await _payment_method_id(scope, locked, values.get("payment"))
+        draft = _draft(locked, items, option, customer, payment, fields)
         try:
             with portuguese_errors():
-                placed = await place_order(scope, draft)
+                placed = await place_order(scope, draft, lines=lines)
         except ValidationFailed as error:
             # A missing method looks like an unavailable one.
             if "payment_method" in error.fields:
                 raise _rule_error("payment_unavailable") from error
             raise
-        await save_totals(scope, locked, totals)
+        await save_totals(scope, locked, cart_totals(items, placed.pricing, option))
         await _mark(scope, locked, placed.id, content_hash, customer.email or locked.customer_email)
         await events.emit_checkout_completed(scope, locked.public_id, placed.id)
     return CheckoutResult(placed.id, placed.public_id, order_token(scope, placed.public_id))
@@ -167,24 +170,26 @@ async def _reject_duplicate(scope: Scope, content_hash: bytes) -> None:
         raise Conflict(DUPLICATE, reason=DUPLICATE)
 
 
-def _reject_incomplete(cart: LockedCart, totals: CartTotals) -> None:
-    if not totals.items:
+def _reject_incomplete(
+    cart: LockedCart, items: Sequence[PricedCartItem], option: ShippingOption | None
+) -> None:
+    if not items:
         raise RuleViolation("O carrinho está vazio.", reason="cart_empty")
-    unavailable = [item for item in totals.items if item.line is None]
+    unavailable = [item for item in items if item.line is None]
     if unavailable:
         raise _rule_error(
             "product_unavailable",
             [{"product_id": str(item.product_public_id), "name": item.name} for item in unavailable],
         )
-    if totals.needs_shipping and totals.shipping_option is None:
+    if option is None and any(item.totals_line.is_shipped for item in items):
         has_method = cart.shipping_method_id is not None
         raise _rule_error("shipping_unavailable" if has_method else "shipping_required")
 
 
-def _payment_method_id(payment: object, totals: CartTotals) -> UUID | None:
+async def _payment_method_id(scope: Scope, cart: LockedCart, payment: object) -> UUID | None:
     """Parse the payment method; a total of zero needs none."""
     if payment is None:
-        if totals.total_cents:
+        if (await calculate_cart_totals(scope, cart)).total_cents:
             raise ValidationFailed("payment_id is required", field="payment", code="required")
         return None
     public_id = parse_uuid(payment)
@@ -201,7 +206,8 @@ def _rule_error(reason: str, products: Sequence[Mapping[str, Any]] = ()) -> Rule
 
 def _draft(
     cart: LockedCart,
-    totals: CartTotals,
+    items: Sequence[PricedCartItem],
+    option: ShippingOption | None,
     customer: _CheckoutCustomer,
     payment: UUID | None,
     fields: Mapping[str, Any],
@@ -213,7 +219,7 @@ def _draft(
     return OrderDraft(
         lines=[
             DraftLine(item.line.offer.id, item.quantity, options=selection_input(item.options))
-            for item in totals.items
+            for item in items
             if item.line is not None
         ],
         user=customer.user_id,
@@ -223,9 +229,7 @@ def _draft(
         phone=guest.get("phone", ""),
         addresses=_addresses(cart.address),
         payment_method=payment,
-        shipping_method=totals.shipping_option.shipping_method_id
-        if totals.shipping_option is not None
-        else None,
+        shipping_method=option.shipping_method_id if option is not None else None,
         coupon_code=cart.coupon_code,
         notes=fields.get("notes", ""),
         origin="storefront",

@@ -51,26 +51,21 @@ class CartTotals:
     is_coupon_valid: bool = True
     gifts: Sequence[PricedLine] = ()
 
-    @property
-    def needs_shipping(self) -> bool:
-        """Return whether any item is shipped."""
-        return any(item.totals_line.is_shipped for item in self.items)
-
 
 async def calculate_cart_totals(scope: Scope, cart: LockedCart) -> CartTotals:
     """Calculate the totals of a cart; an ordered or expired one keeps its last stored amounts."""
     if cart.status_at(scope.now) != OPEN:
         return await _closed_totals(scope, cart)
     items = await load_items(scope, cart.id)
-    lines = _lines(items)
-    option = await _selected_option(scope, cart, lines)
+    lines = order_lines(items)
+    option = await selected_option(scope, cart, lines)
     priced, is_coupon_valid = await _price_lines(scope, cart, lines, option)
-    return _cart_totals(items, priced, option, is_coupon_valid)
+    return cart_totals(items, priced, option, is_coupon_valid)
 
 
 async def shipping_options_for(scope: Scope, cart: LockedCart) -> list[ShippingOption]:
     """List the shipping options of a cart at their prices after promotions."""
-    lines = _lines(await load_items(scope, cart.id))
+    lines = order_lines(await load_items(scope, cart.id))
     options = await _shipping_options(scope, cart, lines)
     if not options:
         return []
@@ -80,7 +75,7 @@ async def shipping_options_for(scope: Scope, cart: LockedCart) -> list[ShippingO
 
 async def is_coupon_usable(scope: Scope, cart: LockedCart) -> bool:
     """Return whether the coupon applies with any available payment method: a cart has none yet."""
-    lines = _lines(await load_items(scope, cart.id))
+    lines = order_lines(await load_items(scope, cart.id))
     with active_scope(scope):
         methods = await fetch(_PAYMENT_METHODS, scope.store.id)
     for method in methods:
@@ -95,7 +90,8 @@ def coupon_error() -> RuleViolation:
     return RuleViolation("O cupom não está disponível para este carrinho.", reason=COUPON_UNAVAILABLE)
 
 
-def _lines(items: Sequence[PricedCartItem]) -> list[PricedLine]:
+def order_lines(items: Sequence[PricedCartItem]) -> list[PricedLine]:
+    """Return the lines of an order for the items that are still sold."""
     return [item.line for item in items if item.line is not None]
 
 
@@ -106,9 +102,10 @@ async def _shipping_options(
     return await find_shipping_options(scope, lines, cart.address, subtotal, cart.user_id)
 
 
-async def _selected_option(
+async def selected_option(
     scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]
 ) -> ShippingOption | None:
+    """Return the shipping option selected for the cart, None when there is none or it isn't available any more."""
     if cart.shipping_method_id is None:
         return None
     options = await _shipping_options(scope, cart, lines)
@@ -146,14 +143,14 @@ async def _price_lines(
         return await price_purchase(scope, replace(purchase, coupon_code="")), False
 
 
-def _cart_totals(
+def cart_totals(
     items: Sequence[PricedCartItem],
     priced: PricingResult,
     option: ShippingOption | None,
-    is_coupon_valid: bool,
+    is_coupon_valid: bool = True,
 ) -> CartTotals:
     """Apply promotional prices to the items, and add items no longer sold at their last price."""
-    line_count = len(_lines(items))
+    line_count = len(order_lines(items))
     prices = iter(priced.lines[:line_count])
     priced_items = [
         item if item.line is None else replace(item, price_cents=next(prices).price_cents) for item in items

@@ -8,15 +8,7 @@ from domain.catalog.product_options import find_editable_product, load_editable,
 from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import NotFound, ValidationFailed
-from kernel.fields import (
-    MAX_NAME,
-    InputField,
-    check_count,
-    code_in,
-    integer,
-    name_text,
-    text,
-)
+from kernel.fields import MAX_NAME, InputField, check_count, code_in, integer, name_text, text
 from kernel.ids import uuid7
 from kernel.product_fields import image_url
 from kernel.scope import Scope

@@ -8,15 +8,7 @@ from collections.abc import Mapping
 from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import ValidationFailed
-from kernel.fields import (
-    MAX_QUANTITY,
-    InputField,
-    code_in,
-    integer,
-    name_text,
-    short_text,
-    text,
-)
+from kernel.fields import MAX_QUANTITY, InputField, code_in, integer, name_text, short_text, text
 from kernel.text import InvalidValue, repr_value
 from models.boxes import BoxDescription, ProductBox
 from models.references import BOX, BOX_DESCRIPTION, resolve

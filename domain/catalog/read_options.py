@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from domain.filters import (
-    exact,
-    exact_second,
-    ids,
-    optional_references,
-    references,
-    sorts,
-    statuses,
-)
+from domain.filters import exact, exact_second, ids, optional_references, references, sorts, statuses
 from domain.visibility import VisibleRows, published
 from models.queries import Condition, Entity, EntityFilter, Sort, compares, refers_to
 

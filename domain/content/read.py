@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from domain.filters import (
-    exact,
-    exact_second,
-    ids,
-    optional_references,
-    sorts,
-    statuses,
-    substring,
-)
+from domain.filters import exact, exact_second, ids, optional_references, sorts, statuses, substring
 from domain.visibility import published
 from models.queries import Entity
 

@@ -79,12 +79,17 @@ class PlacedOrder:
     total_cents: int
     currency: str
     created_at: datetime
+    pricing: PricingResult
 
 
 async def place_order(
-    scope: Scope, draft: OrderDraft | Mapping[str, Any], *, emit_events: bool = True
+    scope: Scope,
+    draft: OrderDraft | Mapping[str, Any],
+    *,
+    lines: Sequence[PricedLine] | None = None,
+    emit_events: bool = True,
 ) -> PlacedOrder:
-    """Place an order and return its ids.
+    """Place an order and return its ids and its prices; `lines` are the draft's lines if they are already loaded at current prices.
 
     Line prices and the discount are honoured for administrators, the system and domain code that calculated them; anybody else pays current
     prices less promotions. Taxes and the destination's shipping rate always apply. A status is honoured for administrators, apps and the
@@ -102,7 +107,8 @@ async def place_order(
             scope, user=draft.user, payment_method=draft.payment_method, shipping_method=draft.shipping_method
         )
         _check_customer(scope, references)
-        lines = await _load_lines(scope, draft)
+        if lines is None:
+            lines = await _load_lines(scope, draft)
         reject_unsaleable(lines)
         reject_unavailable(scope, references, lines)
         priced = await _price_order(scope, draft, references, lines)
@@ -126,6 +132,7 @@ async def place_order(
         order["total_cents"],
         order["currency"],
         order["created_at"],
+        priced,
     )
 
 

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from domain.filters import (
-    exact,
-    ids,
-    optional_references,
-    references,
-    sorts,
-    statuses,
-    substring,
-)
+from domain.filters import exact, ids, optional_references, references, sorts, statuses, substring
 from domain.taxes.read import has_tax
 from domain.visibility import VisibleRows, published
 from models.queries import Entity, EntityFilter, Sort

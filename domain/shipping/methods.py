@@ -11,16 +11,7 @@ from domain.shipping.rates import write_rates
 from domain.taxes.taxes import taxes_writer
 from kernel.codes import RATE_CALCULATION_TYPES, SWITCH_STATUSES
 from kernel.errors import ValidationFailed
-from kernel.fields import (
-    MAX_QUANTITY,
-    InputField,
-    cents,
-    code_in,
-    integer,
-    name_text,
-    short_text,
-    text,
-)
+from kernel.fields import MAX_QUANTITY, InputField, cents, code_in, integer, name_text, short_text, text
 from kernel.text import InvalidValue, repr_value
 from models.references import SHIPPING_METHOD, VENDOR
 from models.shipping import ShippingMethod

@@ -11,16 +11,7 @@ from typing import Any
 from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES, TAX_ADDRESS_TYPES, TAX_RATE_TYPES
 from kernel.errors import ValidationFailed
-from kernel.fields import (
-    MAX_INTEGER,
-    InputField,
-    code_in,
-    flag,
-    integer,
-    name_text,
-    read_fields,
-    short_text,
-)
+from kernel.fields import MAX_INTEGER, InputField, code_in, flag, integer, name_text, read_fields, short_text
 from kernel.ids import uuid7
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope

@@ -58,7 +58,6 @@ def _degrees(maximum: int) -> Any:
     return read
 
 
-
 def _states(value: object) -> list[str]:
     states = _texts(value)
     unknown = [state for state in states if state.upper() not in STATES]

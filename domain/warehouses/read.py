@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from domain.filters import (
-    exact,
-    exact_second,
-    ids,
-    optional_references,
-    references,
-    sorts,
-    statuses,
-)
+from domain.filters import exact, exact_second, ids, optional_references, references, sorts, statuses
 from domain.visibility import VisibleRows
 from kernel.documents import normalize_cep
 from kernel.geography import state_of_cep

@@ -18,23 +18,23 @@ async def renew(owner: DemoOwner) -> dict[str, Any]:
 
 
 async def _storefront_key(owner: DemoOwner) -> str:
-    for key in await owner.execute_operation("DemoStorefrontKeys"):
+    for key in await owner.execute("DemoStorefrontKeys"):
         if key["name"] == NAME:
-            await owner.execute_operation("DemoStorefrontKeyEnd", id=key["id"])
+            await owner.execute("DemoStorefrontKeyEnd", id=key["id"])
     values = {"name": NAME, "scopes": list(STOREFRONT_SCOPES)}
-    return str((await owner.execute_operation("DemoStorefrontKey", input=values))["key"])
+    return str((await owner.execute("DemoStorefrontKey", input=values))["key"])
 
 
 async def _app(owner: DemoOwner) -> dict[str, Any]:
     scopes = sorted(APP_SCOPES)
     client_id, client_secret = await _client(owner, scopes)
-    for installed in await owner.execute_operation("DemoInstalledApps"):
+    for installed in await owner.execute("DemoInstalledApps"):
         if installed["client_id"] == client_id:
-            await owner.execute_operation("DemoAppEnd", id=installed["id"])
-    approval = await owner.execute_operation(
+            await owner.execute("DemoAppEnd", id=installed["id"])
+    approval = await owner.execute(
         "DemoAppInstall", client_id=client_id, scopes=scopes, redirect_uri=REDIRECT_URI
     )
-    tokens = await owner.execute_operation(
+    tokens = await owner.execute(
         "DemoAppTokens", client_id=client_id, client_secret=client_secret, code=approval["code"]
     )
     return {
@@ -49,11 +49,11 @@ async def _app(owner: DemoOwner) -> dict[str, Any]:
 
 async def _client(owner: DemoOwner, scopes: list[str]) -> tuple[str, str]:
     """Return the credentials of the store's demo app, which keeps its id and gets a new secret."""
-    for app in await owner.execute_operation("DemoApps"):
+    for app in await owner.execute("DemoApps"):
         if app["name"] == _app_name(owner):
             return str(app["client_id"]), await reset_secret(app["client_id"])
     values = {"name": _app_name(owner), "redirect_uris": [REDIRECT_URI], "scopes": scopes}
-    created = await owner.execute_operation("DemoApp", input=values)
+    created = await owner.execute("DemoApp", input=values)
     return str(created["client_id"]), str(created["client_secret"])
 
 

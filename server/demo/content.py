@@ -67,12 +67,12 @@ async def create_content(
     """Create all of it; `customer_ids` and `products` are the ids of existing rows."""
     created_at = now - timedelta(days=180)
     english = {"code": "en", "name": "English", "country_code": "US", "status": "D"}
-    await owner.execute_operation("DemoLanguage", created_at, input=english)
+    await owner.execute("DemoLanguage", created_at, input=english)
     await _create_pages(owner, created_at)
     for block in _BLOCKS:
-        await owner.execute_operation("DemoBlock", created_at, input=block)
+        await owner.execute("DemoBlock", created_at, input=block)
     status = {"letter": "X", "description": "Separado", "color": "#6b46c1", "position": 25}
-    await owner.execute_operation(
+    await owner.execute(
         "DemoStatus", created_at, input={**status, "params": {"inventory": "D", "notify": True}}
     )
     await _create_audience(owner, customers, customer_ids, products, now)
@@ -90,7 +90,7 @@ async def _create_pages(owner: DemoOwner, at: datetime) -> None:
             "status": page.status,
             "parent_id": page_ids.get(page.parent),
         }
-        page_ids[page.name] = (await owner.execute_operation("DemoPage", at, input=values))["id"]
+        page_ids[page.name] = (await owner.execute("DemoPage", at, input=values))["id"]
 
 
 async def _create_audience(
@@ -102,7 +102,7 @@ async def _create_audience(
 ) -> None:
     for index, customer in enumerate(customers[:8]):
         values = {"email": customer.email, "status": "D" if index == 7 else "A"}
-        await owner.execute_operation("DemoSubscriber", now - timedelta(days=60 - 7 * index), input=values)
+        await owner.execute("DemoSubscriber", now - timedelta(days=60 - 7 * index), input=values)
     for index, (letter, notes) in enumerate(
         (
             ("C", "Queria saber se a caneca vai ao micro-ondas."),
@@ -121,7 +121,7 @@ async def _create_audience(
             "notes": notes,
             "status": letter,
         }
-        await owner.execute_operation("DemoCallRequest", now - timedelta(days=4 - index), input=request)
+        await owner.execute("DemoCallRequest", now - timedelta(days=4 - index), input=request)
     for index, (rating, message) in enumerate(_TESTIMONIALS):
         review = {
             "object_type": "E",
@@ -129,4 +129,4 @@ async def _create_audience(
             "message": message,
             "rating": rating,
         }
-        await owner.execute_operation("DemoTestimonial", now - timedelta(days=20 - index), input=review)
+        await owner.execute("DemoTestimonial", now - timedelta(days=20 - index), input=review)

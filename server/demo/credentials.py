@@ -108,7 +108,7 @@ async def _renew(owner: DemoOwner, persona: Persona, password: str) -> Credentia
             row = await _find_user(scope, persona)
             assert row is not None
     user = UserRef(row["id"], row["public_id"])
-    await owner.execute_operation(
+    await owner.execute(
         "DemoUserChange", id=str(user.public_id), input=_account_changes(persona, password, row, vendor)
     )
     with active_scope(scope):
@@ -118,9 +118,7 @@ async def _renew(owner: DemoOwner, persona: Persona, password: str) -> Credentia
         row = await _find_user(scope, persona)
         assert row is not None
     if persona.user_type == "A" and set(row["privileges"]) != set(persona.privileges):
-        await owner.execute_operation(
-            "DemoPrivileges", id=str(user.public_id), privileges=list(persona.privileges)
-        )
+        await owner.execute("DemoPrivileges", id=str(user.public_id), privileges=list(persona.privileges))
     credentials = Credentials(persona, user, password)
     if row["company_id"] is not None:
         credentials.company_id = str(row["company_id"])
@@ -167,10 +165,10 @@ async def _create_user(scope: Scope, persona: Persona, vendor: Record | None) ->
 
 async def _renew_api_key(owner: DemoOwner, user: UserRef) -> str:
     user_id = str(user.public_id)
-    for key in await owner.execute_operation("DemoApiKeys", user_id=user_id):
+    for key in await owner.execute("DemoApiKeys", user_id=user_id):
         if key["name"] == KEY_NAME:
-            await owner.execute_operation("DemoApiKeyEnd", id=key["id"])
-    created = await owner.execute_operation("DemoApiKey", user_id=user_id, name=KEY_NAME)
+            await owner.execute("DemoApiKeyEnd", id=key["id"])
+    created = await owner.execute("DemoApiKey", user_id=user_id, name=KEY_NAME)
     return str(created["key"])
 
 

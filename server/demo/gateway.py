@@ -63,4 +63,4 @@ class DemoGateway:
         }
         body = orjson.dumps(event)
         signature = f"sha256={hmac_sha256_hex(self._secret, body)}"
-        await self._owner.execute_operation("DemoNotification", at, body=body, signatures=[signature])
+        await self._owner.execute("DemoNotification", at, body=body, signatures=[signature])

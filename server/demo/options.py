@@ -73,9 +73,9 @@ async def create_options(
         "product_ids": wrapped,
         "variants": [{"name": "Caixa com laço", "modifier": 990}],
     }
-    await owner.execute_operation("DemoOption", at, input=wrapping)
+    await owner.execute("DemoOption", at, input=wrapping)
     engraving = {"name": "Gravação na capa", "type": "I", "product_id": ids["Caderno Capim"]}
-    await owner.execute_operation("DemoOption", at, input=engraving)
+    await owner.execute("DemoOption", at, input=engraving)
     for name, description, filename, filesize in _ATTACHMENTS:
         values = {
             "product_id": ids[name],
@@ -84,9 +84,9 @@ async def create_options(
             "url": f"{_FILES}/{filename}",
             "filesize": filesize,
         }
-        await owner.execute_operation("DemoAttachment", at, input=values)
+        await owner.execute("DemoAttachment", at, input=values)
     for name, required in _REQUIRED_PRODUCTS:
-        await owner.execute_operation("DemoRequiredProducts", at, id=ids[name], product_ids=[ids[required]])
+        await owner.execute("DemoRequiredProducts", at, id=ids[name], product_ids=[ids[required]])
     await _create_boxes(owner, at)
 
 
@@ -102,14 +102,14 @@ async def _create_product_options(
             "position": position,
             "variants": [{"name": variant, "modifier": surcharge} for variant, surcharge in variants],
         }
-        option = await owner.execute_operation("DemoOption", at, input=values)
+        option = await owner.execute("DemoOption", at, input=values)
         variant_lists.append([{**variant, "option_id": option["id"]} for variant in option["variants"]])
     combinations = []
     for index, variants_chosen in enumerate(cartesian_product(*variant_lists)):
         names = tuple(variant["name"] for variant in variants_chosen)
         if names == product_options.forbidden:
             exception = {"product_id": product_id, "type": "F", "choices": _choices(variants_chosen)}
-            await owner.execute_operation("DemoException", at, input=exception)
+            await owner.execute("DemoException", at, input=exception)
             continue
         combinations.append(
             {
@@ -119,7 +119,7 @@ async def _create_product_options(
                 "position": index,
             }
         )
-    await owner.execute_operation("DemoCombinations", at, product_id=product_id, inputs=combinations)
+    await owner.execute("DemoCombinations", at, product_id=product_id, inputs=combinations)
 
 
 def _choices(variants: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
@@ -137,6 +137,6 @@ async def _create_boxes(owner: DemoOwner, at: datetime) -> None:
             "max_weight_grams": max_weight,
             "position": position,
         }
-        box = await owner.execute_operation("DemoBox", at, input=values)
+        box = await owner.execute("DemoBox", at, input=values)
         description = {"box_id": box["id"], "title": name, "full_description": f"<p>{text}</p>"}
-        await owner.execute_operation("DemoBoxDescription", at, input=description)
+        await owner.execute("DemoBoxDescription", at, input=description)

@@ -49,7 +49,7 @@ class DemoOwner:
             family="graphql",
         )
 
-    async def execute_operation(self, operation: str, at: datetime | None = None, /, **variables: Any) -> Any:
+    async def execute(self, operation: str, at: datetime | None = None, /, **variables: Any) -> Any:
         """Execute an operation and return the value of its root field."""
         document = operations()[operation]
         scope = self.scope(at)

@@ -36,11 +36,7 @@ REGIONS = (
     DemoRegion("Norte", ("AC", "AM", "AP", "PA", "RO", "RR", "TO"), base=1_200, per_kg=300),
     # Part of Pernambuco, but a separate destination by its CEPs.
     DemoRegion(
-        "Fernando de Noronha",
-        zipcodes=(("53990000", "53990999"),),
-        base=4_000,
-        per_kg=900,
-        no_express=True,
+        "Fernando de Noronha", zipcodes=(("53990000", "53990999"),), base=4_000, per_kg=900, no_express=True
     ),
 )
 _ICMS_BY_REGION = {"Norte": 12_000, "Nordeste": 12_000, "Centro-Oeste": 12_000}
@@ -64,7 +60,7 @@ async def create_destinations_and_taxes(owner: DemoOwner, at: datetime) -> Desti
             "states": list(region.states),
             "zipcodes": [{"zipcode_from": first, "zipcode_to": last} for first, last in region.zipcodes],
         }
-        destinations[region.name] = (await owner.execute_operation("DemoDestination", at, input=values))["id"]
+        destinations[region.name] = (await owner.execute("DemoDestination", at, input=values))["id"]
     icms = {
         "name": "ICMS",
         "regnumber": "110.042.490.114",
@@ -75,7 +71,7 @@ async def create_destinations_and_taxes(owner: DemoOwner, at: datetime) -> Desti
             for name, rate in _ICMS_BY_REGION.items()
         ],
     }
-    tax = await owner.execute_operation("DemoTax", at, input=icms)
+    tax = await owner.execute("DemoTax", at, input=icms)
     packaging = {
         "name": "Taxa de embalagem",
         "rate_type": "F",
@@ -83,7 +79,7 @@ async def create_destinations_and_taxes(owner: DemoOwner, at: datetime) -> Desti
         "priority": 1,
         "status": "D",
     }
-    await owner.execute_operation("DemoTax", at, input=packaging)
+    await owner.execute("DemoTax", at, input=packaging)
     return DestinationsAndTaxes(destinations, [tax["id"]])
 
 
@@ -145,4 +141,4 @@ async def create_promotions(
             "status": "D",
         },
     ):
-        await owner.execute_operation("DemoPromotion", at, input=values)
+        await owner.execute("DemoPromotion", at, input=values)

@@ -171,11 +171,7 @@ async def _demo_json(store: Store, users: Mapping[str, Credentials]) -> dict[str
 
 async def _other_json(store: Store, users: Mapping[str, Credentials]) -> dict[str, Any]:
     admin = users["admin"]
-    return {
-        **_address(OTHER),
-        "admin": admin.as_json(),
-        **await apps.renew(DemoOwner(store, admin.user)),
-    }
+    return {**_address(OTHER), "admin": admin.as_json(), **await apps.renew(DemoOwner(store, admin.user))}
 
 
 def _sign_in_only(user: Credentials) -> dict[str, str]:

@@ -33,9 +33,9 @@ async def create_warehouses(
     owner: DemoOwner, catalog: DemoCatalog, vendors: Mapping[str, str], at: datetime
 ) -> None:
     """Create a user group of resellers and the two warehouses."""
-    resellers = await owner.execute_operation("DemoUsergroup", at, input={"name": "Lojistas", "type": "C"})
+    resellers = await owner.execute("DemoUsergroup", at, input={"name": "Lojistas", "type": "C"})
     usergroup = {"usergroup_id": resellers["id"], "priority": 10, "allocation_type": "P"}
-    await owner.execute_operation("DemoWarehouse", at, input=_central() | {"usergroups": [usergroup]})
+    await owner.execute("DemoWarehouse", at, input=_central() | {"usergroups": [usergroup]})
     for vendor in catalog.vendors[:1]:
         values = {
             "name": f"Depósito {vendor.name}",
@@ -52,12 +52,12 @@ async def create_warehouses(
             ],
             "usergroups": [usergroup | {"priority": 5}],
         }
-        await owner.execute_operation("DemoWarehouse", at, input=values)
+        await owner.execute("DemoWarehouse", at, input=values)
 
 
 async def mark_inbox_read(owner: DemoOwner, now: datetime) -> None:
     """Mark the owner's notifications older than a week as read."""
-    await owner.execute_operation("DemoInboxRead", now, before=format_rfc3339(now - _READ_AFTER))
+    await owner.execute("DemoInboxRead", now, before=format_rfc3339(now - _READ_AFTER))
 
 
 def _central() -> dict[str, Any]:

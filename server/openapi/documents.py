@@ -87,11 +87,7 @@ _APP_ERROR: Schema = {
 _LEGACY_ERROR: Schema = {
     "description": "`{status, message}`; the sign-in route returns `{error}` or `{message}`.",
     "type": "object",
-    "properties": {
-        "status": {"type": "integer"},
-        "message": {"type": "string"},
-        "error": {"type": "string"},
-    },
+    "properties": {"status": {"type": "integer"}, "message": {"type": "string"}, "error": {"type": "string"}},
 }
 
 FAMILIES: tuple[DocumentSource, ...] = (
@@ -321,10 +317,7 @@ def _is_nested(schema: Schema) -> bool:
 
 
 def _error_response(text: str) -> Schema:
-    return {
-        "description": text,
-        "content": {_JSON: {"schema": {"$ref": "#/components/schemas/Error"}}},
-    }
+    return {"description": text, "content": {_JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}}
 
 
 _SHARED_PARAMETERS: Mapping[str, Schema] = {

@@ -170,7 +170,7 @@ async def test_another_stores_methods_are_not_found(kit, other_kit):
     for reference in (shipping, await other_kit.public_id("shipping_methods", shipping), unknown()):
         with pytest.raises(NotFound):
             await SHIPPING_METHOD_RECORDS.update(kit.scope, reference, {"name": "x"})
-    assert await stored_params(kit, payment) == {}
+    assert await stored_params(other_kit, payment) == {}
 
 
 async def test_the_audit_log_has_no_values(kit):

@@ -17,11 +17,11 @@ from domain.stores import gateway_secret
 from kernel.errors import TenantClosed
 from kernel.scope import active_scope
 from models import database as db
+from models.migrate import disk_migrations
 from server import store_admin
 from tests.importers.test_olist import write
 from tests.server.command_line import SECRET, Vitrine
 
-MIGRATIONS = Path(__file__).resolve().parents[2] / "models" / "migrations"
 pytestmark = pytest.mark.usefixtures("database")
 
 
@@ -209,7 +209,7 @@ async def test_rotation_creates_a_new_signing_key(vitrine):
 
 def test_migrate_lists_applied_migrations_and_other_commands_require_it(vitrine, empty_database_url):
     away = {"DATABASE_URL": empty_database_url}
-    names = sorted(path.stem for path in MIGRATIONS.glob("0*.py"))
+    names = [migration.name for migration in disk_migrations()]
     assert vitrine("tenant", "list", **away).error_line == (
         f"{len(names)} migration(s) are pending, the first is 0001_initial: run vitrine migrate"
     )

@@ -14,7 +14,7 @@ from kernel.settings import Settings
 from models.database_errors import UniqueViolation
 from rest_facade.bodies import read_json_object
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Route, client_ip_of, request_id_of, scope_of
+from rest_facade.routing import CLIENT_IP, Credential, Route, request_id_of, scope_of
 from tests.server.middleware_server import DEMO, IN_MAINTENANCE, MAINTENANCE, OTHER, SUSPENDED, run_server
 
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -42,7 +42,7 @@ async def echoed(request: web.Request) -> web.Response:
 
 
 async def free(request: web.Request) -> web.Response:
-    return json_response({"request_id": request_id_of(request), "ip": client_ip_of(request)})
+    return json_response({"request_id": request_id_of(request), "ip": request[CLIENT_IP]})
 
 
 def raising(error: BaseException):

@@ -11,13 +11,13 @@ from kernel.errors import Unauthenticated
 from kernel.ip_addresses import parse_network
 from kernel.settings import Settings
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Route, client_ip_of
+from rest_facade.routing import CLIENT_IP, Credential, Route
 from server.limits import ProcessCounters
 from tests.server.middleware_server import OTHER, run_server
 
 
 async def fine(request: web.Request) -> web.Response:
-    return json_response({"ip": client_ip_of(request)})
+    return json_response({"ip": request[CLIENT_IP]})
 
 
 async def wrong_signature(request: web.Request) -> web.Response:
