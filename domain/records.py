@@ -54,7 +54,12 @@ class RecordType:
 
     `references` maps input names to the types they refer to (the column is the name with `_id`); those in `required` can't be omitted.
     `unique` maps constraint names to the error that a violation raises. `audit_name` is the prefix of audit actions and, without
-    `audit_subject`, the subject's type; an update lists the written columns, or with `audit_input` the input fields.
+    `audit_subject`, the subject's type; an update lists the written columns, or with `audit_input` the input fields; a deletion names the
+    public id, or with `audit_deleted_number` the internal one.
+
+    `lock` is a statement on the store's id (`$1`) that serializes changes, such as those of a tree; `lock_row` one on the store's and the
+    record's id (`$1`, `$2`) that locks the row and selects `Change.current`, which is `defaults` for a new record. `find` replaces
+    `models.references.find`, for records that not every caller may change.
     """
 
     reference_type: ReferenceType
@@ -66,16 +71,13 @@ class RecordType:
     audit_name: str = ""
     audit_subject: str = ""
     audit_input: bool = False
+    audit_deleted_number: bool = False
     hard_delete: bool = False
 
     lock: str = ""
-    """A statement on the store's id (`$1`) that serializes changes, such as those of a tree."""
     lock_row: str = ""
-    """A statement on the store's and the record's id (`$1`, `$2`) that locks the row and selects `Change.current`."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    """`Change.current` of a new record."""
     find: Callable[[Scope, object], Awaitable[int]] | None = None
-    """Replaces `models.references.find`, for records that not every caller may change."""
     check: Callable[[Change], None] = lambda _: None
     prepare: Callable[[Change], Awaitable[None]] = _nothing
     after_save: Callable[[Change], Awaitable[None]] = _nothing
@@ -103,8 +105,7 @@ class RecordType:
         """Update a record partially and return its internal id; raises NotFound or ValidationFailed."""
         columns = read_fields(self.fields, values)
         async with transaction(scope):
-            await self._lock(scope)
-            record_id = await self._find(scope, record)
+            record_id = await self._lock_and_find(scope, record)
             current = await fetchrow(self.lock_row, scope.store.id, record_id) if self.lock_row else {}
             if current is None:
                 raise NotFound(self.reference_type.name)  # deleted concurrently
@@ -122,10 +123,9 @@ class RecordType:
     async def delete(self, scope: Scope, record: object) -> None:
         """Delete a record; references to a soft-deleted one remain. Raises NotFound."""
         async with transaction(scope):
-            await self._lock(scope)
-            record_id = await self._find(scope, record)
+            record_id = await self._lock_and_find(scope, record)
             await self.before_delete(scope, record_id)
-            await self._audit(scope, "deleted", record_id)
+            await self._audit(scope, "deleted", str(record_id) if self.audit_deleted_number else record_id)
             row = self.model.filter(id=record_id)
             if self.hard_delete:
                 await row.delete()
@@ -136,26 +136,24 @@ class RecordType:
         if self.lock:
             await execute(self.lock, scope.store.id)
 
-    async def _find(self, scope: Scope, record: object) -> int:
+    async def _lock_and_find(self, scope: Scope, record: object) -> int:
+        await self._lock(scope)
         return await (self.find(scope, record) if self.find else find(scope, self.reference_type, record))
 
     async def _prepare(self, change: Change) -> None:
         for name, type_ in self.references.items():
             if name in change.values:
-                read = resolve if name in self.required else resolve_optional
-                change.columns[f"{name}_id"] = await read(
-                    change.scope, type_, change.values[name], field=name
-                )
+                read, value = resolve if name in self.required else resolve_optional, change.values[name]
+                change.columns[f"{name}_id"] = await read(change.scope, type_, value, field=name)
         await self.prepare(change)
 
     async def _write(self, write: Callable[[], Any], change: Change) -> None:
         try:
             await write()
         except UniqueViolation as error:
-            conflict = self.unique.get(violated_constraint(error) or "")
-            if conflict is None:
-                raise
-            raise conflict(change) from error
+            if conflict := self.unique.get(violated_constraint(error) or ""):
+                raise conflict(change) from error
+            raise
 
     def _times(self, scope: Scope, *names: str) -> dict[str, Any]:
         return dict.fromkeys(names, scope.now) if issubclass(self.model, Timestamped) else {}

@@ -73,7 +73,12 @@ async def _prepare_subscriber(change: Change) -> None:
 
 
 SUBSCRIBER_RECORDS = RecordType(
-    SUBSCRIBER, Subscriber, SUBSCRIBER_FIELDS, hard_delete=True, prepare=_prepare_subscriber
+    SUBSCRIBER,
+    Subscriber,
+    SUBSCRIBER_FIELDS,
+    hard_delete=True,
+    audit_deleted_number=True,
+    prepare=_prepare_subscriber,
 )
 CALL_REQUEST_RECORDS = RecordType(
     CALL_REQUEST,
@@ -81,4 +86,5 @@ CALL_REQUEST_RECORDS = RecordType(
     CALL_REQUEST_FIELDS,
     references={"product": PRODUCT, "order": ORDER},
     hard_delete=True,
+    audit_deleted_number=True,
 )
