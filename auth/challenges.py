@@ -26,7 +26,7 @@ class Challenge:
 
 
 async def create_challenge(scope: Scope, user: AuthenticatedUser) -> Challenge:
-    """Create a challenge for a user whose password was right. Failed attempts are not cleared: nobody has signed in yet.
+    """Create a challenge for a user whose password was right. Failed attempts are not cleared: the sign-in is not complete.
 
     Raise `Unauthenticated` if the password was changed meanwhile; the insert waits for a concurrent change, which deletes older challenges.
     """

@@ -1,6 +1,6 @@
 """The per-process cache of verified credentials.
 
-An entry holds the caller (its type and privileges) under the credential's hash. Whoever changes a user, its privileges, groups,
+An entry holds the caller (its type and privileges) under the credential's hash. Code that changes a user, its privileges, groups,
 sessions or keys calls `invalidate_credentials` in the same transaction: this process drops the entries at the commit, the others on
 PostgreSQL's NOTIFY (within 1 s; docs/reference/current.md#revocation).
 """

@@ -124,7 +124,7 @@ def check_may_manage_user(scope: Scope, user: AccountRights) -> None:
     """Check that the caller may change a user's e-mail, password, keys, second factor, status, type or privileges.
 
     Users may change their own. Only the owner may change the owner. An administrator's may be changed only by an administrator who has
-    all of that user's privileges, never by an app; other users' by whoever may administer users.
+    all of that user's privileges, never by an app; other users' by administrators who may manage users.
     """
     actor = scope.actor
     if actor.kind is ActorKind.SYSTEM or (actor.is_user and actor.user_id == user.id):

@@ -1,6 +1,6 @@
 """Resolve the store of a request by its host or `X-Tenant-ID` (docs/reference/shared.md#store-resolution).
 
-Stores are cached per process. Whoever changes a store or its hosts calls `invalidate_store` in the same transaction: this process
+Stores are cached per process. Code that changes a store or its hosts calls `invalidate_store` in the same transaction: this process
 drops the entry at the commit, the others on PostgreSQL's NOTIFY.
 """
 

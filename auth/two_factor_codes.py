@@ -1,4 +1,4 @@
-"""Verify second factors: TOTP codes (RFC 6238) and recovery codes (docs/reference/current.md#two-factor).
+"""Verify second factors (2FA): TOTP codes (RFC 6238) and recovery codes (docs/reference/current.md#two-factor).
 
 Codes are consumed inside `code_attempt`: it checks the lockout, consumes the code in the transaction of the protected action, and
 counts a wrong one after the rollback. Rows are locked in the order user, challenges, second factor, to avoid deadlocks.
@@ -200,8 +200,8 @@ async def _consume_recovery_code(scope: Scope, user_id: int, code: str) -> bool:
 
 
 def _new_recovery_code() -> str:
-    letters = base64.b32encode(secrets.token_bytes(_RECOVERY_BYTES)).decode()
-    return "-".join(letters[start : start + 4] for start in range(0, len(letters), 4))
+    code = base64.b32encode(secrets.token_bytes(_RECOVERY_BYTES)).decode()
+    return "-".join(code[start : start + 4] for start in range(0, len(code), 4))
 
 
 def _hash(user_id: int, code: str) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kernel.text import prefix_tsquery
+from kernel.text import fold, prefix_tsquery
 from models.queries import Condition, EntityFilter, Sort, any_of, by_ids, compares, flag, refers_to
 
 _COMMON_SORTS = {
@@ -90,8 +90,9 @@ def substring(label: str, *columns: str) -> EntityFilter:
 
 def contains_text(*columns: str) -> Callable[[Any], Condition]:
     """Match rows of which any column contains a text, ignoring case and accents; for small tables."""
-    sql = " OR ".join(f"strpos(vitrine_fold({column}), vitrine_fold({{}}::text)) > 0" for column in columns)
-    return lambda text: Condition(sql, (text,) * len(columns))
+    # PostgreSQL would fold a parameter again for each row.
+    sql = " OR ".join(f"strpos(vitrine_fold({column}), {{}}::text) > 0" for column in columns)
+    return lambda text: Condition(sql, (fold(text),) * len(columns))
 
 
 def full_text_search(function: str) -> Callable[[Any], Condition]:
@@ -136,5 +137,5 @@ def has_vendor_name(column: str) -> Callable[[Any], Condition]:
 
 
 def within_second(column: str) -> Callable[[Any], Condition]:
-    """Match rows whose timestamp is within any of the given seconds."""
+    """Match rows whose timestamp is within any of these seconds."""
     return any_of(f"date_trunc('second', {column})", "timestamptz")

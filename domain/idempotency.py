@@ -26,7 +26,7 @@ from kernel.scope import Scope
 from models.database import execute, fetchrow, separate_transaction, transaction
 
 RETENTION = timedelta(hours=24)
-# Requests time out long before this; whoever still owns a key after it has crashed.
+# Requests time out long before this; a process that still owns a key after it has crashed.
 TAKEN_OVER_AFTER = timedelta(seconds=60)
 RETRY_AFTER_MS = 1000
 REUSED = "idempotency key reused with a different request"

@@ -1,10 +1,9 @@
 """Create, update and delete records: a description of each entity (`RecordType`) and one sequence of steps for all of them.
 
-A create or update validates the fields and then, in one transaction, runs these steps; those in brackets are declared by the entity:
+After validating the fields, in one transaction; steps in brackets are declared by the entity, and a new record is checked earlier:
 
-    [lock], find, [lock_row], [check], resolve references, [prepare], write, audit, [after_save]
-
-A new record is checked before the transaction. A delete runs [lock], find, [before_delete], audit, and marks or deletes the row.
+    create, update:  [lock], find, [lock_row], [check], resolve references, [prepare], write, audit, [after_save]
+    delete:          [lock], find, [before_delete], audit, mark or delete the row
 """
 
 from __future__ import annotations
@@ -53,9 +52,10 @@ class RecordType:
     """An entity: its table, its input fields and its irregular steps.
 
     `references` maps input names to the types they refer to (the column is the name with `_id`); those in `required` can't be omitted.
-    `unique` maps constraint names to the error that a violation raises. `audit_name` is the prefix of audit actions and, without
-    `audit_subject`, the subject's type; an update lists the written columns, or with `audit_input` the input fields; a deletion names the
-    public id, or with `audit_deleted_number` the internal one.
+    `unique` maps constraint names to the error that a violation raises.
+
+    `audit_name` is the prefix of audit actions and, without `audit_subject`, the subject's type; an update lists the written columns, or
+    with `audit_input` the input fields; a deletion names the public id, or with `audit_deleted_number` the internal one.
 
     `lock` is a statement on the store's id (`$1`) that serializes changes, such as those of a tree; `lock_row` one on the store's and the
     record's id (`$1`, `$2`) that locks the row and selects `Change.current`, which is `defaults` for a new record. `find` replaces

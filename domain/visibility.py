@@ -13,6 +13,9 @@ from auth.access import Access
 from kernel.scope import ActorKind, Scope
 from models.queries import Condition
 
+ORDER_OF_VENDOR = """EXISTS (
+    SELECT 1 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id AND o.vendor_id = {company})"""
+ORDER_OF_CUSTOMER = ORDER_OF_VENDOR.replace("vendor_id = {company}", "user_id = {user}")
 _PARAMETER = re.compile(r"\{(company|user|installation)\}")
 
 

@@ -18,6 +18,7 @@
     ├── RuleViolation              422   a well-formed request that a business rule refuses
     ├── TooLarge                   413   the body is over the limit
     ├── TooComplex                 400   a GraphQL document over a limit
+    │   └── AnswerTooLarge         400   its answer over a limit
     ├── RateLimited                429   too many requests; has the seconds to wait
     │   └── AccountLocked          429
     ├── TenantClosed               503   the store is suspended or in maintenance
@@ -228,6 +229,10 @@ class TooComplex(DomainError):
     """Reject a GraphQL document over a limit before it is executed."""
 
     code = "QUERY_TOO_COMPLEX"
+
+
+class AnswerTooLarge(TooComplex):
+    """Reject a GraphQL document whose answer is over a limit while it is executed."""
 
 
 class RateLimited(DomainError):

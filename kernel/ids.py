@@ -91,9 +91,15 @@ def uuid7() -> UUID:
     return _uuid7_generator.next(time.time_ns() // 1_000_000)
 
 
+class PublicId(str):
+    """An id from an interface that names records by UUID only: `parse_reference` takes no number from it."""
+
+    __slots__ = ()
+
+
 def parse_reference(value: object) -> Reference | None:
     """Parse a legacy number (1 to 2**63-1, an integer or ASCII digits without sign) or a UUID; None for anything else."""
-    if isinstance(value, str) and _NUMBER.fullmatch(value):
+    if type(value) is str and _NUMBER.fullmatch(value):
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return value if 1 <= value <= MAX_NUMBER else None

@@ -223,6 +223,22 @@ class Settings:
             unset="1",
         ),
     )
+    graphql_max_objects: int = field(
+        default=50_000,
+        metadata=_metadata(
+            "VITRINE_GRAPHQL_MAX_OBJECTS",
+            integer_between(1),
+            "The maximum number of objects in an answer of /graphql.",
+        ),
+    )
+    graphql_max_bytes: int = field(
+        default=16 * 1024 * 1024,
+        metadata=_metadata(
+            "VITRINE_GRAPHQL_MAX_BYTES",
+            integer_between(1),
+            "The maximum size of an answer of /graphql in bytes.",
+        ),
+    )
     cors_origins: tuple[str, ...] = field(
         default=("*",),
         metadata=_metadata(

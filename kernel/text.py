@@ -22,6 +22,8 @@ MAX_SEARCH_TERMS = 16
 # PostgreSQL rejects a lexeme over 2,046 bytes in a query (SQLSTATE 54000). A truncated prefix still matches the word.
 MAX_TERM_LENGTH = 64
 MAX_SLUG_LENGTH = 120
+# The maximum length of a text by which a list is filtered.
+MAX_FILTER_LENGTH = 200
 
 # Character classes in the notation that Python's and PostgreSQL's regular expressions share. A word ends at whatever is not a letter
 # or digit in ASCII and Latin-1, at punctuation, symbols from currency to arrows, CJK punctuation and emoji.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from kernel.errors import DomainError
 from kernel.scope import Scope
 from models import database
+from models.answer_size import AnswerSize, current_answer, value_size
 from models.caller_cache import AccessConditions, AccessConditionsPool, CallerCache
 from models.queries import ColumnSql, Condition, Entity, Guard, ToOne, statement_limit
 from models.response_shapes import (
@@ -62,6 +64,8 @@ class LevelReader:
         self.relations: list[tuple[_RelationReader, int]] = []
         self.joins: list[JoinedRecord] = []
         self._native = native
+        self._objects = 1
+        self._sized: list[int] = []
         self._statements: dict[tuple[Any, ...], str] = {}
         names: dict[str, Any] = {
             "required": require_value,
@@ -84,6 +88,7 @@ class LevelReader:
         if isinstance(field, ConstantField):
             return repr(field.value)
         if isinstance(field, ObjectField):
+            self._objects += 1
             return self._object(field.fields)
         if field.guard is not None:
             self.guards.append(field.guard)
@@ -103,6 +108,7 @@ class LevelReader:
         """Add a join and return the expression that builds its object."""
         join = JoinedRecord(f"j{len(self.joins)}", shape.entity, link.column)
         self.joins.append(join)
+        self._objects += 1
         id_position = self._position(f"{join.alias}.id")
         parts = []
         for field in shape.fields:
@@ -133,7 +139,10 @@ class LevelReader:
         sql = field.sql
         if field.value_type == "id" and isinstance(sql, str):
             sql = f"({sql})::text"
-        value = f"r[{self._position(sql)}]"
+        position = self._position(sql)
+        if field.has_any_size:
+            self._sized.append(position)
+        value = f"r[{position}]"
         if field.requires_value:
             value = f"required({value})"
         if field.value_type == "json":
@@ -221,14 +230,33 @@ class LevelReader:
         sql = f"SELECT {columns} FROM {self.entity.table} t{joins} WHERE {' AND '.join(where)}{tail}"
         return f"{sql} OFFSET {numbering.next()}" if has_offset else sql
 
-    async def build(self, scope: Scope, records: Sequence[Any]) -> list[Any]:
-        """Read the related records and build the objects."""
+    async def build(
+        self, scope: Scope, records: Sequence[Any], times: Sequence[int] | None = None
+    ) -> list[Any]:
+        """Read the related records and build the objects. `times`: how often the answer contains each record; None: once.
+
+        Raise `AnswerTooLarge` when the answer would be over its limits, before the next level is read.
+        """
         if not records:
             return []
+        answer = current_answer()
+        if answer is not None:
+            self._count(answer, records, times)
         maps = []
         for reader, position in self.relations:
-            maps.append((await reader.read(scope, [record[position] for record in records])).get)
+            maps.append((await reader.read(scope, [record[position] for record in records], times)).get)
         return self._build(records, *maps)
+
+    def _count(self, answer: AnswerSize, records: Sequence[Any], times: Sequence[int] | None) -> None:
+        size, sized = 0, self._sized
+        if times is None:
+            for position in sized:
+                size += sum([value_size(record[position]) for record in records])
+            answer.add(self._objects * len(records), size)
+            return
+        for position in sized:
+            size += sum([n * value_size(record[position]) for record, n in zip(records, times, strict=True)])
+        answer.add(self._objects * sum(times), size)
 
 
 class _RelationReader:
@@ -240,8 +268,17 @@ class _RelationReader:
         parent_column = "t.id" if isinstance(relation.link, ToOne) else relation.link.key
         self.level = LevelReader(relation.shape, native, parent_column)
         self._statements: dict[tuple[str, ...], str] = {}
+        self._is_unlimited = (
+            not isinstance(relation.link, ToOne) and not relation.single and relation.limit is None
+        )
 
-    async def read(self, scope: Scope, parents: list[Any]) -> dict[Any, Any]:
+    async def read(
+        self, scope: Scope, parents: list[Any], times: Sequence[int] | None = None
+    ) -> dict[Any, Any]:
+        """Read the related objects by the key of their parent.
+
+        The objects of a key are in the answer as often as its parents are: `times` each, None for once.
+        """
         level = self.level
         access = level.access(scope)
         keys = (
@@ -257,8 +294,14 @@ class _RelationReader:
                 self._statements[access.texts] = sql
         # As an array literal: asyncpg checks the type of each element of a list twice.
         array = "{" + ",".join(map(str, keys)) + "}"
+        answer = current_answer()
+        if answer is not None and self._is_unlimited:
+            sql = f"{sql} LIMIT {answer.max_objects + 1}"
         records = await database.fetch(sql, scope.store.id, *access.params, array)
-        objects = await level.build(scope, records)
+        if answer is not None and (times is not None or len(set(parents)) < len(parents)):
+            totals = _total_times(parents, times)
+            times = [totals[record[0]] for record in records]
+        objects = await level.build(scope, records, times)
         if isinstance(self.link, ToOne):
             return {record[0]: built for record, built in zip(records, objects, strict=True)}
         if self.relation.single:
@@ -300,3 +343,13 @@ class _RelationReader:
             f"SELECT c.* FROM unnest({keys}::text::bigint[]) AS p(id) CROSS JOIN LATERAL (SELECT {columns} FROM {source}"
             f" WHERE {' AND '.join(where)} AND {link.key} = p.id ORDER BY {link.order} LIMIT {statement_limit(limit)}) c"
         )
+
+
+def _total_times(parents: Sequence[Any], times: Sequence[int] | None) -> Counter[Any]:
+    """Return how often the answer contains the parents with each key."""
+    if times is None:
+        return Counter(parents)
+    totals: Counter[Any] = Counter()
+    for parent, count in zip(parents, times, strict=True):
+        totals[parent] += count
+    return totals

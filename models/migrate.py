@@ -14,7 +14,13 @@ from pathlib import Path
 import asyncpg
 
 from models.database_errors import translate_errors
-from models.roles import MIN_POSTGRESQL_VERSION, ensure_roles, grant_privileges, privileges_version
+from models.roles import (
+    MIN_POSTGRESQL_VERSION,
+    ensure_roles,
+    grant_privileges,
+    owner_inherits_roles,
+    privileges_version,
+)
 
 FOLDER = Path(__file__).parent / "migrations" / "sql"
 APP_LABEL = "models"
@@ -140,12 +146,13 @@ async def _migrate(connection: asyncpg.Connection) -> list[str]:
 
 async def _update_privileges(connection: asyncpg.Connection, *, changed: bool) -> None:
     with_roles = await ensure_roles(connection)
-    version = privileges_version(with_roles)
+    checks_current_role = with_roles and await owner_inherits_roles(connection)
+    version = privileges_version(with_roles, checks_current_role=checks_current_role)
     current = await connection.fetchval("select obj_description('tortoise_migrations'::regclass)")
     if not changed and current == f"rights {version}":
         return  # granting again would lock every table needlessly
     async with connection.transaction():
-        await grant_privileges(connection, with_roles=with_roles)
+        await grant_privileges(connection, with_roles=with_roles, checks_current_role=checks_current_role)
         await connection.execute(f"comment on table tortoise_migrations is 'rights {version}'")
 
 

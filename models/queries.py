@@ -1,4 +1,6 @@
-"""Queries: read a selection with one SQL statement per relation (no N+1), only the selected columns, only rows the caller may see.
+"""Read a selection with one SQL statement per relation: no N+1, as with a dataloader.
+
+Only the selected columns are read, and only rows the caller may see.
 
 Independent of GraphQL: `schema/selection.py` builds the `Selection`, `domain/*/read.py` declare the entities. At every level:
 
@@ -14,7 +16,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import orjson
@@ -23,6 +25,7 @@ from kernel.errors import DomainError, ValidationFailed
 from kernel.ids import Reference
 from kernel.scope import Scope
 from models import database
+from models.answer_size import current_answer
 
 
 class Guard(Protocol):
@@ -254,15 +257,17 @@ def after_cursor(entity: Entity, sort: str | None, cursor: str) -> Condition:
             key = datetime.fromisoformat(key)
             if key.tzinfo is None:
                 raise ValueError
+            key = key.astimezone(UTC)  # may overflow the calendar
         elif order.cast == "bigint":
             if not isinstance(key, int) or isinstance(key, bool) or not -(2**63) <= key < 2**63:
                 raise ValueError
         elif not isinstance(key, str) or "\x00" in key:
             raise ValueError
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise ValidationFailed("after is not a cursor of this list", field="after", code="invalid") from error
     comparison = "<" if descending else ">"
-    return Condition(f"({order.sql}, t.id) {comparison} ({{}}, {{}})", (key, row_id))
+    # With types: an integer column would reject a key that only a bigint can hold.
+    return Condition(f"({order.sql}, t.id) {comparison} ({{}}::{order.cast}, {{}}::bigint)", (key, row_id))
 
 
 # --- assembling SQL ---------------------------------------------------------------------------------------------------
@@ -349,6 +354,10 @@ class _LevelReader:
         return True
 
     async def build_rows(self, records: Sequence[Any]) -> list[Row]:
+        # The executor counts the bytes, and a row that is in the answer several times.
+        answer = current_answer()
+        if answer is not None:
+            answer.add_rows(len(records))
         keys, leading = self.keys, self.leading
         if leading:
             rows = [Row(zip(keys, tuple(record)[leading:], strict=True)) for record in records]
@@ -406,6 +415,9 @@ async def _attach_to_many(scope: Scope, child: ChildSelection, link: ToMany, par
             f"SELECT {reader.columns_sql} FROM {source_sql} WHERE {where} AND {link.key} = ANY({keys}::bigint[])"
             f" ORDER BY {link.order}"
         )
+        answer = current_answer()
+        if answer is not None:
+            text = f"{text} LIMIT {answer.max_objects + 1}"
     else:
         text = (
             f"SELECT c.* FROM unnest({keys}::bigint[]) AS p(id) CROSS JOIN LATERAL ("

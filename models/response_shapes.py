@@ -13,7 +13,7 @@ class NotCompiled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ScalarField:
-    """A scalar: response key, SQL expression over `t`, and value type: `plain` (text, numbers, booleans), `id`, `time`, `json` or `role`.
+    """A scalar: response key, SQL expression over `t`, and value type: `plain` (numbers, booleans, codes), `text`, `id`, `time`, `json` or `role`.
 
     `requires_value` when null would be an error that the database's constraints do not rule out.
     """
@@ -23,6 +23,11 @@ class ScalarField:
     value_type: str = "plain"
     guard: Guard | None = None
     requires_value: bool = False
+
+    @property
+    def has_any_size(self) -> bool:
+        """Return whether a value may be long."""
+        return self.value_type in ("text", "json")
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,19 +108,28 @@ async def _ensure_role(connection: asyncpg.Connection, role: str) -> bool:
             return False
         await connection.execute(f"CREATE ROLE {role} NOLOGIN NOSUPERUSER NOBYPASSRLS")
     if existing is None or not existing["usable"]:
-        # Without INHERIT where possible: else the worker's policies always apply to the owner. On 15 they do, for the tables of
-        # _CROSS_STORE_GRANTS; requests are served by vitrine_app, which is not a member of any role.
+        # Without INHERIT where possible: else the policies of the roles apply to the owner too (`owner_inherits_roles`).
         version = await connection.fetchval("select current_setting('server_version_num')::int")
         options = " WITH INHERIT FALSE, SET TRUE" if version >= _INHERIT_OPTION_VERSION else ""
         await connection.execute(f"GRANT {role} TO CURRENT_USER{options}")
     return True
 
 
-def privileges_version(with_roles: bool) -> str:
+async def owner_inherits_roles(connection: asyncpg.Connection) -> bool:
+    """Return whether the policies of the roles apply to the owner too: on PostgreSQL 15, and after an upgrade from it."""
+    inherits: bool = await connection.fetchval(
+        "select coalesce(bool_or(pg_has_role(oid, 'USAGE')), false) from pg_catalog.pg_roles where rolname = any($1::text[])",
+        [WORKER_ROLE, SEARCH_ROLE],
+    )
+    return inherits
+
+
+def privileges_version(with_roles: bool, *, checks_current_role: bool = False) -> str:
     """Return a hash of the privilege rules; privileges are granted again when it differs from the one stored in the database."""
     rules = repr(
         (
             with_roles,
+            checks_current_role,
             _PLATFORM_GRANTS,
             _PLATFORM_RLS_TABLES,
             _CROSS_STORE_GRANTS,
@@ -132,8 +141,13 @@ def privileges_version(with_roles: bool) -> str:
     return hashlib.sha256(rules.encode()).hexdigest()[:16]
 
 
-async def grant_privileges(connection: asyncpg.Connection, *, with_roles: bool) -> None:
-    """Grant each role exactly the privileges above; call inside a transaction."""
+async def grant_privileges(
+    connection: asyncpg.Connection, *, with_roles: bool, checks_current_role: bool = False
+) -> None:
+    """Grant each role exactly the privileges above; call inside a transaction.
+
+    `checks_current_role` makes the policies across stores apply to their own role only, not to an owner that inherits it.
+    """
     schema: str = await connection.fetchval("select quote_ident(current_schema())")
     stores = [
         record["name"]
@@ -142,12 +156,12 @@ async def grant_privileges(connection: asyncpg.Connection, *, with_roles: bool) 
             "where relnamespace = current_schema()::regnamespace and relkind = 'r' and attname = 'tenant_id' order by 1"
         )
     ]
-    for statement in _statements(schema, stores, with_roles):
+    for statement in _statements(schema, stores, with_roles, checks_current_role):
         await connection.execute(statement)
     await _create_search_functions(connection, schema, with_roles)
 
 
-def _statements(schema: str, stores: list[str], with_roles: bool) -> list[str]:
+def _statements(schema: str, stores: list[str], with_roles: bool, checks_current_role: bool) -> list[str]:
     cross_store = {table: rights for table, rights in _CROSS_STORE_GRANTS.items() if table in stores}
     drops = [f"DROP POLICY IF EXISTS across_stores ON {table}" for table in (*stores, *_PLATFORM_RLS_TABLES)]
     drops += [f"DROP POLICY IF EXISTS searched ON {table}" for table in _SEARCH_TABLES.values()]
@@ -159,6 +173,11 @@ def _statements(schema: str, stores: list[str], with_roles: bool) -> list[str]:
             for table in cross_store
         ]
     all_roles = ", ".join(ROLES)
+
+    def applies_to(role: str) -> str:
+        # `true` lets the planner drop the policy, so it is used wherever the owner doesn't inherit it.
+        return f"current_user = '{role}'" if checks_current_role else "true"
+
     return [
         *drops,
         f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {all_roles}",
@@ -170,11 +189,11 @@ def _statements(schema: str, stores: list[str], with_roles: bool) -> list[str]:
         *(f"GRANT {rights} ON {tables} TO {role}" for role, rights, tables in _PLATFORM_GRANTS),
         *(f"GRANT {rights} ON {table} TO {WORKER_ROLE}" for table, rights in cross_store.items()),
         *(
-            f"CREATE POLICY across_stores ON {table} TO {WORKER_ROLE} USING (true)"
+            f"CREATE POLICY across_stores ON {table} TO {WORKER_ROLE} USING ({applies_to(WORKER_ROLE)})"
             for table in (*cross_store, *_PLATFORM_RLS_TABLES)
         ),
         *(
-            f"CREATE POLICY searched ON {table} FOR SELECT TO {SEARCH_ROLE} USING (true)"
+            f"CREATE POLICY searched ON {table} FOR SELECT TO {SEARCH_ROLE} USING ({applies_to(SEARCH_ROLE)})"
             for table in _SEARCH_TABLES.values()
         ),
         *(

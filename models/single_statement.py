@@ -8,6 +8,7 @@ from typing import Any
 from kernel.errors import DomainError
 from kernel.scope import Scope
 from models import database
+from models.answer_size import AnswerSize, current_answer, value_size
 from models.caller_cache import AccessConditions, AccessConditionsPool, CallerCache
 from models.queries import Condition, ToOne
 from models.response_shapes import (
@@ -60,6 +61,8 @@ class SingleStatementReader:
         self._shape = shape
         self._native = native
         self._compiled: dict[tuple[Any, ...], tuple[str, Callable[[Any], Any]]] = {}
+        self._objects, self._markers = 1 + _count_objects(shape.fields), _object_markers(shape.fields)
+        self._sized: list[int] = []
         self._conditions_pool = AccessConditionsPool()
         self._access = CallerCache(self._access_conditions)
 
@@ -84,7 +87,25 @@ class SingleStatementReader:
         for condition in conditions:
             params += condition.params
         sql, build = compiled
-        return await database.fetch(sql, *params), build
+        records = await database.fetch(sql, *params)
+        answer = current_answer()
+        if answer is not None and records:
+            self._count(answer, records)
+        return records, build
+
+    def _count(self, answer: AnswerSize, records: list[Any]) -> None:
+        """Raise `AnswerTooLarge` when the answer would be over its limits."""
+        size = 0
+        for position in self._sized:
+            size += sum([value_size(record[position]) for record in records])
+        objects = self._objects * len(records)
+        # An object takes more than one character, so that most answers need no look into the JSON.
+        if size > answer.max_objects:
+            texts = [record[position] for record in records for position in self._sized]
+            for text in texts:
+                if isinstance(text, str):
+                    objects += sum([text.count(marker) for marker in self._markers])
+        answer.add(objects, size)
 
     def _access_conditions(self, scope: Scope) -> AccessConditions:
         collector = ConditionCollector()
@@ -107,6 +128,7 @@ class SingleStatementReader:
     ) -> tuple[str, Callable[[Any], Any]]:
         writer = _JsonWriter(texts)
         columns: list[str] = []
+        self._sized = []
         names: dict[str, Any] = {"required": require_value, "json": parse_json, "roles": ROLE_NAMES.get}
         names["time"] = format_time
         names["related"] = json_fragment if self._native else parse_json
@@ -134,9 +156,12 @@ class SingleStatementReader:
             return self._object(field.fields, alias, writer, columns)
         if isinstance(field, RelationField):
             columns.append(f"({writer.relation(field, alias)})::text")
+            self._sized.append(len(columns) - 1)
             return f"related(r[{len(columns) - 1}])"
         sql = field.sql if isinstance(field.sql, str) else writer.take()
         columns.append(f"({sql})::text" if field.value_type == "id" else sql)
+        if field.has_any_size:
+            self._sized.append(len(columns) - 1)
         value = f"r[{len(columns) - 1}]"
         if field.requires_value:
             value = f"required({value})"
@@ -145,6 +170,27 @@ class SingleStatementReader:
         if field.value_type == "role":
             return f"roles({value}, {value})"
         return f"time({value})" if field.value_type == "time" and not self._native else value
+
+
+def _count_objects(fields: tuple[ResponseField, ...]) -> int:
+    """Return the number of objects nested in a row."""
+    return sum(1 + _count_objects(field.fields) for field in fields if isinstance(field, ObjectField))
+
+
+def _object_markers(fields: tuple[ResponseField, ...]) -> set[str]:
+    """Return the beginnings of the related objects in PostgreSQL's JSON: a string can't contain them, it would escape the quotes."""
+    markers: set[str] = set()
+    for field in fields:
+        if isinstance(field, RelationField):
+            nested: list[tuple[ResponseField, ...]] = [field.shape.fields]
+            while nested:
+                inner = nested.pop()
+                markers.add(f'{{"{inner[0].key}" : ')
+                nested += [other.fields for other in inner if isinstance(other, ObjectField)]
+            markers |= _object_markers(field.shape.fields)
+        elif isinstance(field, ObjectField):
+            markers |= _object_markers(field.fields)
+    return markers
 
 
 def _collect(shape: ResponseShape, scope: Scope, collector: ConditionCollector) -> None:

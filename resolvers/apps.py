@@ -81,7 +81,7 @@ class AppMutations:
 
     @root_field(
         MANAGE_APPS,
-        "Install an app with the given scopes, or update its approval. Each scope must be one of the app's and covered by a privilege of"
+        "Install an app with these scopes, or update its approval. Each scope must be one of the app's and covered by a privilege of"
         " the caller. `redirect_uri` is optional if the app has only one; `code_challenge` is the PKCE challenge, method S256.",
         secret=True,
     )

@@ -6,13 +6,13 @@ raised by resolvers propagate unchanged, so that each family formats them in its
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from graphql import FieldNode, GraphQLError, OperationType, parse, validate
+from graphql import FieldNode, GraphQLError, GraphQLSchema, GraphQLSyntaxError, OperationType, parse, validate
 from graphql.language import FragmentDefinitionNode, OperationDefinitionNode
 
 from auth.access import Access
@@ -42,26 +42,40 @@ class InvalidOperation(RuntimeError):
     """Programming error: a facade's document is invalid."""
 
 
-def load_operations(*folders: Path) -> dict[str, FacadeOperation]:
-    """Load the operations of all `.graphql` files in the folders, which share their fragments and `ProductRecord`.
+def load_operations(
+    *folders: Path, documents: Callable[[GraphQLSchema], Mapping[str, str]] | None = None
+) -> dict[str, FacadeOperation]:
+    """Load the operations of all `.graphql` files in the folders and of `documents`, which share their fragments and `ProductRecord`.
 
-    Raises `InvalidOperation` for a document that is invalid in the internal schema, or a duplicate operation name.
+    `documents` generates further documents, by the name for errors. Raises `InvalidOperation` for a document that is invalid in the
+    internal schema, or a duplicate operation name.
     """
     from resolvers.root import internal_schema
 
     schema = internal_schema()
-    paths = [path for folder in folders for path in sorted(folder.glob("*.graphql"))]
+    paths = (path for folder in folders for path in sorted(folder.glob("*.graphql")))
+    texts = [(path.name, path.read_text(encoding="utf-8")) for path in paths]
+    if documents is not None:
+        texts += documents(schema).items()
     fragments = {"ProductRecord": _fragment("ProductRecord", "Product", PRODUCT_RECORD)}
     operations: dict[str, OperationDefinitionNode] = {}
-    for path in paths:
-        for node in parse(path.read_text(encoding="utf-8"), no_location=True).definitions:
+    sources: dict[str, str] = {}
+    for source, text in texts:
+        try:
+            nodes = parse(text, no_location=True).definitions
+        except GraphQLSyntaxError as error:
+            raise InvalidOperation(f"{source}: {error.message}") from error
+        for node in nodes:
             if isinstance(node, FragmentDefinitionNode):
-                _add(fragments, node.name.value, node, path.name)
+                _add(fragments, node.name.value, node, source)
             elif isinstance(node, OperationDefinitionNode):
                 if node.name is None:
-                    raise InvalidOperation(f"{path.name}: an operation without a name")
-                _add(operations, node.name.value, node, path.name)
-    return {name: _prepare_operation(schema, node, fragments) for name, node in operations.items()}
+                    raise InvalidOperation(f"{source}: an operation without a name")
+                _add(operations, node.name.value, node, source)
+                sources[node.name.value] = source
+    return {
+        name: _prepare_operation(schema, node, fragments, sources[name]) for name, node in operations.items()
+    }
 
 
 def _fragment(name: str, type_name: str, fields: Sequence[PayloadField]) -> FragmentDefinitionNode:
@@ -83,7 +97,10 @@ def _add(definitions: dict[str, Any], name: str, node: Any, file: str) -> None:
 
 
 def _prepare_operation(
-    schema: Any, node: OperationDefinitionNode, fragments: Mapping[str, FragmentDefinitionNode]
+    schema: GraphQLSchema,
+    node: OperationDefinitionNode,
+    fragments: Mapping[str, FragmentDefinitionNode],
+    source: str,
 ) -> FacadeOperation:
     from graphql import DocumentNode
 
@@ -93,9 +110,10 @@ def _prepare_operation(
     name = node.name.value if node.name else ""
     errors = validate(schema, document)
     if errors:
-        raise InvalidOperation(f"{name}: {errors[0].message}")
+        raise InvalidOperation(f"{source}: {name}: {errors[0].message}")
     is_mutation = node.operation is OperationType.MUTATION
     root = schema.mutation_type if is_mutation else schema.query_type
+    assert root is not None
     fields = [selection for selection in node.selection_set.selections if isinstance(selection, FieldNode)]
     access = []
     for selection in fields:
@@ -103,7 +121,7 @@ def _prepare_operation(
         if declared is not None and ACCESS in declared.metadata:
             access.append(declared.metadata[ACCESS])
     if is_mutation and len(fields) != 1:
-        raise InvalidOperation(f"{name}: one request is one root mutation field is one transaction")
+        raise InvalidOperation(f"{source}: {name}: one request is one root mutation field is one transaction")
     return FacadeOperation(
         name,
         PreparedDocument(document, (), {name: node}),

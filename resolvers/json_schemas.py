@@ -37,7 +37,7 @@ _STRING: Schema = {"type": "string"}
 
 
 def response_schema(operation: FacadeOperation, field: str | None = None) -> Schema:
-    """Return the schema of a root field's response: the given field, by default the first."""
+    """Return the schema of a root field's response: the named field, by default the first."""
     from resolvers.root import internal_schema
 
     schema = internal_schema()

@@ -12,12 +12,15 @@ from typing import Any
 from graphql import ExecutionResult, GraphQLSchema, OperationDefinitionNode, OperationType
 
 from domain.idempotency import KeyClaim, complete, current_claim, release
+from kernel.errors import AnswerTooLarge
 from kernel.scope import Scope
+from models.answer_size import AnswerLimits, limited_answer
 from models.database import transaction
 from models.response_shapes import NotCompiled
+from resolvers.introspection import Introspector, is_introspection
 from resolvers.query_compiler import QueryCompiler
 from schema.documents import PreparedDocument
-from schema.execution import ExecutionContext, error_code, execute_document
+from schema.execution import ExecutionContext, error_code, execute_document, refused
 
 # Errors that a retry may not meet, so the idempotency key is released.
 _TRANSIENT_CODES = {"UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED", "UNAVAILABLE", "INTERNAL"}
@@ -28,24 +31,33 @@ class _RolledBack(Exception):
 
 
 class OperationExecutor:
-    """Execute operations of one schema; `public` if clients send the documents, whose data is then serialized without processing."""
+    """Execute operations of one schema; `public` if clients send the documents, whose data is then serialized without processing.
 
-    def __init__(self, schema: GraphQLSchema, *, public: bool) -> None:
+    `limits` apply to each answer (docs/reference/shared.md#graphql-limits).
+    """
+
+    def __init__(self, schema: GraphQLSchema, *, public: bool, limits: AnswerLimits | None = None) -> None:
         self._schema = schema
         self._public = public
+        self._limits = limits
         self._compiler = QueryCompiler(schema, native=public)
+        self._introspector = Introspector(schema)
 
     async def execute_cached_plan(
         self, scope: Scope, prepared: PreparedDocument, variables: Mapping[str, Any]
     ) -> tuple[dict[str, Any], int] | None:
-        """Return data and cost of a document's only operation from its cached plan; None when no plan fits the variables."""
+        """Return data and cost of a document's only operation from its cached plan; None when no plan fits the variables.
+
+        Raise `AnswerTooLarge` for an answer over its limits.
+        """
         plan = self._compiler.cached_plan(prepared)
         if plan is None or (values := plan.values(variables)) is None:
             return None
-        try:
-            return await plan.plan.run(scope, values), plan.cost
-        except NotCompiled:
-            return None
+        with limited_answer(self._limits):
+            try:
+                return await plan.plan.run(scope, values), plan.cost
+            except NotCompiled:
+                return None
 
     async def execute(
         self,
@@ -57,12 +69,17 @@ class OperationExecutor:
         cost: int | None = None,
     ) -> ExecutionResult:
         """Execute an operation; with its `cost`, its plan is cached with the document."""
+        if self._public and is_introspection(operation):
+            return await self._introspector.execute(prepared, operation, variables)
         compiled = self._compiler.get(prepared, operation, variables)
         if compiled is not None:
             try:
-                data = await compiled.run(scope)
+                with limited_answer(self._limits):
+                    data = await compiled.run(scope)
             except NotCompiled:
                 pass  # the executor handles the query and its errors
+            except AnswerTooLarge as error:
+                return refused(error)
             else:
                 if cost is not None:
                     self._compiler.cache_plan(prepared, operation, compiled, cost)
@@ -83,7 +100,8 @@ class OperationExecutor:
     ) -> ExecutionResult:
         context = ExecutionContext(scope, public=self._public)
         name = operation.name.value if operation.name else None
-        return await execute_document(self._schema, prepared, context, variables, name)
+        with limited_answer(self._limits):
+            return await execute_document(self._schema, prepared, context, variables, name)
 
     async def _execute_once(
         self,

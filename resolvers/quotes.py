@@ -48,7 +48,7 @@ class QuoteQueries:
 
     @root_field(
         _READ_SELLERS,
-        "Returns the vendors of a product, the given product's vendor first, and whether each delivers it to a CEP.",
+        "Returns the vendors of a product, the product's own vendor first, and whether each delivers it to a CEP.",
     )
     async def sellers_availability(
         self, info: Info, product_id: ID, zipcode: str

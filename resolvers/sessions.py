@@ -187,7 +187,7 @@ class AccountMutations:
 
 
 def _user_or_caller(scope: Scope, user_id: str | None) -> Any:
-    """Return the given user id, defaulting to the caller."""
+    """Return the requested user id, defaulting to the caller."""
     if user_id is not None:
         return user_id
     if scope.actor.user_public_id is None:

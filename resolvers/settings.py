@@ -18,6 +18,7 @@ from kernel.text import fold
 from models.queries import Row
 from resolvers.stores import reload_store
 from schema.fields import root_field
+from schema.filters import check_filter_text
 from schema.inputs.settings import SettingFilter, SettingInput, SettingSort
 from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds
 from schema.scalars import ID
@@ -54,6 +55,8 @@ async def _find_settings(
         for name in _CONDITIONS
         if filter is not None and (value := getattr(filter, name)) is not UNSET and value is not None
     }
+    for name in conditions.keys() - {"id"}:
+        check_filter_text(name, conditions[name])
     records = [
         record
         for record in await settings.list_settings(scope)

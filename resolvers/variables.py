@@ -21,6 +21,7 @@ from graphql import (
 from graphql.execution.values import VariableValues, get_argument_values
 
 from schema.documents import PreparedDocument
+from schema.scalars import is_plain_id
 
 # The structural variables, and the type check of each variable (None if one needs coercion by graphql-core).
 VariableUsage: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, Callable[[Any], bool]], ...] | None]
@@ -75,7 +76,7 @@ def structural_variables(prepared: PreparedDocument, operation: OperationDefinit
 
 # Values of these types that need no coercion; graphql-core coerces all others, and null or missing values.
 _TYPE_CHECKS: dict[str, Callable[[Any], bool]] = {
-    "ID": lambda value: type(value) is str,
+    "ID": is_plain_id,
     "String": lambda value: type(value) is str,
     "Boolean": lambda value: type(value) is bool,
     "Int": lambda value: type(value) is int and -(2**31) <= value < 2**31,

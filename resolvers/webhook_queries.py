@@ -32,7 +32,7 @@ _SAMPLE_VARIABLES = {"id": "00000000-0000-7000-8000-000000000000"}
 
 
 def check_query(scope: Scope, query: str, names: Sequence[str]) -> None:
-    """Validate a query for the given events and the app in the scope.
+    """Validate a query for these events and the app in the scope.
 
     Raises `MissingScope` for fields the app may not read, otherwise `ValidationFailed` for the field `query`.
     """

@@ -15,7 +15,7 @@ from kernel.clock import day_bounds, format_rfc3339, parse_date
 from kernel.codes import CodeTable, parse_code
 from kernel.errors import MalformedRequest
 from kernel.scope import Store
-from kernel.text import InvalidValue, repr_value
+from kernel.text import MAX_FILTER_LENGTH, InvalidValue, repr_value
 
 Query: TypeAlias = Mapping[str, str]
 
@@ -69,6 +69,9 @@ class ListDefinition:
         filters = dict(self.fixed_filters)
         for name, parameter in self.filters.items():
             text = query.get(name, "").strip()
+            if len(text) > MAX_FILTER_LENGTH:
+                detail = f"{name} is {len(text)} characters long; expected at most {MAX_FILTER_LENGTH}"
+                raise MalformedRequest(f"invalid {name}", detail=detail)
             if text:
                 parse = parameter.parse if parameter.store_parser is None else parameter.store_parser(store)
                 filters[parameter.filter_name] = _parse(name, parse, text)

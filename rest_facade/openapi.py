@@ -1,4 +1,4 @@
-"""Define the OpenAPI metadata of routes: request and response schemas, kept beside the routes.
+"""Define the OpenAPI metadata of routes: request and response schemas, kept next to the routes.
 
 Each family's `openapi` module maps method and path to `RouteDocs`. Inputs and results of GraphQL operations are referenced by name
 (`OperationInput`, `OperationResult`) and expanded from the GraphQL schema when the documents are built (`server.openapi`).

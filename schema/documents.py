@@ -17,9 +17,12 @@ from graphql import (
     GraphQLObjectType,
     GraphQLSchema,
     GraphQLSyntaxError,
+    NamedTypeNode,
+    NonNullTypeNode,
     OperationDefinitionNode,
     Source,
     StringValueNode,
+    VariableDefinitionNode,
     Visitor,
     get_named_type,
     is_list_type,
@@ -29,6 +32,7 @@ from graphql import (
     validate,
     visit,
 )
+from graphql.execution.values import VariableValues, get_variable_values
 from graphql.validation import ExecutableDefinitionsRule, OverlappingFieldsCanBeMergedRule
 
 from kernel.errors import TooComplex, ValidationFailed
@@ -53,13 +57,16 @@ MAX_TOKENS = 2000
 MAX_REPEATS = 50
 MAX_COST = 10_000
 MAX_INTROSPECTION_DEPTH = 20
+# Selections of the root fields of introspection in one operation.
+MAX_SCHEMA_SELECTIONS = 1
+MAX_TYPE_SELECTIONS = 50
 DEFAULT_LIST_SIZE = 10
 # Fields of a document with all fragment spreads expanded. 2,000 tokens contain fewer than 2,000 fields; only nested fragments reach this
 # limit, and code that traverses the expanded document (validation, `resolvers.query_compiler`) would take as many steps.
 MAX_FIELDS = 5000
 # The total number of tokens of all cached documents: a parsed token takes 600 bytes.
 MAX_CACHED_TOKENS = 100_000
-_INTROSPECTION = ("__schema", "__type")
+INTROSPECTION_FIELDS = ("__schema", "__type")
 # Nested fragments recurse; Python's stack overflows at a chain of about 300.
 _MAX_FRAGMENT_CHAIN = 100
 
@@ -233,12 +240,14 @@ class _SelectionSize:
     introspection_depth: int
     aliases: int
     fields: int
+    schemas: int
+    types: int
     keys: Counter[str]
 
 
 # The maximum number of steps of `_LimitChecker`: fields, and response keys merged from fragments. Only nested fragments come close.
 _MAX_STEPS = 4 * MAX_FIELDS
-_EMPTY = _SelectionSize(0, 0, 0, 0, Counter())
+_EMPTY = _SelectionSize(0, 0, 0, 0, 0, 0, Counter())
 
 
 class _LimitChecker:
@@ -261,6 +270,12 @@ class _LimitChecker:
                 raise TooComplex(f"the document is {size.depth} levels deep; at most {MAX_DEPTH} are allowed")
             if size.introspection_depth > MAX_INTROSPECTION_DEPTH:
                 raise TooComplex(f"introspection is deeper than {MAX_INTROSPECTION_DEPTH} levels")
+            for name, times, maximum in (
+                ("__schema", size.schemas, MAX_SCHEMA_SELECTIONS),
+                ("__type", size.types, MAX_TYPE_SELECTIONS),
+            ):
+                if times > maximum:
+                    raise TooComplex(f"the operation selects {name} {times} times; at most {maximum} allowed")
         if aliases > MAX_ALIASES:
             raise TooComplex(f"the document has {aliases} aliases; at most {MAX_ALIASES} are allowed")
         if fields > MAX_FIELDS:
@@ -270,27 +285,31 @@ class _LimitChecker:
             self._measure_fragment(ScannedSpread(name, 0), False)
 
     def _measure(self, selections: ScannedSelections, introspection: bool) -> _SelectionSize:
-        depth = deep = aliases = fields = 0
+        depth = deep = aliases = fields = schemas = types = 0
         keys: Counter[str] = Counter()
         for node in selections:
             self.steps += 1
             if isinstance(node, ScannedField):
                 keys[node.alias or node.name] += 1
-                inside = introspection or node.name in _INTROSPECTION
+                inside = introspection or node.name in INTROSPECTION_FIELDS
                 below = self._measure(node.selections, inside) if node.selections is not None else _EMPTY
                 fields += 1 + below.fields
+                aliases += (1 if node.is_alias else 0) + below.aliases
+                schemas += (1 if node.name == "__schema" else 0) + below.schemas
+                types += (1 if node.name == "__type" else 0) + below.types
                 if inside:
                     deep = max(deep, 1 + below.introspection_depth)
                 else:
                     depth = max(depth, 1 + below.depth)
                     deep = max(deep, below.introspection_depth)
-                    aliases += (1 if node.is_alias else 0) + below.aliases
             else:
                 fragment = self._measure_fragment(node, introspection)
                 depth = max(depth, fragment.depth)
                 deep = max(deep, fragment.introspection_depth)
                 aliases += fragment.aliases
                 fields += fragment.fields
+                schemas += fragment.schemas
+                types += fragment.types
                 self.steps += len(fragment.keys)
                 if self.steps > _MAX_STEPS:
                     raise TooComplex("the fragments of the document hold too many fields of one another")
@@ -300,7 +319,7 @@ class _LimitChecker:
             raise TooComplex(
                 f"{key} stands {times} times in one selection; at most {MAX_REPEATS} are allowed"
             )
-        return _SelectionSize(depth, deep, aliases, fields, keys)
+        return _SelectionSize(depth, deep, aliases, fields, schemas, types, keys)
 
     def _measure_fragment(
         self, node: ScannedInlineFragment | ScannedSpread, introspection: bool
@@ -327,7 +346,7 @@ class _LimitChecker:
         return size
 
 
-# The number of cached costs per document, keyed by its integer variables.
+# The number of cached costs per document, keyed by the list sizes in its variables.
 _MAX_CACHED_COSTS = 100
 
 
@@ -340,23 +359,43 @@ def calculate_cost(
     """Calculate the static cost of an operation: 1 per object, multiplied by the size of lists; leaves and introspection cost 0.
 
     The size is the `limit`, `first` or `per_page` argument (of the list, or of the page or connection that contains it), its default,
-    or 10.
+    or 10. Sizes in variables are coerced first: `100.0` is 100.
     """
     assert prepared.scanned is not None
     name = operation.name.value if operation.name else None
-    # Only integer variables can be list sizes.
-    key = (name, *[item for item in variables.items() if type(item[1]) is int])
+    sizes = _size_variables(schema, operation, variables) if operation.variable_definitions else {}
+    key = (name, *sizes.items())
     cost = prepared.costs.get(key)
     if cost is None:
         scanned = prepared.scanned.operation(name)
-        cost = _CostCalculator(schema, prepared.scanned, scanned, variables).cost() if scanned else 0
+        cost = _CostCalculator(schema, prepared.scanned, scanned, sizes).cost() if scanned else 0
         if len(prepared.costs) < _MAX_CACHED_COSTS:
             prepared.costs[key] = cost
     return cost
 
 
+def _size_variables(
+    schema: GraphQLSchema, operation: OperationDefinitionNode, variables: Mapping[str, Any]
+) -> dict[str, int]:
+    """Return the coerced variables that may be list sizes: validation allows only a plain `Int` as the value of a size argument."""
+    definitions = [node for node in operation.variable_definitions or () if _named_type(node) == "Int"]
+    values = get_variable_values(schema, definitions, dict(variables)) if definitions else None
+    # A variable that can't be coerced is an error, and nothing is executed.
+    coerced = values.coerced if isinstance(values, VariableValues) else {}
+    return {name: value for name, value in coerced.items() if value is not None}
+
+
+def _named_type(node: VariableDefinitionNode) -> str:
+    """Return the type of a variable without its `!`; empty for a list."""
+    type_ = node.type.type if isinstance(node.type, NonNullTypeNode) else node.type
+    return type_.name.value if isinstance(type_, NamedTypeNode) else ""
+
+
 class _CostCalculator:
-    """Calculate the cost of an operation; unknown fields and fragments cost 0 and are reported by validation."""
+    """Calculate the cost of an operation; unknown fields and fragments cost 0 and are reported by validation.
+
+    `variables` need not be coerced before a document is parsed: a value that is no integer counts as the default.
+    """
 
     def __init__(
         self,

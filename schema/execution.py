@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from inspect import isawaitable
 from typing import Any
 
-from graphql import ExecutionResult, GraphQLError, GraphQLSchema, execute
+from graphql import ExecutionResult, Executor, GraphQLError, GraphQLSchema, execute
 
-from kernel.errors import DomainError, ValidationFailed
+from kernel.errors import DomainError, AnswerTooLarge, ValidationFailed
 from kernel.scope import Scope
+from models.answer_size import AnswerSize, current_answer, value_size
 from schema.documents import PreparedDocument
 
 log = logging.getLogger("vitrine.graphql")
@@ -46,6 +47,78 @@ class ExecutionContext:
     extensions: dict[str, Any] = field(default_factory=dict)
 
 
+# Introspection along with other fields runs on the event loop; this is a tenth of a second.
+MAX_MIXED_INTROSPECTION_OBJECTS = 2_000
+
+
+class LimitedExecutor(Executor[Any]):
+    """Executor that counts the objects and bytes of the answer; the first `AnswerTooLarge` ends the execution."""
+
+    _answer: AnswerSize | None = None
+    _exceeded: AnswerTooLarge | None = None
+    _introspected = 0
+    max_introspection_objects = MAX_MIXED_INTROSPECTION_OBJECTS
+
+    def execute_operation(self, serially: bool | None = None) -> Any:
+        """Execute the operation; the result has no data when the answer is over a limit."""
+        self._answer = current_answer()
+        result = super().execute_operation(serially)
+        if not isawaitable(result):
+            return self._without_excess(result)
+
+        async def await_result() -> Any:
+            return self._without_excess(await result)
+
+        return await_result()
+
+    def _without_excess(self, result: Any) -> Any:
+        errors = result.errors or () if isinstance(result, ExecutionResult) else ()
+        exceeded = self._exceeded or next(
+            (original for error in errors if isinstance(original := error_of(error), AnswerTooLarge)), None
+        )
+        return refused(exceeded) if exceeded is not None else result
+
+    def collect_and_execute_subfields(self, return_type: Any, *arguments: Any) -> Any:
+        """Count an object, then execute its fields."""
+        if self._exceeded is not None:
+            raise self._exceeded
+        try:
+            if return_type.name.startswith("__"):
+                self._introspected += 1
+                if self._introspected > self.max_introspection_objects:
+                    raise AnswerTooLarge(
+                        f"introspection has more than {self.max_introspection_objects} objects"
+                    )
+            elif self._answer is not None:
+                self._answer.add(1, 0)
+        except AnswerTooLarge as error:
+            self._exceeded = error
+            raise
+        return super().collect_and_execute_subfields(return_type, *arguments)
+
+    def complete_leaf_value(self, return_type: Any, result: Any) -> Any:  # type: ignore[override]
+        """Count the bytes of a value."""
+        value = Executor.complete_leaf_value(return_type, result)
+        if self._answer is not None and isinstance(value, str | dict | list):
+            try:
+                self._answer.add(0, value_size(value))
+            except AnswerTooLarge as error:
+                self._exceeded = error
+                raise
+        return value
+
+
+class OffLoopExecutor(LimitedExecutor):
+    """Executor of introspection alone, in a thread: at most twice the objects of the standard introspection query."""
+
+    max_introspection_objects = 20_000
+
+
+def refused(error: DomainError) -> ExecutionResult:
+    """Return the result of an operation that is refused as a whole."""
+    return ExecutionResult(None, [GraphQLError(error.message, original_error=error)])
+
+
 async def execute_document(
     schema: GraphQLSchema,
     prepared: PreparedDocument,
@@ -62,6 +135,7 @@ async def execute_document(
         variable_values=dict(variables) if variables else None,
         operation_name=operation_name,
         max_coercion_errors=5,
+        executor_class=LimitedExecutor if context.public else None,
     )
     if isawaitable(result):
         return await result

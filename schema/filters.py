@@ -9,6 +9,8 @@ from typing import Any, Optional
 import strawberry
 from strawberry import UNSET
 
+from kernel.errors import ValidationFailed
+from kernel.text import MAX_FILTER_LENGTH
 from models.queries import Condition, Entity
 from schema.fields import INTERNAL
 from schema.scalars import FILTER_SCALARS, parse_id
@@ -72,8 +74,21 @@ def build_conditions_from_values(
             valid = [item for item in ids if item is not None]
             conditions.append(declared.build(valid) if valid else Condition("false"))
         else:
+            if declared.value_type == "text":
+                check_filter_text(name, value)
             conditions.append(declared.build(value))
     return conditions
+
+
+def check_filter_text(name: str, value: str | list[str]) -> None:
+    """Raise `ValidationFailed` for a filter text of more than 200 characters (docs/reference/shared.md#graphql-limits)."""
+    longest = max(map(len, value if isinstance(value, list) else [value]), default=0)
+    if longest > MAX_FILTER_LENGTH:
+        raise ValidationFailed(
+            f"{name} is {longest} characters long; expected at most {MAX_FILTER_LENGTH}",
+            field=name,
+            code="too_long",
+        )
 
 
 def sort_name(sort: Any) -> str | None:

@@ -13,13 +13,14 @@ from typing import Any, NewType
 
 import orjson
 import strawberry
-from graphql import GraphQLError
+from graphql import ConstValueNode, GraphQLError, GraphQLID, GraphQLScalarType
 from strawberry.types.scalar import ScalarDefinition
 
 from domain.payments.methods import decrypt_params, mask_params
 from kernel import codes
 from kernel.clock import format_rfc3339
-from kernel.ids import Reference, parse_reference
+from kernel.ids import PublicId, Reference, parse_reference
+from kernel.scope import current_scope
 from kernel.text import InvalidValue, has_forbidden_characters
 
 ID = strawberry.ID
@@ -55,6 +56,45 @@ _INT64 = 2**63
 
 def _error(message: str) -> GraphQLError:
     return GraphQLError(message)
+
+
+# The families that name records by UUID only (docs/reference/shared.md#ids).
+_UUID_FAMILIES = ("graphql", "current", "apps")
+
+
+def _id_type() -> GraphQLScalarType:
+    """Build the type `ID`, whose numbers name a record in the legacy family only."""
+
+    def parse(value: Any) -> str:
+        return by_family(GraphQLID.coerce_input_value(value))
+
+    def parse_literal(node: ConstValueNode) -> str:
+        assert GraphQLID.coerce_input_literal is not None
+        return by_family(GraphQLID.coerce_input_literal(node))
+
+    def by_family(value: str) -> str:
+        return PublicId(value) if _requires_uuid() else value
+
+    type_ = GraphQLScalarType(
+        "VitrineID",
+        description=GraphQLID.description,
+        coerce_output_value=GraphQLID.coerce_output_value,
+        coerce_input_value=parse,
+        coerce_input_literal=parse_literal,
+    )
+    # graphql-core reserves the name for its own type when a type is created, and looks types up by name later.
+    type_.name = "ID"
+    return type_
+
+
+def _requires_uuid() -> bool:
+    scope = current_scope()
+    return scope is not None and scope.family in _UUID_FAMILIES
+
+
+def is_plain_id(value: object) -> bool:
+    """Return whether an id is valid input of `ID` that needs no parsing."""
+    return type(value) is str and not (value.isdecimal() and _requires_uuid())
 
 
 def _parse_int64(value: Any) -> int:
@@ -187,6 +227,15 @@ def _scalar(
 _REVIEWS = codes.CodeTable("status", {"A": ("active", "approved"), "D": ("disabled",), "P": ("pending",)})
 
 SCALARS: dict[object, ScalarDefinition] = {
+    ID: ScalarDefinition(
+        name="ID",
+        description=GraphQLID.description,
+        specified_by_url=None,
+        serialize=None,
+        parse_value=None,
+        parse_literal=None,
+        implementation=_id_type(),
+    ),
     BigInt: _scalar(
         "BigInt", "A signed 64-bit integer, serialized as a JSON integer.", _serialize_int, _parse_int64
     ),

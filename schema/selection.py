@@ -175,7 +175,7 @@ class _FieldCollector:
                 sql = _sql(source, name)
                 requires_value = is_non_null_type(field.type) and not _is_guaranteed(sql, table, is_nullable)
                 value_type = (
-                    "plain"
+                    "text"
                     if is_list_type(get_nullable_type(field.type))
                     else _VALUE_TYPES.get(target.name, "plain")
                 )
@@ -229,7 +229,7 @@ class _FieldCollector:
 
 
 # The value type of each scalar (`models.response_shapes.ScalarField.value_type`).
-_VALUE_TYPES = {"ID": "id", "DateTime": "time", "JSON": "json", "Role": "role"}
+_VALUE_TYPES = {"String": "text", "ID": "id", "DateTime": "time", "JSON": "json", "Role": "role"}
 
 # Scalars with Python serialization, which compiled reads do not support.
 _NOT_COMPILED = frozenset({"ProcessorParams"})

@@ -10,6 +10,7 @@ import rest_facade.apps
 import rest_facade.current
 import rest_facade.legacy
 from kernel.settings import Settings
+from models.answer_size import AnswerLimits
 from resolvers import query_compiler
 from rest_facade.bodies import MAX_BYTES
 from rest_facade.responses import ADD_HEADERS
@@ -60,7 +61,8 @@ def create_app(
     add_routes(app, facade_routes() if routes is None else routes)
     if not settings.compiled_reads:
         query_compiler.set_enabled(False)
-    graphql_view.add_routes(app)
+    limits = AnswerLimits(settings.graphql_max_objects, settings.graphql_max_bytes)
+    graphql_view.add_routes(app, limits)
     page.add_routes(app)
     if settings.is_private_development:
         mail_page.add_routes(app)

@@ -14,6 +14,7 @@ from graphql import ExecutionResult, OperationDefinitionNode
 from kernel.errors import DomainError, MalformedRequest, Unauthenticated
 from kernel.request_bodies import MalformedBody, parse_json
 from kernel.scope import Actor, ActorKind, Scope, Store
+from models.answer_size import AnswerLimits, too_many_bytes
 from resolvers import root
 from resolvers.operations import OperationExecutor
 from resolvers.persisted_documents import find_document, save_document
@@ -30,17 +31,22 @@ from server.playground import add_asset_routes, playground
 
 DOCUMENTS = web.AppKey("documents", DocumentCache)
 EXECUTOR = web.AppKey("executor", OperationExecutor)
+LIMITS = web.AppKey("limits", AnswerLimits)
+SCHEMA_TEXT = web.AppKey("schema_text", tuple[bytes, str])
 # The same format as `kernel.clock.format_rfc3339`.
 _DATETIME_OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
 _JSON = "application/json"
 _RESPONSE_JSON = "application/graphql-response+json"
 
 
-def add_routes(app: web.Application) -> None:
+def add_routes(app: web.Application, limits: AnswerLimits) -> None:
     """Add `/graphql`, its schema and the playground; documents are prepared against the public schema."""
     schema = root.public_schema()
     app[DOCUMENTS] = DocumentCache(schema)
-    app[EXECUTOR] = OperationExecutor(schema, public=True)
+    app[LIMITS] = limits
+    app[EXECUTOR] = OperationExecutor(schema, public=True, limits=limits)
+    text = root.public().as_str().encode()
+    app[SCHEMA_TEXT] = (text, hashlib.sha256(text).hexdigest())
     app.router.add_post("/graphql", post)
     app.router.add_get("/graphql", get, allow_head=False)
     app.router.add_get("/graphql/schema", schema_text)
@@ -86,9 +92,14 @@ async def get(request: web.Request) -> web.StreamResponse:
     return await _execute(request, params, allow_mutations=False)
 
 
-async def schema_text(_request: web.Request) -> web.Response:
-    """Return the public schema in SDL."""
-    return web.Response(text=root.public().as_str(), content_type="text/plain")
+async def schema_text(request: web.Request) -> web.Response:
+    """Return the public schema in SDL; 304 to a client that has it (RFC 9110, section 13.1.2)."""
+    text, tag = request.app[SCHEMA_TEXT]
+    headers = {hdrs.ETAG: f'"{tag}"', hdrs.CACHE_CONTROL: "no-cache"}
+    # A weak tag matches too: If-None-Match compares weakly.
+    if any(known.value in (tag, "*") for known in request.if_none_match or ()):
+        return web.Response(status=304, headers=headers)
+    return web.Response(body=text, content_type="text/plain", charset="utf-8", headers=headers)
 
 
 async def _execute(
@@ -120,16 +131,19 @@ async def _execute(
     try:
         name = body.get("operationName") or None
         prepared = documents.get(text, variables, name)
-        if name is None:
+        is_anonymous = scope.actor.kind is ActorKind.ANONYMOUS
+        if name is None and not is_anonymous:
             cached = await executor.execute_cached_plan(scope, prepared, variables)
             if cached is not None:
-                return _respond(request, 200, {"data": cached[0], "extensions": {"cost": cached[1]}}, 200)
+                return _respond_with_data(
+                    request, {"data": cached[0], "extensions": {"cost": cached[1]}}, 200
+                )
         if prepared.errors:
             return _respond(
                 request, 200, {"errors": [format_error(error, scope) for error in prepared.errors]}, 400
             )
         operation = prepared.operation(name)
-        if scope.actor.kind is ActorKind.ANONYMOUS and not _only_introspects(operation):
+        if is_anonymous and not _only_introspects(operation):
             raise Unauthenticated("missing authorization header")
         if operation is None:
             return _error_response(request, 400, _operation_error(prepared, name))
@@ -167,7 +181,7 @@ def _result_response(request: web.Request, scope: Scope, result: ExecutionResult
     if started:
         body["data"] = result.data
     body["extensions"] = {"cost": cost}
-    return _respond(request, 200, body, 200 if started else 400)
+    return _respond_with_data(request, body, 200 if started else 400)
 
 
 def allow_anonymous_introspection(authenticate: Authenticate) -> Authenticate:
@@ -242,10 +256,26 @@ def _wants_response_json(request: web.Request) -> bool:
     return _RESPONSE_JSON in request.headers.get("Accept", "")
 
 
+def _respond_with_data(
+    request: web.Request, body: dict[str, Any], response_json_status: int
+) -> web.Response:
+    """Serialize the result of an execution; an error instead when it is over the limit of bytes."""
+    content = orjson.dumps(body, option=_DATETIME_OPTIONS)
+    limits = request.app[LIMITS]
+    if len(content) > limits.max_bytes:
+        return _domain_error_response(request, too_many_bytes(limits))
+    return _respond_bytes(request, 200, content, response_json_status)
+
+
 def _respond(
     request: web.Request, status: int, body: dict[str, Any], response_json_status: int
 ) -> web.Response:
-    content = orjson.dumps(body, option=_DATETIME_OPTIONS)
+    return _respond_bytes(request, status, orjson.dumps(body, option=_DATETIME_OPTIONS), response_json_status)
+
+
+def _respond_bytes(
+    request: web.Request, status: int, content: bytes, response_json_status: int
+) -> web.Response:
     if _wants_response_json(request):
         return BytesResponse(content, status=response_json_status, content_type=_RESPONSE_JSON)
     return BytesResponse(content, status=status)

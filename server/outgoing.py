@@ -1,7 +1,7 @@
 """Send HTTP requests to addresses that stores and apps chose, protected against SSRF.
 
 Each host name is resolved once per attempt, its addresses are checked, and the connection goes to the checked address: DNS rebinding
-gains nothing. Connections are not reused, so every attempt resolves anew. No proxy, cookies or redirects; response bodies are not
+gains nothing. Connections are not reused, so every attempt resolves again. No proxy, cookies or redirects; response bodies are not
 decompressed, because a small one may expand a thousandfold.
 """
 

@@ -191,7 +191,7 @@ async def _serve(config: _ChildConfig) -> None:
 @asynccontextmanager
 async def _report_ready() -> AsyncIterator[None]:
     os.write(1, _READY)
-    # Stray output must not fill a pipe that nobody reads.
+    # Stray output must not fill a pipe that no process reads.
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.close(null)

@@ -24,6 +24,7 @@ OBSERVED = {
     "find_unused_docs",
     "in_transaction",
     "is_shared",
+    "revert",
     "set_sink",
     "superuser_url",
     "total_tokens",

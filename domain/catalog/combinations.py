@@ -183,7 +183,7 @@ async def delete_combination(scope: Scope, combination: object, *, product: obje
 
 
 async def find_combination_by_hash(scope: Scope, hash_: str, product: object | None = None) -> int:
-    """Return the internal id of the combination with this hash (or id or UUID), optionally of a given `product`.
+    """Return the internal id of the combination with this hash (or id or UUID), optionally of a `product`.
 
     Raises NotFound, and ValidationFailed if several products share the hash and none was named.
     """

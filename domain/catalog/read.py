@@ -21,8 +21,6 @@ from domain.taxes.read import has_tax
 from domain.visibility import published
 from models.queries import Condition, Entity, EntityFilter, Sort, by_ids, compares, refers_to
 
-STOREFRONT_SCOPE = "storefront:read"
-
 
 def _in_category(value: Any) -> Condition:
     condition = refers_to("x.category_id", "categories")(value)

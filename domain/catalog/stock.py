@@ -67,7 +67,7 @@ class StockOwner(StrEnum):
     COMBINATION = "combination"
 
 
-# The arrays are in subqueries to hide their length from the planner, which would otherwise plan short calls anew each time.
+# The arrays are in subqueries to hide their length from the planner, which would otherwise plan short calls each time.
 _ADJUST = """
 WITH wanted AS (
     SELECT * FROM unnest((SELECT $2::bigint[]), (SELECT $3::bigint[]), (SELECT $4::bigint[])) AS w (product_id, on_hand, reserved)

@@ -6,7 +6,6 @@ from domain.filters import exact, exact_second, ids, optional_references, sorts,
 from domain.visibility import published
 from models.queries import Entity
 
-_SHOWN = "t.status = 'A'"
 _VISIBLE = published(("view_content",), "read_content")
 
 

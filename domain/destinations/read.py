@@ -9,8 +9,6 @@ from domain.filters import exact, ids, sorts, statuses, substring
 from domain.visibility import published
 from models.queries import Condition, Entity, EntityFilter
 
-_PUBLIC_ROWS = "t.status = 'A'"
-
 
 def _contains(column: str) -> Callable[[Any], Condition]:
     def build(value: Any) -> Condition:

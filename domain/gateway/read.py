@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from domain.filters import created_range, exact, ids
-from domain.visibility import VisibleRows
+from domain.visibility import ORDER_OF_CUSTOMER, ORDER_OF_VENDOR, VisibleRows
 from models.queries import Entity, Sort
 
 MODULE = "payment_gateway"
@@ -37,7 +37,7 @@ CHARGES = Entity(
     visible=VisibleRows(
         admin=("view_payments", "view_orders"),
         app="read_orders",
-        vendor="EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id AND o.vendor_id = {company})",
-        customer="EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id AND o.user_id = {user})",
+        vendor=ORDER_OF_VENDOR,
+        customer=ORDER_OF_CUSTOMER,
     ),
 )

@@ -143,8 +143,8 @@ async def _mark_sent(scope: Scope, row: Record) -> None:
 
 
 async def _mark_not_accepted(scope: Scope, row: Record, error: MailNotAccepted) -> None:
-    is_given_up = error.is_final or row["tries"] > len(RETRY_DELAYS)
-    delay = timedelta(0) if is_given_up else RETRY_DELAYS[row["tries"] - 1]
+    is_abandoned = error.is_final or row["tries"] > len(RETRY_DELAYS)
+    delay = timedelta(0) if is_abandoned else RETRY_DELAYS[row["tries"] - 1]
     await database.execute(
         """
         update mails set status = $3, error = $4, due_at = $5, body = case when $3 = 'F' then null else body end
@@ -152,8 +152,8 @@ async def _mark_not_accepted(scope: Scope, row: Record, error: MailNotAccepted) 
         """,
         scope.store.id,
         row["id"],
-        "F" if is_given_up else "Q",
+        "F" if is_abandoned else "Q",
         str(error)[:500],
         scope.now + delay,
     )
-    logging.event("mail not accepted", level="warning", mail=str(row["public_id"]), given_up=is_given_up)
+    logging.event("mail not accepted", level="warning", mail=str(row["public_id"]), abandoned=is_abandoned)

@@ -100,7 +100,7 @@ class Dashboard:
 async def load_dashboard(
     scope: Scope, created_from: datetime | None = None, created_before: datetime | None = None
 ) -> Dashboard:
-    """Return the calling vendor's dashboard; counts orders placed in the given period, omits days without sales.
+    """Return the calling vendor's dashboard; counts orders placed in the period, omits days without sales.
 
     Raises Forbidden for callers other than vendors.
     """

@@ -18,8 +18,9 @@ from domain.filters import (
     statuses,
     substring,
 )
-from domain.visibility import VisibleRows, published
+from domain.visibility import ORDER_OF_VENDOR, VisibleRows, published
 from kernel.scope import ActorKind, Scope
+from kernel.text import fold
 from models.queries import Condition, Entity, EntityFilter, Sort, any_of, by_ids, compares, flag, refers_to
 
 _VENDOR_ORDERS = (
@@ -104,8 +105,8 @@ ORDERS = Entity(
             "text",
             lambda text: Condition(
                 "t.email = lower({}) OR t.id::text = {} OR t.tracking_code = {} OR"
-                " strpos(t.customer_folded, vitrine_fold({}::text)) > 0",
-                (text.strip(), text.strip(), text.strip(), text.strip()),
+                " strpos(t.customer_folded, {}::text) > 0",
+                (text.strip(), text.strip(), text.strip(), fold(text.strip())),
             ),
             "number, e-mail, tracking code, or part of the customer's name",
         ),
@@ -215,13 +216,5 @@ STATUSES = Entity(
 ORDER_TAXES = Entity(
     name="tax of an order",
     table="order_taxes",
-    visible=VisibleRows(
-        admin=_ADMIN,
-        app="read_orders",
-        vendor=(
-            "EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id"
-            " AND o.vendor_id = {company})"
-        ),
-        customer="",
-    ),
+    visible=VisibleRows(admin=_ADMIN, app="read_orders", vendor=ORDER_OF_VENDOR, customer=""),
 )

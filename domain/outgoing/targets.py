@@ -37,7 +37,7 @@ _NOT_PUBLIC_4 = tuple(
         "168.63.129.16/32",  # a cloud's own service, reachable from its machines only
     )
 )
-# IPv6 addresses that embed an IPv4 address route to that address; whoever means one can write it as such.
+# IPv6 addresses that embed an IPv4 address route to that address; a caller that means one can write it as such.
 _NOT_PUBLIC_6 = tuple(
     ip_network(block)
     for block in (

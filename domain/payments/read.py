@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.filters import exact, ids, optional_references, references, sorts, statuses, substring
 from domain.taxes.read import has_tax
-from domain.visibility import VisibleRows, published
+from domain.visibility import ORDER_OF_CUSTOMER, ORDER_OF_VENDOR, VisibleRows, published
 from models.queries import Entity, EntityFilter, Sort
 
 PAYMENT_METHODS = Entity(
@@ -36,8 +36,8 @@ PAYMENTS = Entity(
     visible=VisibleRows(
         admin=("view_payments", "view_orders"),
         app="read_orders",
-        vendor="EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id AND o.vendor_id = {company})",
-        customer="EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id AND o.user_id = {user})",
+        vendor=ORDER_OF_VENDOR,
+        customer=ORDER_OF_CUSTOMER,
     ),
     filters={
         "id": ids("payments"),

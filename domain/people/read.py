@@ -16,6 +16,7 @@ from domain.filters import (
     substring,
 )
 from domain.visibility import VisibleRows
+from kernel.text import fold
 from models.queries import Condition, Entity, EntityFilter, Sort, any_of, flag
 
 _USER_ROWS = VisibleRows(
@@ -139,8 +140,8 @@ CALL_REQUESTS = Entity(
         "search": EntityFilter(
             "text",
             lambda text: Condition(
-                "strpos(vitrine_fold(t.name), vitrine_fold({}::text)) > 0 OR strpos(t.phone, {}::text) > 0",
-                (text, text.strip()),
+                "strpos(vitrine_fold(t.name), {}::text) > 0 OR strpos(t.phone, {}::text) > 0",
+                (fold(text), text.strip()),
             ),
             "part of the name or of the phone",
         ),

@@ -1,4 +1,4 @@
-"""Create and update usergroups and their members; nobody can grant through a group a privilege they lack.
+"""Create and update usergroups and their members; no one can grant through a group a privilege they lack.
 
 A group of type `A` is for administrators and grants its privileges to active members; one of type `C` has none
 (docs/reference/shared.md#privileges).
@@ -96,7 +96,7 @@ async def update_usergroup(scope: Scope, usergroup: Reference | str, values: Inp
             group["privileges"] = []
         _check_privileges_fit(group)
         privileges.check_may_grant_privileges(scope, _granted_by(group) - _granted_by(dict(row)))
-        # A disabled group grants nothing, but whoever enables it later may not notice the new privileges.
+        # A disabled group grants nothing, but the person who enables it later may not notice the new privileges.
         privileges.check_may_grant_privileges(scope, set(group["privileges"]) - set(row["privileges"]))
         await database.execute(
             """

@@ -14,7 +14,7 @@ from domain.filters import (
     substring,
 )
 from domain.taxes.read import has_tax
-from domain.visibility import VisibleRows, published
+from domain.visibility import ORDER_OF_CUSTOMER, VisibleRows, published
 from models.queries import Entity, EntityFilter, Sort, any_of
 
 SHIPPING_METHODS = Entity(
@@ -70,10 +70,7 @@ SHIPMENTS = Entity(
     name="shipment",
     table="shipments",
     visible=VisibleRows(
-        admin=("view_orders",),
-        app="read_orders",
-        vendor=_OWN_LINES,
-        customer="EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id AND o.user_id = {user})",
+        admin=("view_orders",), app="read_orders", vendor=_OWN_LINES, customer=ORDER_OF_CUSTOMER
     ),
     filters={
         "id": ids("shipments"),

@@ -9,8 +9,6 @@ from domain.filters import exact, ids, sorts, statuses, substring
 from domain.visibility import published
 from models.queries import Condition, Entity, refers_to
 
-_PUBLIC_ROWS = "t.status = 'A'"
-
 TAXES = Entity(
     name="tax",
     table="taxes",

@@ -8,6 +8,7 @@ from domain.filters import exact, exact_second, ids, optional_references, refere
 from domain.visibility import VisibleRows
 from kernel.documents import normalize_cep
 from kernel.geography import state_of_cep
+from kernel.text import fold
 from models.queries import Condition, Entity, EntityFilter, Sort
 
 _ADMIN = ("view_warehouses",)
@@ -39,7 +40,7 @@ def _folded_match(column: str) -> Callable[[object], Condition]:
     def build(value: object) -> Condition:
         values = value if isinstance(value, list) else [value]
         return Condition(
-            f"vitrine_fold({column}) = ANY(SELECT vitrine_fold(x) FROM unnest({{}}::text[]) AS x)", (values,)
+            f"vitrine_fold({column}) = ANY({{}}::text[])", ([fold(item) for item in values],)
         )
 
     return build
@@ -62,9 +63,9 @@ WAREHOUSES = Entity(
         "search": EntityFilter(
             "text",
             lambda text: Condition(
-                "strpos(t.name_folded, vitrine_fold({}::text)) > 0 OR strpos(vitrine_fold(t.code), vitrine_fold({}::text)) > 0"
-                " OR strpos(vitrine_fold(t.city), vitrine_fold({}::text)) > 0",
-                (text.strip(), text.strip(), text.strip()),
+                "strpos(t.name_folded, {}::text) > 0 OR strpos(vitrine_fold(t.code), {}::text) > 0"
+                " OR strpos(vitrine_fold(t.city), {}::text) > 0",
+                (fold(text.strip()),) * 3,
             ),
             "part of the name, code or city",
         ),

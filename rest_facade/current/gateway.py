@@ -70,9 +70,7 @@ class GatewayHandlers:
         except DomainError:
             raise
         except Exception as error:
-            logging.failure(
-                "notifications could not be listed", error, request_id=request_id_of(request)
-            )
+            logging.failure("notifications could not be listed", error, request_id=request_id_of(request))
             return json_response({"error": NOT_LISTED, "detail": UNEXPECTED_ERROR}, status=500)
         page = data["gateway_notification_page"]
         return json_response(

@@ -15,6 +15,7 @@ from aiohttp import web
 from kernel.errors import MalformedRequest, NotFound
 from kernel.ids import parse_uuid
 from kernel.scope import Scope
+from kernel.text import MAX_SLUG_LENGTH
 from resolvers.execute import FacadeOperation, execute
 from rest_facade import collections
 from rest_facade.authorization import authorized_scope
@@ -76,6 +77,8 @@ class CatalogHandlers:
         scope, operation = self._authorize(request, "Product")
         if parse_uuid(reference) is not None:
             product = await _execute(scope, operation, id=reference)
+        elif len(reference) > MAX_SLUG_LENGTH:
+            raise NotFound("product")
         else:
             by_slug = self.operations["StorefrontProductBySlug"]
             product = next(iter(await _execute(scope, by_slug, slug=reference)), None)

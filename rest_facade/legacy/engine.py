@@ -190,11 +190,11 @@ def create_handler(resource: Resource, operation: FacadeOperation) -> Handler:
 
 def update_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     """Build the handler that partially updates a record; no field is required."""
-    return _write_handler(resource, operation, {}, status=200)
+    return _write_handler(resource, operation, (), status=200)
 
 
 def _write_handler(
-    resource: Resource, operation: FacadeOperation, required: Mapping[str, str], *, status: int
+    resource: Resource, operation: FacadeOperation, required: tuple[str, ...], *, status: int
 ) -> Handler:
     fields = (*resource.fields, *resource.detail_fields, *resource.input_fields)
     parse, rename = body_parser(fields), message_renamer(fields, resource.message_terms)
@@ -205,7 +205,7 @@ def _write_handler(
     async def write(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, MANAGE, operation)
         body = await read_legacy(request)
-        require(body, required)
+        require(body, required, fields)
         values = (parse_vendors if scope.actor.kind is ActorKind.VENDOR else parse)(body)
         variables = {"input": values, **record_variables(resource, request, body)}
         try:

@@ -36,6 +36,10 @@ _STRING_MAP: dict[str, Any] = {"type": "object", "additionalProperties": STRING}
 _NUMERIC = {"oneOf": [STRING, INTEGER]}
 
 
+def _strings(*names: str) -> dict[str, Any]:
+    return dict.fromkeys(names, STRING)
+
+
 def route_docs() -> dict[RouteKey, RouteDocs]:
     """Return the documentation of the hand-written routes."""
     return {**_SIGN_IN, **_vendor_app(), **_COMBINATIONS, **_BOXES, **_QUOTES}
@@ -108,11 +112,11 @@ def _vendor_app() -> dict[RouteKey, RouteDocs]:
         ),
         ("GET", "/api/vendor_company"): RouteDocs("Retrieve the vendor's company", single_of(STORES)),
         ("PUT", "/api/vendor_company"): RouteDocs(
-            "Update the vendor's company", object_schema(company_id=STRING), body=body_of(STORES, {}), forms=True
+            "Update the vendor's company", object_schema(company_id=STRING), body=body_of(STORES, ()), forms=True
         ),
         ("GET", "/api/vendor_profile"): RouteDocs("Retrieve the signed-in user", {"type": "object"}),
         ("PUT", "/api/vendor_profile"): RouteDocs(
-            "Update the signed-in user", object_schema(user_id=STRING), body=body_of(USERS, {}), forms=True
+            "Update the signed-in user", object_schema(user_id=STRING), body=body_of(USERS, ()), forms=True
         ),
         ("GET", "/api/vendor_categories"): _list("List categories", VENDOR_CATEGORIES),
         ("GET", "/api/vendor_products"): _list("List the vendor's products", PRODUCTS),
@@ -133,7 +137,7 @@ def _vendor_app() -> dict[RouteKey, RouteDocs]:
         ("PUT", "/api/vendor_product/{id}"): RouteDocs(
             "Update a vendor product",
             object_schema(product_id=STRING),
-            body=body_of(PRODUCTS, {}),
+            body=body_of(PRODUCTS, ()),
             forms=True,
         ),
         ("GET", "/api/vendor_product_options"): RouteDocs(
@@ -195,11 +199,7 @@ _COMBINATION_BODY = request_body(
 _COMBINATIONS: dict[RouteKey, RouteDocs] = {
     ("GET", _BASE): RouteDocs(
         "List the combinations of a product",
-        {
-            "type": "object",
-            "properties": {"combinations": ANY, "params": PARAMS},
-            "required": ["combinations", "params"],
-        },
+        object_schema(combinations=ANY, params=PARAMS),
         query={"page": PAGE, "items_per_page": PAGE_SIZE},
     ),
     ("POST", _BASE): RouteDocs("Create a combination", _IDS, status=201, body=_COMBINATION_BODY),
@@ -217,23 +217,12 @@ _COMBINATIONS: dict[RouteKey, RouteDocs] = {
 }
 
 _BOX = object_schema(
-    box_id=INTEGER,
-    name=STRING,
-    height=STRING,
-    width=STRING,
-    length=STRING,
-    weight=STRING,
-    max_weight=STRING,
-    status=STRING,
+    box_id=INTEGER, **_strings("name", "height", "width", "length", "weight", "max_weight", "status")
 )
 _DESCRIPTION = object_schema(
     description_id=INTEGER,
     box_id=INTEGER,
-    lang_code=STRING,
-    title=STRING,
-    full_description=STRING,
-    meta_keywords=STRING,
-    meta_description=STRING,
+    **_strings("lang_code", "title", "full_description", "meta_keywords", "meta_description"),
 )
 _BOXES: dict[RouteKey, RouteDocs] = {
     ("GET", "/api/productBoxes"): RouteDocs("List product boxes", object_schema(boxes=array(_BOX))),
@@ -247,28 +236,13 @@ _BOXES: dict[RouteKey, RouteDocs] = {
 }
 
 
-_QUOTE = object_schema(
-    shipping_id=STRING,
-    shipping=STRING,
-    price=STRING,
-    delivery_time=STRING,
-    company_id=STRING,
-    warehouse_id=STRING,
-)
-_VENDOR = object_schema(
-    company_id=STRING,
-    company=STRING,
-    product_id=STRING,
-    price=STRING,
-    amount=STRING,
-    delivers=STRING,
-    delivery_time=STRING,
-)
+_QUOTE = _strings("shipping_id", "shipping", "price", "delivery_time", "company_id", "warehouse_id")
+_VENDOR = _strings("company_id", "company", "product_id", "price", "amount", "delivers", "delivery_time")
 _QUOTES: dict[RouteKey, RouteDocs] = {
     ("GET", "/api/delivery_methods"): RouteDocs(
         "Quote shipping of a product to a postal code",
         object_schema(
-            delivery_methods=array(_QUOTE),
+            delivery_methods=array(object_schema(**_QUOTE)),
             params=object_schema(product_id=STRING, zipcode=STRING, amount=STRING),
         ),
         query={"product_id": STRING, "zipcode": STRING, "amount": STRING},
@@ -276,7 +250,7 @@ _QUOTES: dict[RouteKey, RouteDocs] = {
     ),
     ("GET", "/api/sellers_availability"): RouteDocs(
         "List the vendors of a product and whether they deliver to a postal code",
-        object_schema(sellers=array(_VENDOR)),
+        object_schema(sellers=array(object_schema(**_VENDOR))),
         query={"product_id": STRING, "zipcode": STRING},
         required_query=("product_id", "zipcode"),
     ),

@@ -19,14 +19,14 @@ from rest_facade.legacy.reshape import body_parser, message_renamer, record_rend
 from rest_facade.legacy.resource import Record, RecordField, Resource, id_field
 from rest_facade.legacy.resources.images import parse_pair, render_pair
 from rest_facade.legacy.resources.options import CHOICES, COMBINATION_TERMS
-from rest_facade.legacy.value_types import BIGINT, ID, INTEGER, RAW, SIGNED_MONEY, TEXT, ValueType
+from rest_facade.legacy.value_types import BIGINT, ID, JSON_INTEGER, RAW, SIGNED_MONEY, TEXT, ValueType
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Handler, Route
 
 PATH = "/api/products/{product_id}/options/combinations"
 OPERATIONS = ("List", "Show", "Create", "Update", "Delete")
 PREFIX = "ProductCombination"
-_REQUIRED = {"combination": "combination is required"}
+_REQUIRED = ("combination",)
 
 
 def _build_image_pair(record: Record) -> None:
@@ -60,12 +60,7 @@ COMBINATIONS = Resource(
         RecordField("combination", CHOICES, "choices"),
         RecordField("amount", BIGINT, "stock", "stock"),
         RecordField("price", SIGNED_MONEY, "price_cents", "price_cents"),
-        RecordField(
-            "position",
-            ValueType(parse=INTEGER.parse, parse_filter=INTEGER.parse_filter),
-            "position",
-            "position",
-        ),
+        RecordField("position", JSON_INTEGER, "position", "position"),
         RecordField("image_pairs", ValueType(parse=parse_pair), "image"),
     ),
     message_terms=COMBINATION_TERMS,
@@ -150,7 +145,7 @@ def _batch_handler(operation: FacadeOperation) -> Handler:
     async def create(request: web.Request) -> web.Response:
         scope = authorize_entity(request, COMBINATIONS, MANAGE, operation)
         body = await read_legacy(request)
-        require(body, {"combinations": "combinations is required"})
+        require(body, ("combinations",))
         value = body["combinations"]
         entries = list(value.values()) if isinstance(value, Mapping) else value
         if not isinstance(entries, list):

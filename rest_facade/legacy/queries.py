@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from kernel.errors import MalformedRequest
 from kernel.request_bodies import MalformedBody, parse_form
 from kernel.scope import Scope
-from kernel.text import InvalidValue
+from kernel.text import MAX_FILTER_LENGTH, InvalidValue
 from rest_facade.legacy.resource import CombinedFilter, QueryFilter, Record, Resource
 from rest_facade.legacy.value_types import ParseFilter, ValueType
 
@@ -190,7 +190,7 @@ def _apply_filter(query: ListQuery, name: str, spec: _Filter, texts: list[str | 
     values, echoed = [], []
     for text in texts:
         echoed.append(text)
-        if text is None:
+        if text is None or len(text) > MAX_FILTER_LENGTH:
             continue
         try:
             value = spec.parse(text)
@@ -219,7 +219,10 @@ def _apply_combined(
         return
     query.echo |= {name: texts if len(texts) > 1 else texts[0] for name, texts in present.items()}
     query.is_keyed |= any(name in present for name in group.keying_parameters)
-    readable = {name: [text for text in texts if text is not None] for name, texts in present.items()}
+    readable = {
+        name: [text for text in texts if text is not None and len(text) <= MAX_FILTER_LENGTH]
+        for name, texts in present.items()
+    }
     if not all(readable.values()):
         query.matches_nothing = True
         return

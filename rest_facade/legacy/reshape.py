@@ -85,11 +85,12 @@ def body_parser(fields: Iterable[RecordField]) -> ParseBody:
     return parse
 
 
-def require(body: Values, required: Mapping[str, str]) -> None:
-    """Raise ValidationFailed when a required field is missing, null or empty."""
-    for name, message in required.items():
+def require(body: Values, required: Iterable[str], fields: Iterable[RecordField] = ()) -> None:
+    """Raise ValidationFailed with the label of the first required field that is missing, null or empty."""
+    for name in required:
         if body.get(name) in (None, ""):
-            raise ValidationFailed(message, fields={name: "required"})
+            label = next((field.label for field in fields if field.name == name and field.label), name)
+            raise ValidationFailed(f"{label} is required", fields={name: "required"})
 
 
 def message_renamer(fields: Iterable[RecordField], message_terms: Mapping[str, str]) -> RenameMessage:

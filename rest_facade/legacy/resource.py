@@ -1,12 +1,12 @@
 """Define the dataclasses that describe an entity of the legacy API; `engine` builds the handlers from them.
 
-A description holds data and, for special cases, references to small functions. GraphQL aliases in `operations/*.graphql` rename most
-fields: a field's `name` is both its key in the record and the alias in the fragment.
+A description holds data and, for special cases, references to small functions. `resource_operations` generates the GraphQL operations,
+in which a field's `name`, its key in the record, is the alias of its `source`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -27,6 +27,10 @@ ALL_ACTIONS = ("list", "show", "create", "update", "delete")
 class RecordField:
     """Describe one field of a record.
 
+    `source` is the GraphQL selection of its value (`rates { base }`); None: `prepare` or `complete` adds the field. It defaults to
+    `input_path`, `filter_name` or `name`, the first that is set, with the number of an id and the Unix seconds of a time: `user_id` is
+    `user_number` in GraphQL, `created_at` is `created_unix`.
+
     `input_path` is the path it sets in the GraphQL input (`price_cents`, `billing_address.city`); without it the field is read-only.
     `filter_name` is the GraphQL filter for an equal value; without it the field is not filterable. `label` replaces the name in error
     messages. `parent_object` is an object of the body that may also contain the field, and takes precedence. `permission` names the
@@ -40,6 +44,29 @@ class RecordField:
     label: str = ""
     parent_object: str | None = None
     permission: str | None = None
+    source: str | None = ""
+
+    @property
+    def selection(self) -> str:
+        """Return the GraphQL selection, with the name as alias; empty without a source."""
+        if self.source is None:
+            return ""
+        source = self.source or _default_source(self.input_path or self.filter_name or self.name)
+        guard = f" @include(if: ${self.permission})" if self.permission else ""
+        return f"{source if source.partition(' ')[0] == self.name else f'{self.name}: {source}'}{guard}"
+
+
+_SUFFIXES = {"id": "number", "ids": "numbers", "at": "unix"}
+
+
+def _default_source(path: str) -> str:
+    head, separator, suffix = path.rpartition("_")
+    return f"{head}{separator}{_SUFFIXES.get(suffix, suffix)}"
+
+
+def selection_of(fields: Iterable[RecordField], extra: str = "") -> str:
+    """Return the GraphQL selection set of the fields; `extra` are further selections."""
+    return f"{{ {' '.join(field.selection for field in fields)} {extra} }}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +118,19 @@ class NestedList:
 class ActionRoute:
     """Describe a single route below a record: its path and body parameters, mutation and response.
 
-    `path_arguments` maps variables of the operation to path segments. `input_path`s of `body_fields` are variables or paths in one.
-    `required` maps required fields to error messages. `render_result` builds the body from `done` and the path; without it the
-    response is 204.
+    The mutation is the `operation` in snake case, and selects `result`. `path_arguments` maps its variables to path segments.
+    `input_path`s of `body_fields` are variables or paths in one. `render_result` builds the body from `done` and the path; without it
+    the response is 204.
     """
 
     method: str
     path: str
     operation: str
     path_arguments: Mapping[str, str]
+    result: str = "id"
     body_fields: tuple[RecordField, ...] = ()
     render_result: Callable[[Record, Mapping[str, str]], Record] | None = None
-    required: Mapping[str, str] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
     status: int = 200
 
 
@@ -110,19 +138,22 @@ class ActionRoute:
 class Resource:
     """Describe an entity.
 
-    Names: `path` below `/api` and its `aliases`, `collection` in envelopes (default: the path), `key` (the id field, which keys
-    filtered lists), `display_name` in not-found messages, `operations` (prefix of its operation names), `privilege_area`
-    (`view_<area>` to read, `manage_<area>` to write), `id_variable` (the variable set by the last path segment), `lookup_parameters`
-    (variables of single records read from the query, else from the body).
+    Names: `path` below `/api` and its `aliases`, `collection` in envelopes (default: the path), `display_name` in not-found
+    messages, `key` (the id field, which keys filtered lists; for the payment code `payment_code_id`), `privilege_area` (`view_<area>` to
+    read, `manage_<area>` to write), `id_variable` (the variable set by the last path segment), `lookup_parameters` (variables of single
+    records read from the query, else from the body).
 
-    Fields: `fields` are in every record, `detail_fields` only in single ones, `input_fields` are write-only. `required` maps fields
-    required on creation to error messages. `message_terms` renames further terms in GraphQL error messages. `prepare` runs first on
-    every record, `complete` last on single ones.
+    GraphQL: `operations` prefixes the operation names (`PaymentCode`), `entity` the root fields (`payment_code`), some of which
+    `root_fields` replaces by action. `results` are the selections of a create or update (default: the key).
 
-    Lists: `filters` besides the fields', `sorts` (name → GraphQL sort), `default_sort`, and `default_order` of a sort requested without
-    one. `always_keyed` lists are objects keyed by id even when unfiltered; `unwrapped` ones have no envelope in CS-Cart's form, and a
-    list that is always keyed but wrapped is an array there. `always_has_search` adds an empty `search` to unfiltered lists.
-    `fallback_key` keys a row whose `key` is taken by an earlier row of the page.
+    Fields: `fields` are in every record, `detail_fields` only in single ones, `input_fields` are write-only. `required` are those
+    required on creation. `message_terms` renames further terms in GraphQL error messages. `prepare` runs first on
+    every record, `complete` last on single ones, for which `extra_selection` selects further GraphQL fields.
+
+    Lists: `filters` besides the fields', `sorts` (name → GraphQL sort), `default_sort` (default: the first, ascending), and
+    `default_order` of a sort requested without one. `always_keyed` lists are objects keyed by id even when unfiltered; `unwrapped` ones
+    have no envelope in CS-Cart's form, and a list that is always keyed but wrapped is an array there. `always_has_search` adds an empty
+    `search` to unfiltered lists. `fallback_key` keys a row whose `key` is taken by an earlier row of the page.
 
     Fields `protected_from_vendors` are ignored in a vendor's body (docs/reference/legacy.md#vendor-app). `permissions` are passed to
     the read operations as variables of the same names.
@@ -130,22 +161,26 @@ class Resource:
 
     path: str
     aliases: tuple[str, ...] = ()
-    key: str
+    key: str = ""
     display_name: str
     privilege_area: str
     operations: str = ""
+    entity: str = ""
+    root_fields: Mapping[str, str] = field(default_factory=dict)
+    results: Mapping[str, str] = field(default_factory=dict)
     collection: str = ""
     actions: tuple[str, ...] = ALL_ACTIONS
     fields: tuple[RecordField, ...]
     detail_fields: tuple[RecordField, ...] = ()
     input_fields: tuple[RecordField, ...] = ()
-    required: Mapping[str, str] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
     message_terms: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[Record], None] | None = None
     complete: Callable[[Record], None] | None = None
+    extra_selection: str = ""
     filters: tuple[QueryFilter | CombinedFilter, ...] = ()
     sorts: Mapping[str, str] = field(default_factory=dict)
-    default_sort: tuple[str, str] = ("", "asc")
+    default_sort: tuple[str, str] = ("", "")
     default_order: str = "asc"
     always_keyed: bool = False
     unwrapped: bool = False
@@ -158,6 +193,14 @@ class Resource:
     protected_from_vendors: tuple[str, ...] = ()
     subroutes: tuple[NestedList | ActionRoute, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Set the names and the sort that have a default."""
+        words = self.display_name.split()
+        object.__setattr__(self, "key", self.key or f"{'_'.join(words)}_id")
+        object.__setattr__(self, "operations", self.operations or "".join(map(str.capitalize, words)))
+        if not self.default_sort[0]:
+            object.__setattr__(self, "default_sort", (next(iter(self.sorts), ""), "asc"))
+
     @property
     def name(self) -> str:
         """Return the name of the collection in envelopes."""
@@ -167,3 +210,8 @@ class Resource:
 def id_field(name: str) -> RecordField:
     """Describe the id of a record."""
     return RecordField(name, ID, filter_name="id")
+
+
+def same_names(value_type: ValueType, *names: str) -> tuple[RecordField, ...]:
+    """Describe writable and filterable fields with the same name in GraphQL."""
+    return tuple(RecordField(name, value_type, name, name) for name in names)

@@ -68,7 +68,7 @@ def _routes_of(resource: Resource, path: str) -> dict[RouteKey, RouteDocs]:
             )
         elif action == "update":
             updated = OperationResult(operation, overrides=ids)
-            update = body_of(resource, {})
+            update = body_of(resource, ())
             docs["PUT", single] = RouteDocs(f"Update {singular}", updated, body=update, forms=True)
         elif action == "delete":
             docs["DELETE", single] = RouteDocs(f"Delete {singular}", status=204)
@@ -184,12 +184,12 @@ def query_of(resource: Resource) -> dict[str, Schema]:
     return parameters
 
 
-def body_of(resource: Resource, required: Mapping[str, str]) -> dict[str, Any]:
+def body_of(resource: Resource, required: Collection[str]) -> dict[str, Any]:
     """Describe the body of a create or update request."""
     return _body((*resource.fields, *resource.detail_fields, *resource.input_fields), required)
 
 
-def _body(fields: Iterable[RecordField], required: Mapping[str, str]) -> dict[str, Any]:
+def _body(fields: Iterable[RecordField], required: Collection[str]) -> dict[str, Any]:
     writable = {field.name: _ANY_SCALAR for field in fields if field.input_path is not None}
     schema = request_body(*required, **writable)
     for name in required:

@@ -7,19 +7,18 @@ slash, HEAD and 405 responses (docs/reference/legacy.md#addresses).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
-from resolvers.execute import FacadeOperation, load_operations
+from resolvers.execute import FacadeOperation
 from rest_facade.legacy import auth_tokens, boxes, engine, notifications, product_combinations, quotes
 from rest_facade.legacy.engine import Operations
 from rest_facade.legacy.resource import NestedList, Resource
+from rest_facade.legacy.resource_operations import load_legacy_operations
 from rest_facade.legacy.resources import RESOURCES
 from rest_facade.legacy.vendor_app import routes as vendor_app
 from rest_facade.routing import Credential, Handler, Route
 
 BASE = "/api"
 SINGLE = "/{id}"
-OPERATIONS = Path(__file__).parent / "operations"
 
 # Each action of `Resource.actions`: its method, path suffix and handler factory. The operation is named
 # `<Resource.operations><Word>`.
@@ -36,8 +35,8 @@ _MANUAL_ROUTES = (auth_tokens, notifications)
 
 
 def all_routes() -> list[Route]:
-    """Load the operations and list every route; raises UnknownOperation for one that doesn't match the schema."""
-    operations = load_operations(OPERATIONS)
+    """Load the operations and list every route; raises InvalidOperation for one that doesn't match the schema."""
+    operations = load_legacy_operations()
     routes = [module.route(operations) for module in _MANUAL_ROUTES]
     for resource in RESOURCES:
         for path in (resource.path, *resource.aliases):

@@ -62,13 +62,6 @@ class UsergroupInput:
     )
 
 
-@strawberry.input(description="A user's membership in a usergroup.")
-class MembershipInput:
-    """Fields of a membership."""
-
-    status: MembershipStatus = strawberry.field(description="The status code.")
-
-
 @strawberry.input(description="A vendor. `name` and `email` are required on creation.")
 class VendorInput:
     """Fields of a vendor."""

@@ -103,7 +103,7 @@ async def _create_audience(
     for index, customer in enumerate(customers[:8]):
         values = {"email": customer.email, "status": "D" if index == 7 else "A"}
         await owner.execute("DemoSubscriber", now - timedelta(days=60 - 7 * index), input=values)
-    for index, (letter, notes) in enumerate(
+    for index, (status, notes) in enumerate(
         (
             ("C", "Queria saber se a caneca vai ao micro-ondas."),
             ("F", "Prazo para Manaus."),
@@ -119,7 +119,7 @@ async def _create_audience(
             "time_to": "12:00",
             "product_id": products[index % len(products)],
             "notes": notes,
-            "status": letter,
+            "status": status,
         }
         await owner.execute("DemoCallRequest", now - timedelta(days=4 - index), input=request)
     for index, (rating, message) in enumerate(_TESTIMONIALS):

@@ -174,7 +174,7 @@ async def _renew_api_key(owner: DemoOwner, user: UserRef) -> str:
 
 async def _sign_in(owner: DemoOwner, row: Record) -> dict[str, str]:
     """Open a session without the sign-in route, which counts attempts."""
-    entrant = AuthenticatedUser(
+    user = AuthenticatedUser(
         id=row["id"],
         public_id=row["public_id"],
         password_hash=row["password_hash"],
@@ -187,7 +187,7 @@ async def _sign_in(owner: DemoOwner, row: Record) -> dict[str, str]:
     )
     scope = owner.scope()
     with active_scope(scope):
-        signed_in = await complete_sign_in(scope, entrant)
+        signed_in = await complete_sign_in(scope, user)
     return {
         "access_token": signed_in.access_token,
         "refresh_token": signed_in.refresh_token,

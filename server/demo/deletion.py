@@ -1,4 +1,4 @@
-"""Delete the data of a demo store so that it can be created anew; the store with its id and hosts stays."""
+"""Delete the data of a demo store so that it can be created again; the store with its id and hosts stays."""
 
 from __future__ import annotations
 

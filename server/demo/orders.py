@@ -31,7 +31,7 @@ _NOTES = (
 
 @dataclass(frozen=True, slots=True)
 class DemoOrderLine:
-    """A quantity of a product, given by its index in the catalog."""
+    """A quantity of a product, named by its index in the catalog."""
 
     product: int
     quantity: int

@@ -1,7 +1,7 @@
 """Create or restore the demo stores and print credentials (docs/reference/shared.md#demo-stores).
 
 Repeated runs keep the stores and ids; secrets that are stored hashed are renewed each time. A store whose creation was interrupted is
-emptied and created anew.
+emptied and created again.
 """
 
 from __future__ import annotations

@@ -17,11 +17,12 @@ from typing import Any, TypeAlias
 import rest_facade.apps
 import rest_facade.current
 import rest_facade.legacy
-from resolvers.execute import load_operations
+from resolvers.execute import FacadeOperation, load_operations
 from resolvers.json_schemas import response_schema, variable_schemas
 from rest_facade.apps import openapi as apps_described
 from rest_facade.current import openapi as current_described
 from rest_facade.legacy import openapi as legacy_described
+from rest_facade.legacy.resource_operations import load_legacy_operations
 from rest_facade.openapi import OperationInput, OperationResult, RouteDocs, RouteKey
 from rest_facade.records import FRAGMENTS
 from rest_facade.routing import Credential, Route
@@ -38,14 +39,14 @@ _FORM = "application/x-www-form-urlencoded"
 
 @dataclass(frozen=True, slots=True)
 class DocumentSource:
-    """The source of a document: title, routes, their descriptions, the folders of its operations, and its error schema."""
+    """The source of a document: title, routes, their descriptions, operations, and its error schema."""
 
     name: str
     title: str
     description: str
     routes: Callable[[], list[Route]]
     docs: Callable[[], Mapping[RouteKey, RouteDocs]]
-    operations: tuple[Path, ...]
+    operations: Callable[[], Mapping[str, FacadeOperation]]
     error: Schema
 
 
@@ -97,7 +98,7 @@ FAMILIES: tuple[DocumentSource, ...] = (
         "Sign-in, administration, the storefront and the payment gateway, under `/api/v1`.",
         lambda: rest_facade.current.routes(),
         lambda: current_described.route_docs(),
-        (rest_facade.current.OPERATIONS, FRAGMENTS),
+        lambda: load_operations(rest_facade.current.OPERATIONS, FRAGMENTS),
         _CURRENT_ERROR,
     ),
     DocumentSource(
@@ -106,7 +107,7 @@ FAMILIES: tuple[DocumentSource, ...] = (
         "The API of installed apps, under `/api/admin` and `/api/storefront`. Every response has `X-RateLimit-*` headers.",
         lambda: rest_facade.apps.routes(),
         lambda: apps_described.route_docs(),
-        (rest_facade.apps.OPERATIONS, FRAGMENTS),
+        lambda: load_operations(rest_facade.apps.OPERATIONS, FRAGMENTS),
         _APP_ERROR,
     ),
     DocumentSource(
@@ -116,7 +117,7 @@ FAMILIES: tuple[DocumentSource, ...] = (
         " trailing slash.",
         lambda: rest_facade.legacy.routes(),
         lambda: legacy_described.route_docs(),
-        (Path(rest_facade.legacy.__file__).parent / "operations",),
+        load_legacy_operations,
         _LEGACY_ERROR,
     ),
 )
@@ -200,7 +201,7 @@ class _DocumentBuilder:
 
     def __init__(self, family: DocumentSource) -> None:
         self._family = family
-        self._operations = load_operations(*family.operations)
+        self._operations = family.operations()
         self._schemas: dict[str, Schema] = {"Error": family.error}
 
     def document(self) -> Schema:

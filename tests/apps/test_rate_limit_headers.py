@@ -3,55 +3,43 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from ipaddress import ip_network
 
 import pytest
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient
 
-from auth.configuration import configure
-from auth.schemes import authenticate
-from auth.store_resolution import CachedStoreResolver
 from kernel.settings import Settings
-from server.app import create_app
-from tests.apps.conftest import NewApp
-from tests.current import kit
-from tests.current.kit import Caller
-from tests.current.oauth import graphql_result
-from tests.shop import NOBODY as UNKNOWN_ID
-from tests.shop import SECRET, Answer, some_address
+from tests.harness import scopes
+from tests.harness.clients import NewApp
+from tests.harness.http import Client, Response, ServeApplication, bearer
+from tests.harness.oauth import graphql_result
+from tests.harness.records import UNKNOWN_ID
+from tests.harness.scopes import unused_ip
 
 PRODUCTS, ORDERS = "/api/storefront/products", "/api/admin/orders"
 IP_RATE, APP_RATE, KEY_RATE = 6_000, 120, 600
 
 
 @pytest.fixture(scope="module")
-async def rate_limited_client(database: object) -> AsyncIterator[TestClient]:
+async def rate_limited_client(serve_application: ServeApplication) -> TestClient:
     """A client of an application with the default rate limits."""
-    configure(SECRET)
-    settings = Settings(trusted_proxies=(ip_network("127.0.0.0/8"),))
-    app = create_app(
-        settings, store_resolver=CachedStoreResolver(settings.shared_hosts), authenticate=authenticate
-    )
-    async with TestClient(TestServer(app)) as client:
-        yield client
+    return await serve_application(Settings())
 
 
 @pytest.fixture
-def rate_limited_app(app: Caller, rate_limited_client: TestClient) -> Caller:
+def rate_limited_app(app: Client, rate_limited_client: TestClient) -> Client:
     """The app as a caller of the rate-limited server."""
-    return replace(app, client=rate_limited_client, address=some_address())
+    return replace(app, http=rate_limited_client, ip=unused_ip())
 
 
-def rate_limit_of(answer: Answer) -> tuple[int, int]:
+def rate_limit_of(answer: Response) -> tuple[int, int]:
     """Return the limit and remaining requests, after checking the reset header."""
     reset = int(answer.headers["X-RateLimit-Reset"])
     assert time.time() - 1 <= reset <= time.time() + 61
     return int(answer.headers["X-RateLimit-Limit"]), int(answer.headers["X-RateLimit-Remaining"])
 
 
-async def test_responses_to_an_app_carry_its_own_limit(rate_limited_app: Caller) -> None:
+async def test_responses_to_an_app_carry_its_own_limit(rate_limited_app: Client) -> None:
     remaining = APP_RATE
     for method, path, body, status in (
         ("GET", PRODUCTS, None, 200),
@@ -68,7 +56,7 @@ async def test_responses_to_an_app_carry_its_own_limit(rate_limited_app: Caller)
         assert (answer.status, *rate_limit_of(answer)) == (status, APP_RATE, remaining), (method, path)
 
 
-async def test_unauthenticated_responses_carry_the_limit_of_the_ip_address(rate_limited_app: Caller) -> None:
+async def test_unauthenticated_responses_carry_the_limit_of_the_ip_address(rate_limited_app: Client) -> None:
     remaining = IP_RATE
     anonymous = rate_limited_app.with_token(None)
     for method, path, headers, status in (
@@ -87,7 +75,7 @@ async def test_unauthenticated_responses_carry_the_limit_of_the_ip_address(rate_
         assert (answer.status, *rate_limit_of(answer)) == (status, IP_RATE, remaining), (method, path, answer)
 
 
-async def test_an_unsupported_method_is_405_without_a_body(app: Caller) -> None:
+async def test_an_unsupported_method_is_405_without_a_body(app: Client) -> None:
     for path, methods in (
         (PRODUCTS, "GET, HEAD"),
         (f"{PRODUCTS}/{UNKNOWN_ID}", "GET, HEAD"),
@@ -100,7 +88,7 @@ async def test_an_unsupported_method_is_405_without_a_body(app: Caller) -> None:
         assert (answer.status, answer.raw, answer.headers["Allow"]) == (405, b"", methods)
 
 
-async def test_an_unknown_route_has_the_error_format_of_the_family(app: Caller) -> None:
+async def test_an_unknown_route_has_the_error_format_of_the_family(app: Client) -> None:
     for path in (
         "/api/admin/nothing",
         "/api/storefront/nothing",
@@ -117,7 +105,7 @@ async def test_an_unknown_route_has_the_error_format_of_the_family(app: Caller) 
 async def test_an_app_over_its_limit_is_429_until_the_window_ends(
     new_app: NewApp, rate_limited_client: TestClient
 ) -> None:
-    limited_app = replace(await new_app(rate=2), client=rate_limited_client)
+    limited_app = replace(await new_app(rate=2), http=rate_limited_client)
     assert [rate_limit_of(await limited_app.get(path)) for path in (PRODUCTS, ORDERS)] == [(2, 1), (2, 0)]
     for path in (PRODUCTS, ORDERS, f"{PRODUCTS}/x"):
         response = await limited_app.get(path)
@@ -137,11 +125,11 @@ async def test_an_app_over_its_limit_is_429_until_the_window_ends(
         429,
     )
     assert rate_limit_of(graphql) == (2, 0)
-    other = replace(await new_app(), client=rate_limited_client)
+    other = replace(await new_app(), http=rate_limited_client)
     assert (await other.get(PRODUCTS)).status == 200
 
 
-async def test_closed_stores_have_the_error_format_of_each_family(rate_limited_app: Caller) -> None:
+async def test_closed_stores_have_the_error_format_of_each_family(rate_limited_app: Client) -> None:
     for status, code in (("S", "tenant_suspended"), ("M", "tenant_maintenance")):
         await _set_store_status(rate_limited_app, status)
         answer = await rate_limited_app.get(PRODUCTS)
@@ -154,9 +142,9 @@ async def test_closed_stores_have_the_error_format_of_each_family(rate_limited_a
 
 
 async def test_graphql_credential_and_store_errors_have_both_formats(
-    rate_limited_app: Caller, other_admin: Caller, new_app: NewApp
+    rate_limited_app: Client, other_admin: Client, new_app: NewApp
 ) -> None:
-    foreign_app = replace(await new_app(at=other_admin), client=rate_limited_app.client).at(
+    foreign_app = replace(await new_app(at=other_admin), http=rate_limited_app.http).at(
         rate_limited_app.store
     )
     query = {"query": "{ store { name } }"}
@@ -177,41 +165,41 @@ async def test_graphql_credential_and_store_errors_have_both_formats(
 
 
 async def test_graphql_responses_carry_the_limit_of_the_caller(
-    rate_limited_app: Caller, admin: Caller, rate_limited_client: TestClient
+    rate_limited_app: Client, admin: Client, rate_limited_client: TestClient
 ) -> None:
     query = {"query": "{ products { id } }"}
     created = await graphql_result(
         admin,
         'mutation { storefront_key_create(input: {scopes: ["storefront:read"], rate_limit: 7}) { key } }',
     )
-    key = replace(rate_limited_app, token=created["key"], address=some_address())
-    user = replace(admin, client=rate_limited_client, address=some_address())
+    key = replace(rate_limited_app, credentials=bearer(created["key"]), ip=unused_ip())
+    user = replace(admin, http=rate_limited_client, ip=unused_ip())
     for caller, limit in ((rate_limited_app, APP_RATE), (key, 7), (user, IP_RATE)):
-        answer = await caller.client.post(
+        answer = await caller.http.post(
             "/graphql",
             json=query,
             headers={
                 "X-Tenant-ID": str(caller.store.public_id),
-                "X-Forwarded-For": caller.address,
+                "X-Forwarded-For": caller.ip,
                 "Authorization": f"Bearer {caller.token}",
             },
         )
         assert answer.status == 200
-        response = Answer(answer.status, answer.headers, b"")
+        response = Response(answer.status, answer.headers, b"")
         assert rate_limit_of(response) == (limit, limit - 1)
 
 
-async def test_rate_limit_headers_are_present_without_an_ip_limit(app: Caller) -> None:
+async def test_rate_limit_headers_are_present_without_an_ip_limit(app: Client) -> None:
     answer = await app.with_token(None).get(PRODUCTS)
     assert (answer.status, *rate_limit_of(answer)) == (401, APP_RATE, APP_RATE)
 
 
-async def _set_store_status(caller: Caller, status: str) -> None:
+async def _set_store_status(caller: Client, status: str) -> None:
     from auth.store_resolution import invalidate_store
     from kernel.scope import active_scope
     from models import database
 
     async with database.cross_store_connection() as everywhere:
         await everywhere.execute("update tenants set status = $2 where id = $1", caller.store.id, status)
-    with active_scope(kit.system_scope(caller.store)):
+    with active_scope(scopes.system_scope(caller.store)):
         await invalidate_store(caller.store.id)

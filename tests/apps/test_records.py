@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 import pytest
 
 from kernel.scope import Store
-from tests.apps.conftest import NewApp
-from tests.current import kit
-from tests.current.kit import Caller
-from tests.product_records import PRODUCT_RECORD
-from tests.shop import NOBODY as UNKNOWN_ID
-from tests.shop import Shop
+from tests.harness import records, scopes
+from tests.harness.clients import NewApp
+from tests.harness.http import Client
+from tests.harness.product_records import PRODUCT_RECORD
+from tests.harness.records import UNKNOWN_ID
+from tests.harness.sample_store import SampleStore
 
 PRODUCTS, PRODUCT_WRITES = "/api/storefront/products", "/api/admin/products"
 ORDERS, USERS = "/api/admin/orders", "/api/admin/users"
@@ -25,14 +25,14 @@ USER_RECORD = {"id", "name", "email", "role", "status", "created_at", "last_logi
 
 
 async def _events(store: Store) -> list[str]:
-    return [row["name"] for row in await kit.rows(store, "select name from outbox_events order by id")]
+    return [row["name"] for row in await scopes.rows(store, "select name from outbox_events order by id")]
 
 
 # --- Products ----------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_product_is_created_read_and_changed(app: Caller) -> None:
-    category = await kit.add_category(app.store)
+async def test_a_product_is_created_read_and_changed(app: Client) -> None:
+    category = await records.add_category(app.store)
     values = {
         "name": "Caneca",
         "price_cents": 4_990,
@@ -61,10 +61,10 @@ async def test_a_product_is_created_read_and_changed(app: Caller) -> None:
     assert await _events(app.store) == ["product.created", "product.updated"]
 
 
-async def test_products_are_listed_by_status_with_active_as_default(app: Caller) -> None:
-    active = await kit.add_product(app.store)
-    hidden = await kit.add_product(app.store, status="H")
-    disabled = await kit.add_product(app.store, status="D")
+async def test_products_are_listed_by_status_with_active_as_default(app: Client) -> None:
+    active = await records.add_product(app.store)
+    hidden = await records.add_product(app.store, status="H")
+    disabled = await records.add_product(app.store, status="D")
 
     async def ids(**query: str) -> set[str]:
         answer = await app.get(PRODUCTS, **query)
@@ -106,7 +106,7 @@ async def test_products_are_listed_by_status_with_active_as_default(app: Caller)
         ({"name": "x", "price_cents": 1, "category_id": "x"}, {"category_id": "not_found"}),
     ],
 )
-async def test_an_invalid_product_is_rejected_by_field(app: Caller, body: dict, fields: dict) -> None:
+async def test_an_invalid_product_is_rejected_by_field(app: Client, body: dict, fields: dict) -> None:
     answer = await app.post(PRODUCT_WRITES, body)
     assert answer.status == 400, answer
     assert set(answer.body) == {"error", "message", "status", "fields"}
@@ -132,7 +132,7 @@ async def test_an_invalid_product_is_rejected_by_field(app: Caller, body: dict, 
     ],
 )
 async def test_a_body_that_is_not_a_json_object_is_rejected(
-    app: Caller, method: str, path: str, raw: bytes
+    app: Client, method: str, path: str, raw: bytes
 ) -> None:
     answer = await app.request(method, path, data=raw, headers={"Content-Type": "application/json"})
     assert answer.status == 400
@@ -141,12 +141,12 @@ async def test_a_body_that_is_not_a_json_object_is_rejected(
     assert answer.body["detail"]
 
 
-async def test_a_body_over_two_mebibytes_is_413(app: Caller) -> None:
+async def test_a_body_over_two_mebibytes_is_413(app: Client) -> None:
     answer = await app.post(PRODUCT_WRITES, {"name": "x" * (2 * 1024 * 1024)})
     assert (answer.status, answer.body["error"], answer.body["status"]) == (413, "invalid_request_body", 413)
 
 
-async def test_an_idempotency_key_creates_a_product_once(app: Caller) -> None:
+async def test_an_idempotency_key_creates_a_product_once(app: Client) -> None:
     key = {"Idempotency-Key": "k-1"}
     first = await app.post(PRODUCT_WRITES, {"name": "Copo", "price_cents": 990}, headers=key)
     again = await app.post(PRODUCT_WRITES, {"price_cents": 990, "name": "Copo"}, headers=key)
@@ -160,8 +160,8 @@ async def test_an_idempotency_key_creates_a_product_once(app: Caller) -> None:
     assert (wrong.status, wrong.body["error"]) == (400, "invalid_parameter")
 
 
-async def test_a_duplicate_sku_and_an_unknown_product_are_rejected(app: Caller) -> None:
-    await kit.add_product(app.store, sku="A-1")
+async def test_a_duplicate_sku_and_an_unknown_product_are_rejected(app: Client) -> None:
+    await records.add_product(app.store, sku="A-1")
     taken = await app.post(PRODUCT_WRITES, {"name": "x", "price_cents": 1, "sku": "A-1"})
     assert (taken.status, taken.body["fields"]) == (400, {"sku": "sku_taken"})
     for id in (UNKNOWN_ID, "7", "x", "..", "é"):
@@ -176,10 +176,10 @@ async def test_a_duplicate_sku_and_an_unknown_product_are_rejected(app: Caller) 
 # --- Orders ------------------------------------------------------------------------------------------------------------------
 
 
-async def test_an_order_is_listed_and_retrieved_with_its_event_data(app: Caller) -> None:
-    customer = await kit.add_user(app.store)
-    product = await kit.add_product(app.store)
-    order = await kit.add_order(app.store, customer, product)
+async def test_an_order_is_listed_and_retrieved_with_its_event_data(app: Client) -> None:
+    customer = await records.add_user(app.store)
+    product = await records.add_product(app.store)
+    order = await records.add_order(app.store, customer, product)
     answer = await app.get(ORDERS)
     assert answer.status == 200
     assert set(answer.body) == {"orders", "total", "page", "limit"}
@@ -194,15 +194,15 @@ async def test_an_order_is_listed_and_retrieved_with_its_event_data(app: Caller)
     assert (shown.status, shown.body) == (200, record)
 
 
-async def test_status_shipped_with_a_tracking_code_creates_a_shipment(app: Caller) -> None:
-    order = await kit.add_order(app.store, status="P")
+async def test_status_shipped_with_a_tracking_code_creates_a_shipment(app: Client) -> None:
+    order = await records.add_order(app.store, status="P")
     answer = await app.put(
         f"{ORDERS}/{order.id}/status", {"status": "shipped", "tracking_code": "BR123456789BR"}
     )
     assert answer.status == 200
     assert set(answer.body) == ORDER_RECORD
     assert (answer.body["status"], answer.body["tracking_code"]) == ("C", "BR123456789BR")
-    shipments = await kit.rows(app.store, "select tracking_number from shipments")
+    shipments = await scopes.rows(app.store, "select tracking_number from shipments")
     assert [shipment["tracking_number"] for shipment in shipments] == ["BR123456789BR"]
     assert (await app.get(f"{ORDERS}/{order.id}")).body == answer.body
     assert await _events(app.store) == ["order.updated"]
@@ -211,11 +211,11 @@ async def test_status_shipped_with_a_tracking_code_creates_a_shipment(app: Calle
     assert await _events(app.store) == ["order.updated"]
 
 
-async def test_cancelling_an_order_emits_updated_and_cancelled_events(app: Caller) -> None:
-    order = await kit.add_order(app.store)
+async def test_cancelling_an_order_emits_updated_and_cancelled_events(app: Client) -> None:
+    order = await records.add_order(app.store)
     answer = await app.put(f"{ORDERS}/{order.id}/status", {"status": "canceled", "reason": "desistiu"})
     assert (answer.status, answer.body["status"]) == (200, "I")
-    events = await kit.rows(
+    events = await scopes.rows(
         app.store, "select name, sequence, data->>'previous_status' as before from outbox_events order by id"
     )
     assert [tuple(row) for row in events] == [("order.updated", 1, "O"), ("order.cancelled", 2, "O")]
@@ -239,8 +239,8 @@ async def test_cancelling_an_order_emits_updated_and_cancelled_events(app: Calle
         ({"status": {"P": 1}}, "status_invalid"),
     ],
 )
-async def test_an_invalid_status_is_rejected(app: Caller, body: dict, code: str) -> None:
-    order = await kit.add_order(app.store)
+async def test_an_invalid_status_is_rejected(app: Client, body: dict, code: str) -> None:
+    order = await records.add_order(app.store)
     answer = await app.put(f"{ORDERS}/{order.id}/status", body)
     assert answer.status == 400
     assert (answer.body["error"], answer.body["fields"]) == ("validation_failed", {"status": code})
@@ -250,9 +250,9 @@ async def test_an_invalid_status_is_rejected(app: Caller, body: dict, code: str)
 @pytest.mark.parametrize("name", ["tracking_code", "carrier", "reason"])
 @pytest.mark.parametrize("value", [7, ["x"], "x" * 3_000, {"a": 1}])
 async def test_other_invalid_fields_of_a_status_update_change_nothing(
-    app: Caller, name: str, value: object
+    app: Client, name: str, value: object
 ) -> None:
-    order = await kit.add_order(app.store, status="P")
+    order = await records.add_order(app.store, status="P")
     body = {"status": "shipped", "tracking_code": "X1"} | {name: value}
     answer = await app.put(f"{ORDERS}/{order.id}/status", body)
     assert (answer.status, answer.body["error"]) == (400, "validation_failed"), answer
@@ -261,7 +261,7 @@ async def test_other_invalid_fields_of_a_status_update_change_nothing(
 
 
 @pytest.mark.parametrize("id", [UNKNOWN_ID, "17", "nothing", "%20"])
-async def test_an_unknown_order_is_404(app: Caller, id: str) -> None:
+async def test_an_unknown_order_is_404(app: Client, id: str) -> None:
     absent = {"error": "not_found", "message": "order not found", "status": 404}
     for answer in (
         await app.get(f"{ORDERS}/{id}"),
@@ -273,10 +273,12 @@ async def test_an_unknown_order_is_404(app: Caller, id: str) -> None:
 # --- Users -------------------------------------------------------------------------------------------------------------------
 
 
-async def test_users_are_filtered_by_role_and_search_without_cpf_or_cnpj(app: Caller) -> None:
-    await kit.add_user(app.store, firstname="Zélia", lastname="Prado", cpf="52998224725", phone="11999990000")
-    vendor = await kit.add_vendor(app.store)
-    await kit.add_user(app.store, user_type="V", vendor_id=vendor.number, firstname="Vito")
+async def test_users_are_filtered_by_role_and_search_without_cpf_or_cnpj(app: Client) -> None:
+    await records.add_user(
+        app.store, firstname="Zélia", lastname="Prado", cpf="52998224725", phone="11999990000"
+    )
+    vendor = await records.add_vendor(app.store)
+    await records.add_user(app.store, user_type="V", vendor_id=vendor.number, firstname="Vito")
 
     async def names(**query: str) -> list[str]:
         answer = await app.get(USERS, **query)
@@ -301,9 +303,9 @@ async def test_users_are_filtered_by_role_and_search_without_cpf_or_cnpj(app: Ca
 # --- Lists -------------------------------------------------------------------------------------------------------------------
 
 LISTS = {
-    "products": (PRODUCTS, kit.add_product),
-    "orders": (ORDERS, kit.add_order),
-    "users": (USERS, kit.add_user),
+    "products": (PRODUCTS, records.add_product),
+    "orders": (ORDERS, records.add_order),
+    "users": (USERS, records.add_user),
 }
 
 
@@ -331,7 +333,7 @@ LISTS = {
         ("created_before", "yesterday"),
     ],
 )
-async def test_an_invalid_parameter_is_rejected(app: Caller, collection: str, name: str, value: str) -> None:
+async def test_an_invalid_parameter_is_rejected(app: Client, collection: str, name: str, value: str) -> None:
     answer = await app.get(LISTS[collection][0], **{name: value})
     assert answer.status == 400, answer
     assert answer.body["error"] == "invalid_parameter"
@@ -339,7 +341,7 @@ async def test_an_invalid_parameter_is_rejected(app: Caller, collection: str, na
     assert answer.body["detail"]
 
 
-async def test_an_invalid_role_is_rejected(app: Caller) -> None:
+async def test_an_invalid_role_is_rejected(app: Client) -> None:
     for role in ("buyer", "A", "admin,vendor"):
         answer = await app.get(USERS, role=role)
         assert (answer.status, answer.body["error"], answer.body["message"]) == (
@@ -350,7 +352,7 @@ async def test_an_invalid_role_is_rejected(app: Caller) -> None:
 
 
 @pytest.mark.parametrize("collection", LISTS)
-async def test_pagination_returns_every_record_once_and_the_page_size(app: Caller, collection: str) -> None:
+async def test_pagination_returns_every_record_once_and_the_page_size(app: Client, collection: str) -> None:
     path, make = LISTS[collection]
     for _ in range(5):
         await make(app.store)
@@ -369,7 +371,7 @@ async def test_pagination_returns_every_record_once_and_the_page_size(app: Calle
 
 
 @pytest.mark.parametrize("collection", LISTS)
-async def test_date_filters_include_both_days(app: Caller, collection: str) -> None:
+async def test_date_filters_include_both_days(app: Client, collection: str) -> None:
     path, make = LISTS[collection]
     days = [
         (await make(app.store, created_at=datetime(2020, 5, day, hour, minute, tzinfo=UTC))).id
@@ -382,12 +384,12 @@ async def test_date_filters_include_both_days(app: Caller, collection: str) -> N
     assert (await app.get(path, created_after="2020-05-12", created_before="2020-05-11")).body["total"] == 0
 
 
-async def test_products_are_filtered_by_category_and_search(app: Caller) -> None:
-    category = await kit.add_category(app.store)
+async def test_products_are_filtered_by_category_and_search(app: Client) -> None:
+    category = await records.add_category(app.store)
     created = await app.post(
         PRODUCT_WRITES, {"name": "Calçado Azul", "price_cents": 100, "category_id": category.id}
     )
-    await kit.add_product(app.store)
+    await records.add_product(app.store)
 
     async def ids(**query: str) -> list[str]:
         return [record["id"] for record in (await app.get(PRODUCTS, **query)).body["products"]]
@@ -411,7 +413,7 @@ async def test_products_are_filtered_by_category_and_search(app: Caller) -> None
         ("users", "created_at name email role status last_login_at id"),
     ],
 )
-async def test_lists_are_sorted_both_ways(app: Caller, collection: str, sorts: str) -> None:
+async def test_lists_are_sorted_both_ways(app: Client, collection: str, sorts: str) -> None:
     path, make = LISTS[collection]
     for _ in range(3):
         await make(app.store)
@@ -422,7 +424,7 @@ async def test_lists_are_sorted_both_ways(app: Caller, collection: str, sorts: s
 
 
 @pytest.mark.parametrize("collection", LISTS)
-async def test_a_list_takes_a_constant_number_of_statements(app: Caller, collection: str) -> None:
+async def test_a_list_takes_a_constant_number_of_statements(app: Client, collection: str) -> None:
     path, make = LISTS[collection]
     await make(app.store)
     few = int((await app.get(path)).headers["X-Test-Statements"])
@@ -468,8 +470,8 @@ async def test_each_route_requires_the_scope_of_its_collection(new_app: NewApp) 
                     )
 
 
-async def test_only_app_tokens_are_accepted(app: Caller, admin: Caller) -> None:
-    key = await kit.rows(app.store, "select 1")
+async def test_only_app_tokens_are_accepted(app: Client, admin: Client) -> None:
+    key = await scopes.rows(app.store, "select 1")
     assert key
     for method, path, _, _ in ROUTES:
         for header, code, message in (
@@ -486,9 +488,9 @@ async def test_only_app_tokens_are_accepted(app: Caller, admin: Caller) -> None:
             assert (answer.status, answer.body) == (401, {"error": code, "message": message, "status": 401})
 
 
-async def test_a_token_of_an_uninstalled_app_is_revoked(app: Caller, admin: Caller) -> None:
-    from tests.apps.conftest import INSTALLED_APPS
-    from tests.current.oauth import UNINSTALL, graphql_result
+async def test_a_token_of_an_uninstalled_app_is_revoked(app: Client, admin: Client) -> None:
+    from tests.harness.clients import INSTALLED_APPS
+    from tests.harness.oauth import UNINSTALL, graphql_result
 
     [installed] = await graphql_result(admin, INSTALLED_APPS)
     await graphql_result(admin, UNINSTALL, id=installed["id"])
@@ -498,10 +500,10 @@ async def test_a_token_of_an_uninstalled_app_is_revoked(app: Caller, admin: Call
 
 
 async def test_a_token_of_another_store_is_rejected_and_reads_nothing(
-    app: Caller, other_admin: Caller, new_app: NewApp
+    app: Client, other_admin: Client, new_app: NewApp
 ) -> None:
     foreign_app = await new_app(at=other_admin)
-    product, order = await kit.add_product(app.store), await kit.add_order(app.store)
+    product, order = await records.add_product(app.store), await records.add_order(app.store)
     for method, path, _, _ in ROUTES:
         answer = await foreign_app.at(app.store).request(method, path)
         assert (answer.status, answer.body) == (
@@ -519,7 +521,7 @@ async def test_a_token_of_another_store_is_rejected_and_reads_nothing(
     assert (await foreign_app.get(f"{USERS}/{app.store.public_id}")).status == 404
 
 
-async def test_an_unknown_store_is_reported_before_the_credential(app: Caller) -> None:
+async def test_an_unknown_store_is_reported_before_the_credential(app: Client) -> None:
     unknown = await app.request("GET", PRODUCTS, headers={"X-Tenant-ID": UNKNOWN_ID, "Authorization": None})
     assert (unknown.status, unknown.body) == (
         404,
@@ -529,8 +531,10 @@ async def test_an_unknown_store_is_reported_before_the_credential(app: Caller) -
     assert (missing.status, missing.body["error"]) == (404, "tenant_not_found")
 
 
-async def test_a_store_is_resolved_by_its_own_host(shop: Shop, new_app: NewApp) -> None:
+async def test_a_store_is_resolved_by_its_own_host(sample: SampleStore, new_app: NewApp) -> None:
     """A store's own host needs no header, and a header naming another store is rejected."""
-    assert (await shop.get(PRODUCTS, headers={"X-Tenant-ID": "", "Host": shop.host}, auth=None)).status == 401
-    answer = await shop.get(PRODUCTS, headers={"X-Tenant-ID": UNKNOWN_ID, "Host": shop.host})
+    assert (
+        await sample.get(PRODUCTS, headers={"X-Tenant-ID": "", "Host": sample.host}, auth=None)
+    ).status == 401
+    answer = await sample.get(PRODUCTS, headers={"X-Tenant-ID": UNKNOWN_ID, "Host": sample.host})
     assert (answer.status, answer.body["error"]) == (403, "tenant_mismatch")

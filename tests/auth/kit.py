@@ -1,45 +1,21 @@
-"""Shared by the auth tests: scopes, users, and client requests."""
+"""Shared by the auth tests: users by number, their scopes, and client requests."""
 
-import itertools
-import random
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from auth import privileges
-from auth.passwords import hash_password
 from auth.schemes import authenticate
 from auth.sessions import SessionTokens, login
 from kernel.ids import uuid7
-from kernel.scope import ANONYMOUS, SYSTEM, Actor, ActorKind, Scope, Store, active_scope
+from kernel.scope import Actor, ActorKind, Scope, Store, active_scope
 from models import database
+from tests.harness import records
+from tests.harness.records import PASSWORD
+from tests.harness.scopes import anonymous_scope, execute, system_scope, unused_ip, value
 
-PASSWORD = "correct horse battery"
-_counter = itertools.count(1)
-_hashes: dict[str, str] = {}
 _KINDS = {"A": ActorKind.ADMIN, "V": ActorKind.VENDOR, "C": ActorKind.CUSTOMER}
-
-
-def unused_ip() -> str:
-    """Return an address that no other test has used: attempts are counted in a table shared by all stores."""
-    return f"10.{random.randrange(256)}.{random.randrange(256)}.{random.randrange(1, 255)}"
-
-
-def anonymous_scope(store: Store, *, ip: str | None = None, now: datetime | None = None) -> Scope:
-    return Scope(
-        store=store,
-        actor=ANONYMOUS,
-        request_id=str(uuid7()),
-        now=now or datetime.now(UTC),
-        family="current",
-        client_ip=ip or unused_ip(),
-        user_agent="pytest",
-    )
-
-
-def system_scope(store: Store) -> Scope:
-    return replace(anonymous_scope(store), actor=SYSTEM)
 
 
 def later(scope: Scope, **delta: float) -> Scope:
@@ -50,41 +26,9 @@ def from_other_ip(scope: Scope) -> Scope:
     return replace(scope, client_ip=unused_ip())
 
 
-async def rows(store: Store, sql: str, *args: Any) -> list[Any]:
-    with active_scope(system_scope(store)):
-        return await database.fetch(sql, *args)
-
-
-async def value(store: Store, sql: str, *args: Any) -> Any:
-    with active_scope(system_scope(store)):
-        return await database.fetchval(sql, *args)
-
-
-async def execute(store: Store, sql: str, *args: Any) -> int:
-    with active_scope(system_scope(store)):
-        return await database.execute(sql, *args)
-
-
 async def add_user(store: Store, password: str | None = PASSWORD, **columns: Any) -> int:
     """Insert a user and return its number; unverified with `email_verified_at=None`."""
-    number = next(_counter)
-    if password is not None and password not in _hashes:
-        _hashes[password] = await hash_password(password)
-    user = {
-        "tenant_id": store.id,
-        "public_id": uuid7(),
-        "email": f"user{number}@example.com",
-        "password_hash": _hashes[password] if password is not None else None,
-        "user_type": "C",
-        "firstname": "Ana",
-        "lastname": f"Número {number}",
-        "email_verified_at": datetime.now(UTC),
-    } | columns
-    names = ", ".join(user)
-    placeholders = ", ".join(f"${position}" for position in range(1, len(user) + 1))
-    return await value(
-        store, f"insert into users ({names}) values ({placeholders}) returning id", *user.values()
-    )
+    return (await records.add_user(store, password=password, **columns)).number
 
 
 async def add_admin(store: Store, *granted: str, **columns: Any) -> int:
@@ -92,14 +36,7 @@ async def add_admin(store: Store, *granted: str, **columns: Any) -> int:
 
 
 async def add_vendor(store: Store, **columns: Any) -> int:
-    return await value(
-        store,
-        "insert into vendors (tenant_id, public_id, name, status) values ($1, $2, $3, $4) returning id",
-        store.id,
-        uuid7(),
-        columns.get("name", "Loja do João"),
-        columns.get("status", "A"),
-    )
+    return (await records.add_vendor(store, **columns)).number
 
 
 async def add_order(store: Store, user_id: int) -> int:
@@ -180,7 +117,3 @@ async def authenticate_request(
         request_id=str(uuid7()),
         family=family,
     )
-
-
-def bearer(token: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token}"}

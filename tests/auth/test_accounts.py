@@ -19,22 +19,18 @@ from kernel.errors import (
 from kernel.ids import uuid7
 from kernel.scope import Actor, ActorKind, active_scope
 from tests.auth.kit import (
-    PASSWORD,
     add_admin,
     add_owner,
     add_user,
     add_vendor,
-    anonymous_scope,
     authenticate_request,
-    bearer,
     email_of,
-    execute,
-    rows,
     sign_in,
-    system_scope,
     user_scope,
-    value,
 )
+from tests.harness.http import bearer
+from tests.harness.records import PASSWORD
+from tests.harness.scopes import anonymous_scope, execute, rows, system_scope, value
 
 
 def user_fields(**fields):

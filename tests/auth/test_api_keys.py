@@ -17,20 +17,9 @@ from kernel.errors import (
 from kernel.ids import uuid7
 from kernel.scope import Actor, ActorKind, active_scope
 from kernel.signatures import token_hash
-from tests.auth.kit import (
-    add_admin,
-    add_user,
-    add_vendor,
-    anonymous_scope,
-    authenticate_request,
-    email_of,
-    execute,
-    rows,
-    system_scope,
-    user_scope,
-    value,
-)
+from tests.auth.kit import add_admin, add_user, add_vendor, authenticate_request, email_of, user_scope
 from tests.auth.test_schemes import basic
+from tests.harness.scopes import anonymous_scope, execute, rows, system_scope, value
 
 
 async def create(scope, user, name=""):

@@ -18,9 +18,10 @@ from kernel.errors import NotFound, OAuthError
 from kernel.scope import active_scope
 from models import database
 from models.database import WrongStore
-from tests.auth.kit import anonymous_scope, later, rows, system_scope, value
+from tests.auth.kit import later
+from tests.harness.scopes import anonymous_scope, rows, system_scope, value
 
-GIVEN = {"name": "Etiquetas", "redirect_uris": ["https://app.example/"], "scopes": ["write_orders"]}
+VALUES = {"name": "Etiquetas", "redirect_uris": ["https://app.example/"], "scopes": ["write_orders"]}
 
 
 async def tokens_of(store, app):
@@ -32,10 +33,10 @@ async def tokens_of(store, app):
 
 async def test_a_store_can_insert_its_own_apps_but_not_update_any(store, other_store):
     mine, theirs = (
-        await register_app(system_scope(store), GIVEN),
-        await register_app(system_scope(other_store), GIVEN),
+        await register_app(system_scope(store), VALUES),
+        await register_app(system_scope(other_store), VALUES),
     )
-    platforms = await register_platform_app(GIVEN)
+    platforms = await register_platform_app(VALUES)
     with active_scope(system_scope(store)):
         for app in (mine, theirs, platforms):
             assert await authenticate_client(app.client_id, app.client_secret) is not None
@@ -54,7 +55,7 @@ async def test_a_store_can_insert_its_own_apps_but_not_update_any(store, other_s
 
 
 async def test_resetting_a_secret_revokes_the_old_one(store):
-    app = await register_app(system_scope(store), GIVEN)
+    app = await register_app(system_scope(store), VALUES)
     secret = await reset_secret(app.client_id)
     with active_scope(system_scope(store)):
         assert await authenticate_client(app.client_id, app.client_secret) is None
@@ -71,7 +72,7 @@ async def test_a_malformed_client_id_is_unknown(store, client_id):
 
 
 async def test_cleanup_deletes_only_long_expired_rows(store):
-    app = await register_app(system_scope(store), GIVEN)
+    app = await register_app(system_scope(store), VALUES)
     first = await tokens_of(store, app)
     scope = anonymous_scope(store)
     await delete_expired(later(scope, days=119))
@@ -90,7 +91,7 @@ async def test_cleanup_deletes_only_long_expired_rows(store):
 
 async def test_a_revocation_survives_the_rollback_of_the_rejected_request(store):
     """Reject the request inside a transaction that is rolled back, as `resolvers.execute` does."""
-    app = await register_app(system_scope(store), GIVEN)
+    app = await register_app(system_scope(store), VALUES)
     first = await tokens_of(store, app)
     scope = anonymous_scope(store)
     with active_scope(scope):

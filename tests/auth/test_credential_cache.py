@@ -16,16 +16,9 @@ from domain.people.usergroups import create_usergroup, set_membership, update_us
 from kernel.errors import TokenRevoked
 from kernel.scope import Actor, ActorKind, active_scope
 from models import database
-from tests.auth.kit import (
-    add_admin,
-    add_user,
-    anonymous_scope,
-    authenticate_request,
-    bearer,
-    run_and_roll_back,
-    sign_in,
-    system_scope,
-)
+from tests.auth.kit import add_admin, add_user, authenticate_request, run_and_roll_back, sign_in
+from tests.harness.http import bearer
+from tests.harness.scopes import anonymous_scope, system_scope
 
 NOW = datetime.now(UTC)
 ACTOR = Actor(ActorKind.CUSTOMER)

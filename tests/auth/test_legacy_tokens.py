@@ -14,17 +14,10 @@ from kernel.errors import (
     ValidationFailed,
 )
 from kernel.scope import ActorKind, active_scope
-from tests.auth.kit import (
-    PASSWORD,
-    add_user,
-    anonymous_scope,
-    authenticate_request,
-    bearer,
-    email_of,
-    rows,
-    user_scope,
-    value,
-)
+from tests.auth.kit import add_user, authenticate_request, email_of, user_scope
+from tests.harness.http import bearer
+from tests.harness.records import PASSWORD
+from tests.harness.scopes import anonymous_scope, rows, value
 
 CNPJ = "11222333000181"
 

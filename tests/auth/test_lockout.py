@@ -18,7 +18,9 @@ from kernel.errors import (
 )
 from kernel.scope import active_scope
 from models import database
-from tests.auth.kit import PASSWORD, add_user, anonymous_scope, email_of, later, rows, unused_ip, value
+from tests.auth.kit import add_user, email_of, later
+from tests.harness.records import PASSWORD
+from tests.harness.scopes import anonymous_scope, rows, unused_ip, value
 
 WRONG = "wrong password"
 

@@ -5,17 +5,9 @@ import pytest
 from domain.people.accounts import set_privileges
 from kernel.errors import InsufficientPrivileges, RuleViolation, ValidationFailed
 from kernel.scope import active_scope
-from tests.auth.kit import (
-    add_admin,
-    add_owner,
-    add_user,
-    authenticate_request,
-    bearer,
-    sign_in,
-    system_scope,
-    user_scope,
-    value,
-)
+from tests.auth.kit import add_admin, add_owner, add_user, authenticate_request, sign_in, user_scope
+from tests.harness.http import bearer
+from tests.harness.scopes import system_scope, value
 
 
 async def privileges_of(store, user_id):

@@ -14,19 +14,10 @@ from auth.sessions import logout
 from kernel.errors import Forbidden, TenantMismatch, TokenRevoked, Unauthenticated
 from kernel.scope import ActorKind, active_scope
 from rest_facade.routing import Credential
-from tests.auth.kit import (
-    PASSWORD,
-    add_admin,
-    add_user,
-    add_vendor,
-    anonymous_scope,
-    authenticate_request,
-    bearer,
-    email_of,
-    execute,
-    sign_in,
-    system_scope,
-)
+from tests.auth.kit import add_admin, add_user, add_vendor, authenticate_request, email_of, sign_in
+from tests.harness.http import bearer
+from tests.harness.records import PASSWORD
+from tests.harness.scopes import anonymous_scope, execute, system_scope
 
 BEARER_ROUTES = ["user", "admin", "app", "graphql"]
 LEGACY_ROUTES = ["legacy_any", "legacy_admin", "vendor"]

@@ -20,20 +20,9 @@ from kernel.errors import Forbidden, NotFound, TokenRevoked, Unauthenticated, Va
 from kernel.ids import uuid7
 from kernel.scope import active_scope
 from models import database
-from tests.auth.kit import (
-    add_user,
-    anonymous_scope,
-    authenticate_request,
-    bearer,
-    execute,
-    later,
-    rows,
-    run_and_roll_back,
-    sign_in,
-    system_scope,
-    user_scope,
-    value,
-)
+from tests.auth.kit import add_user, authenticate_request, later, run_and_roll_back, sign_in, user_scope
+from tests.harness.http import bearer
+from tests.harness.scopes import anonymous_scope, execute, rows, system_scope, value
 
 
 async def renew(scope, token):

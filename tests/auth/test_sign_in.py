@@ -10,20 +10,10 @@ from auth.sessions import login
 from kernel.errors import Conflict, SignInDenied, Unauthenticated, ValidationFailed
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, active_scope
-from tests.auth.kit import (
-    PASSWORD,
-    add_admin,
-    add_user,
-    add_vendor,
-    anonymous_scope,
-    authenticate_request,
-    bearer,
-    email_of,
-    execute,
-    rows,
-    sign_in,
-    value,
-)
+from tests.auth.kit import add_admin, add_user, add_vendor, authenticate_request, email_of, sign_in
+from tests.harness.http import bearer
+from tests.harness.records import PASSWORD
+from tests.harness.scopes import anonymous_scope, execute, rows, value
 
 CPF, CNPJ, ALPHANUMERIC_CNPJ, PHONE = "11144477735", "11222333000181", "12ABC34501DE35", "11912345678"
 
@@ -219,7 +209,7 @@ async def test_a_shared_identifier_is_a_conflict_with_the_right_password(store, 
         assert refused.value.reason == f"multiple_accounts_{column}"
         assert "e-mail" in refused.value.message
     with pytest.raises(Unauthenticated, match="invalid credentials"):
-        await attempt(store, identifier, "nobody's password")
+        await attempt(store, identifier, "unknown password")
 
 
 async def test_a_deleted_account_does_not_count_as_sharing(store):

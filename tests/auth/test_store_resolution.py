@@ -10,7 +10,7 @@ from kernel.errors import TenantClosed, TenantMismatch, TenantNotFound
 from kernel.ids import uuid7
 from models import database
 from models.database import count_statements
-from tests.auth.kit import system_scope
+from tests.harness.scopes import system_scope
 
 SHARED = ("localhost", "127.0.0.1", "[::1]")
 

@@ -23,23 +23,19 @@ from kernel.ids import uuid7
 from kernel.scope import active_scope
 from models import database
 from tests.auth.kit import (
-    PASSWORD,
     add_admin,
     add_owner,
     add_user,
-    anonymous_scope,
     authenticate_request,
-    bearer,
     email_of,
-    execute,
     from_other_ip,
     later,
-    rows,
-    system_scope,
     user_scope,
-    value,
 )
 from tests.auth.two_factor_users import add_two_factor_user, enrol, unknown_token
+from tests.harness.http import bearer
+from tests.harness.records import PASSWORD
+from tests.harness.scopes import anonymous_scope, execute, rows, system_scope, value
 
 EXPIRED = "invalid or expired token"
 WRONG = "invalid code"

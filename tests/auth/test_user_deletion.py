@@ -10,22 +10,19 @@ from domain.people.removal import anonymize_user, delete_user
 from kernel.errors import InsufficientPrivileges, NotFound, RuleViolation, TokenRevoked, Unauthenticated
 from kernel.scope import active_scope
 from tests.auth.kit import (
-    PASSWORD,
     add_admin,
     add_order,
     add_owner,
     add_user,
     authenticate_request,
-    bearer,
     email_of,
-    execute,
-    rows,
     sign_in,
-    system_scope,
     user_scope,
-    value,
 )
 from tests.auth.test_schemes import basic
+from tests.harness.http import bearer
+from tests.harness.records import PASSWORD
+from tests.harness.scopes import execute, rows, system_scope, value
 
 REMOVALS = pytest.mark.parametrize("remove", [delete_user, anonymize_user])
 

@@ -6,7 +6,8 @@ from domain.people.usergroups import create_usergroup, delete_usergroup, set_mem
 from kernel.errors import Forbidden, InsufficientPrivileges, NotFound, RuleViolation, ValidationFailed
 from kernel.ids import uuid7
 from kernel.scope import active_scope
-from tests.auth.kit import add_admin, add_owner, add_user, rows, system_scope, user_scope, value
+from tests.auth.kit import add_admin, add_owner, add_user, user_scope
+from tests.harness.scopes import rows, system_scope, value
 
 
 async def create(scope, **fields):
@@ -31,7 +32,7 @@ async def privileges_of(store, user_id):
 async def test_active_members_have_the_group_privileges(store):
     user_id = await add_admin(store, "view_orders")
     group = await create(system_scope(store), privileges=["manage_products"])
-    for status, held in (
+    for status, privileges in (
         ("P", {"view_orders"}),
         ("A", {"view_orders", "manage_products", "view_products"}),
         ("F", {"view_orders"}),
@@ -39,7 +40,7 @@ async def test_active_members_have_the_group_privileges(store):
         ("D", {"view_orders"}),
     ):
         await add_member(system_scope(store), user_id, group.public_id, status)
-        assert await privileges_of(store, user_id) == held
+        assert await privileges_of(store, user_id) == privileges
     assert await value(store, "select count(*) from usergroup_memberships") == 1
 
 

@@ -11,15 +11,9 @@ from auth.sessions import SessionTokens, login, verify_two_factor
 from domain.people import two_factor
 from kernel.ids import random_token
 from kernel.scope import Scope, Store, active_scope
-from tests.auth.kit import (
-    PASSWORD,
-    add_user,
-    anonymous_scope,
-    email_of,
-    from_other_ip,
-    system_scope,
-    user_scope,
-)
+from tests.auth.kit import add_user, email_of, from_other_ip, user_scope
+from tests.harness.records import PASSWORD
+from tests.harness.scopes import anonymous_scope, system_scope
 
 WRONG_CODE = "000000"
 

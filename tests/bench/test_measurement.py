@@ -59,17 +59,17 @@ def test_the_table_shows_medians_ratios_and_targets():
 
 @pytest.mark.parametrize("style", list(Style))
 @pytest.mark.parametrize("item", list(READS))
-async def test_the_statements_of_the_limit_match_the_schema(database, shop, item, style):
+async def test_the_statements_of_the_limit_match_the_schema(database, sample, item, style):
     # The benchmark itself compares the results with Vitrine's.
     single = {
-        "Q3": shop.mug.id,
-        "R3": shop.mug.id,
-        "Q4": shop.order.id,
-        "R4": shop.order.id,
-        "L2": shop.order.number,
+        "Q3": sample.mug.id,
+        "R3": sample.mug.id,
+        "Q4": sample.order.id,
+        "R4": sample.order.id,
+        "L2": sample.order.number,
     }
-    arguments = [shop.store.id, *([single[item]] if item in single else [])]
+    arguments = [sample.store.id, *([single[item]] if item in single else [])]
 
-    result = await shop.value(statement(item, style), *arguments)
+    result = await sample.value(statement(item, style), *arguments)
 
     assert json.loads(result)

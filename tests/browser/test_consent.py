@@ -16,9 +16,8 @@ from kernel.scope import active_scope
 from models import database
 from tests.browser.chromium import Browser, Page, chromium
 from tests.browser.test_playground import SCREENSHOTS, needs_chromium
-from tests.shop import PASSWORD, Person, Shop, new_shop, shop, shop_client
-
-__all__ = ["new_shop", "shop", "shop_client"]
+from tests.harness.records import PASSWORD, UserRecord
+from tests.harness.sample_store import SampleStore
 
 SCOPES = ["read_orders", "write_products", "read_users"]
 VISIBLE = "document.querySelector('{}')?.getBoundingClientRect().height > 0"
@@ -29,7 +28,7 @@ CHECKED = "[...document.querySelectorAll('input[name=scope]:checked')].map(box =
 class ConsentPage:
     """The consent page of an app's authorization request, at the store's own host."""
 
-    shop: Shop
+    sample: SampleStore
     app: RegisteredApp
     address: str
     redirect_uri: str
@@ -40,7 +39,7 @@ class ConsentPage:
             f"{self.address}/api/v1/oauth/authorize?{urlencode(params)}", width=900, height=800
         )
 
-    async def sign_in(self, page: Page, person: Person, password: str = PASSWORD) -> None:
+    async def sign_in(self, page: Page, person: UserRecord, password: str = PASSWORD) -> None:
         await page.wait_for(VISIBLE.format("#sign-in"))
         for field, text in (("identifier", person.email), ("password", password)):
             await page.evaluate(f"document.querySelector('[name={field}]').select()")
@@ -49,22 +48,22 @@ class ConsentPage:
 
 
 @pytest.fixture
-async def consent_page(shop: Shop) -> ConsentPage:
-    host = f"{shop.host.removesuffix('.test')}.localhost"
-    port = shop.client.make_url("/").port
+async def consent_page(sample: SampleStore) -> ConsentPage:
+    host = f"{sample.host.removesuffix('.test')}.localhost"
+    port = sample.http.make_url("/").port
     async with database.cross_store_connection() as platform:
         await platform.execute(
-            "insert into store_hosts (host, store_id) values ($1, $2)", host, shop.store.id
+            "insert into store_hosts (host, store_id) values ($1, $2)", host, sample.store.id
         )
     address = f"http://{host}:{port}"
     redirect_uri = f"http://localhost:{port}/health/live?keep=1"
-    scope = shop.scope()
+    scope = sample.scope
     with active_scope(scope):
         app = await register_app(
             scope,
             {"name": "Etiquetas Ágeis", "redirect_uris": [redirect_uri], "scopes": SCOPES, "mode": "test"},
         )
-    return ConsentPage(shop, app, address, redirect_uri)
+    return ConsentPage(sample, app, address, redirect_uri)
 
 
 @pytest.fixture
@@ -91,7 +90,7 @@ async def test_an_administrator_approves_an_app(consent_page: ConsentPage, brows
     page = await consent_page.open(browser)
     await page.wait_for(VISIBLE.format("#sign-in"))
     await save_screenshot(page, "sign-in")
-    await consent_page.sign_in(page, consent_page.shop.owner)
+    await consent_page.sign_in(page, consent_page.sample.owner)
     await page.wait_for(VISIBLE.format("#consent"))
     assert await page.evaluate(CHECKED) == "read_orders,read_users,write_products"
     await save_screenshot(page, "scopes")
@@ -104,7 +103,7 @@ async def test_an_administrator_approves_an_app(consent_page: ConsentPage, brows
     ours = (consent_page.address, at_the_app, "data:")
     assert [each for each in page.requests if not each.startswith(ours)] == []
 
-    answer = await consent_page.shop.post(
+    answer = await consent_page.sample.post(
         "/api/v1/oauth/token",
         {
             "grant_type": "authorization_code",
@@ -116,7 +115,7 @@ async def test_an_administrator_approves_an_app(consent_page: ConsentPage, brows
     )
     assert (answer.status, answer.body["scopes"]) == (200, ["read_orders", "write_products"])
     # The page signed out and stored nothing in the browser.
-    assert await consent_page.shop.value("select count(*) from sessions where ended_at is null") == 0
+    assert await consent_page.sample.value("select count(*) from sessions where ended_at is null") == 0
     assert (await page.call("Network.getAllCookies"))["cookies"] == []
 
 
@@ -124,17 +123,17 @@ async def test_wrong_passwords_and_missing_privileges_are_reported(
     consent_page: ConsentPage, browser: Browser
 ) -> None:
     page = await consent_page.open(browser)
-    await consent_page.sign_in(page, consent_page.shop.owner, "not the password")
+    await consent_page.sign_in(page, consent_page.sample.owner, "not the password")
     assert (
         await page.wait_for("document.querySelector('#problem').textContent")
         == "The e-mail or the password is wrong."
     )
     await save_screenshot(page, "wrong-password")
-    clerk = await consent_page.shop.new_person("manage_orders")
+    clerk = await consent_page.sample.add_user("manage_orders")
     await consent_page.sign_in(page, clerk)
     await page.wait_for("document.querySelector('#problem').textContent.includes('manage_apps')")
     assert await page.evaluate(VISIBLE.format("#sign-in"))
-    manager = await consent_page.shop.new_person(
+    manager = await consent_page.sample.add_user(
         *sorted(ALL - {"manage_products", "view_users", "manage_users"})
     )
     await consent_page.sign_in(page, manager)
@@ -148,11 +147,11 @@ async def test_wrong_passwords_and_missing_privileges_are_reported(
 async def test_an_administrator_with_two_factor_enters_the_code(
     consent_page: ConsentPage, browser: Browser
 ) -> None:
-    scope = consent_page.shop.scope()
+    scope = consent_page.sample.scope
     with active_scope(scope):
-        secret = await two_factor.enable_for_demo(scope, consent_page.shop.owner.number)
+        secret = await two_factor.enable_for_demo(scope, consent_page.sample.owner.number)
     page = await consent_page.open(browser)
-    await consent_page.sign_in(page, consent_page.shop.owner)
+    await consent_page.sign_in(page, consent_page.sample.owner)
     await page.wait_for(VISIBLE.format("#second-factor"))
     await save_screenshot(page, "second-factor")
     await page.type("000000")
@@ -170,7 +169,7 @@ async def test_a_denied_consent_redirects_with_an_error(consent_page: ConsentPag
     page = await consent_page.open(browser)
     await page.click("#sign-in [data-cancel]")
     assert await wait_for_redirect(page) == {"keep": ["1"], "error": ["access_denied"], "state": ["a&b"]}
-    assert await consent_page.shop.value("select count(*) from app_installations") == 0
+    assert await consent_page.sample.value("select count(*) from app_installations") == 0
 
 
 async def test_the_page_can_not_be_framed(consent_page: ConsentPage, browser: Browser) -> None:

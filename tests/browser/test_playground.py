@@ -40,7 +40,7 @@ needs_chromium = pytest.mark.skipif(
 
 
 @dataclass(frozen=True)
-class Shop:
+class PlaygroundStore:
     """What a browser test needs of a running server."""
 
     url: str
@@ -99,10 +99,10 @@ def _stub_app(store: str = "", built: Path = BUILT) -> web.Application:
 
 
 @pytest.fixture
-async def shop() -> AsyncIterator[Shop]:
+async def playground_store() -> AsyncIterator[PlaygroundStore]:
     """Run a stub server."""
     async with TestServer(_stub_app(), host="127.0.0.1") as server:
-        yield Shop(
+        yield PlaygroundStore(
             url=str(server.make_url("/")).rstrip("/"),
             store=STORE,
             credentials={"token": TOKEN, "storefront key": STOREFRONT_KEY},
@@ -247,8 +247,8 @@ SCHEMA_STATUS = "document.querySelector('#schema-status').innerText"
 SCHEMA_READ = f"/^Schema: \\d+ types$/.test({SCHEMA_STATUS})"
 
 
-async def _open_playground(browser: Browser, shop: Shop) -> Page:
-    page = await browser.open(f"{shop.url}/graphql/playground")
+async def _open_playground(browser: Browser, playground_store: PlaygroundStore) -> Page:
+    page = await browser.open(f"{playground_store.url}/graphql/playground")
     await page.wait_for("document.querySelectorAll('.graphiql-query-editor .view-line').length > 3")
     return page
 
@@ -263,41 +263,47 @@ async def _fill(page: Page, selector: str, text: str) -> None:
 @needs_assets
 @needs_chromium
 @pytest.mark.parametrize("kind", ["token", "storefront key"])
-async def test_an_example_runs_and_the_documentation_is_shown(shop: Shop, kind: str) -> None:
+async def test_an_example_runs_and_the_documentation_is_shown(
+    playground_store: PlaygroundStore, kind: str
+) -> None:
     async with chromium() as browser:
-        page = await _open_playground(browser, shop)
-        await _fill(page, "#store", shop.store)
-        await _fill(page, "#token", shop.credentials[kind])
+        page = await _open_playground(browser, playground_store)
+        await _fill(page, "#store", playground_store.store)
+        await _fill(page, "#token", playground_store.credentials[kind])
         await page.wait_for(SCHEMA_READ)
         await page.click(STORE_TAB)
         await page.click(EDITOR)
         await page.press("Enter", "Control")
-        await page.wait_for(f"{RESPONSE}.includes({json.dumps(shop.store_name)})")
+        await page.wait_for(f"{RESPONSE}.includes({json.dumps(playground_store.store_name)})")
         await page.click('button[aria-label="Show Documentation Explorer"]')
         await page.wait_for("document.querySelector('.graphiql-doc-explorer')?.innerText.includes('query')")
 
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         await page.screenshot(SCREENSHOTS / f"playground-{kind.replace(' ', '-')}.png")
-        assert [url for url in page.requests if not url.startswith((f"{shop.url}/", "data:"))] == []
+        assert [
+            url for url in page.requests if not url.startswith((f"{playground_store.url}/", "data:"))
+        ] == []
         assert [url for url in page.requests if url.endswith("/graphql.worker.js")] != []
         # Introspection failed before the fields were filled; no other errors are expected.
-        assert [line for line in page.complaints if not line.endswith(f"{shop.url}/graphql")] == []
+        assert [
+            line for line in page.complaints if not line.endswith(f"{playground_store.url}/graphql")
+        ] == []
 
 
 @pytest.mark.browser
 @needs_assets
 @needs_chromium
-async def test_an_error_is_shown_and_disappears_with_a_valid_token(shop: Shop) -> None:
+async def test_an_error_is_shown_and_disappears_with_a_valid_token(playground_store: PlaygroundStore) -> None:
     async with chromium() as browser:
-        page = await _open_playground(browser, shop)
-        await _fill(page, "#store", shop.store)
-        await _fill(page, "#token", shop.invalid_token)
+        page = await _open_playground(browser, playground_store)
+        await _fill(page, "#store", playground_store.store)
+        await _fill(page, "#token", playground_store.invalid_token)
         await page.wait_for(f"{SCHEMA_STATUS}.includes('401')")
         await page.click(RUN_BUTTON)
         await page.wait_for(f"{RESPONSE}.includes('\"status\": 401')")
-        await page.wait_for(f"{RESPONSE}.includes({json.dumps(shop.error_message)})")
+        await page.wait_for(f"{RESPONSE}.includes({json.dumps(playground_store.error_message)})")
 
-        await _fill(page, "#token", shop.credentials["token"])
+        await _fill(page, "#token", playground_store.credentials["token"])
         await page.wait_for(SCHEMA_READ)
         await page.wait_for(f"{RESPONSE}.trim() === ''")
 
@@ -309,11 +315,11 @@ async def test_an_error_is_shown_and_disappears_with_a_valid_token(shop: Shop) -
 @pytest.mark.browser
 @needs_assets
 @needs_chromium
-async def test_headers_of_a_tab_are_not_stored_in_the_history(shop: Shop) -> None:
+async def test_headers_of_a_tab_are_not_stored_in_the_history(playground_store: PlaygroundStore) -> None:
     async with chromium() as browser:
-        page = await _open_playground(browser, shop)
-        await _fill(page, "#store", shop.store)
-        await _fill(page, "#token", shop.credentials["token"])
+        page = await _open_playground(browser, playground_store)
+        await _fill(page, "#store", playground_store.store)
+        await _fill(page, "#token", playground_store.credentials["token"])
         await page.wait_for(SCHEMA_READ)
         await page.click(STORE_TAB)
         await page.evaluate(
@@ -323,7 +329,7 @@ async def test_headers_of_a_tab_are_not_stored_in_the_history(shop: Shop) -> Non
         # GraphiQL applies an editor change after a short delay, which is not visible on the page.
         await asyncio.sleep(1)
         await page.click(RUN_BUTTON)
-        await page.wait_for(f"{RESPONSE}.includes({json.dumps(shop.store_name)})")
+        await page.wait_for(f"{RESPONSE}.includes({json.dumps(playground_store.store_name)})")
 
         kept = await page.wait_for("localStorage['graphiql:queries']")
         assert [entry["operationName"] for entry in json.loads(kept)["queries"]] == ["Store"]

@@ -14,21 +14,19 @@ from tests.browser.test_playground import (
     needs_assets,
     needs_chromium,
 )
-from tests.shop import Shop, new_shop, shop, shop_client
-
-__all__ = ["new_shop", "shop", "shop_client"]
+from tests.harness.sample_store import SampleStore
 
 
 @pytest.mark.browser
 @needs_assets
 @needs_chromium
-async def test_an_example_runs_on_the_real_schema(shop: Shop) -> None:
-    url = str(shop.client.make_url("/")).rstrip("/")
-    token = await shop.token(shop.owner)
+async def test_an_example_runs_on_the_real_schema(sample: SampleStore) -> None:
+    url = str(sample.http.make_url("/")).rstrip("/")
+    token = await sample.token(sample.owner)
     async with chromium() as browser:
         page = await browser.open(f"{url}/graphql/playground")
         await page.wait_for("document.querySelectorAll('.graphiql-query-editor .view-line').length > 3")
-        await _fill(page, "#store", str(shop.store.public_id))
+        await _fill(page, "#store", str(sample.store.public_id))
         await _fill(page, "#token", token)
         await page.wait_for(SCHEMA_READ)
         for tab, seen in (
@@ -44,4 +42,4 @@ async def test_an_example_runs_on_the_real_schema(shop: Shop) -> None:
             SCREENSHOTS.mkdir(parents=True, exist_ok=True)
             await page.screenshot(SCREENSHOTS / f"live-{tab}.png")
         assert [address for address in page.requests if not address.startswith((f"{url}/", "data:"))] == []
-    assert await shop.value("SELECT name FROM products WHERE sku = 'CANECA-AGATA-1'") == "Caneca de ágata"
+    assert await sample.value("SELECT name FROM products WHERE sku = 'CANECA-AGATA-1'") == "Caneca de ágata"

@@ -26,11 +26,11 @@ def test_every_setting_is_read():
     assert {field.name for field in fields(Settings)} - attributes == set()
 
 
-async def test_compiled_reads_can_be_disabled(shop):
+async def test_compiled_reads_can_be_disabled(sample):
     query = {"query": "{ products(limit: 2) { id name category { id name } images { url } } }"}
 
     async def read() -> tuple[Any, int]:
-        response = await shop.post("/graphql", query, auth="bearer")
+        response = await sample.post("/graphql", query, auth="bearer")
         return response.body["data"], response.statements
 
     await read()  # signs in

@@ -5,18 +5,18 @@ import base64
 import pytest
 
 from kernel.scope import Store
-from tests.current import kit
-from tests.current.kit import Caller
-from tests.shop import NOBODY
+from tests.harness import records, scopes
+from tests.harness.http import Client
+from tests.harness.records import UNKNOWN_ID
 
 
-async def _run_graphql(caller: Caller, text: str, **variables) -> dict:
-    answer = await caller.client.post(
+async def _run_graphql(caller: Client, text: str, **variables) -> dict:
+    answer = await caller.http.post(
         "/graphql",
         json={"query": text, "variables": variables},
         headers={
             "X-Tenant-ID": str(caller.store.public_id),
-            "X-Forwarded-For": caller.address,
+            "X-Forwarded-For": caller.ip,
             "Authorization": f"Bearer {caller.token}",
         },
     )
@@ -37,8 +37,8 @@ KEYS = "query ($user: ID) { api_keys(user_id: $user) { id name hint created_at l
 KEY_REVOKE = "mutation ($id: ID!) { api_key_revoke(id: $id) { id } }"
 
 
-async def test_me_returns_the_callers_record_with_personal_fields(caller) -> None:
-    staff = await caller("view_orders", phone="11987654321", cpf="52998224725")
+async def test_me_returns_the_callers_record_with_personal_fields(new_client) -> None:
+    staff = await new_client("view_orders", phone="11987654321", cpf="52998224725")
     shown = (await _run_graphql(staff, ME))["data"]["me"]
     assert shown == {
         "id": staff.user.id,
@@ -57,31 +57,31 @@ async def test_me_returns_the_callers_record_with_personal_fields(caller) -> Non
 
 
 @pytest.mark.parametrize("user_type", ["C", "V"])
-async def test_me_is_available_to_every_signed_in_user(caller, store: Store, user_type: str) -> None:
-    columns = {"vendor_id": (await kit.add_vendor(store)).number} if user_type == "V" else {}
-    person = await caller(user_type=user_type, phone="11987654321", **columns)
+async def test_me_is_available_to_every_signed_in_user(new_client, store: Store, user_type: str) -> None:
+    columns = {"vendor_id": (await records.add_vendor(store)).number} if user_type == "V" else {}
+    person = await new_client(user_type=user_type, phone="11987654321", **columns)
     shown = (await _run_graphql(person, "{ me { id phone privileges vendor { name } } }"))["data"]["me"]
     assert shown["id"] == person.user.id
     assert shown["phone"] == "11987654321"
     assert shown["vendor"] == ({"name": "Loja do João"} if user_type == "V" else None)
 
 
-async def test_me_does_not_expose_relations_without_privileges(caller, store: Store) -> None:
-    staff = await caller("view_settings")
+async def test_me_does_not_expose_relations_without_privileges(new_client, store: Store) -> None:
+    staff = await new_client("view_settings")
     answer = await _run_graphql(staff, "{ me { id usergroups { status } } }")
     assert answer["data"]["me"] == {"id": staff.user.id, "usergroups": None}
     assert _codes(answer) == ["FORBIDDEN"]
 
 
-async def test_me_executes_one_statement(caller) -> None:
-    staff = await caller("view_orders")
+async def test_me_executes_one_statement(new_client) -> None:
+    staff = await new_client("view_orders")
     answer = await staff.get("/api/v1/auth/me")
     assert answer.statements == 1
 
 
-async def test_sessions_are_listed_and_revoked(caller) -> None:
-    customer = await caller(user_type="C")
-    other = await kit.sign_in(customer.store, customer.user)
+async def test_sessions_are_listed_and_revoked(new_client) -> None:
+    customer = await new_client(user_type="C")
+    other = await records.sign_in(customer.store, customer.user)
     text = "{ sessions { id current created_at last_used_at expires_at ip_address user_agent } }"
     listed = (await _run_graphql(customer, text))["data"]["sessions"]
     assert [session["current"] for session in listed] == [False, True]
@@ -91,12 +91,12 @@ async def test_sessions_are_listed_and_revoked(caller) -> None:
     assert (await customer.with_token(other.access_token).get("/api/v1/auth/me")).status == 401
     again = await _run_graphql(customer, end, id=listed[0]["id"])
     assert _codes(again) == ["NOT_FOUND"]
-    for id in ("1", "abc", NOBODY):
+    for id in ("1", "abc", UNKNOWN_ID):
         assert _codes(await _run_graphql(customer, end, id=id)) == ["NOT_FOUND"]
 
 
-async def test_sign_out_everywhere_revokes_all_sessions(caller) -> None:
-    customer = await caller(user_type="C")
+async def test_sign_out_everywhere_revokes_all_sessions(new_client) -> None:
+    customer = await new_client(user_type="C")
     answer = await _run_graphql(customer, "mutation { sign_out_everywhere { message } }")
     assert answer["data"] == {"sign_out_everywhere": {"message": "signed out of all devices"}}
     assert (await customer.get("/api/v1/auth/me")).body == {
@@ -107,8 +107,8 @@ async def test_sign_out_everywhere_revokes_all_sessions(caller) -> None:
 # --- API keys ----------------------------------------------------------------------------------------------------------------
 
 
-async def test_the_secret_of_an_api_key_is_shown_once(caller) -> None:
-    staff = await caller("view_orders")
+async def test_the_secret_of_an_api_key_is_shown_once(new_client) -> None:
+    staff = await new_client("view_orders")
     made = (await _run_graphql(staff, KEY_CREATE, name="ERP"))["data"]["api_key_create"]
     assert len(made["key"]) == 40
     assert made["api_key"]["hint"] == made["key"][-4:]
@@ -116,20 +116,20 @@ async def test_the_secret_of_an_api_key_is_shown_once(caller) -> None:
     listed = await _run_graphql(staff, KEYS)
     assert listed["data"]["api_keys"] == [made["api_key"]]
     assert made["key"] not in str(listed)
-    stored = await kit.rows(staff.store, "select * from api_keys")
+    stored = await scopes.rows(staff.store, "select * from api_keys")
     assert made["key"] not in str([dict(row) for row in stored])
 
 
-async def test_vendors_may_have_api_keys_and_customers_may_not(caller, store: Store) -> None:
-    vendor = await caller(user_type="V", vendor_id=(await kit.add_vendor(store)).number)
+async def test_vendors_may_have_api_keys_and_customers_may_not(new_client, store: Store) -> None:
+    vendor = await new_client(user_type="V", vendor_id=(await records.add_vendor(store)).number)
     assert "errors" not in await _run_graphql(vendor, KEY_CREATE, name="x")
-    customer = await caller(user_type="C")
+    customer = await new_client(user_type="C")
     for answer in (await _run_graphql(customer, KEY_CREATE, name="x"), await _run_graphql(customer, KEYS)):
         assert _codes(answer) == ["FORBIDDEN"]
 
 
-async def test_a_revoked_api_key_is_not_listed(caller) -> None:
-    staff = await caller("view_orders")
+async def test_a_revoked_api_key_is_not_listed(new_client) -> None:
+    staff = await new_client("view_orders")
     made = (await _run_graphql(staff, KEY_CREATE, name="ERP"))["data"]["api_key_create"]["api_key"]
     assert (await _run_graphql(staff, KEY_REVOKE, id=made["id"]))["data"] == {
         "api_key_revoke": {"id": made["id"]}
@@ -138,9 +138,12 @@ async def test_a_revoked_api_key_is_not_listed(caller) -> None:
     assert _codes(await _run_graphql(staff, KEY_REVOKE, id=made["id"])) == ["NOT_FOUND"]
 
 
-async def test_an_api_key_is_created_only_for_users_with_no_more_privileges(caller, store: Store) -> None:
-    manager = await caller("manage_users", "view_orders")
-    weaker, stronger = await kit.add_user(store, "view_orders"), await kit.add_user(store, "view_payments")
+async def test_an_api_key_is_created_only_for_users_with_no_more_privileges(new_client, store: Store) -> None:
+    manager = await new_client("manage_users", "view_orders")
+    weaker, stronger = (
+        await records.add_user(store, "view_orders"),
+        await records.add_user(store, "view_payments"),
+    )
     made = await _run_graphql(manager, KEY_CREATE, name="x", user=weaker.id)
     key = made["data"]["api_key_create"]["api_key"]
     assert (await _run_graphql(manager, KEYS, user=weaker.id))["data"] == {"api_keys": [key]}
@@ -151,32 +154,32 @@ async def test_an_api_key_is_created_only_for_users_with_no_more_privileges(call
     ):
         assert _codes(answer) == ["FORBIDDEN"]
         assert answer["errors"][0]["message"] == "insufficient privileges"
-    owner = await _run_graphql(await caller("view_orders"), KEY_CREATE, name="x", user=weaker.id)
+    owner = await _run_graphql(await new_client("view_orders"), KEY_CREATE, name="x", user=weaker.id)
     assert _codes(owner) == ["FORBIDDEN"]
-    assert await kit.value(store, "select count(*) from api_keys") == 1
+    assert await scopes.value(store, "select count(*) from api_keys") == 1
 
 
-async def test_the_api_key_of_a_user_with_more_privileges_is_not_revoked(caller, store: Store) -> None:
-    strong = await caller("view_orders", "manage_payments")
+async def test_the_api_key_of_a_user_with_more_privileges_is_not_revoked(new_client, store: Store) -> None:
+    strong = await new_client("view_orders", "manage_payments")
     key = (await _run_graphql(strong, KEY_CREATE, name="x"))["data"]["api_key_create"]["api_key"]
-    manager = await caller("manage_users")
+    manager = await new_client("manage_users")
     assert _codes(await _run_graphql(manager, KEY_REVOKE, id=key["id"])) == ["FORBIDDEN"]
     assert (await _run_graphql(strong, KEYS))["data"]["api_keys"] == [key]
 
 
 async def test_api_keys_and_users_of_another_store_are_not_found(
-    caller, admin: Caller, other_admin: Caller
+    new_client, admin: Client, other_admin: Client
 ) -> None:
     key = (await _run_graphql(other_admin, KEY_CREATE, name="x"))["data"]["api_key_create"]["api_key"]
     assert _codes(await _run_graphql(admin, KEY_REVOKE, id=key["id"])) == ["NOT_FOUND"]
-    for user in (other_admin.user.id, NOBODY, "abc", "0"):
+    for user in (other_admin.user.id, UNKNOWN_ID, "abc", "0"):
         assert _codes(await _run_graphql(admin, KEY_CREATE, name="x", user=user)) == ["NOT_FOUND"]
     assert len((await _run_graphql(other_admin, KEYS))["data"]["api_keys"]) == 1
 
 
 @pytest.mark.parametrize("name, works", [("", True), ("x" * 100, True), ("x" * 101, False), ("☃", True)])
-async def test_the_length_of_an_api_key_name_is_limited(caller, name: str, works: bool) -> None:
-    staff = await caller("view_orders")
+async def test_the_length_of_an_api_key_name_is_limited(new_client, name: str, works: bool) -> None:
+    staff = await new_client("view_orders")
     answer = await _run_graphql(staff, KEY_CREATE, name=name)
     assert ("errors" not in answer) == works
     if not works:
@@ -195,12 +198,12 @@ async def test_the_length_of_an_api_key_name_is_limited(caller, name: str, works
         'mutation { legacy_token_create(email: "a", password: "b") { token } }',
     ],
 )
-async def test_rest_only_sign_in_fields_are_not_in_the_public_schema(admin: Caller, text: str) -> None:
+async def test_rest_only_sign_in_fields_are_not_in_the_public_schema(admin: Client, text: str) -> None:
     answer = await _run_graphql(admin, text)
     assert "Cannot query field" in answer["errors"][0]["message"]
 
 
-async def test_graphql_accepts_only_access_tokens(admin: Caller) -> None:
+async def test_graphql_accepts_only_access_tokens(admin: Client) -> None:
     basic = base64.b64encode(b"a@example.com:key").decode()
     for header in (f"Basic {basic}", f"Bearer {admin.refresh_token}"):
         answer = await admin.request(

@@ -7,8 +7,7 @@ import pytest
 from auth import credential_cache
 from auth.credential_cache import CredentialCache
 from kernel.ids import checksummed_token
-from tests.current.kit import add_category, add_order, add_product
-from tests.current.oauth import (
+from tests.harness.oauth import (
     UNINSTALL,
     UPDATE,
     App,
@@ -19,6 +18,7 @@ from tests.current.oauth import (
     issue_tokens,
     register_app,
 )
+from tests.harness.records import add_category, add_order, add_product
 
 ALL = [
     f"write_{part}"
@@ -162,7 +162,7 @@ async def test_graphql_reports_a_revoked_token_in_both_error_formats(admin, app,
 
 
 async def test_the_legacy_api_rejects_app_tokens(client):
-    answer = await client.client.get(
+    answer = await client.http.get(
         "/api/products",
         headers={"Authorization": f"Bearer {client.token}", "X-Tenant-ID": str(client.store.public_id)},
     )

@@ -7,8 +7,9 @@ import pytest
 from domain.apps.registration import find_app
 from kernel.ids import has_valid_checksum
 from kernel.scope import active_scope
-from tests.current import kit
-from tests.current.oauth import (
+from tests.current.test_oauth_tokens import PRODUCTS, works
+from tests.harness import scopes
+from tests.harness.oauth import (
     INSTALL,
     INSTALLED,
     REDIRECT,
@@ -29,8 +30,7 @@ from tests.current.oauth import (
     register_app,
     signing_secret,
 )
-from tests.current.test_oauth_tokens import PRODUCTS, works
-from tests.shop import NOBODY
+from tests.harness.records import UNKNOWN_ID
 
 ADMIN_APPS = "/api/v1/admin/installed-apps"
 
@@ -58,7 +58,7 @@ async def test_registering_an_app_returns_its_secret_once(admin):
         admin, "{ registered_apps { id client_id name mode redirect_uris scopes created_at } }"
     )
     assert shown == [{name: made[name] for name in shown[0]}]
-    with active_scope(kit.system_scope(admin.store)):
+    with active_scope(scopes.system_scope(admin.store)):
         app = await find_app(made["client_id"])
         assert app is not None
         assert await signing_secret(app.number) == made["client_secret"]
@@ -120,14 +120,14 @@ async def test_an_unsafe_redirect_uri_is_rejected(admin, address):
     assert error["extensions"]["details"]["fields"] == {"redirect_uris": "redirect_uri_invalid"}
 
 
-async def test_managing_apps_requires_the_privilege(caller, admin):
+async def test_managing_apps_requires_the_privilege(new_client, admin):
     app = await register_app(admin)
     await issue_tokens(admin, app)
     installed = await find_installation(admin, app)
     viewer, clerk, customer = (
-        await caller("view_apps"),
-        await caller("manage_orders"),
-        await caller(user_type="C"),
+        await new_client("view_apps"),
+        await new_client("manage_orders"),
+        await new_client(user_type="C"),
     )
     changes = (
         (REGISTER, {"input": {"name": "x", "redirect_uris": [REDIRECT], "scopes": SCOPES}}),
@@ -194,11 +194,13 @@ async def test_an_unknown_app_is_not_found(admin, client_id):
     assert (error["message"], error["extensions"]["code"]) == ("app not found", "NOT_FOUND")
 
 
-async def test_approving_scopes_requires_the_privileges_they_cover(admin, caller):
+async def test_approving_scopes_requires_the_privileges_they_cover(admin, new_client):
     app = await register_app(
         admin, scopes=["write_orders", "write_products", "write_categories", "write_inventory"]
     )
-    clerk = await caller("manage_apps", "manage_orders", "view_products", "view_catalog", "view_warehouses")
+    clerk = await new_client(
+        "manage_apps", "manage_orders", "view_products", "view_catalog", "view_warehouses"
+    )
     for scope, privilege in (
         ("write_products", "manage_products"),
         ("write_categories", "manage_catalog"),
@@ -259,8 +261,8 @@ async def test_an_update_cannot_add_scopes(admin):
     app = await register_app(admin)
     await issue_tokens(admin, app, ["read_products"])
     installation = await find_installation(admin, app)
-    for scopes in (["write_products"], ["read_orders"], [], ["x"]):
-        error = await graphql_error(admin, UPDATE, id=installation["id"], input={"scopes": scopes})
+    for added in (["write_products"], ["read_orders"], [], ["x"]):
+        error = await graphql_error(admin, UPDATE, id=installation["id"], input={"scopes": added})
         assert "scopes" in error["extensions"]["details"]["fields"]
     assert (await find_installation(admin, app))["scopes"] == ["read_products"]
 
@@ -290,7 +292,7 @@ async def test_installing_updating_and_uninstalling_are_audited(admin):
     installation = await find_installation(admin, app)
     await graphql_result(admin, UPDATE, id=installation["id"], input={"scopes": ["read_orders"]})
     await graphql_result(admin, UNINSTALL, id=installation["id"])
-    rows = await kit.rows(
+    rows = await scopes.rows(
         admin.store,
         "select action, user_id, subject_id from audit_entries where action like 'app.%' order by id",
     )
@@ -323,7 +325,7 @@ async def test_admin_routes_list_return_and_uninstall_apps(admin):
     assert (await admin.delete(f"{ADMIN_APPS}/x")).status == 404
 
 
-async def test_admin_routes_update_the_rate_limit_and_narrow_the_scopes(admin, caller):
+async def test_admin_routes_update_the_rate_limit_and_narrow_the_scopes(admin, new_client):
     app = await register_app(admin)
     await issue_tokens(admin, app)
     installation = await find_installation(admin, app)
@@ -352,14 +354,14 @@ async def test_admin_routes_update_the_rate_limit_and_narrow_the_scopes(admin, c
         assert (answer.status, answer.body) == (400, {"error": "validation_failed", "fields": fields})
     assert (await admin.put(path, data=b"[]", headers={"Content-Type": "application/json"})).status == 400
     assert (await admin.get(path)).body == narrowed.body
-    for id in (NOBODY, "x", "1"):
+    for id in (UNKNOWN_ID, "x", "1"):
         assert (await admin.put(f"{ADMIN_APPS}/{id}", {"rate_limit": 5})).status == 404
-    viewer = await caller("view_apps")
+    viewer = await new_client("view_apps")
     assert (await viewer.put(path, {"rate_limit": 5})).status == 403
 
 
-async def test_admin_routes_require_the_privilege(caller, admin):
-    viewer, clerk = await caller("view_apps"), await caller("manage_orders")
+async def test_admin_routes_require_the_privilege(new_client, admin):
+    viewer, clerk = await new_client("view_apps"), await new_client("manage_orders")
     assert (await viewer.get(ADMIN_APPS)).status == 200
     assert (await viewer.delete(f"{ADMIN_APPS}/x")).body == {
         "error": "insufficient privileges", "required": "manage_apps",

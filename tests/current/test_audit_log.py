@@ -1,6 +1,6 @@
 """`/api/v1/admin/audit-log`: who changed what."""
 
-from tests.shop import NOBODY
+from tests.harness.records import UNKNOWN_ID
 
 PATH = "/api/v1/admin/audit-log"
 KEYS = {
@@ -31,23 +31,23 @@ async def test_filters_narrow_the_log(admin):
         await admin.post("/graphql", {"query": f'mutation {{ api_key_create(name: "{name}") {{ key }} }}'})
     assert (await admin.get(PATH, action="api_key.created")).body["total"] == 2
     assert (await admin.get(PATH, action="nothing.done")).body["entries"] == []
-    assert (await admin.get(PATH, user_id=NOBODY)).body["total"] == 0
+    assert (await admin.get(PATH, user_id=UNKNOWN_ID)).body["total"] == 0
     assert (await admin.get(PATH, created_before="2001-01-01")).body["total"] == 0
     assert (await admin.get(PATH, created_before="yesterday")).status == 400
 
 
-async def test_the_audit_log_is_read_only_and_requires_view_settings(admin, caller):
-    clerk = await caller("view_orders")
+async def test_the_audit_log_is_read_only_and_requires_view_settings(admin, new_client):
+    clerk = await new_client("view_orders")
     rejected = await clerk.get(PATH)
     assert (rejected.status, rejected.body["error"]) == (403, "insufficient privileges")
     for method in ("POST", "DELETE"):
         answer = await admin.request(method, PATH, {} if method == "POST" else None)
         assert (answer.status, answer.raw) == (405, b"")
-    assert (await admin.get(f"{PATH}/{NOBODY}")).status == 404
+    assert (await admin.get(f"{PATH}/{UNKNOWN_ID}")).status == 404
 
 
-async def test_entries_of_another_store_are_not_found(admin, caller, new_store):
-    other_admin = await caller("view_settings", "manage_settings", store=await new_store())
+async def test_entries_of_another_store_are_not_found(admin, new_client, new_store):
+    other_admin = await new_client("view_settings", "manage_settings", store=await new_store())
     await other_admin.post("/graphql", {"query": 'mutation { api_key_create(name: "x") { api_key { id } } }'})
     foreign_entry = (await other_admin.get(PATH)).body["entries"][0]
     assert (await admin.get(f"{PATH}/{foreign_entry['id']}")).status == 404

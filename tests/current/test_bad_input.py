@@ -5,10 +5,10 @@ import json
 import pytest
 from yarl import URL
 
-from tests.current import kit
-from tests.current.kit import Caller
-from tests.product_records import DEFAULTS
-from tests.shop import NOBODY
+from tests.harness import records
+from tests.harness.http import Client
+from tests.harness.product_records import DEFAULTS
+from tests.harness.records import UNKNOWN_ID
 
 ADMIN = "/api/v1/admin"
 JSON = {"Content-Type": "application/json"}
@@ -85,7 +85,7 @@ VALUES: list[object] = [
     "' or 1=1 --",
     "{}%s",
     "x" * 100_000,
-    NOBODY,
+    UNKNOWN_ID,
     [],
     {},
     [None],
@@ -98,13 +98,13 @@ VALUES: list[object] = [
 ]
 
 
-async def _write_routes(admin: Caller) -> list[tuple[str, str, dict]]:
+async def _write_routes(admin: Client) -> list[tuple[str, str, dict]]:
     """Return the routes that read a body, each with a valid body."""
     store = admin.store
     product, category, order = (
-        await kit.add_product(store),
-        await kit.add_category(store),
-        await kit.add_order(store),
+        await records.add_product(store),
+        await records.add_category(store),
+        await records.add_order(store),
     )
     product_body = DEFAULTS | {"name": "A", "slug": "a", "price_cents": 1, "stock": 1}
     del product_body["currency"], product_body["category"]  # not written
@@ -124,7 +124,7 @@ async def _write_routes(admin: Caller) -> list[tuple[str, str, dict]]:
 PUBLIC = ("/api/v1/auth/refresh", "/api/v1/auth/logout")
 
 
-async def test_an_unreadable_body_is_rejected(admin: Caller) -> None:
+async def test_an_unreadable_body_is_rejected(admin: Client) -> None:
     for method, path, _ in await _write_routes(admin):
         for raw in UNREADABLE:
             answer = await admin.request(method, path, data=raw, headers=JSON)
@@ -134,7 +134,7 @@ async def test_an_unreadable_body_is_rejected(admin: Caller) -> None:
             assert answer.body["detail"]
 
 
-async def test_sign_in_routes_reject_unreadable_bodies(visitor: Caller) -> None:
+async def test_sign_in_routes_reject_unreadable_bodies(visitor: Client) -> None:
     for path in PUBLIC:
         for raw in UNREADABLE:
             answer = await visitor.post(path, data=raw, headers=JSON)
@@ -145,7 +145,7 @@ async def test_sign_in_routes_reject_unreadable_bodies(visitor: Caller) -> None:
         assert (answer.status, answer.body["error"]) == (400, "invalid request body")
 
 
-async def test_the_content_type_must_be_json(admin: Caller) -> None:
+async def test_the_content_type_must_be_json(admin: Client) -> None:
     for method, path, body in await _write_routes(admin):
         for content_type in WRONG_TYPES:
             answer = await admin.request(
@@ -166,12 +166,12 @@ async def test_the_content_type_must_be_json(admin: Caller) -> None:
             assert answer.status in (200, 201), (path, content_type, answer)
 
 
-async def test_a_byte_order_mark_is_skipped(admin: Caller) -> None:
+async def test_a_byte_order_mark_is_skipped(admin: Client) -> None:
     raw = b"\xef\xbb\xbf" + json.dumps({"name": "A", "price_cents": 1}).encode()
     assert (await admin.post(f"{ADMIN}/products", data=raw, headers=JSON)).status == 201
 
 
-async def test_a_body_over_two_mebibytes_is_rejected(admin: Caller, visitor: Caller) -> None:
+async def test_a_body_over_two_mebibytes_is_rejected(admin: Client, visitor: Client) -> None:
     raw = b'{"name": "' + b"x" * (2 * 1024 * 1024) + b'"}'
     for method, path, _ in await _write_routes(admin):
         answer = await admin.request(method, path, data=raw, headers=JSON)
@@ -182,7 +182,7 @@ async def test_a_body_over_two_mebibytes_is_rejected(admin: Caller, visitor: Cal
 
 
 @pytest.mark.parametrize("number", range(7))
-async def test_any_value_in_any_field_is_handled(admin: Caller, number: int) -> None:
+async def test_any_value_in_any_field_is_handled(admin: Client, number: int) -> None:
     method, path, body = (await _write_routes(admin))[number]
     for field in body:
         for value in VALUES:
@@ -198,7 +198,7 @@ async def test_any_value_in_any_field_is_handled(admin: Caller, number: int) -> 
 
 
 @pytest.mark.parametrize("path", ["/api/v1/auth/login", *PUBLIC])
-async def test_any_value_in_any_field_of_the_sign_in_routes_is_handled(visitor: Caller, path: str) -> None:
+async def test_any_value_in_any_field_of_the_sign_in_routes_is_handled(visitor: Client, path: str) -> None:
     fields = (("email", "identifier"), ("password",)) if path.endswith("login") else (("refresh_token",),)
     for group in fields:
         for number, value in enumerate(VALUES):
@@ -219,7 +219,7 @@ async def test_any_value_in_any_field_of_the_sign_in_routes_is_handled(visitor: 
         "/customers/{}",
     ],
 )
-async def test_unusual_urls_are_answered(admin: Caller, path: str) -> None:
+async def test_unusual_urls_are_answered(admin: Client, path: str) -> None:
     for id in (
         "%00",
         "%FF",
@@ -239,11 +239,11 @@ async def test_unusual_urls_are_answered(admin: Caller, path: str) -> None:
             assert answer.status in (200, 201, 400, 404, 405), (method, id, answer)
 
 
-async def test_the_body_of_a_get_is_ignored(admin: Caller) -> None:
+async def test_the_body_of_a_get_is_ignored(admin: Client) -> None:
     answer = await admin.request("GET", f"{ADMIN}/products", data=b"{", headers=JSON)
     assert answer.status == 200
 
 
-async def test_the_last_of_repeated_keys_is_used(admin: Caller) -> None:
+async def test_the_last_of_repeated_keys_is_used(admin: Client) -> None:
     raw = b'{"name": "A", "name": "B", "price_cents": 1}'
     assert (await admin.post(f"{ADMIN}/products", data=raw, headers=JSON)).body["name"] == "B"

@@ -3,16 +3,16 @@
 import pytest
 
 from kernel.scope import Store
-from tests.current import kit
-from tests.current.kit import Caller
-from tests.shop import NOBODY, is_uuid
+from tests.harness import records
+from tests.harness.http import Client
+from tests.harness.records import UNKNOWN_ID, is_uuid
 
 CATEGORIES = "/api/v1/admin/categories"
 FIELDS = {"id", "name", "parent_id", "position", "status", "created_at", "updated_at"}
 
 
-async def test_every_field_is_stored_and_returned(admin: Caller) -> None:
-    parent = await kit.add_category(admin.store)
+async def test_every_field_is_stored_and_returned(admin: Client) -> None:
+    parent = await records.add_category(admin.store)
     fields = {"name": "Camisetas", "parent_id": parent.id, "position": 7, "status": "H"}
     made = await admin.post(CATEGORIES, fields)
     assert made.status == 201
@@ -29,7 +29,7 @@ async def test_every_field_is_stored_and_returned(admin: Caller) -> None:
     assert record in listed["categories"]
 
 
-async def test_only_the_name_is_required(admin: Caller) -> None:
+async def test_only_the_name_is_required(admin: Client) -> None:
     made = await admin.post(CATEGORIES, {"name": "Roupas", "description": "ignored", "anything": 1})
     assert made.status == 201
     assert {name: made.body[name] for name in ("name", "parent_id", "position", "status")} == {
@@ -50,11 +50,11 @@ async def test_only_the_name_is_required(admin: Caller) -> None:
         ({"parent_id": None}, {"parent_id": None}),
         ({"parent_id": 0}, {"parent_id": None}),
         ({}, {}),
-        ({"id": NOBODY, "product_count": 9}, {}),
+        ({"id": UNKNOWN_ID, "product_count": 9}, {}),
     ],
 )
-async def test_updates_are_partial(admin: Caller, method: str, change: dict, shown: dict) -> None:
-    parent = await kit.add_category(admin.store)
+async def test_updates_are_partial(admin: Client, method: str, change: dict, shown: dict) -> None:
+    parent = await records.add_category(admin.store)
     made = (await admin.post(CATEGORIES, {"name": "Camisetas", "parent_id": parent.id})).body
     changed = await admin.request(method, f"{CATEGORIES}/{made['id']}", change)
     assert changed.status == 200, changed
@@ -62,7 +62,7 @@ async def test_updates_are_partial(admin: Caller, method: str, change: dict, sho
     assert (await admin.get(f"{CATEGORIES}/{made['id']}")).body == changed.body
 
 
-async def test_an_empty_category_is_deleted(admin: Caller) -> None:
+async def test_an_empty_category_is_deleted(admin: Client) -> None:
     made = (await admin.post(CATEGORIES, {"name": "Roupas"})).body
     answer = await admin.delete(f"{CATEGORIES}/{made['id']}")
     assert (answer.status, answer.raw) == (204, b"")
@@ -71,7 +71,7 @@ async def test_an_empty_category_is_deleted(admin: Caller) -> None:
         assert (again.status, again.body) == (404, {"error": "category not found"})
 
 
-async def test_a_category_with_products_or_subcategories_is_not_deleted(admin: Caller) -> None:
+async def test_a_category_with_products_or_subcategories_is_not_deleted(admin: Client) -> None:
     parent = (await admin.post(CATEGORIES, {"name": "Roupas"})).body
     child = (await admin.post(CATEGORIES, {"name": "Camisetas", "parent_id": parent["id"]})).body
     await admin.post("/api/v1/admin/products", {"name": "A", "price_cents": 1, "category_id": child["id"]})
@@ -101,22 +101,22 @@ async def test_a_category_with_products_or_subcategories_is_not_deleted(admin: C
         ({"status": "on"}, {"status": "status_invalid"}),
         ({"status": 1}, {"status": "status_invalid"}),
         ({"status": None}, {"status": "status_invalid"}),
-        ({"parent_id": NOBODY}, {"parent_id": "not_found"}),
+        ({"parent_id": UNKNOWN_ID}, {"parent_id": "not_found"}),
         ({"parent_id": "abc"}, {"parent_id": "not_found"}),
         ({"parent_id": {}}, {"parent_id": "invalid"}),
         ({"parent_id": True}, {"parent_id": "invalid"}),
     ],
 )
-async def test_invalid_fields_are_named(admin: Caller, change: dict, fields: dict) -> None:
+async def test_invalid_fields_are_named(admin: Client, change: dict, fields: dict) -> None:
     made = await admin.post(CATEGORIES, {"name": "Roupas"} | change)
     assert (made.status, made.body) == (400, {"error": "validation_failed", "fields": fields})
-    category = await kit.add_category(admin.store)
+    category = await records.add_category(admin.store)
     for method in ("PUT", "PATCH"):
         changed = await admin.request(method, f"{CATEGORIES}/{category.id}", change)
         assert (changed.status, changed.body) == (400, {"error": "validation_failed", "fields": fields})
 
 
-async def test_the_name_of_a_new_category_is_required(admin: Caller) -> None:
+async def test_the_name_of_a_new_category_is_required(admin: Client) -> None:
     made = await admin.post(CATEGORIES, {"position": 1})
     assert (made.status, made.body) == (
         400,
@@ -124,7 +124,7 @@ async def test_the_name_of_a_new_category_is_required(admin: Caller) -> None:
     )
 
 
-async def test_a_category_cannot_be_its_own_descendant(admin: Caller) -> None:
+async def test_a_category_cannot_be_its_own_descendant(admin: Client) -> None:
     root = (await admin.post(CATEGORIES, {"name": "Roupas"})).body
     child = (await admin.post(CATEGORIES, {"name": "Camisetas", "parent_id": root["id"]})).body
     for parent in (root, child):
@@ -132,7 +132,7 @@ async def test_a_category_cannot_be_its_own_descendant(admin: Caller) -> None:
         assert (answer.status, answer.body["fields"]) == (400, {"parent_id": "parent_invalid"})
 
 
-async def test_a_parent_of_another_store_is_rejected(admin: Caller, other_store: Store) -> None:
-    foreign_category = await kit.add_category(other_store)
+async def test_a_parent_of_another_store_is_rejected(admin: Client, other_store: Store) -> None:
+    foreign_category = await records.add_category(other_store)
     made = await admin.post(CATEGORIES, {"name": "Roupas", "parent_id": foreign_category.id})
     assert (made.status, made.body["fields"]) == (400, {"parent_id": "not_found"})

@@ -7,15 +7,15 @@ import pytest
 
 from domain import stores
 from models import database
-from tests.current import kit
-from tests.gateway import SECRET, charge, event, raw, signature
+from tests.harness import records, scopes
+from tests.harness.gateway import SECRET, charge, event, raw, signature
 
 PATH = "/api/v1/webhooks/gateway"
 
 
 @pytest.fixture(autouse=True)
 async def gateway_secret(store):
-    await stores.set_gateway_secret(kit.system_scope(store), SECRET)
+    await stores.set_gateway_secret(scopes.system_scope(store), SECRET)
 
 
 async def send(caller, body, *, signed=None, header="X-Hub-Signature-256", headers=None):
@@ -24,11 +24,11 @@ async def send(caller, body, *, signed=None, header="X-Hub-Signature-256", heade
 
 
 async def notifications(store):
-    return await kit.rows(store, "select * from gateway_notifications order by id")
+    return await scopes.rows(store, "select * from gateway_notifications order by id")
 
 
 async def status(store, order):
-    return await kit.value(store, "select status from orders where id = $1", order.number)
+    return await scopes.value(store, "select status from orders where id = $1", order.number)
 
 
 async def set_status(store, status):
@@ -42,7 +42,7 @@ async def set_status(store, status):
 
 @pytest.mark.parametrize("header", ["X-Hub-Signature-256", "X-Hub-Signature", "x-hub-signature"])
 async def test_a_notification_is_received_with_either_header(visitor, store, header):
-    order = await kit.add_order(store)
+    order = await records.add_order(store)
     answer = await send(visitor, event("charge.paid", charge(order.number, 3_980)), header=header)
     assert (answer.status, answer.body) == (200, {"message": "received"})
     assert await status(store, order) == "P"
@@ -57,14 +57,14 @@ async def test_a_repeated_notification_is_a_duplicate(visitor, store):
 
 
 async def test_concurrent_equal_notifications_are_stored_once(visitor, store):
-    order = await kit.add_order(store)
+    order = await records.add_order(store)
     body = event("charge.paid", charge(order.number, 3_980))
     answers = await asyncio.gather(*(send(visitor, body) for _ in range(20)))
     assert {answer.status for answer in answers} == {200}
     messages = sorted(answer.body["message"] for answer in answers)
     assert messages == ["duplicate ignored"] * 19 + ["received"]
     assert await status(store, order) == "P"
-    paid = await kit.value(store, "select paid_cents from orders where id = $1", order.number)
+    paid = await scopes.value(store, "select paid_cents from orders where id = $1", order.number)
     assert paid == 3_980
 
 
@@ -137,7 +137,7 @@ async def test_one_valid_signature_of_two_is_enough(visitor):
 
 
 async def test_a_signature_with_another_stores_secret_is_rejected(visitor, store, other_store):
-    await stores.set_gateway_secret(kit.system_scope(other_store), "other secret")
+    await stores.set_gateway_secret(scopes.system_scope(other_store), "other secret")
     body = event("charge.paid", charge(1))
     assert (await send(visitor, body, signed=signature(body, "other secret"))).status == 401
     assert (await send(visitor.at(other_store), body)).status == 401
@@ -155,11 +155,11 @@ async def test_a_bearer_token_does_not_replace_the_signature(admin):
 
 
 async def test_without_a_secret_unsigned_notifications_are_accepted(visitor, store):
-    await stores.set_gateway_secret(kit.system_scope(store), "")
+    await stores.set_gateway_secret(scopes.system_scope(store), "")
     answer = await visitor.post(PATH, event("charge.paid", charge(1)))
     assert (answer.status, answer.body) == (200, {"message": "received"})
     assert [notification["unsigned"] for notification in await notifications(store)] == [True]
-    lines = await kit.rows(store, "select action, actor_kind from audit_entries order by id")
+    lines = await scopes.rows(store, "select action, actor_kind from audit_entries order by id")
     assert tuple(lines[-1]) == ("gateway_notification.unsigned", "anonymous")
 
 
@@ -229,7 +229,7 @@ async def test_event_members_of_a_wrong_type_are_accepted(visitor, store, member
     "event_type", ["charge.paid", "charge.refunded", "charge.partial_canceled", "charge.payment_failed"]
 )
 async def test_charge_members_of_a_wrong_type_are_accepted(visitor, store, event_type):
-    order = await kit.add_order(store)
+    order = await records.add_order(store)
     for member in charge(1).keys() | {"paid_amount", "canceled_amount"}:
         for value in WRONG_VALUES:
             data = {**charge(order.number, 3_980), member: value}
@@ -243,7 +243,7 @@ async def test_charge_members_of_a_wrong_type_are_accepted(visitor, store, event
 
 @pytest.mark.parametrize("event_type", ["order.paid", "order.canceled", "order.payment_failed"])
 async def test_charges_of_a_wrong_type_are_accepted(visitor, store, event_type):
-    order = await kit.add_order(store)
+    order = await records.add_order(store)
     repeated = charge(order.number)
     for charges in (
         *WRONG_VALUES,
@@ -275,7 +275,7 @@ async def test_a_store_in_maintenance_accepts_notifications_and_a_suspended_stor
 ):
     maintained, suspended = await new_store(status="M"), await new_store(status="S")
     for closed in (maintained, suspended):
-        await stores.set_gateway_secret(kit.system_scope(closed), SECRET)
+        await stores.set_gateway_secret(scopes.system_scope(closed), SECRET)
     body = event("charge.paid", charge(1))
     assert (await send(visitor.at(maintained), body)).status == 200
     rejected = await send(visitor.at(suspended), body)
@@ -297,7 +297,7 @@ async def test_only_post_is_allowed(visitor):
 async def test_the_statement_count_of_a_notification_is_constant(visitor, store):
     counts = []
     for lines in (1, 20):
-        order = await kit.add_order(store)
+        order = await records.add_order(store)
         parts = [charge(order.number, 3_980 // lines) for _ in range(lines)]
         data = {"id": "or_1", "code": str(order.number), "amount": 3_980, "charges": parts}
         counts.append((await send(visitor, event("order.created", data))).statements)

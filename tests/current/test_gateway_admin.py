@@ -5,8 +5,8 @@ import re
 import pytest
 
 from domain import stores
-from tests.current import kit
-from tests.gateway import SECRET, charge, event, raw, signature
+from tests.harness import records, scopes
+from tests.harness.gateway import SECRET, charge, event, raw, signature
 
 INBOUND = "/api/v1/webhooks/gateway"
 LIST = "/api/v1/admin/gateway/webhooks"
@@ -15,30 +15,30 @@ BOTH = ["manage_payments", "view_payments"]
 
 @pytest.fixture(autouse=True)
 async def gateway_secret(store):
-    await stores.set_gateway_secret(kit.system_scope(store), SECRET)
+    await stores.set_gateway_secret(scopes.system_scope(store), SECRET)
 
 
-async def send(caller, event_type, data, **more):
+async def send(client, event_type, data, **more):
     body = event(event_type, data, **more)
     headers = {"X-Hub-Signature-256": signature(body)}
-    answer = await caller.with_token(None).request("POST", INBOUND, data=raw(body), headers=headers)
+    answer = await client.with_token(None).request("POST", INBOUND, data=raw(body), headers=headers)
     assert answer.body == {"message": "received"}
-    return await kit.value(caller.store, "select max(id) from gateway_notifications")
+    return await scopes.value(client.store, "select max(id) from gateway_notifications")
 
 
 async def status(store, order):
-    return await kit.value(store, "select status from orders where id = $1", order.number)
+    return await scopes.value(store, "select status from orders where id = $1", order.number)
 
 
 async def switch_off(store):
-    await stores.update_settings(kit.system_scope(store), {"payment_gateway": False})
+    await stores.update_settings(scopes.system_scope(store), {"payment_gateway": False})
 
 
 # --- Listing -----------------------------------------------------------------------------------------------------------------
 
 
 async def test_a_notification_record_has_all_documented_fields(admin, store):
-    order = await kit.add_order(store)
+    order = await records.add_order(store)
     paid = charge(order.number, 3_980)
     number = await send(admin, "charge.paid", paid, id="hook_of_this_test")
     answer = await admin.get(LIST)
@@ -96,7 +96,9 @@ async def test_the_response_contains_the_applied_page_size(admin):
 )
 async def test_the_list_is_filtered_by_processed(admin, store, value, ids):
     numbers = [await send(admin, "charge.created", charge(1)) for _ in range(3)]
-    await kit.execute(store, "update gateway_notifications set processed = false where id <> $1", numbers[0])
+    await scopes.execute(
+        store, "update gateway_notifications set processed = false where id <> $1", numbers[0]
+    )
     query = {} if value is None else {"processed": value}
     answer = await admin.get(LIST, **query)
     expected = {1: numbers[:1], 2: numbers[1:], 3: numbers}[ids]
@@ -119,7 +121,7 @@ async def test_pagination_parameters_that_are_not_positive_integers_are_rejected
 
 
 async def test_other_stores_notifications_are_not_listed(admin, other_admin, other_store):
-    await stores.set_gateway_secret(kit.system_scope(other_store), SECRET)
+    await stores.set_gateway_secret(scopes.system_scope(other_store), SECRET)
     await send(other_admin, "charge.created", charge(1))
     assert (await admin.get(LIST)).body["total"] == 0
     assert (await other_admin.get(LIST)).body["total"] == 1
@@ -139,7 +141,7 @@ async def test_an_unexpected_error_in_a_list_is_500(admin, monkeypatch):
         raise LookupError("a bug")
 
     monkeypatch.setattr("rest_facade.current.gateway.execute", fails)
-    response = await admin.client.get(
+    response = await admin.http.get(
         LIST,
         headers={"Authorization": f"Bearer {admin.token}", "X-Tenant-ID": str(admin.store.public_id)},
     )
@@ -157,13 +159,13 @@ async def test_an_unexpected_error_in_a_list_is_500(admin, monkeypatch):
 class TestRights:
     """Both routes run the same checks in the same order."""
 
-    async def test_either_privilege_is_sufficient(self, caller, method, path):
+    async def test_either_privilege_is_sufficient(self, new_client, method, path):
         for privilege in BOTH:
-            user = await caller(privilege)
+            user = await new_client(privilege)
             assert (await user.request(method, path)).status in (200, 422)
 
-    async def test_without_either_privilege_the_error_names_both(self, caller, method, path):
-        user = await caller("manage_orders", "view_settings")
+    async def test_without_either_privilege_the_error_names_both(self, new_client, method, path):
+        user = await new_client("manage_orders", "view_settings")
         answer = await user.request(method, path)
         assert (answer.status, answer.body) == (
             403,
@@ -171,13 +173,13 @@ class TestRights:
         )
 
     @pytest.mark.parametrize("user_type", ["C", "V"])
-    async def test_users_other_than_administrators_are_rejected(self, caller, method, path, user_type):
-        user = await caller(user_type=user_type)
+    async def test_users_other_than_administrators_are_rejected(self, new_client, method, path, user_type):
+        user = await new_client(user_type=user_type)
         answer = await user.request(method, path)
         assert (answer.status, answer.body) == (403, {"error": "insufficient permissions"})
 
-    async def test_a_disabled_module_is_checked_last(self, admin, caller, store, method, path):
-        clerk = await caller("view_orders")
+    async def test_a_disabled_module_is_checked_last(self, admin, new_client, store, method, path):
+        clerk = await new_client("view_orders")
         await switch_off(store)
         answer = await admin.request(method, path)
         assert (answer.status, answer.body) == (
@@ -208,7 +210,7 @@ class TestRights:
 
 
 async def test_a_disabled_module_still_receives_notifications(admin, store):
-    order = await kit.add_order(store)
+    order = await records.add_order(store)
     await switch_off(store)
     await send(admin, "charge.paid", charge(order.number, 3_980))
     assert await status(store, order) == "P"
@@ -218,7 +220,7 @@ async def test_a_disabled_module_still_receives_notifications(admin, store):
 
 
 async def test_reprocessing_sets_the_mapped_status_regardless_of_later_changes(admin, store):
-    order = await kit.add_order(store)
+    order = await records.add_order(store)
     number = await send(admin, "charge.paid", charge(order.number, 3_980))
     for status_code in ("C", "I"):
         assert (
@@ -230,7 +232,7 @@ async def test_reprocessing_sets_the_mapped_status_regardless_of_later_changes(a
 
 
 async def test_reprocessing_clears_the_error(admin, store):
-    order = await kit.add_order(store, status="C")
+    order = await records.add_order(store, status="C")
     number = await send(admin, "charge.paid", charge(order.number, 3_980))
     [record] = (await admin.get(LIST)).body["webhooks"]
     assert (record["processed"], record["error_message"]) == (
@@ -261,7 +263,7 @@ async def test_an_unknown_id_is_422(admin, value):
 
 
 async def test_another_stores_notification_is_422(admin, other_admin, other_store):
-    await stores.set_gateway_secret(kit.system_scope(other_store), SECRET)
+    await stores.set_gateway_secret(scopes.system_scope(other_store), SECRET)
     number = await send(other_admin, "charge.created", charge(1))
     assert (await admin.post(f"{LIST}/{number}/reprocess")).status == 422
 
@@ -282,7 +284,7 @@ async def test_another_stores_notification_is_422(admin, other_admin, other_stor
 async def test_a_notification_that_cannot_be_processed_is_422_and_changes_nothing(
     admin, store, event_type, more, detail
 ):
-    order = await kit.add_order(store)
+    order = await records.add_order(store)
     number = await send(admin, event_type, {**charge(order.number, 3_980), **more})
     before = (await admin.get(LIST)).body
     answer = await admin.post(f"{LIST}/{number}/reprocess")
@@ -292,9 +294,9 @@ async def test_a_notification_that_cannot_be_processed_is_422_and_changes_nothin
 
 
 async def test_reprocessing_without_stock_is_422(admin, store):
-    product = await kit.add_product(store, on_hand=2)
-    order = await kit.add_order(store, product=product, status="I")
-    await kit.add_order(store, product=product)
+    product = await records.add_product(store, on_hand=2)
+    order = await records.add_order(store, product=product, status="I")
+    await records.add_order(store, product=product)
     number = await send(admin, "charge.paid", charge(order.number, 3_980))
     answer = await admin.post(f"{LIST}/{number}/reprocess")
     assert answer.status == 422
@@ -305,14 +307,14 @@ async def test_reprocessing_without_stock_is_422(admin, store):
 # --- GraphQL -----------------------------------------------------------------------------------------------------------------
 
 
-async def run_graphql(caller, query, **variables):
-    answer = await caller.post("/graphql", {"query": query, "variables": variables})
+async def run_graphql(client, query, **variables):
+    answer = await client.post("/graphql", {"query": query, "variables": variables})
     assert answer.status == 200
     return answer.body
 
 
 async def test_graphql_lists_and_reprocesses(admin, store):
-    order = await kit.add_order(store)
+    order = await records.add_order(store)
     paid = charge(order.number, 3_980, payment_method="pix")
     number = await send(admin, "charge.paid", paid)
     body = await run_graphql(
@@ -336,8 +338,8 @@ async def test_graphql_lists_and_reprocesses(admin, store):
     assert error["extensions"]["code"] == "NOT_FOUND"
 
 
-async def test_an_order_returns_its_charges(admin, caller, store):
-    order = await kit.add_order(store)
+async def test_an_order_returns_its_charges(admin, new_client, store):
+    order = await records.add_order(store)
     paid = charge(order.number, 3_980, payment_method="pix")
     await send(admin, "charge.paid", paid)
     query = (
@@ -354,12 +356,12 @@ async def test_an_order_returns_its_charges(admin, caller, store):
         "refunded_cents": 0,
         "last_event": "charge.paid",
     }
-    for viewer in (admin, await caller("view_orders")):
+    for viewer in (admin, await new_client("view_orders")):
         assert (await run_graphql(viewer, query, id=order.id))["data"]["order"] == {"charges": [expected]}
 
 
-async def test_graphql_requires_the_same_privileges(admin, caller, store):
-    clerk = await caller("view_orders")
+async def test_graphql_requires_the_same_privileges(admin, new_client, store):
+    clerk = await new_client("view_orders")
     query = "{ gateway_notifications { id } }"
     again = 'mutation { gateway_notification_reprocess(id: "1") { id } }'
     for document in (query, again):
@@ -375,18 +377,18 @@ async def test_graphql_requires_the_same_privileges(admin, caller, store):
         )
 
 
-async def test_setting_or_clearing_the_secret_requires_manage_payments(admin, caller, store):
+async def test_setting_or_clearing_the_secret_requires_manage_payments(admin, new_client, store):
     document = "mutation($secret: String!) { store_gateway_secret_set(secret: $secret) { id } }"
     for privilege in ("view_payments", "manage_settings"):
-        user = await caller(privilege)
+        user = await new_client(privilege)
         [error] = (await run_graphql(user, document, secret=""))["errors"]
         assert error["extensions"]["details"] == {"required": "manage_payments"}
-    assert await stores.gateway_secret(kit.system_scope(store)) == SECRET
-    treasurer = await caller("manage_payments")
+    assert await stores.gateway_secret(scopes.system_scope(store)) == SECRET
+    treasurer = await new_client("manage_payments")
     for secret, stored in (("new", "new"), ("****", "new"), ("", None)):
         body = await run_graphql(treasurer, document, secret=secret)
         assert body["data"]["store_gateway_secret_set"]["id"] == str(store.public_id)
-        assert await stores.gateway_secret(kit.system_scope(store)) == stored
+        assert await stores.gateway_secret(scopes.system_scope(store)) == stored
     [error] = (await run_graphql(treasurer, document, secret="x" * 1_001))["errors"]
     assert error["extensions"]["details"]["fields"] == {"secret": "secret_invalid"}
 

@@ -6,20 +6,20 @@ import pytest
 from yarl import URL
 
 from kernel.scope import Store
-from tests.current import kit
-from tests.current.kit import Caller
-from tests.shop import NOBODY
+from tests.harness import records, scopes
+from tests.harness.http import Client
+from tests.harness.records import UNKNOWN_ID
 
 ADMIN = "/api/v1/admin"
 COLLECTIONS = ("products", "categories", "orders", "users", "customers")
 NEWEST_FIRST = ("products", "orders", "users", "customers")
 DATED = (*NEWEST_FIRST, "categories")
 MAKERS = {
-    "products": kit.add_product,
-    "categories": kit.add_category,
-    "orders": kit.add_order,
-    "users": kit.add_user,
-    "customers": kit.add_user,
+    "products": records.add_product,
+    "categories": records.add_category,
+    "orders": records.add_order,
+    "users": records.add_user,
+    "customers": records.add_user,
 }
 
 
@@ -31,20 +31,20 @@ async def _insert_records(store: Store, collection: str, number: int) -> list[st
     ]
 
 
-async def _ids(admin: Caller, collection: str, **query) -> list[str]:
+async def _ids(admin: Client, collection: str, **query) -> list[str]:
     answer = await admin.get(f"{ADMIN}/{collection}", **query)
     assert answer.status == 200, answer
     return [record["id"] for record in answer.body[collection]]
 
 
 @pytest.mark.parametrize("collection", [name for name in COLLECTIONS if name != "users"])
-async def test_an_empty_list_has_the_envelope(admin: Caller, collection: str) -> None:
+async def test_an_empty_list_has_the_envelope(admin: Client, collection: str) -> None:
     answer = await admin.get(f"{ADMIN}/{collection}")
     assert (answer.status, answer.body) == (200, {collection: [], "total": 0, "page": 1, "per_page": 20})
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_pages_contain_every_record_once(admin: Caller, collection: str) -> None:
+async def test_pages_contain_every_record_once(admin: Client, collection: str) -> None:
     await _insert_records(admin.store, collection, 7)
     total = 8 if collection == "users" else 7
     seen: list[str] = []
@@ -57,7 +57,7 @@ async def test_pages_contain_every_record_once(admin: Caller, collection: str) -
 
 
 @pytest.mark.parametrize("collection", NEWEST_FIRST)
-async def test_lists_are_sorted_newest_first_by_default(admin: Caller, collection: str) -> None:
+async def test_lists_are_sorted_newest_first_by_default(admin: Client, collection: str) -> None:
     made = await _insert_records(admin.store, collection, 3)
     assert [id for id in await _ids(admin, collection) if id in made] == made[::-1]
     assert [id for id in await _ids(admin, collection, sort_order="asc") if id in made] == made
@@ -65,14 +65,14 @@ async def test_lists_are_sorted_newest_first_by_default(admin: Caller, collectio
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_the_response_contains_the_applied_page_size(admin: Caller, collection: str) -> None:
+async def test_the_response_contains_the_applied_page_size(admin: Client, collection: str) -> None:
     for value, applied in (("1", 1), ("100", 100), ("101", 100), ("5000", 100), ("9" * 30, 100), ("007", 7)):
         answer = await admin.get(f"{ADMIN}/{collection}", per_page=value)
         assert (answer.status, answer.body["per_page"]) == (200, applied)
 
 
-async def test_a_page_contains_up_to_a_hundred_records(admin: Caller) -> None:
-    await kit.execute(
+async def test_a_page_contains_up_to_a_hundred_records(admin: Client) -> None:
+    await scopes.execute(
         admin.store,
         """insert into products (tenant_id, public_id, name, slug, price_cents)
         select $1, gen_random_uuid(), 'P' || n, 'p' || n, n from generate_series(1, 120) n""",
@@ -84,7 +84,7 @@ async def test_a_page_contains_up_to_a_hundred_records(admin: Caller) -> None:
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
 async def test_pagination_parameters_that_are_not_positive_integers_are_rejected(
-    admin: Caller, collection: str
+    admin: Client, collection: str
 ) -> None:
     for name in ("page", "per_page"):
         for value in ("0", "-1", "abc", "1.5", "1e3", "", " ", "+1", "٣", "0x10", "null", "1 2"):
@@ -96,12 +96,12 @@ async def test_pagination_parameters_that_are_not_positive_integers_are_rejected
 
 
 @pytest.mark.parametrize("value", ["2147483648", "9" * 19, "9" * 5000])
-async def test_a_page_number_out_of_range_is_rejected(admin: Caller, value: str) -> None:
+async def test_a_page_number_out_of_range_is_rejected(admin: Client, value: str) -> None:
     answer = await admin.get(f"{ADMIN}/products", page=value)
     assert (answer.status, answer.body["error"]) == (400, "invalid page")
 
 
-async def test_a_page_after_the_last_is_empty(admin: Caller) -> None:
+async def test_a_page_after_the_last_is_empty(admin: Client) -> None:
     await _insert_records(admin.store, "products", 1)
     answer = (await admin.get(f"{ADMIN}/products", page=2_147_483_647, per_page=100)).body
     assert (answer["products"], answer["total"], answer["page"]) == ([], 1, 2_147_483_647)
@@ -119,7 +119,7 @@ WRONG_DATES = ("yesterday", "2026-02-30", "2026-13-01", "01/02/2026", "2026-1-1"
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_an_invalid_parameter_is_named(admin: Caller, collection: str) -> None:
+async def test_an_invalid_parameter_is_named(admin: Client, collection: str) -> None:
     wrong = list(WRONG_EVERYWHERE)
     if collection in DATED:
         wrong += [{name: date} for name in ("created_after", "created_before") for date in WRONG_DATES]
@@ -130,7 +130,7 @@ async def test_an_invalid_parameter_is_named(admin: Caller, collection: str) -> 
         assert answer.body["error"] == f"invalid {list(query)[-1]}"
 
 
-async def test_the_detail_states_the_expected_values(admin: Caller) -> None:
+async def test_the_detail_states_the_expected_values(admin: Client) -> None:
     assert (await admin.get(f"{ADMIN}/products", status="X")).body["detail"] == (
         "status is 'X'; expected one of A, D, H, P"
     )
@@ -144,7 +144,7 @@ async def test_the_detail_states_the_expected_values(admin: Caller) -> None:
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_parameters_that_are_empty_or_unknown_are_ignored(admin: Caller, collection: str) -> None:
+async def test_parameters_that_are_empty_or_unknown_are_ignored(admin: Client, collection: str) -> None:
     names = ["search", "status", "category_id", "customer_id", "parent_id", "role", "sort_by", "sort_order"]
     names += ["created_after", "created_before", "limit", "offset", "color"]
     assert (await admin.get(f"{ADMIN}/{collection}", **dict.fromkeys(names, ""))).status == 200
@@ -152,7 +152,7 @@ async def test_parameters_that_are_empty_or_unknown_are_ignored(admin: Caller, c
 
 
 @pytest.mark.parametrize("collection", DATED)
-async def test_date_filters_include_the_whole_day(admin: Caller, collection: str) -> None:
+async def test_date_filters_include_the_whole_day(admin: Client, collection: str) -> None:
     made = await _insert_records(admin.store, collection, 4)
     assert set(await _ids(admin, collection, created_after="2026-01-02")) & set(made) == set(made[1:])
     assert set(await _ids(admin, collection, created_before="2026-01-02")) == set(made[:2])
@@ -162,26 +162,26 @@ async def test_date_filters_include_the_whole_day(admin: Caller, collection: str
     assert set(made) <= set(await _ids(admin, collection, **ends))
 
 
-async def test_products_are_filtered(admin: Caller, other_store: Store) -> None:
+async def test_products_are_filtered(admin: Client, other_store: Store) -> None:
     store = admin.store
-    category, other = await kit.add_category(store), await kit.add_category(store)
-    foreign = await kit.add_category(other_store)
-    shoe = await kit.add_product(store, name="Calçado Infantil", sku="CAL-9", category_id=category.number)
-    await kit.insert(store, "product_categories", product_id=shoe.number, category_id=category.number)
-    await kit.add_product(store, name="Boné", status="D")
+    category, other = await records.add_category(store), await records.add_category(store)
+    foreign = await records.add_category(other_store)
+    shoe = await records.add_product(store, name="Calçado Infantil", sku="CAL-9", category_id=category.number)
+    await records.insert(store, "product_categories", product_id=shoe.number, category_id=category.number)
+    await records.add_product(store, name="Boné", status="D")
     assert await _ids(admin, "products", search="calcado") == [shoe.id]
     assert await _ids(admin, "products", search="CAL-9") == [shoe.id]
     assert await _ids(admin, "products", search="nada") == []
     assert await _ids(admin, "products", status="active") == [shoe.id]
     assert await _ids(admin, "products", category_id=category.id) == [shoe.id]
-    for unknown_id in (other.id, NOBODY, "abc", "-1", "9" * 400, foreign.id, str(foreign.number)):
+    for unknown_id in (other.id, UNKNOWN_ID, "abc", "-1", "9" * 400, foreign.id, str(foreign.number)):
         assert await _ids(admin, "products", category_id=unknown_id) == []
     assert await _ids(admin, "products", search="calcado", status="D") == []
 
 
-async def test_categories_are_filtered(admin: Caller) -> None:
-    root = await kit.add_category(admin.store, name="Vestuário")
-    child = await kit.add_category(admin.store, name="Camisetas", parent_id=root.number, status="H")
+async def test_categories_are_filtered(admin: Client) -> None:
+    root = await records.add_category(admin.store, name="Vestuário")
+    child = await records.add_category(admin.store, name="Camisetas", parent_id=root.number, status="H")
     assert await _ids(admin, "categories", search="vestuario") == [root.id]
     assert await _ids(admin, "categories", status="hidden") == [child.id]
     assert await _ids(admin, "categories", parent_id=root.id) == [child.id]
@@ -189,9 +189,9 @@ async def test_categories_are_filtered(admin: Caller) -> None:
     assert await _ids(admin, "categories", parent_id="abc") == []
 
 
-async def test_categories_are_sorted_by_position(admin: Caller) -> None:
+async def test_categories_are_sorted_by_position(admin: Client) -> None:
     made = [
-        (await kit.add_category(admin.store, name=name, position=5 - index)).id
+        (await records.add_category(admin.store, name=name, position=5 - index)).id
         for index, name in enumerate("abc")
     ]
     assert await _ids(admin, "categories") == made[::-1]
@@ -199,14 +199,14 @@ async def test_categories_are_sorted_by_position(admin: Caller) -> None:
     assert await _ids(admin, "categories", sort_by="name") == made
 
 
-async def test_orders_are_filtered(admin: Caller) -> None:
-    customer = await kit.add_user(admin.store)
-    own = await kit.add_order(admin.store, customer, firstname="Bia")
-    paid = await kit.add_order(admin.store, status="P", tracking_code="BR9")
+async def test_orders_are_filtered(admin: Client) -> None:
+    customer = await records.add_user(admin.store)
+    own = await records.add_order(admin.store, customer, firstname="Bia")
+    paid = await records.add_order(admin.store, status="P", tracking_code="BR9")
     assert await _ids(admin, "orders", status="paid") == [paid.id]
     assert await _ids(admin, "orders", status="o") == [own.id]
     assert await _ids(admin, "orders", customer_id=customer.id) == [own.id]
-    assert await _ids(admin, "orders", customer_id=NOBODY) == []
+    assert await _ids(admin, "orders", customer_id=UNKNOWN_ID) == []
     assert await _ids(admin, "orders", customer_id="abc") == []
     assert await _ids(admin, "orders", search="bia") == [own.id]
     assert await _ids(admin, "orders", search=str(paid.number)) == [paid.id]
@@ -228,9 +228,9 @@ async def test_orders_are_filtered(admin: Caller) -> None:
     ],
 )
 async def test_lists_are_sorted_in_both_directions(
-    caller, store: Store, collection: str, field: str, values: list
+    new_client, store: Store, collection: str, field: str, values: list
 ) -> None:
-    admin = await caller("view_products", "view_catalog", "view_orders", "view_users", email="zz@zz.zz")
+    admin = await new_client("view_products", "view_catalog", "view_orders", "view_users", email="zz@zz.zz")
     order = [values[1], values[2], values[0]]
     made = {value: (await MAKERS[collection](store, **{field: value})).id for value in order}
     expected = [made[value] for value in values]
@@ -242,7 +242,7 @@ async def test_lists_are_sorted_in_both_directions(
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_every_documented_sort_field_works(admin: Caller, collection: str) -> None:
+async def test_every_documented_sort_field_works(admin: Client, collection: str) -> None:
     made = await _insert_records(admin.store, collection, 2)
     detail = (await admin.get(f"{ADMIN}/{collection}", sort_by="?")).body["detail"]
     sort_fields = detail.partition("one of ")[2].split(", ")
@@ -252,13 +252,13 @@ async def test_every_documented_sort_field_works(admin: Caller, collection: str)
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_any_text_is_a_valid_search(admin: Caller, collection: str) -> None:
+async def test_any_text_is_a_valid_search(admin: Client, collection: str) -> None:
     for search in ("'", '"', "\\", "%", "_", "a:*", "a & b | !c", "<->", "☃", "x" * 5000, "((", "a\tb"):
         assert (await admin.get(f"{ADMIN}/{collection}", search=search)).status == 200
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_unusual_query_strings_are_answered(admin: Caller, collection: str) -> None:
+async def test_unusual_query_strings_are_answered(admin: Client, collection: str) -> None:
     long = "search=" + "%25" * 900
     for query in ("search=%00", "search=%FF", "search=%ED%A0%80", "page=1&page=x", "=&&&", "a[]=1", long):
         answer = await admin.get(URL(f"{ADMIN}/{collection}?{query}", encoded=True))
@@ -266,15 +266,18 @@ async def test_unusual_query_strings_are_answered(admin: Caller, collection: str
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_the_statement_count_of_a_list_is_constant(admin: Caller, collection: str) -> None:
+async def test_the_statement_count_of_a_list_is_constant(admin: Client, collection: str) -> None:
     max_statements = {"products": 4, "categories": 2, "orders": 3, "users": 2, "customers": 2}
-    category = await kit.add_category(admin.store)
-    await kit.insert(
-        admin.store, "product_images", product_id=(await kit.add_product(admin.store)).number, url="/a.png"
+    category = await records.add_category(admin.store)
+    await records.insert(
+        admin.store,
+        "product_images",
+        product_id=(await records.add_product(admin.store)).number,
+        url="/a.png",
     )
     await _insert_records(admin.store, collection, 2)
     if collection == "products":
-        await kit.execute(admin.store, "update products set category_id = $1", category.number)
+        await scopes.execute(admin.store, "update products set category_id = $1", category.number)
     sizes = (20, 100)  # short pages take fewer statements than long ones, which take one per level
     before_pages = [await admin.get(f"{ADMIN}/{collection}", per_page=size) for size in sizes]
     await _insert_records(admin.store, collection, 25)
@@ -289,7 +292,7 @@ async def test_the_statement_count_of_a_list_is_constant(admin: Caller, collecti
     [("products", 3), ("categories", 1), ("orders", 2), ("users", 1), ("customers", 1)],
 )
 async def test_a_single_record_executes_one_statement_per_level(
-    admin: Caller, collection: str, max_statements: int
+    admin: Client, collection: str, max_statements: int
 ) -> None:
     made = await MAKERS[collection](admin.store)
     answer = await admin.get(f"{ADMIN}/{collection}/{made.id}")
@@ -298,6 +301,6 @@ async def test_a_single_record_executes_one_statement_per_level(
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
-async def test_lists_support_head(admin: Caller, collection: str) -> None:
+async def test_lists_support_head(admin: Client, collection: str) -> None:
     answer = await admin.request("HEAD", f"{ADMIN}/{collection}")
     assert (answer.status, answer.raw) == (200, b"")

@@ -7,9 +7,9 @@ from auth.passwords import hash_password
 from kernel.ids import uuid7
 from kernel.scope import Store
 from models import database
-from tests.current import kit
-from tests.current.kit import Caller, is_token_pair
-from tests.shop import NOBODY, PASSWORD, some_address
+from tests.harness import records
+from tests.harness.http import Client, is_token_pair
+from tests.harness.records import PASSWORD, UNKNOWN_ID
 
 LOGIN = "/api/v1/auth/login"
 REFRESH = "/api/v1/auth/refresh"
@@ -20,8 +20,8 @@ ME = "/api/v1/auth/me"
 # --- login -------------------------------------------------------------------------------------------------------------------
 
 
-async def test_login_with_an_email_returns_a_token_pair(visitor: Caller) -> None:
-    user = await kit.add_user(visitor.store)
+async def test_login_with_an_email_returns_a_token_pair(visitor: Client) -> None:
+    user = await records.add_user(visitor.store)
     answer = await visitor.post(LOGIN, {"email": user.email, "password": PASSWORD})
     assert answer.status == 200
     assert is_token_pair(answer.body)
@@ -44,15 +44,15 @@ async def test_login_with_an_email_returns_a_token_pair(visitor: Caller) -> None
         ({"phone": "11987654321"}, "(11) 98765-4321"),
     ],
 )
-async def test_login_accepts_any_identifier(visitor: Caller, columns: dict, identifier: str) -> None:
-    await kit.add_user(visitor.store, **columns)
+async def test_login_accepts_any_identifier(visitor: Client, columns: dict, identifier: str) -> None:
+    await records.add_user(visitor.store, **columns)
     answer = await visitor.post(LOGIN, {"identifier": identifier, "password": PASSWORD})
     assert answer.status == 200, answer
 
 
-async def test_the_identifier_takes_precedence_over_the_email(visitor: Caller) -> None:
-    first = await kit.add_user(visitor.store, cpf="52998224725")
-    user = await kit.add_user(visitor.store)
+async def test_the_identifier_takes_precedence_over_the_email(visitor: Client) -> None:
+    first = await records.add_user(visitor.store, cpf="52998224725")
+    user = await records.add_user(visitor.store)
     answer = await visitor.post(
         LOGIN, {"email": user.email, "identifier": "52998224725", "password": PASSWORD}
     )
@@ -61,14 +61,14 @@ async def test_the_identifier_takes_precedence_over_the_email(visitor: Caller) -
 
 
 @pytest.mark.parametrize("empty", [None, "", "  "])
-async def test_an_empty_identifier_is_ignored(visitor: Caller, empty: str | None) -> None:
-    user = await kit.add_user(visitor.store)
+async def test_an_empty_identifier_is_ignored(visitor: Client, empty: str | None) -> None:
+    user = await records.add_user(visitor.store)
     answer = await visitor.post(LOGIN, {"email": user.email, "identifier": empty, "password": PASSWORD})
     assert answer.status == 200
 
 
-async def test_unknown_fields_are_ignored(visitor: Caller) -> None:
-    user = await kit.add_user(visitor.store)
+async def test_unknown_fields_are_ignored(visitor: Client) -> None:
+    user = await records.add_user(visitor.store)
     answer = await visitor.post(
         LOGIN, {"email": user.email, "password": PASSWORD, "remember": True, "otp": {"a": [1]}}
     )
@@ -79,7 +79,7 @@ async def test_unknown_fields_are_ignored(visitor: Caller) -> None:
     "body",
     [{"email": "ana@example.com"}, {"identifier": "x", "password": None}, {"email": "x", "password": ""}],
 )
-async def test_a_missing_password_is_rejected(visitor: Caller, body: dict) -> None:
+async def test_a_missing_password_is_rejected(visitor: Client, body: dict) -> None:
     answer = await visitor.post(LOGIN, body)
     assert (answer.status, answer.body) == (400, {"error": "password is required"})
 
@@ -93,12 +93,12 @@ async def test_a_missing_password_is_rejected(visitor: Caller, body: dict) -> No
         {"email": " ", "identifier": "", "password": "x"},
     ],
 )
-async def test_a_missing_identifier_is_rejected(visitor: Caller, body: dict) -> None:
+async def test_a_missing_identifier_is_rejected(visitor: Client, body: dict) -> None:
     answer = await visitor.post(LOGIN, body)
     assert (answer.status, answer.body) == (400, {"error": "identifier is required"})
 
 
-async def test_a_body_that_is_not_json_is_rejected(visitor: Caller) -> None:
+async def test_a_body_that_is_not_json_is_rejected(visitor: Client) -> None:
     answer = await visitor.post(LOGIN, data=b'{"email": ', headers={"Content-Type": "application/json"})
     assert answer.status == 400
     assert answer.body["error"] == "invalid request body"
@@ -106,8 +106,8 @@ async def test_a_body_that_is_not_json_is_rejected(visitor: Caller) -> None:
 
 
 @pytest.mark.parametrize("content_type", [None, "text/plain", "application/x-www-form-urlencoded"])
-async def test_the_content_type_must_be_json(visitor: Caller, content_type: str | None) -> None:
-    user = await kit.add_user(visitor.store)
+async def test_the_content_type_must_be_json(visitor: Client, content_type: str | None) -> None:
+    user = await records.add_user(visitor.store)
     body = b'{"email": "%s", "password": "%s"}' % (user.email.encode(), PASSWORD.encode())
     answer = await visitor.post(LOGIN, data=body, headers={"Content-Type": content_type})
     assert (answer.status, answer.body["error"]) == (400, "invalid request body")
@@ -116,7 +116,7 @@ async def test_the_content_type_must_be_json(visitor: Caller, content_type: str 
 @pytest.mark.parametrize("field", ["email", "identifier", "password"])
 @pytest.mark.parametrize("wrong", [5, 1.5, True, [], {}, ["a"]])
 async def test_a_credential_of_a_wrong_type_is_rejected_and_not_echoed(
-    visitor: Caller, field: str, wrong
+    visitor: Client, field: str, wrong
 ) -> None:
     answer = await visitor.post(LOGIN, {"email": "a@example.com", "password": "12345678"} | {field: wrong})
     assert (answer.status, answer.body) == (
@@ -125,8 +125,8 @@ async def test_a_credential_of_a_wrong_type_is_rejected_and_not_echoed(
     )
 
 
-async def test_wrong_credentials_get_identical_responses(visitor: Caller) -> None:
-    user = await kit.add_user(visitor.store)
+async def test_wrong_credentials_get_identical_responses(visitor: Client) -> None:
+    user = await records.add_user(visitor.store)
     wrong = await visitor.post(LOGIN, {"email": user.email, "password": "wrong password"})
     unknown = await visitor.post(LOGIN, {"email": "nobody@example.com", "password": PASSWORD})
     unusual = await visitor.post(LOGIN, {"identifier": "☃" * 5000, "password": PASSWORD})
@@ -134,8 +134,8 @@ async def test_wrong_credentials_get_identical_responses(visitor: Caller) -> Non
         assert (answer.status, answer.body) == (401, {"error": "invalid credentials"})
 
 
-async def test_a_user_of_another_store_cannot_sign_in(visitor: Caller, other_store: Store) -> None:
-    user = await kit.add_user(other_store)
+async def test_a_user_of_another_store_cannot_sign_in(visitor: Client, other_store: Store) -> None:
+    user = await records.add_user(other_store)
     answer = await visitor.post(LOGIN, {"email": user.email, "password": PASSWORD})
     assert (answer.status, answer.body) == (401, {"error": "invalid credentials"})
 
@@ -149,9 +149,9 @@ async def test_a_user_of_another_store_cannot_sign_in(visitor: Caller, other_sto
     ],
 )
 async def test_an_account_that_may_not_sign_in_gets_the_reason(
-    visitor: Caller, columns: dict, code: str
+    visitor: Client, columns: dict, code: str
 ) -> None:
-    user = await kit.add_user(visitor.store, **columns)
+    user = await records.add_user(visitor.store, **columns)
     answer = await visitor.post(LOGIN, {"email": user.email, "password": PASSWORD})
     assert answer.status == 403
     assert set(answer.body) == {"error", "message"}
@@ -161,7 +161,7 @@ async def test_an_account_that_may_not_sign_in_gets_the_reason(
     assert (wrong.status, wrong.body) == (401, {"error": "invalid credentials"})
 
 
-async def test_a_platform_account_is_redirected_to_its_panel(visitor: Caller) -> None:
+async def test_a_platform_account_is_redirected_to_its_panel(visitor: Client) -> None:
     email = f"{uuid7()}@platform.example"
     async with database.cross_store_connection() as everywhere:
         await everywhere.execute(
@@ -185,10 +185,10 @@ async def test_a_platform_account_is_redirected_to_its_panel(visitor: Caller) ->
     ],
 )
 async def test_an_ambiguous_identifier_is_reported_only_with_a_correct_password(
-    visitor: Caller, columns: dict, identifier: str, code: str
+    visitor: Client, columns: dict, identifier: str, code: str
 ) -> None:
-    await kit.add_user(visitor.store, **columns)
-    await kit.add_user(visitor.store, **columns)
+    await records.add_user(visitor.store, **columns)
+    await records.add_user(visitor.store, **columns)
     answer = await visitor.post(LOGIN, {"identifier": identifier, "password": PASSWORD})
     assert answer.status == 409
     assert set(answer.body) == {"error", "message"}
@@ -197,7 +197,7 @@ async def test_an_ambiguous_identifier_is_reported_only_with_a_correct_password(
     assert (wrong.status, wrong.body) == (401, {"error": "invalid credentials"})
 
 
-async def _send_attempts(visitor: Caller, *attempts: dict) -> None:
+async def _send_attempts(visitor: Client, *attempts: dict) -> None:
     for attempt in attempts:
         answer = await visitor.post(LOGIN, **attempt)
         assert answer.status in (200, 400, 401)
@@ -218,9 +218,9 @@ GOOD_FORM = {"Content-Type": "application/json"}
     ],
 )
 async def test_the_sixth_attempt_in_a_minute_is_rejected_regardless_of_the_previous_five(
-    visitor: Caller, attempt: dict
+    visitor: Client, attempt: dict
 ) -> None:
-    user = await kit.add_user(visitor.store)
+    user = await records.add_user(visitor.store)
     await _send_attempts(visitor, *[attempt] * 5)
     for sixth in ({"body": {"email": user.email, "password": PASSWORD}}, attempt):
         answer = await visitor.post(LOGIN, **sixth)
@@ -232,16 +232,16 @@ async def test_the_sixth_attempt_in_a_minute_is_rejected_regardless_of_the_previ
     assert other_address.status == 200
 
 
-async def test_attempts_at_all_stores_share_one_rate_limit(visitor: Caller, other_store: Store) -> None:
-    user = await kit.add_user(visitor.store)
+async def test_attempts_at_all_stores_share_one_rate_limit(visitor: Client, other_store: Store) -> None:
+    user = await records.add_user(visitor.store)
     valid = {"body": {"email": user.email, "password": PASSWORD}}
     await _send_attempts(visitor, valid, valid)
     await _send_attempts(visitor.at(other_store), valid, valid, valid)
     assert (await visitor.post(LOGIN, **valid)).status == 429
 
 
-async def test_ten_wrong_passwords_lock_the_account(visitor: Caller) -> None:
-    user = await kit.add_user(visitor.store)
+async def test_ten_wrong_passwords_lock_the_account(visitor: Client) -> None:
+    user = await records.add_user(visitor.store)
     for _ in range(10):
         wrong = await visitor.from_new_address().post(
             LOGIN, {"email": user.email, "password": "wrong password"}
@@ -255,19 +255,19 @@ async def test_ten_wrong_passwords_lock_the_account(visitor: Caller) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
-async def test_other_methods_are_not_allowed(visitor: Caller, method: str) -> None:
+async def test_other_methods_are_not_allowed(visitor: Client, method: str) -> None:
     answer = await visitor.request(method, LOGIN)
     assert (answer.status, answer.raw, answer.headers["Allow"]) == (405, b"", "POST")
 
 
-async def test_an_unavailable_or_unknown_store_is_reported_first(shop_client, new_store) -> None:
+async def test_an_unavailable_or_unknown_store_is_reported_first(http, new_store) -> None:
     for status, code in (("S", "tenant_suspended"), ("M", "tenant_maintenance")):
         closed = await new_store(status=status)
         for path in (LOGIN, REFRESH, LOGOUT):
-            answer = await Caller(shop_client, closed, address=some_address()).post(path, data=b"{")
+            answer = await Client(http, closed).post(path, data=b"{")
             assert (answer.status, answer.body["error"]) == (503, code)
-    stranger = Caller(shop_client, closed, address=some_address())
-    for tenant in (None, "", NOBODY, "x"):
+    stranger = Client(http, closed)
+    for tenant in (None, "", UNKNOWN_ID, "x"):
         answer = await stranger.post(LOGIN, {}, headers={"X-Tenant-ID": tenant})
         assert (answer.status, answer.body) == (404, {"error": "tenant not found"})
 
@@ -283,20 +283,20 @@ async def test_an_unavailable_or_unknown_store_is_reported_first(shop_client, ne
     ],
 )
 async def test_attempts_at_unknown_and_unavailable_stores_are_rate_limited(
-    visitor: Caller, new_store, path: str
+    visitor: Client, new_store, path: str
 ) -> None:
     closed = await new_store(status="S")
     for attempt_index in range(5):
-        tenant = (NOBODY, None, str(closed.public_id), "x", NOBODY)[attempt_index]
-        answer = await visitor.client.post(
+        tenant = (UNKNOWN_ID, None, str(closed.public_id), "x", UNKNOWN_ID)[attempt_index]
+        answer = await visitor.http.post(
             path,
             json={},
-            headers={"X-Forwarded-For": visitor.address, **({"X-Tenant-ID": tenant} if tenant else {})},
+            headers={"X-Forwarded-For": visitor.ip, **({"X-Tenant-ID": tenant} if tenant else {})},
         )
         assert answer.status == (503 if attempt_index == 2 else 404)
-    for store in (str(visitor.store.public_id), NOBODY):
-        answer = await visitor.client.post(
-            path, json={}, headers={"X-Forwarded-For": visitor.address, "X-Tenant-ID": store}
+    for store in (str(visitor.store.public_id), UNKNOWN_ID):
+        answer = await visitor.http.post(
+            path, json={}, headers={"X-Forwarded-For": visitor.ip, "X-Tenant-ID": store}
         )
         assert (answer.status, answer.headers["Retry-After"]) == (429, "60")
         assert "rate limit exceeded" in (await answer.json()).values()

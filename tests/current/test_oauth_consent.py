@@ -6,8 +6,8 @@ import re
 import pytest
 
 from rest_facade.current.consent import CONTENT_SECURITY_POLICY
-from tests.current.oauth import REDIRECT, App, challenge, query_parameters, register_app
-from tests.shop import Answer
+from tests.harness.http import Response
+from tests.harness.oauth import REDIRECT, App, challenge, query_parameters, register_app
 
 ADDRESS = "/api/v1/oauth/authorize"
 
@@ -17,19 +17,19 @@ async def app(admin) -> App:
     return await register_app(admin, name='Etiquetas <b>&"</script> {{config}} {{detail}}')
 
 
-async def open_page(visitor, **query) -> Answer:
+async def open_page(visitor, **query) -> Response:
     """Open the page as a browser does, without following redirects."""
-    response = await visitor.client.get(
+    response = await visitor.http.get(
         ADDRESS,
         params={name: value for name, value in query.items() if value is not None},
-        headers={"X-Tenant-ID": str(visitor.store.public_id), "X-Forwarded-For": visitor.address},
+        headers={"X-Tenant-ID": str(visitor.store.public_id), "X-Forwarded-For": visitor.ip},
         allow_redirects=False,
     )
     assert response.status != 500
-    return Answer(response.status, response.headers, await response.read())
+    return Response(response.status, response.headers, await response.read())
 
 
-def page_config(answer: Answer) -> dict:
+def page_config(answer: Response) -> dict:
     match = re.search(rb'<script type="application/json" id="config">(.*?)</script>', answer.raw, re.DOTALL)
     assert match is not None
     return json.loads(match[1])
@@ -94,7 +94,7 @@ async def test_static_files_are_served_and_cacheable(visitor, app):
     files = re.findall(r"\"(/assets/consent/[^\"]+)\"", text)
     assert len(files) == 2
     for file in files:
-        response = await visitor.client.get(file)
+        response = await visitor.http.get(file)
         assert response.status == 200
         assert "immutable" in response.headers["Cache-Control"]
         assert response.headers["X-Content-Type-Options"] == "nosniff"
@@ -102,7 +102,7 @@ async def test_static_files_are_served_and_cacheable(visitor, app):
         assert response.headers["Content-Type"] == f"{media_type}; charset=utf-8"
     folder = files[0].rpartition("/")[0]
     for missing in (f"{folder}/page.html", f"{folder}/..%2fconsent.py", "/assets/consent/0/consent.js"):
-        assert (await visitor.client.get(missing)).status == 404
+        assert (await visitor.http.get(missing)).status == 404
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ async def test_an_oversized_state_is_not_returned(visitor, app):
 
 
 async def test_a_repeated_parameter_is_rejected_without_redirect(visitor, app):
-    response = await visitor.client.get(
+    response = await visitor.http.get(
         f"{ADDRESS}?client_id={app.client_id}&client_id={app.client_id}",
         headers={"X-Tenant-ID": str(visitor.store.public_id)},
         allow_redirects=False,

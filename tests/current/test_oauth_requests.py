@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.current.oauth import (
+from tests.current.test_oauth_tokens import PRODUCTS, works
+from tests.harness.oauth import (
     REVOKE,
     TOKEN,
     App,
@@ -13,7 +14,6 @@ from tests.current.oauth import (
     refresh_tokens,
     register_app,
 )
-from tests.current.test_oauth_tokens import PRODUCTS, works
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from urllib.parse import quote
 import pytest
 
 from kernel.ids import has_valid_checksum
-from tests.current import kit
-from tests.current.oauth import (
+from tests.harness import scopes
+from tests.harness.oauth import (
     REDIRECT,
     SCOPES,
     TOKEN,
@@ -38,7 +38,7 @@ async def works(caller, tokens) -> bool:
 
 
 async def expire_rows(store, sql, *args):
-    assert await kit.execute(store, sql, *args) >= 1
+    assert await scopes.execute(store, sql, *args) >= 1
 
 
 # --- Exchanging a code -------------------------------------------------------------------------------------------------------
@@ -72,9 +72,9 @@ async def test_secrets_are_stored_only_as_hashes(admin, app):
     tokens = (await exchange_code(admin, app, approval["code"])).body
     stored = str(
         [
-            *await kit.rows(admin.store, "select * from app_grants"),
-            *await kit.rows(admin.store, "select * from app_tokens"),
-            *await kit.rows(admin.store, "select * from apps where client_id = $1", app.client_id),
+            *await scopes.rows(admin.store, "select * from app_grants"),
+            *await scopes.rows(admin.store, "select * from app_tokens"),
+            *await scopes.rows(admin.store, "select * from apps where client_id = $1", app.client_id),
         ]
     )
     for secret in (
@@ -124,7 +124,7 @@ async def test_reusing_a_code_revokes_its_tokens(admin, app):
         answer = await admin.with_token(tokens["access_token"]).get(PRODUCTS)
         assert (answer.status, answer.body["error"]) == (401, "token revoked: authorization code reused")
     assert (await refresh_tokens(admin, renewed["refresh_token"])).body["error"] == "invalid_grant"
-    actions = await kit.rows(admin.store, "select action from audit_entries order by id")
+    actions = await scopes.rows(admin.store, "select action from audit_entries order by id")
     assert "app.code_reused" in [row["action"] for row in actions]
 
 
@@ -147,7 +147,7 @@ async def test_of_concurrent_exchanges_one_succeeds_and_its_tokens_are_revoked(a
 
 async def test_a_code_expires_after_ten_minutes(admin, app):
     code = (await approve_app(admin, app))["code"]
-    left = await kit.value(admin.store, "select max(code_expires_at) - now() from app_grants")
+    left = await scopes.value(admin.store, "select max(code_expires_at) - now() from app_grants")
     assert 590 < left.total_seconds() <= 600
     await expire_rows(admin.store, "update app_grants set code_expires_at = now()")
     answer = await exchange_code(admin, app, code)
@@ -239,7 +239,7 @@ async def test_reusing_a_refresh_token_revokes_all_tokens_of_the_installation(ad
         answer = await admin.with_token(tokens["access_token"]).get(PRODUCTS)
         assert (answer.status, answer.body["error"]) == (401, "token revoked: refresh token reused")
         assert (await refresh_tokens(admin, tokens["refresh_token"])).body["error"] == "invalid_grant"
-    audited = await kit.value(
+    audited = await scopes.value(
         admin.store, "select count(*) from audit_entries where action = 'app.refresh_token_reused'"
     )
     assert audited == 1
@@ -257,7 +257,7 @@ async def test_of_concurrent_refreshes_one_succeeds(admin, app):
 
 async def test_a_refresh_token_expires_after_ninety_days(admin, app):
     first = await issue_tokens(admin, app)
-    left = await kit.value(admin.store, "select max(expires_at) - now() from app_tokens where kind = 'R'")
+    left = await scopes.value(admin.store, "select max(expires_at) - now() from app_tokens where kind = 'R'")
     assert 89 < left.total_seconds() / 86_400 <= 90
     await expire_rows(admin.store, "update app_tokens set expires_at = now()")
     answer = await refresh_tokens(admin, first["refresh_token"])

@@ -3,9 +3,9 @@
 import pytest
 
 from kernel.scope import Store
-from tests.current import kit
-from tests.current.kit import Caller
-from tests.shop import NOBODY
+from tests.harness import records, scopes
+from tests.harness.http import Client
+from tests.harness.records import UNKNOWN_ID
 
 ORDERS = "/api/v1/admin/orders"
 FIELDS = {
@@ -26,10 +26,10 @@ FIELDS = {
 }
 
 
-async def test_an_order_has_every_field(admin: Caller) -> None:
-    customer = await kit.add_user(admin.store)
-    product = await kit.add_product(admin.store)
-    order = await kit.add_order(
+async def test_an_order_has_every_field(admin: Client) -> None:
+    customer = await records.add_user(admin.store)
+    product = await records.add_product(admin.store)
+    order = await records.add_order(
         admin.store,
         customer,
         product,
@@ -63,16 +63,16 @@ async def test_an_order_has_every_field(admin: Caller) -> None:
     assert listed.body == {"orders": [record], "total": 1, "page": 1, "per_page": 20}
 
 
-async def test_a_guest_order_has_no_customer_id(admin: Caller) -> None:
-    order = await kit.add_order(admin.store)
+async def test_a_guest_order_has_no_customer_id(admin: Client) -> None:
+    order = await records.add_order(admin.store)
     shown = (await admin.get(f"{ORDERS}/{order.id}")).body
     assert shown["customer"] == {"id": None, "name": "Ana Souza", "email": "ana@example.com"}
     assert shown["tracking_code"] is None
 
 
-async def test_a_deleted_product_remains_on_the_order(admin: Caller) -> None:
-    product = await kit.add_product(admin.store)
-    order = await kit.add_order(admin.store, product=product)
+async def test_a_deleted_product_remains_on_the_order(admin: Client) -> None:
+    product = await records.add_product(admin.store)
+    order = await records.add_order(admin.store, product=product)
     assert (await admin.delete(f"/api/v1/admin/products/{product.id}")).status == 204
     shown = (await admin.get(f"{ORDERS}/{order.id}")).body
     assert shown["items"] == [
@@ -93,8 +93,8 @@ async def test_a_deleted_product_remains_on_the_order(admin: Caller) -> None:
         ("O", "O"),
     ],
 )
-async def test_the_status_of_an_order_is_changed(admin: Caller, status: str, stored_status: str) -> None:
-    order = await kit.add_order(admin.store)
+async def test_the_status_of_an_order_is_changed(admin: Client, status: str, stored_status: str) -> None:
+    order = await records.add_order(admin.store)
     changed = await admin.put(f"{ORDERS}/{order.id}/status", {"status": status})
     assert changed.status == 200, changed
     assert set(changed.body) == FIELDS
@@ -102,11 +102,11 @@ async def test_the_status_of_an_order_is_changed(admin: Caller, status: str, sto
     assert (await admin.get(f"{ORDERS}/{order.id}")).body == changed.body
 
 
-async def test_a_status_change_is_recorded_with_its_reason(admin: Caller) -> None:
-    order = await kit.add_order(admin.store)
+async def test_a_status_change_is_recorded_with_its_reason(admin: Client) -> None:
+    order = await records.add_order(admin.store)
     await admin.put(f"{ORDERS}/{order.id}/status", {"status": "I", "reason": "o cliente desistiu", "more": 1})
     change = (
-        await kit.rows(admin.store, "select * from order_status_changes where order_id = $1", order.number)
+        await scopes.rows(admin.store, "select * from order_status_changes where order_id = $1", order.number)
     )[0]
     assert (
         change["from_status"],
@@ -121,35 +121,35 @@ async def test_a_status_change_is_recorded_with_its_reason(admin: Caller) -> Non
         admin.user.number,
         False,
     )
-    events = await kit.rows(admin.store, "select name from outbox_events order by sequence")
+    events = await scopes.rows(admin.store, "select name from outbox_events order by sequence")
     assert [row["name"] for row in events] == ["order.updated", "order.cancelled"]
 
 
-async def test_shipping_with_a_tracking_code_creates_a_shipment(admin: Caller) -> None:
-    order = await kit.add_order(admin.store, status="P")
+async def test_shipping_with_a_tracking_code_creates_a_shipment(admin: Client) -> None:
+    order = await records.add_order(admin.store, status="P")
     change = {"status": "shipped", "tracking_code": "BR123", "carrier": "Correios"}
     for _ in range(2):
         changed = await admin.put(f"{ORDERS}/{order.id}/status", change)
         assert (changed.status, changed.body["status"], changed.body["tracking_code"]) == (200, "C", "BR123")
-    shipments = await kit.rows(
+    shipments = await scopes.rows(
         admin.store, "select carrier, tracking_number from shipments where order_id = $1", order.number
     )
     assert [tuple(shipment) for shipment in shipments] == [("Correios", "BR123")]
 
 
-async def test_cancelling_an_order_releases_its_stock(admin: Caller) -> None:
-    product = await kit.add_product(admin.store)
-    order = await kit.add_order(admin.store, product=product)
+async def test_cancelling_an_order_releases_its_stock(admin: Client) -> None:
+    product = await records.add_product(admin.store)
+    order = await records.add_order(admin.store, product=product)
     await admin.put(f"{ORDERS}/{order.id}/status", {"status": "I"})
     assert (await admin.get(f"/api/v1/admin/products/{product.id}")).body["stock"] == 100
 
 
 @pytest.mark.parametrize("restock, stock", [(True, 102), (False, 100), (None, 100)])
 async def test_cancelling_a_completed_order_restocks_on_request(
-    admin: Caller, restock: bool | None, stock: int
+    admin: Client, restock: bool | None, stock: int
 ) -> None:
-    product = await kit.add_product(admin.store)
-    order = await kit.add_order(admin.store, product=product, status="C")
+    product = await records.add_product(admin.store)
+    order = await records.add_order(admin.store, product=product, status="C")
     changed = await admin.put(f"{ORDERS}/{order.id}/status", {"status": "I", "restock": restock})
     assert changed.status == 200
     assert (await admin.get(f"/api/v1/admin/products/{product.id}")).body["stock"] == stock
@@ -170,9 +170,9 @@ async def test_cancelling_a_completed_order_restocks_on_request(
     ],
 )
 async def test_a_forbidden_status_change_names_the_allowed_ones(
-    admin: Caller, status: str, to: str, allowed: list | None
+    admin: Client, status: str, to: str, allowed: list | None
 ) -> None:
-    order = await kit.add_order(admin.store, status=status)
+    order = await records.add_order(admin.store, status=status)
     answer = await admin.put(f"{ORDERS}/{order.id}/status", {"status": to})
     if allowed is None:
         assert (answer.status, answer.body["fields"]) == (400, {"status": "status_invalid"})
@@ -184,12 +184,12 @@ async def test_a_forbidden_status_change_names_the_allowed_ones(
     assert (await admin.get(f"{ORDERS}/{order.id}")).body["status"] == status
 
 
-async def test_the_same_status_changes_nothing(admin: Caller) -> None:
-    order = await kit.add_order(admin.store, status="I")
+async def test_the_same_status_changes_nothing(admin: Client) -> None:
+    order = await records.add_order(admin.store, status="I")
     before = (await admin.get(f"{ORDERS}/{order.id}")).body
     answer = await admin.put(f"{ORDERS}/{order.id}/status", {"status": "cancelled"})
     assert (answer.status, answer.body) == (200, before)
-    assert await kit.value(admin.store, "select count(*) from outbox_events") == 0
+    assert await scopes.value(admin.store, "select count(*) from outbox_events") == 0
 
 
 @pytest.mark.parametrize(
@@ -210,22 +210,22 @@ async def test_the_same_status_changes_nothing(admin: Caller) -> None:
         ({"status": "P", "restock": "yes"}, {"restock": "invalid"}),
     ],
 )
-async def test_invalid_fields_are_named(admin: Caller, body: dict, fields: dict) -> None:
-    order = await kit.add_order(admin.store)
+async def test_invalid_fields_are_named(admin: Client, body: dict, fields: dict) -> None:
+    order = await records.add_order(admin.store)
     answer = await admin.put(f"{ORDERS}/{order.id}/status", body)
     assert (answer.status, answer.body) == (400, {"error": "validation_failed", "fields": fields})
 
 
-async def test_reactivating_an_order_without_stock_is_rejected(admin: Caller) -> None:
-    product = await kit.add_product(admin.store, on_hand=1)
-    order = await kit.add_order(admin.store, product=product, status="D")
+async def test_reactivating_an_order_without_stock_is_rejected(admin: Client) -> None:
+    product = await records.add_product(admin.store, on_hand=1)
+    order = await records.add_order(admin.store, product=product, status="D")
     answer = await admin.put(f"{ORDERS}/{order.id}/status", {"status": "P"})
     assert answer.status == 422
     assert answer.body["error"] == "out_of_stock"
 
 
-@pytest.mark.parametrize("id", ["1", "abc", NOBODY, "%00x"[3:], "9" * 300])
-async def test_an_unknown_order_is_not_found(admin: Caller, id: str) -> None:
+@pytest.mark.parametrize("id", ["1", "abc", UNKNOWN_ID, "%00x"[3:], "9" * 300])
+async def test_an_unknown_order_is_not_found(admin: Client, id: str) -> None:
     for answer in (
         await admin.get(f"{ORDERS}/{id}"),
         await admin.put(f"{ORDERS}/{id}/status", {"status": "P"}),
@@ -233,8 +233,8 @@ async def test_an_unknown_order_is_not_found(admin: Caller, id: str) -> None:
         assert (answer.status, answer.body) == (404, {"error": "order not found"})
 
 
-async def test_orders_cannot_be_created_or_deleted(admin: Caller) -> None:
-    order = await kit.add_order(admin.store)
+async def test_orders_cannot_be_created_or_deleted(admin: Client) -> None:
+    order = await records.add_order(admin.store)
     for method, path, allow in (
         ("POST", ORDERS, "GET, HEAD"),
         ("DELETE", f"{ORDERS}/{order.id}", "GET, HEAD"),
@@ -244,8 +244,8 @@ async def test_orders_cannot_be_created_or_deleted(admin: Caller) -> None:
         assert (answer.status, answer.raw, answer.headers["Allow"]) == (405, b"", allow)
 
 
-async def test_the_order_of_another_store_is_not_found(admin: Caller, other_store: Store) -> None:
-    foreign = await kit.add_order(other_store)
+async def test_the_order_of_another_store_is_not_found(admin: Client, other_store: Store) -> None:
+    foreign = await records.add_order(other_store)
     assert (await admin.get(f"{ORDERS}/{foreign.id}")).status == 404
     assert (await admin.put(f"{ORDERS}/{foreign.id}/status", {"status": "I"})).status == 404
-    assert await kit.value(other_store, "select status from orders where id = $1", foreign.number) == "O"
+    assert await scopes.value(other_store, "select status from orders where id = $1", foreign.number) == "O"

@@ -4,16 +4,16 @@ import pytest
 
 from kernel.scope import Store
 from models import database
-from tests.current import kit
-from tests.current.kit import Caller
-from tests.product_records import ACCEPTED, DEFAULTS, PRODUCT_RECORD, REJECTED
-from tests.shop import NOBODY, is_uuid
+from tests.harness import records, scopes
+from tests.harness.http import Client
+from tests.harness.product_records import ACCEPTED, DEFAULTS, PRODUCT_RECORD, REJECTED
+from tests.harness.records import UNKNOWN_ID, is_uuid
 
 PRODUCTS = "/api/v1/admin/products"
 
 
 async def _all_fields(store: Store) -> dict:
-    category = await kit.add_category(store, name="Roupas")
+    category = await records.add_category(store, name="Roupas")
     return {
         "name": "Camiseta Básica",
         "sku": "CAM-01",
@@ -32,7 +32,7 @@ async def _all_fields(store: Store) -> dict:
     }
 
 
-async def test_every_field_is_stored_and_returned(admin: Caller) -> None:
+async def test_every_field_is_stored_and_returned(admin: Client) -> None:
     product_fields = await _all_fields(admin.store)
     made = await admin.post(PRODUCTS, product_fields)
     assert made.status == 201
@@ -50,7 +50,7 @@ async def test_every_field_is_stored_and_returned(admin: Caller) -> None:
     assert listed.body == {"products": [record], "total": 1, "page": 1, "per_page": 20}
 
 
-async def test_only_name_and_price_are_required(admin: Caller) -> None:
+async def test_only_name_and_price_are_required(admin: Client) -> None:
     made = await admin.post(PRODUCTS, {"name": "Boné", "price_cents": 0})
     assert made.status == 201
     record = made.body
@@ -58,11 +58,11 @@ async def test_only_name_and_price_are_required(admin: Caller) -> None:
     assert shown == DEFAULTS | {"name": "Boné", "slug": "bone", "price_cents": 0}
 
 
-async def test_product_changes_emit_events(admin: Caller) -> None:
+async def test_product_changes_emit_events(admin: Client) -> None:
     made = (await admin.post(PRODUCTS, {"name": "Boné", "price_cents": 100})).body
     await admin.put(f"{PRODUCTS}/{made['id']}", {"price_cents": 200})
     await admin.delete(f"{PRODUCTS}/{made['id']}")
-    events = await kit.rows(admin.store, "select name, request_id from outbox_events order by sequence")
+    events = await scopes.rows(admin.store, "select name, request_id from outbox_events order by sequence")
     assert [row["name"] for row in events] == ["product.created", "product.updated", "product.deleted"]
     assert all(row["request_id"] for row in events)
 
@@ -79,10 +79,10 @@ async def test_product_changes_emit_events(admin: Caller) -> None:
             {"images": [{"url": "https://img.example.com/3.jpg", "alt": ""}]},
         ),
         ({}, {}),
-        ({"id": NOBODY, "currency": "USD", "anything": {"a": [1]}}, {}),
+        ({"id": UNKNOWN_ID, "currency": "USD", "anything": {"a": [1]}}, {}),
     ],
 )
-async def test_updates_are_partial(admin: Caller, method: str, change: dict, shown: dict) -> None:
+async def test_updates_are_partial(admin: Client, method: str, change: dict, shown: dict) -> None:
     made = (await admin.post(PRODUCTS, await _all_fields(admin.store))).body
     changed = await admin.request(method, f"{PRODUCTS}/{made['id']}", change)
     assert changed.status == 200, changed
@@ -91,22 +91,22 @@ async def test_updates_are_partial(admin: Caller, method: str, change: dict, sho
     assert (await admin.get(f"{PRODUCTS}/{made['id']}")).body == changed.body
 
 
-async def test_a_product_is_moved_to_another_category(admin: Caller) -> None:
+async def test_a_product_is_moved_to_another_category(admin: Client) -> None:
     made = (await admin.post(PRODUCTS, await _all_fields(admin.store))).body
-    category = await kit.add_category(admin.store, name="Chapéus")
+    category = await records.add_category(admin.store, name="Chapéus")
     moved = await admin.patch(f"{PRODUCTS}/{made['id']}", {"category_id": category.id})
     assert moved.body["category"] == {"id": category.id, "name": "Chapéus"}
 
 
-async def test_stock_excludes_units_reserved_by_open_orders(admin: Caller) -> None:
-    product = await kit.add_product(admin.store)
-    await kit.add_order(admin.store, product=product)
+async def test_stock_excludes_units_reserved_by_open_orders(admin: Client) -> None:
+    product = await records.add_product(admin.store)
+    await records.add_order(admin.store, product=product)
     assert (await admin.get(f"{PRODUCTS}/{product.id}")).body["stock"] == 98
     assert (await admin.put(f"{PRODUCTS}/{product.id}", {"stock": 5})).body["stock"] == 5
-    assert await kit.value(admin.store, "select on_hand from products where id = $1", product.number) == 7
+    assert await scopes.value(admin.store, "select on_hand from products where id = $1", product.number) == 7
 
 
-async def test_a_deleted_product_is_not_found_and_its_sku_can_be_reused(admin: Caller) -> None:
+async def test_a_deleted_product_is_not_found_and_its_sku_can_be_reused(admin: Client) -> None:
     product_fields = {"name": "Boné", "price_cents": 100, "sku": "B-1", "slug": "bone"}
     made = (await admin.post(PRODUCTS, product_fields)).body
     answer = await admin.delete(f"{PRODUCTS}/{made['id']}")
@@ -123,7 +123,7 @@ async def test_a_deleted_product_is_not_found_and_its_sku_can_be_reused(admin: C
     "change, fields",
     [
         *REJECTED,
-        ({"category_id": NOBODY}, {"category_id": "not_found"}),
+        ({"category_id": UNKNOWN_ID}, {"category_id": "not_found"}),
         ({"category_id": "abc"}, {"category_id": "not_found"}),
         ({"category_id": 2**62}, {"category_id": "not_found"}),
         ({"category_id": []}, {"category_id": "invalid"}),
@@ -140,10 +140,10 @@ async def test_a_deleted_product_is_not_found_and_its_sku_can_be_reused(admin: C
         ({"name": "", "price_cents": -1}, {"name": "name_required", "price_cents": "price_invalid"}),
     ],
 )
-async def test_invalid_fields_are_named(admin: Caller, change: dict, fields: dict) -> None:
+async def test_invalid_fields_are_named(admin: Client, change: dict, fields: dict) -> None:
     made = await admin.post(PRODUCTS, {"name": "Boné", "price_cents": 100} | change)
     assert (made.status, made.body) == (400, {"error": "validation_failed", "fields": fields})
-    product = await kit.add_product(admin.store)
+    product = await records.add_product(admin.store)
     for method in ("PUT", "PATCH"):
         changed = await admin.request(method, f"{PRODUCTS}/{product.id}", change)
         assert (changed.status, changed.body) == (400, {"error": "validation_failed", "fields": fields})
@@ -160,19 +160,19 @@ async def test_invalid_fields_are_named(admin: Caller, change: dict, fields: dic
     ],
 )
 async def test_name_and_price_of_a_new_product_are_required(
-    admin: Caller, product_fields: dict, fields: dict
+    admin: Client, product_fields: dict, fields: dict
 ) -> None:
     made = await admin.post(PRODUCTS, product_fields)
     assert (made.status, made.body) == (400, {"error": "validation_failed", "fields": fields})
 
 
-async def test_the_price_of_a_product_cannot_be_removed(admin: Caller) -> None:
-    product = await kit.add_product(admin.store)
+async def test_the_price_of_a_product_cannot_be_removed(admin: Client) -> None:
+    product = await records.add_product(admin.store)
     changed = await admin.put(f"{PRODUCTS}/{product.id}", {"price_cents": None})
     assert (changed.status, changed.body["fields"]) == (400, {"price_cents": "required"})
 
 
-async def test_a_sku_is_unique(admin: Caller) -> None:
+async def test_a_sku_is_unique(admin: Client) -> None:
     taken = {"error": "validation_failed", "fields": {"sku": "sku_taken"}}
     assert (await admin.post(PRODUCTS, {"name": "A", "price_cents": 1, "sku": "S-1"})).status == 201
     again = await admin.post(PRODUCTS, {"name": "B", "price_cents": 1, "sku": "S-1"})
@@ -183,35 +183,35 @@ async def test_a_sku_is_unique(admin: Caller) -> None:
     assert (await admin.put(f"{PRODUCTS}/{other['id']}", {"sku": "S-2"})).status == 200
 
 
-async def test_a_category_is_required_by_a_store_setting(caller, new_store) -> None:
+async def test_a_category_is_required_by_a_store_setting(new_client, new_store) -> None:
     store = await new_store()
     async with database.cross_store_connection() as everywhere:
         await everywhere.execute(
             """update tenants set settings = '{"products_require_category": true}' where id = $1""", store.id
         )
-    admin = await caller("manage_products", store=store)
+    admin = await new_client("manage_products", store=store)
     made = await admin.post(PRODUCTS, {"name": "Boné", "price_cents": 100})
     assert (made.status, made.body) == (
         400,
         {"error": "validation_failed", "fields": {"category_id": "category_required"}},
     )
-    category = await kit.add_category(store)
+    category = await records.add_category(store)
     assert (
         await admin.post(PRODUCTS, {"name": "Boné", "price_cents": 100, "category_id": category.id})
     ).status == 201
 
 
-async def test_text_is_stored_in_nfc(admin: Caller) -> None:
+async def test_text_is_stored_in_nfc(admin: Client) -> None:
     made = await admin.post(PRODUCTS, {"name": "Calc\u0327ado", "price_cents": 1})
     assert made.body["name"] == "Calçado"
 
 
-async def test_64_bit_numbers_are_stored(admin: Caller) -> None:
+async def test_64_bit_numbers_are_stored(admin: Client) -> None:
     made = await admin.post(PRODUCTS, {"name": "Ilha", "price_cents": 10**15, "stock": 10**12})
     assert (made.body["price_cents"], made.body["stock"]) == (10**15, 10**12)
 
 
-async def test_images_belong_to_their_product(admin: Caller) -> None:
+async def test_images_belong_to_their_product(admin: Client) -> None:
     first = (await admin.post(PRODUCTS, {"name": "A", "price_cents": 1, "images": [{"url": "/a.png"}]})).body
     second = (await admin.post(PRODUCTS, {"name": "B", "price_cents": 1, "images": [{"url": "/b.png"}]})).body
     await admin.put(f"{PRODUCTS}/{second['id']}", {"images": []})
@@ -220,8 +220,8 @@ async def test_images_belong_to_their_product(admin: Caller) -> None:
     assert (await admin.get(f"{PRODUCTS}/{first['id']}")).body["images"] == [{"url": "/a.png", "alt": ""}]
 
 
-async def test_a_category_of_another_store_is_rejected(admin: Caller, other_store: Store) -> None:
-    foreign = await kit.add_category(other_store)
+async def test_a_category_of_another_store_is_rejected(admin: Client, other_store: Store) -> None:
+    foreign = await records.add_category(other_store)
     for category in (foreign.id, foreign.number):
         made = await admin.post(PRODUCTS, {"name": "A", "price_cents": 1, "category_id": category})
         assert (made.status, made.body["fields"]) == (400, {"category_id": "not_found"})

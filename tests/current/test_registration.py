@@ -11,10 +11,10 @@ from domain.mails.outbox import StoredMail
 from kernel.ids import uuid7
 from kernel.scope import ANONYMOUS, Store, active_scope
 from models import database
-from tests.current import kit
-from tests.current.kit import Caller, is_token_pair
 from tests.current.test_two_factor import add_two_factor_user, challenge
-from tests.shop import PASSWORD
+from tests.harness import records, scopes
+from tests.harness.http import Client, is_token_pair
+from tests.harness.records import PASSWORD
 
 REGISTER = "/api/v1/auth/register"
 VERIFY = "/api/v1/auth/email/verify"
@@ -29,7 +29,7 @@ EXPIRED = (401, {"error": "invalid or expired token"})
 
 async def mails(store: Store, mail_type: str | None = None) -> list[StoredMail]:
     """Return the mails of the store, newest first."""
-    scope = kit.system_scope(store)
+    scope = scopes.system_scope(store)
     with active_scope(scope):
         return [mail for mail in await outbox.list_latest(scope) if mail_type in (None, mail.kind)]
 
@@ -45,14 +45,14 @@ def registration_input(**fields) -> dict:
     return {"email": f"{uuid7().hex}@example.com", "password": PASSWORD, "name": "Ana Souza"} | fields
 
 
-async def sign_in(visitor: Caller, email: str, password: str = PASSWORD):
+async def sign_in(visitor: Client, email: str, password: str = PASSWORD):
     return await visitor.from_new_address().post(LOGIN, {"email": email, "password": password})
 
 
 # --- Registration ------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_customer_registers_confirms_the_email_and_signs_in(visitor: Caller) -> None:
+async def test_a_customer_registers_confirms_the_email_and_signs_in(visitor: Client) -> None:
     body = registration_input(cpf="529.982.247-25", phone="(11) 98765-4321")
     answer = await visitor.post(REGISTER, body)
     assert (answer.status, set(answer.body)) == (201, {"message"})
@@ -64,71 +64,71 @@ async def test_a_customer_registers_confirms_the_email_and_signs_in(visitor: Cal
     assert is_token_pair((await sign_in(visitor, body["email"])).body)
     again = await visitor.post(VERIFY, {"token": token})
     assert (again.status, again.body) == EXPIRED
-    (user,) = await kit.rows(visitor.store, "select * from users")
+    (user,) = await scopes.rows(visitor.store, "select * from users")
     assert (user["user_type"], user["status"], user["name"]) == ("C", "A", "Ana Souza")
     assert (user["cpf"], user["phone"]) == ("52998224725", "11987654321")
 
 
-async def test_a_registration_emits_user_registered(visitor: Caller) -> None:
+async def test_a_registration_emits_user_registered(visitor: Client) -> None:
     body = registration_input()
     await visitor.post(REGISTER, body)
-    (event,) = await kit.rows(visitor.store, "select name, data::text as data from outbox_events")
+    (event,) = await scopes.rows(visitor.store, "select name, data::text as data from outbox_events")
     assert event["name"] == "user.registered"
     assert body["email"] in event["data"]
 
 
-async def test_registration_creates_only_customers(visitor: Caller) -> None:
+async def test_registration_creates_only_customers(visitor: Client) -> None:
     body = registration_input(
         user_type="A", role="admin", status="A", privileges=["manage_users"], vendor_id=1, points=5
     )
     assert (await visitor.post(REGISTER, body)).status == 201
-    (user,) = await kit.rows(visitor.store, "select * from users")
+    (user,) = await scopes.rows(visitor.store, "select * from users")
     assert (user["user_type"], user["privileges"], user["vendor_id"], user["points"]) == ("C", [], None, 0)
     assert user["email_verified_at"] is None
 
 
-async def test_a_taken_email_gets_the_same_response_and_its_owner_a_mail(visitor: Caller) -> None:
-    owner = await kit.add_user(visitor.store)
+async def test_a_taken_email_gets_the_same_response_and_its_owner_a_mail(visitor: Client) -> None:
+    owner = await records.add_user(visitor.store)
     fresh = await visitor.post(REGISTER, registration_input())
     taken = await visitor.post(REGISTER, registration_input(email=f" {owner.email.upper()} ", password=NEW))
     assert (taken.status, taken.body) == (fresh.status, fresh.body)
     sent_mails = await mails(visitor.store, "registration_taken")
     assert [mail.recipient for mail in sent_mails] == [owner.email]
     assert "já tem uma conta" in sent_mails[0].subject
-    assert len(await kit.rows(visitor.store, "select id from users")) == 2
+    assert len(await scopes.rows(visitor.store, "select id from users")) == 2
     assert (await sign_in(visitor, owner.email, NEW)).status == 401
     assert (await sign_in(visitor, owner.email)).status == 200
-    events = await kit.rows(visitor.store, "select name from outbox_events")
+    events = await scopes.rows(visitor.store, "select name from outbox_events")
     assert len(events) == 1  # only the new user
 
 
-async def test_the_owner_of_a_taken_email_gets_at_most_three_mails_an_hour(visitor: Caller) -> None:
-    owner = await kit.add_user(visitor.store)
+async def test_the_owner_of_a_taken_email_gets_at_most_three_mails_an_hour(visitor: Client) -> None:
+    owner = await records.add_user(visitor.store)
     for _ in range(5):
         assert (await visitor.post(REGISTER, registration_input(email=owner.email))).status == 201
     assert len(await mails(visitor.store)) == 3
 
 
-async def test_new_and_taken_emails_execute_the_same_work(visitor: Caller) -> None:
+async def test_new_and_taken_emails_execute_the_same_work(visitor: Client) -> None:
     from dataclasses import replace
 
     from domain.people import registration
 
-    owner = await kit.add_user(visitor.store)
+    owner = await records.add_user(visitor.store)
     counts = []
     for email in (owner.email, f"{uuid7().hex}@example.com"):
-        scope = replace(kit.system_scope(visitor.store), actor=ANONYMOUS, client_ip="10.0.0.1")
+        scope = replace(scopes.system_scope(visitor.store), actor=ANONYMOUS, client_ip="10.0.0.1")
         with active_scope(scope), database.count_statements() as counted:
             await registration.register(scope, registration_input(email=email))
         counts.append(counted.count)
     assert counts[0] == counts[1]
 
 
-async def test_concurrent_registrations_with_one_email_create_one_user(visitor: Caller) -> None:
+async def test_concurrent_registrations_with_one_email_create_one_user(visitor: Client) -> None:
     body = registration_input()
     answers = await asyncio.gather(*(visitor.post(REGISTER, body) for _ in range(6)))
     assert {(answer.status, answer.raw) for answer in answers} == {(201, answers[0].raw)}
-    assert len(await kit.rows(visitor.store, "select id from users")) == 1
+    assert len(await scopes.rows(visitor.store, "select id from users")) == 1
     assert len(await mails(visitor.store, "email_verification")) == 1
 
 
@@ -155,13 +155,13 @@ async def test_concurrent_registrations_with_one_email_create_one_user(visitor: 
         ),
     ],
 )
-async def test_invalid_fields_are_named(visitor: Caller, change: dict, fields: dict) -> None:
+async def test_invalid_fields_are_named(visitor: Client, change: dict, fields: dict) -> None:
     answer = await visitor.post(REGISTER, registration_input(**change))
     assert (answer.status, answer.body) == (400, {"error": "validation_failed", "fields": fields})
     assert await mails(visitor.store) == []
 
 
-async def test_an_empty_registration_names_all_required_fields(visitor: Caller) -> None:
+async def test_an_empty_registration_names_all_required_fields(visitor: Client) -> None:
     answer = await visitor.post(REGISTER, {})
     assert answer.body["fields"] == {"email": "required", "password": "required", "name": "name_required"}
 
@@ -170,7 +170,7 @@ async def test_an_empty_registration_names_all_required_fields(visitor: Caller) 
 @pytest.mark.parametrize(
     "data", [b"{", b"[]", b"5", b'{"email": "\\u0000"}', b"\xff", b'{"email": "\\ud800"}']
 )
-async def test_a_body_that_is_not_an_object_is_rejected(visitor: Caller, path: str, data: bytes) -> None:
+async def test_a_body_that_is_not_an_object_is_rejected(visitor: Client, path: str, data: bytes) -> None:
     answer = await visitor.post(path, data=data, headers={"Content-Type": "application/json"})
     assert (answer.status, answer.body["error"]) == (400, "invalid request body")
 
@@ -180,7 +180,7 @@ async def test_a_body_that_is_not_an_object_is_rejected(visitor: Caller, path: s
     [(REGISTER, "email"), (REGISTER, "cpf"), (VERIFY, "token"), (RESEND, "email"), (FORGOT, "email")],
 )
 @pytest.mark.parametrize("wrong", [5, 1.5, True, [], {}])
-async def test_a_field_of_a_wrong_type_is_rejected(visitor: Caller, path: str, field: str, wrong) -> None:
+async def test_a_field_of_a_wrong_type_is_rejected(visitor: Client, path: str, field: str, wrong) -> None:
     answer = await visitor.post(path, {field: wrong})
     assert (answer.status, answer.body) == (
         400,
@@ -188,38 +188,38 @@ async def test_a_field_of_a_wrong_type_is_rejected(visitor: Caller, path: str, f
     )
 
 
-async def test_a_store_may_require_approval_of_customers(new_shop) -> None:
-    shop = await new_shop(customers_need_approval=True)
-    visitor = Caller(shop.client, shop.store, address=shop.address)
+async def test_a_store_may_require_approval_of_customers(new_sample) -> None:
+    sample = await new_sample(customers_need_approval=True)
+    visitor = sample.anonymous
     body = registration_input()
     await visitor.post(REGISTER, body)
-    await visitor.post(VERIFY, {"token": await mailed_token(shop.store, "email_verification")})
+    await visitor.post(VERIFY, {"token": await mailed_token(sample.store, "email_verification")})
     rejected = await sign_in(visitor, body["email"])
     assert (rejected.status, rejected.body["error"]) == (403, "account_pending_approval")
-    number = await kit.value(shop.store, "select public_id from users where email = $1", body["email"])
+    number = await scopes.value(sample.store, "select public_id from users where email = $1", body["email"])
     document = "mutation ($id: ID!) { user_update(id: $id, input: {status: A}) { status } }"
-    owner = visitor.with_token(await shop.token(shop.owner))
+    owner = visitor.with_token(await sample.token(sample.owner))
     approve = {"query": document, "variables": {"id": str(number)}}
     answer = await owner.post("/graphql", approve)
     assert answer.body["data"]["user_update"]["status"] == "A", answer.body
     await owner.post("/graphql", approve)
-    sent_mails = await mails(shop.store, "account_approved")
+    sent_mails = await mails(sample.store, "account_approved")
     assert [mail.recipient for mail in sent_mails] == [body["email"]]
     assert (await sign_in(visitor, body["email"])).status == 200
 
 
-async def test_mails_link_to_the_account_url_of_the_store(new_shop) -> None:
-    shop = await new_shop(account_url="https://loja.example.com/conta")
-    await Caller(shop.client, shop.store, address=shop.address).post(REGISTER, registration_input())
-    (mail,) = await mails(shop.store)
+async def test_mails_link_to_the_account_url_of_the_store(new_sample) -> None:
+    sample = await new_sample(account_url="https://loja.example.com/conta")
+    await sample.anonymous.post(REGISTER, registration_input())
+    (mail,) = await mails(sample.store)
     assert re.search(r"https://loja\.example\.com/conta#email_verification=[A-Za-z0-9_-]{43}\n", mail.body)
 
 
 # --- Confirmation of the e-mail ----------------------------------------------------------------------------------------------
 
 
-async def test_a_confirmation_mail_can_be_resent(visitor: Caller) -> None:
-    user = await kit.add_user(visitor.store, email_verified_at=None)
+async def test_a_confirmation_mail_can_be_resent(visitor: Client) -> None:
+    user = await records.add_user(visitor.store, email_verified_at=None)
     answer = await visitor.post(RESEND, {"email": user.email})
     assert (answer.status, set(answer.body)) == (200, {"message"})
     await visitor.post(VERIFY, {"token": await mailed_token(visitor.store, "email_verification")})
@@ -227,11 +227,11 @@ async def test_a_confirmation_mail_can_be_resent(visitor: Caller) -> None:
 
 
 async def test_a_confirmation_is_resent_only_to_unverified_users_with_the_same_response(
-    visitor: Caller,
+    visitor: Client,
 ) -> None:
-    verified = await kit.add_user(visitor.store)
-    disabled = await kit.add_user(visitor.store, email_verified_at=None, status="D")
-    pending = await kit.add_user(visitor.store, email_verified_at=None)
+    verified = await records.add_user(visitor.store)
+    disabled = await records.add_user(visitor.store, email_verified_at=None, status="D")
+    pending = await records.add_user(visitor.store, email_verified_at=None)
     answers = [
         await visitor.post(RESEND, {"email": email})
         for email in (verified.email, disabled.email, pending.email, "nobody@example.com", "no e-mail")
@@ -240,8 +240,8 @@ async def test_a_confirmation_is_resent_only_to_unverified_users_with_the_same_r
     assert [mail.recipient for mail in await mails(visitor.store)] == [pending.email]
 
 
-async def test_at_most_three_confirmation_mails_are_sent_an_hour(visitor: Caller) -> None:
-    user = await kit.add_user(visitor.store, email_verified_at=None)
+async def test_at_most_three_confirmation_mails_are_sent_an_hour(visitor: Client) -> None:
+    user = await records.add_user(visitor.store, email_verified_at=None)
     for _ in range(5):
         assert (await visitor.post(RESEND, {"email": user.email})).status == 200
     assert len(await mails(visitor.store)) == 3
@@ -251,29 +251,29 @@ async def test_at_most_three_confirmation_mails_are_sent_an_hour(visitor: Caller
     "path, field", [(VERIFY, "token"), (RESEND, "email"), (FORGOT, "email"), (RESET, "token")]
 )
 @pytest.mark.parametrize("body", [{}, {"email": None, "token": None}, {"email": "", "token": ""}])
-async def test_missing_fields_are_named(visitor: Caller, path: str, field: str, body: dict) -> None:
+async def test_missing_fields_are_named(visitor: Client, path: str, field: str, body: dict) -> None:
     answer = await visitor.post(path, body)
     assert (answer.status, answer.body) == (400, {"error": f"{field} is required"})
 
 
 @pytest.mark.parametrize("path", [VERIFY, RESET])
 @pytest.mark.parametrize("token", ["x", "x" * 43, "x" * 100_000, "🙈", "' or 1=1"])
-async def test_an_unknown_token_is_rejected(visitor: Caller, path: str, token: str) -> None:
+async def test_an_unknown_token_is_rejected(visitor: Client, path: str, token: str) -> None:
     answer = await visitor.post(path, {"token": token, "password": NEW})
     assert (answer.status, answer.body) == EXPIRED
 
 
-async def test_a_confirmation_expires_after_a_day_or_an_email_change(visitor: Caller) -> None:
-    user = await kit.add_user(visitor.store, email_verified_at=None)
+async def test_a_confirmation_expires_after_a_day_or_an_email_change(visitor: Client) -> None:
+    user = await records.add_user(visitor.store, email_verified_at=None)
     await visitor.post(RESEND, {"email": user.email})
     token = await mailed_token(visitor.store, "email_verification")
-    await kit.execute(
+    await scopes.execute(
         visitor.store, "update users set email = 'other@example.com' where id = $1", user.number
     )
     answer = await visitor.post(VERIFY, {"token": token})
     assert (answer.status, answer.body) == EXPIRED
-    await kit.execute(visitor.store, "update users set email = $2 where id = $1", user.number, user.email)
-    await kit.execute(visitor.store, "update mailed_tokens set expires_at = $1", datetime.now(UTC))
+    await scopes.execute(visitor.store, "update users set email = $2 where id = $1", user.number, user.email)
+    await scopes.execute(visitor.store, "update mailed_tokens set expires_at = $1", datetime.now(UTC))
     answer = await visitor.post(VERIFY, {"token": token})
     assert (answer.status, answer.body) == EXPIRED
 
@@ -281,16 +281,16 @@ async def test_a_confirmation_expires_after_a_day_or_an_email_change(visitor: Ca
 # --- Password reset -----------------------------------------------------------------------------------------------------
 
 
-async def request_reset(visitor: Caller, email: str):
+async def request_reset(visitor: Client, email: str):
     return await visitor.from_new_address().post(FORGOT, {"email": email})
 
 
-async def reset(visitor: Caller, token: str, password: str = NEW):
+async def reset(visitor: Client, token: str, password: str = NEW):
     return await visitor.from_new_address().post(RESET, {"token": token, "password": password})
 
 
-async def test_a_forgotten_password_is_reset(visitor: Caller) -> None:
-    user = await kit.add_user(visitor.store)
+async def test_a_forgotten_password_is_reset(visitor: Client) -> None:
+    user = await records.add_user(visitor.store)
     answer = await request_reset(visitor, user.email.upper())
     assert (answer.status, set(answer.body)) == (200, {"message"})
     token = await mailed_token(visitor.store, "password_reset")
@@ -303,9 +303,9 @@ async def test_a_forgotten_password_is_reset(visitor: Caller) -> None:
     assert [mail.kind for mail in await mails(visitor.store)] == ["password_changed", "password_reset"]
 
 
-async def test_every_password_reset_request_gets_the_same_response(visitor: Caller) -> None:
+async def test_every_password_reset_request_gets_the_same_response(visitor: Client) -> None:
     registered = [
-        (await kit.add_user(visitor.store, **columns)).email
+        (await records.add_user(visitor.store, **columns)).email
         for columns in ({}, {"status": "D"}, {"status": "P"}, {"email_verified_at": None})
     ]
     answers = [
@@ -317,88 +317,88 @@ async def test_every_password_reset_request_gets_the_same_response(visitor: Call
     assert sent_mails == {registered[0], registered[2], registered[3]}  # not to the disabled user
 
 
-async def test_every_password_reset_request_executes_the_same_work(visitor: Caller) -> None:
+async def test_every_password_reset_request_executes_the_same_work(visitor: Client) -> None:
     from dataclasses import replace
 
     from domain.people import registration
-    from tests.shop import some_address
+    from tests.harness.scopes import unused_ip
 
-    user = await kit.add_user(visitor.store)
-    disabled = await kit.add_user(visitor.store, status="D")
+    user = await records.add_user(visitor.store)
+    disabled = await records.add_user(visitor.store, status="D")
     counts = []
     for email in (user.email, "nobody@example.com", "no e-mail", disabled.email, *[user.email] * 4):
-        scope = replace(kit.system_scope(visitor.store), actor=ANONYMOUS, client_ip=some_address())
+        scope = replace(scopes.system_scope(visitor.store), actor=ANONYMOUS, client_ip=unused_ip())
         with active_scope(scope), database.count_statements() as counted:
             await registration.forgot_password(scope, email)
         counts.append(counted.count)
     assert len(set(counts)) == 1
     # The number of rows written is the same too.
-    assert await kit.value(visitor.store, "select count(*) from mails") == len(counts)
-    assert await kit.value(visitor.store, "select count(*) from mailed_tokens") == len(counts)
+    assert await scopes.value(visitor.store, "select count(*) from mails") == len(counts)
+    assert await scopes.value(visitor.store, "select count(*) from mailed_tokens") == len(counts)
     assert len(await mails(visitor.store)) == 3
 
 
-async def test_at_most_three_reset_mails_are_sent_per_hour_and_account(visitor: Caller) -> None:
-    user, other = await kit.add_user(visitor.store), await kit.add_user(visitor.store)
+async def test_at_most_three_reset_mails_are_sent_per_hour_and_account(visitor: Client) -> None:
+    user, other = await records.add_user(visitor.store), await records.add_user(visitor.store)
     for _ in range(5):
         assert (await request_reset(visitor, user.email)).status == 200
     await request_reset(visitor, other.email)
     assert sorted(mail.recipient for mail in await mails(visitor.store)) == sorted(
         [user.email] * 3 + [other.email]
     )
-    await kit.execute(
+    await scopes.execute(
         visitor.store, "update mails set created_at = created_at - $1::interval", timedelta(hours=1)
     )
     await request_reset(visitor, user.email)
     assert len(await mails(visitor.store)) == 5
 
 
-async def test_concurrent_reset_requests_send_at_most_three_mails(visitor: Caller) -> None:
-    user = await kit.add_user(visitor.store)
+async def test_concurrent_reset_requests_send_at_most_three_mails(visitor: Client) -> None:
+    user = await records.add_user(visitor.store)
     await asyncio.gather(*(request_reset(visitor, user.email) for _ in range(8)))
     assert len(await mails(visitor.store)) == 3
 
 
-async def test_a_token_is_stored_as_a_hash_and_its_mail_encrypted(visitor: Caller) -> None:
-    user = await kit.add_user(visitor.store)
+async def test_a_token_is_stored_as_a_hash_and_its_mail_encrypted(visitor: Client) -> None:
+    user = await records.add_user(visitor.store)
     await request_reset(visitor, user.email)
     token = await mailed_token(visitor.store, "password_reset")
     assert len(token) == 43  # 256 bits
-    stored = str(await kit.rows(visitor.store, "select * from mailed_tokens"))
-    stored += str(await kit.rows(visitor.store, "select m.*, encode(m.body, 'escape') from mails m"))
+    stored = str(await scopes.rows(visitor.store, "select * from mailed_tokens"))
+    stored += str(await scopes.rows(visitor.store, "select m.*, encode(m.body, 'escape') from mails m"))
     assert token not in stored
 
 
-async def test_a_token_is_valid_for_an_hour_and_one_purpose(visitor: Caller) -> None:
-    user = await kit.add_user(visitor.store)
+async def test_a_token_is_valid_for_an_hour_and_one_purpose(visitor: Client) -> None:
+    user = await records.add_user(visitor.store)
     await request_reset(visitor, user.email)
     token = await mailed_token(visitor.store, "password_reset")
     answer = await visitor.post(VERIFY, {"token": token})
     assert (answer.status, answer.body) == EXPIRED
-    lifetime = await kit.value(visitor.store, "select expires_at - created_at from mailed_tokens")
+    lifetime = await scopes.value(visitor.store, "select expires_at - created_at from mailed_tokens")
     assert lifetime == timedelta(hours=1)
-    await kit.execute(visitor.store, "update mailed_tokens set expires_at = $1", datetime.now(UTC))
+    await scopes.execute(visitor.store, "update mailed_tokens set expires_at = $1", datetime.now(UTC))
     answer = await reset(visitor, token)
     assert (answer.status, answer.body) == EXPIRED
 
 
-async def test_a_token_is_valid_only_in_its_store(visitor: Caller, other_store: Store) -> None:
-    user = await kit.add_user(visitor.store)
+async def test_a_token_is_valid_only_in_its_store(visitor: Client, other_store: Store) -> None:
+    user = await records.add_user(visitor.store)
     await request_reset(visitor, user.email)
     answer = await reset(visitor.at(other_store), await mailed_token(visitor.store, "password_reset"))
     assert (answer.status, answer.body) == EXPIRED
 
 
-async def test_of_concurrent_resets_with_one_token_one_succeeds(visitor: Caller) -> None:
-    user = await kit.add_user(visitor.store)
+async def test_of_concurrent_resets_with_one_token_one_succeeds(visitor: Client) -> None:
+    user = await records.add_user(visitor.store)
     await request_reset(visitor, user.email)
     token = await mailed_token(visitor.store, "password_reset")
     answers = await asyncio.gather(*(reset(visitor, token, f"{NEW} {number}") for number in range(4)))
     assert sorted(answer.status for answer in answers) == [200, 401, 401, 401]
 
 
-async def test_a_reset_revokes_the_other_reset_tokens(visitor: Caller) -> None:
-    user = await kit.add_user(visitor.store)
+async def test_a_reset_revokes_the_other_reset_tokens(visitor: Client) -> None:
+    user = await records.add_user(visitor.store)
     await request_reset(visitor, user.email)
     first = await mailed_token(visitor.store, "password_reset")
     await request_reset(visitor, user.email)
@@ -409,9 +409,9 @@ async def test_a_reset_revokes_the_other_reset_tokens(visitor: Caller) -> None:
 
 @pytest.mark.parametrize("password", ["1234567", "x" * 129])
 async def test_an_invalid_password_is_rejected_and_the_token_remains_valid(
-    visitor: Caller, password: str
+    visitor: Client, password: str
 ) -> None:
-    user = await kit.add_user(visitor.store)
+    user = await records.add_user(visitor.store)
     await request_reset(visitor, user.email)
     token = await mailed_token(visitor.store, "password_reset")
     answer = await reset(visitor, token, password)
@@ -424,8 +424,8 @@ async def test_an_invalid_password_is_rejected_and_the_token_remains_valid(
     assert (await reset(visitor, token)).status == 200
 
 
-async def test_a_reset_revokes_all_sessions(visitor: Caller, caller) -> None:
-    person = await caller()
+async def test_a_reset_revokes_all_sessions(visitor: Client, new_client) -> None:
+    person = await new_client()
     await request_reset(visitor, person.user.email)
     await reset(visitor, await mailed_token(visitor.store, "password_reset"))
     answer = await person.get("/api/v1/auth/me")
@@ -434,7 +434,7 @@ async def test_a_reset_revokes_all_sessions(visitor: Caller, caller) -> None:
     assert answer.status == 401
 
 
-async def test_a_reset_does_not_disable_two_factor(visitor: Caller) -> None:
+async def test_a_reset_does_not_disable_two_factor(visitor: Client) -> None:
     app = await add_two_factor_user(visitor)
     pending = await challenge(visitor, app)
     await request_reset(visitor, app.user.email)
@@ -445,8 +445,8 @@ async def test_a_reset_does_not_disable_two_factor(visitor: Caller) -> None:
     assert (stale.status, stale.body) == EXPIRED
 
 
-async def test_a_reset_does_not_end_a_lockout(visitor: Caller) -> None:
-    user = await kit.add_user(visitor.store)
+async def test_a_reset_does_not_end_a_lockout(visitor: Client) -> None:
+    user = await records.add_user(visitor.store)
     for _ in range(10):
         await sign_in(visitor, user.email, "wrong password")
     await request_reset(visitor, user.email)
@@ -455,20 +455,20 @@ async def test_a_reset_does_not_end_a_lockout(visitor: Caller) -> None:
     assert (answer.status, answer.body["error"]) == (429, "account_locked")
 
 
-async def test_a_reset_verifies_the_email(visitor: Caller) -> None:
-    user = await kit.add_user(visitor.store, email_verified_at=None)
+async def test_a_reset_verifies_the_email(visitor: Client) -> None:
+    user = await records.add_user(visitor.store, email_verified_at=None)
     await request_reset(visitor, user.email)
     await reset(visitor, await mailed_token(visitor.store, "password_reset"))
     assert (await sign_in(visitor, user.email, NEW)).status == 200
 
 
-async def test_changing_password_or_email_revokes_mailed_tokens(visitor: Caller, admin: Caller) -> None:
+async def test_changing_password_or_email_revokes_mailed_tokens(visitor: Client, admin: Client) -> None:
     for change in (
         {"password": "changed by an administrator"},
         {"email": f"{uuid7().hex}@example.com"},
         {"status": "D"},
     ):
-        user = await kit.add_user(visitor.store)
+        user = await records.add_user(visitor.store)
         await request_reset(visitor, user.email)
         token = await mailed_token(visitor.store, "password_reset")
         document = "mutation ($id: ID!, $input: UserInput!) { user_update(id: $id, input: $input) { id } }"
@@ -490,7 +490,7 @@ async def test_changing_password_or_email_revokes_mailed_tokens(visitor: Caller,
     ],
 )
 async def test_each_route_is_limited_to_five_requests_a_minute(
-    visitor: Caller, path: str, other: str, attempt: dict, status: int
+    visitor: Client, path: str, other: str, attempt: dict, status: int
 ) -> None:
     for _ in range(5):
         assert (await visitor.post(path, attempt)).status == status
@@ -507,8 +507,8 @@ async def test_each_route_is_limited_to_five_requests_a_minute(
 # --- In GraphQL --------------------------------------------------------------------------------------------------------------
 
 
-async def test_graphql_offers_registration_and_password_reset(visitor: Caller, caller) -> None:
-    person = (await caller()).from_new_address()
+async def test_graphql_offers_registration_and_password_reset(visitor: Client, new_client) -> None:
+    person = (await new_client()).from_new_address()
     body = registration_input()
 
     async def message_of(document: str, **variables) -> str:

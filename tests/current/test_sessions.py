@@ -6,9 +6,9 @@ import jwt
 import pytest
 
 from kernel.scope import Store
-from tests.current import kit
-from tests.current.kit import Caller, is_token_pair
-from tests.shop import NOBODY, PASSWORD
+from tests.harness import records, scopes
+from tests.harness.http import Client, is_token_pair
+from tests.harness.records import PASSWORD, UNKNOWN_ID
 
 LOGIN = "/api/v1/auth/login"
 REFRESH = "/api/v1/auth/refresh"
@@ -19,8 +19,8 @@ ME = "/api/v1/auth/me"
 # --- refresh -----------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_refresh_returns_a_new_pair_and_consumes_the_token(caller) -> None:
-    customer = await caller()
+async def test_a_refresh_returns_a_new_pair_and_consumes_the_token(new_client) -> None:
+    customer = await new_client()
     answer = await customer.with_token(None).post(REFRESH, {"refresh_token": customer.refresh_token})
     assert answer.status == 200
     assert is_token_pair(answer.body)
@@ -35,9 +35,9 @@ async def test_a_refresh_returns_a_new_pair_and_consumes_the_token(caller) -> No
     assert (await customer.post(REFRESH, {"refresh_token": answer.body["refresh_token"]})).status == 200
 
 
-async def test_of_concurrent_refreshes_one_fails(caller) -> None:
+async def test_of_concurrent_refreshes_one_fails(new_client) -> None:
     for _ in range(5):
-        customer = await caller()
+        customer = await new_client()
         answers = await asyncio.gather(
             *(customer.post(REFRESH, {"refresh_token": customer.refresh_token}) for _ in range(2))
         )
@@ -46,8 +46,8 @@ async def test_of_concurrent_refreshes_one_fails(caller) -> None:
         assert rejected.body["error"] == "invalid refresh token"
 
 
-async def test_reusing_a_refresh_token_later_revokes_the_session(caller) -> None:
-    customer = await caller()
+async def test_reusing_a_refresh_token_later_revokes_the_session(new_client) -> None:
+    customer = await new_client()
     first = customer.refresh_token
     second = (await customer.post(REFRESH, {"refresh_token": first})).body["refresh_token"]
     third = (await customer.post(REFRESH, {"refresh_token": second})).body["refresh_token"]
@@ -56,7 +56,7 @@ async def test_reusing_a_refresh_token_later_revokes_the_session(caller) -> None
     assert (await customer.post(REFRESH, {"refresh_token": third})).status == 401
     me = await customer.get(ME)
     assert (me.status, me.body) == (401, {"error": "token revoked: refresh token reused"})
-    audited = await kit.value(
+    audited = await scopes.value(
         customer.store, "select count(*) from audit_entries where action = 'session.refresh_token_reused'"
     )
     assert audited == 1
@@ -64,25 +64,25 @@ async def test_reusing_a_refresh_token_later_revokes_the_session(caller) -> None
 
 @pytest.mark.parametrize("body", [{}, {"refresh_token": None}, {"refresh_token": ""}, None])
 @pytest.mark.parametrize("path", [REFRESH, LOGOUT])
-async def test_a_missing_refresh_token_is_rejected(visitor: Caller, path: str, body: dict | None) -> None:
+async def test_a_missing_refresh_token_is_rejected(visitor: Client, path: str, body: dict | None) -> None:
     answer = await visitor.post(path, body)
     assert (answer.status, answer.body) == (400, {"error": "refresh_token is required"})
 
 
 @pytest.mark.parametrize("path", [REFRESH, LOGOUT])
-async def test_a_refresh_token_of_a_wrong_type_is_rejected(visitor: Caller, path: str) -> None:
+async def test_a_refresh_token_of_a_wrong_type_is_rejected(visitor: Client, path: str) -> None:
     answer = await visitor.post(path, {"refresh_token": 5})
     assert (answer.status, answer.body["error"]) == (400, "invalid request body")
 
 
 @pytest.mark.parametrize("token", ["unknown", "x" * 100_000, "☃", "' or 1=1 --"])
-async def test_an_unknown_refresh_token_is_invalid(visitor: Caller, token: str) -> None:
+async def test_an_unknown_refresh_token_is_invalid(visitor: Client, token: str) -> None:
     answer = await visitor.post(REFRESH, {"refresh_token": token})
     assert (answer.status, answer.body["error"]) == (401, "invalid refresh token")
 
 
-async def test_a_refresh_token_of_another_store_is_rejected(caller, other_store: Store) -> None:
-    customer = await caller()
+async def test_a_refresh_token_of_another_store_is_rejected(new_client, other_store: Store) -> None:
+    customer = await new_client()
     answer = (
         await customer.at(other_store)
         .with_token(None)
@@ -92,16 +92,16 @@ async def test_a_refresh_token_of_another_store_is_rejected(caller, other_store:
     assert (await customer.post(REFRESH, {"refresh_token": customer.refresh_token})).status == 200
 
 
-async def test_access_and_refresh_tokens_are_not_interchangeable(caller) -> None:
-    customer = await caller()
+async def test_access_and_refresh_tokens_are_not_interchangeable(new_client) -> None:
+    customer = await new_client()
     assert (await customer.post(REFRESH, {"refresh_token": customer.token})).status == 401
     answer = await customer.with_token(customer.refresh_token).get(ME)
     assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"})
 
 
-async def test_an_expired_refresh_token_is_invalid(caller) -> None:
-    customer = await caller()
-    await kit.execute(customer.store, "update refresh_tokens set expires_at = now() - interval '1 second'")
+async def test_an_expired_refresh_token_is_invalid(new_client) -> None:
+    customer = await new_client()
+    await scopes.execute(customer.store, "update refresh_tokens set expires_at = now() - interval '1 second'")
     answer = await customer.post(REFRESH, {"refresh_token": customer.refresh_token})
     assert (answer.status, answer.body["error"]) == (401, "invalid refresh token")
 
@@ -109,8 +109,8 @@ async def test_an_expired_refresh_token_is_invalid(caller) -> None:
 # --- logout ------------------------------------------------------------------------------------------------------------------
 
 
-async def test_logout_revokes_the_session_and_is_idempotent(caller) -> None:
-    customer = await caller()
+async def test_logout_revokes_the_session_and_is_idempotent(new_client) -> None:
+    customer = await new_client()
     for _ in range(2):
         answer = await customer.with_token(None).post(LOGOUT, {"refresh_token": customer.refresh_token})
         assert (answer.status, answer.body) == (200, {"message": "logged out"})
@@ -120,21 +120,21 @@ async def test_logout_revokes_the_session_and_is_idempotent(caller) -> None:
     assert (me.status, me.body) == (401, {"error": "token revoked: logged out"})
 
 
-async def test_logout_with_an_unknown_token_succeeds(visitor: Caller) -> None:
+async def test_logout_with_an_unknown_token_succeeds(visitor: Client) -> None:
     answer = await visitor.post(LOGOUT, {"refresh_token": "unknown"})
     assert (answer.status, answer.body) == (200, {"message": "logged out"})
 
 
-async def test_logout_does_not_revoke_other_sessions(caller, visitor: Caller) -> None:
-    customer = await caller()
-    other = await kit.sign_in(customer.store, customer.user)
+async def test_logout_does_not_revoke_other_sessions(new_client, visitor: Client) -> None:
+    customer = await new_client()
+    other = await records.sign_in(customer.store, customer.user)
     await customer.post(LOGOUT, {"refresh_token": customer.refresh_token})
     assert (await customer.with_token(other.access_token).get(ME)).status == 200
 
 
-async def test_logout_everywhere_revokes_every_session(caller) -> None:
-    customer = await caller()
-    other = await kit.sign_in(customer.store, customer.user)
+async def test_logout_everywhere_revokes_every_session(new_client) -> None:
+    customer = await new_client()
+    other = await records.sign_in(customer.store, customer.user)
     answer = await customer.post("/api/v1/auth/logout-all")
     assert (answer.status, answer.body) == (200, {"message": "signed out of all devices"})
     for token in (customer.token, other.access_token):
@@ -146,9 +146,9 @@ async def test_logout_everywhere_revokes_every_session(caller) -> None:
 # --- sessions and me ---------------------------------------------------------------------------------------------------------
 
 
-async def test_sessions_are_listed_and_revoked_individually(caller) -> None:
-    customer = await caller()
-    other = await kit.sign_in(customer.store, customer.user)
+async def test_sessions_are_listed_and_revoked_individually(new_client) -> None:
+    customer = await new_client()
+    other = await records.sign_in(customer.store, customer.user)
     listed = await customer.get("/api/v1/auth/sessions")
     assert listed.status == 200
     assert listed.body["total"] == 2
@@ -163,29 +163,29 @@ async def test_sessions_are_listed_and_revoked_individually(caller) -> None:
     assert (gone.status, gone.body) == (401, {"error": "token revoked: session ended"})
 
 
-async def test_a_session_stores_its_device(visitor: Caller) -> None:
-    user = await kit.add_user(visitor.store)
+async def test_a_session_stores_its_device(visitor: Client) -> None:
+    user = await records.add_user(visitor.store)
     tokens = await visitor.post(
         LOGIN, {"email": user.email, "password": PASSWORD}, headers={"User-Agent": "Painel/2.0 ☃"}
     )
     signed_in = visitor.with_token(tokens.body["access_token"])
     session = (await signed_in.get("/api/v1/auth/sessions")).body["sessions"][0]
-    assert session["ip_address"] == visitor.address
+    assert session["ip_address"] == visitor.ip
     assert session["user_agent"].startswith("Painel/2.0")
     assert session["current"] is True
 
 
-@pytest.mark.parametrize("id", ["1", "0", "-1", "abc", "%F0%9F%98%80", NOBODY, "1'--", "9" * 400, "%20"])
-async def test_an_unknown_session_is_not_found(caller, id: str) -> None:
-    customer = await caller()
+@pytest.mark.parametrize("id", ["1", "0", "-1", "abc", "%F0%9F%98%80", UNKNOWN_ID, "1'--", "9" * 400, "%20"])
+async def test_an_unknown_session_is_not_found(new_client, id: str) -> None:
+    customer = await new_client()
     answer = await customer.delete(f"/api/v1/auth/sessions/{id}")
     assert (answer.status, answer.body) == (404, {"error": "session not found"})
 
 
 async def test_the_session_of_another_user_cannot_be_revoked(
-    caller, admin: Caller, other_admin: Caller
+    new_client, admin: Client, other_admin: Client
 ) -> None:
-    customer = await caller()
+    customer = await new_client()
     session = (await customer.get("/api/v1/auth/sessions")).body["sessions"][0]["id"]
     for other_user in (admin, other_admin):
         assert (await other_user.delete(f"/api/v1/auth/sessions/{session}")).status == 404
@@ -199,8 +199,8 @@ async def test_the_session_of_another_user_cannot_be_revoked(
         ((), {"user_type": "C", "cpf": "52998224725", "phone": "11987654321"}, "customer"),
     ],
 )
-async def test_me_returns_the_callers_account(caller, privileges, columns: dict, role: str) -> None:
-    me = await caller(*privileges, firstname="Ana", lastname="Souza", **columns)
+async def test_me_returns_the_callers_account(new_client, privileges, columns: dict, role: str) -> None:
+    me = await new_client(*privileges, firstname="Ana", lastname="Souza", **columns)
     answer = await me.get(ME)
     assert answer.status == 200
     shown = answer.body
@@ -220,9 +220,9 @@ async def test_me_returns_the_callers_account(caller, privileges, columns: dict,
     }
 
 
-async def test_me_works_for_a_vendor(caller, store: Store) -> None:
-    vendor = await kit.add_vendor(store)
-    me = await caller(user_type="V", vendor_id=vendor.number)
+async def test_me_works_for_a_vendor(new_client, store: Store) -> None:
+    vendor = await records.add_vendor(store)
+    me = await new_client(user_type="V", vendor_id=vendor.number)
     answer = await me.get(ME)
     assert (answer.status, answer.body["role"], answer.body["privileges"]) == (200, "vendor", [])
 
@@ -230,13 +230,13 @@ async def test_me_works_for_a_vendor(caller, store: Store) -> None:
 SIGNED_IN_ROUTES = [
     ("GET", ME),
     ("GET", "/api/v1/auth/sessions"),
-    ("DELETE", f"/api/v1/auth/sessions/{NOBODY}"),
+    ("DELETE", f"/api/v1/auth/sessions/{UNKNOWN_ID}"),
     ("POST", "/api/v1/auth/logout-all"),
 ]
 
 
 @pytest.mark.parametrize("method, path", SIGNED_IN_ROUTES)
-async def test_account_routes_require_a_user_token(visitor: Caller, method: str, path: str) -> None:
+async def test_account_routes_require_a_user_token(visitor: Client, method: str, path: str) -> None:
     answer = await visitor.request(method, path)
     assert (answer.status, answer.body) == (401, {"error": "missing authorization header"})
     answer = await visitor.request(method, path, headers={"Authorization": "Basic YTpi"})
@@ -249,8 +249,8 @@ async def test_account_routes_require_a_user_token(visitor: Caller, method: str,
 # --- published keys --------------------------------------------------------------------------------------------------------------------
 
 
-async def test_tokens_verify_with_the_published_keys(caller) -> None:
-    customer = await caller()
+async def test_tokens_verify_with_the_published_keys(new_client) -> None:
+    customer = await new_client()
     answer = await customer.with_token(None).get(
         "/.well-known/jwks.json", headers={"X-Tenant-ID": None, "Host": "x.example"}
     )

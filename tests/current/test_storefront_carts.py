@@ -9,8 +9,9 @@ from uuid import UUID
 import pytest
 
 from domain.jobs import expire_carts
-from tests.current.storefront_client import ADDRESS, CART, StorefrontClient, open_storefront
-from tests.shop import NOBODY, Shop
+from tests.harness.records import UNKNOWN_ID
+from tests.harness.sample_store import SampleStore
+from tests.harness.storefront import ADDRESS, CART, StorefrontClient, open_storefront
 
 
 async def test_a_new_cart_is_empty_and_open_with_a_random_id(storefront: StorefrontClient) -> None:
@@ -39,7 +40,7 @@ async def test_a_new_cart_is_empty_and_open_with_a_random_id(storefront: Storefr
 
 
 async def test_a_cart_can_be_created_with_items_and_an_email(storefront: StorefrontClient) -> None:
-    mug, plate = storefront.shop.mug, storefront.shop.plate
+    mug, plate = storefront.sample.mug, storefront.sample.plate
     answer = await storefront.post(
         "carts",
         {
@@ -76,22 +77,22 @@ async def test_a_cart_can_be_created_with_items_and_an_email(storefront: Storefr
 
 
 async def test_items_are_added_updated_and_removed(storefront: StorefrontClient) -> None:
-    mug = storefront.shop.mug
+    mug = storefront.sample.mug
     cart = await storefront.cart(ready=False)
     added = await storefront.post(f"carts/{cart}/items", {"product_id": mug.id, "quantity": 1})
     assert added.status == 201
     again = await storefront.post(f"carts/{cart}/items", {"product_id": mug.id, "quantity": 2})
     [item] = again.body["items"]
     assert (item["quantity"], again.body["total_cents"]) == (3, 14970)
-    changed = await storefront.call("PATCH", f"carts/{cart}/items/{item['id']}", {"quantity": 5})
+    changed = await storefront.request("PATCH", f"carts/{cart}/items/{item['id']}", {"quantity": 5})
     assert (changed.status, changed.body["items"][0]["quantity"], changed.body["total_cents"]) == (
         200,
         5,
         24950,
     )
-    left = await storefront.call("DELETE", f"carts/{cart}/items/{item['id']}")
+    left = await storefront.request("DELETE", f"carts/{cart}/items/{item['id']}")
     assert (left.status, left.body["items"], left.body["total_cents"]) == (200, [], 0)
-    gone = await storefront.call("DELETE", f"carts/{cart}/items/{item['id']}")
+    gone = await storefront.request("DELETE", f"carts/{cart}/items/{item['id']}")
     assert (gone.status, gone.body) == (404, {"error": "item not found"})
 
 
@@ -110,7 +111,7 @@ async def test_items_are_added_updated_and_removed(storefront: StorefrontClient)
         ({"product_id": "{mug}", "quantity": True}, {"quantity": "quantity_invalid"}),
         ({"product_id": "{mug}", "quantity": 10**9 + 1}, {"quantity": "quantity_invalid"}),
         ({"product_id": "{mug}", "quantity": 2**63 - 1}, {"quantity": "quantity_invalid"}),
-        ({"product_id": NOBODY, "quantity": 1}, {"product_id": "not_found"}),
+        ({"product_id": UNKNOWN_ID, "quantity": 1}, {"product_id": "not_found"}),
         ({"product_id": "nonsense", "quantity": 1}, {"product_id": "not_found"}),
         ({"product_id": 5, "quantity": 1}, {"product_id": "not_found"}),
         ({"product_id": [], "quantity": 1}, {"product_id": "invalid"}),
@@ -125,8 +126,8 @@ async def test_invalid_item_fields_are_named(
 ) -> None:
     for name in ("mug", "secret"):
         if item_fields.get("product_id") == f"{{{name}}}":
-            item_fields = item_fields | {"product_id": getattr(storefront.shop, name).id}
-    cart = await storefront.cart((storefront.shop.plate, 1), ready=False)
+            item_fields = item_fields | {"product_id": getattr(storefront.sample, name).id}
+    cart = await storefront.cart((storefront.sample.plate, 1), ready=False)
     answer = await storefront.post(f"carts/{cart}/items", item_fields)
     assert (answer.status, answer.body) == (400, {"error": "validation_failed", "fields": fields})
     new = await storefront.post("carts", {"items": [item_fields]})
@@ -134,12 +135,12 @@ async def test_invalid_item_fields_are_named(
     assert (new.status, new.body) == (400, {"error": "validation_failed", "fields": prefixed})
     if "quantity" in fields:
         item = (await storefront.get(f"carts/{cart}")).body["items"][0]["id"]
-        patched = await storefront.call("PATCH", f"carts/{cart}/items/{item}", item_fields)
+        patched = await storefront.request("PATCH", f"carts/{cart}/items/{item}", item_fields)
         assert (patched.status, patched.body["fields"]) == (400, fields)
     assert (await storefront.get(f"carts/{cart}")).body["subtotal_cents"] == 2500
 
 
-@pytest.mark.parametrize("items", ["x", 5, {"product_id": NOBODY}, [5], ["x"], [None], [[]]])
+@pytest.mark.parametrize("items", ["x", 5, {"product_id": UNKNOWN_ID}, [5], ["x"], [None], [[]]])
 async def test_items_that_are_not_a_list_of_items_are_400(storefront: StorefrontClient, items: Any) -> None:
     answer = await storefront.post("carts", {"items": items})
     assert answer.status == 400
@@ -159,28 +160,30 @@ async def test_an_unreadable_body_is_400(storefront: StorefrontClient, raw: byte
     cart = await storefront.cart(ready=False)
     paths = [f"carts/{cart}/{part}" for part in ("items", "coupon", "checkout")]
     for method, path in [("POST", path) for path in paths] + [("PUT", f"carts/{cart}/address")]:
-        answer = await storefront.call(method, path, data=raw, headers={"Content-Type": "application/json"})
+        answer = await storefront.request(
+            method, path, data=raw, headers={"Content-Type": "application/json"}
+        )
         assert (answer.status, answer.body["error"]) == (400, "invalid request body"), path
 
 
 async def test_items_and_quantities_of_a_cart_are_limited(storefront: StorefrontClient) -> None:
     cart = await storefront.cart(ready=False)
-    item_at_limit = {"product_id": storefront.shop.mug.id, "quantity": 10**9}
+    item_at_limit = {"product_id": storefront.sample.mug.id, "quantity": 10**9}
     assert (await storefront.post(f"carts/{cart}/items", item_at_limit)).status == 201
     answer = await storefront.post(f"carts/{cart}/items", {**item_at_limit, "quantity": 1})
     assert (answer.status, answer.body["fields"]) == (400, {"quantity": "quantity_invalid"})
-    expensive = await storefront.shop.new_product(price_cents=10**15, vendor_id=None)
+    expensive = await storefront.sample.add_product(price_cents=10**15, vendor_id=None)
     answer = await storefront.post(f"carts/{cart}/items", {"product_id": expensive.id, "quantity": 1000})
     assert (answer.status, answer.body["fields"]) == (400, {"total_cents": "total_too_large"})
-    many = [{"product_id": storefront.shop.mug.id, "quantity": 1}] * 201
+    many = [{"product_id": storefront.sample.mug.id, "quantity": 1}] * 201
     answer = await storefront.post("carts", {"items": many})
     assert (answer.status, answer.body["fields"]) == (400, {"items": "too_many"})
 
 
 async def test_a_cart_uses_current_prices(storefront: StorefrontClient) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 2), ready=False)
-    await storefront.shop.execute(
-        "UPDATE products SET price_cents = 100, name = 'Xícara' WHERE id = $1", storefront.shop.mug.number
+    cart = await storefront.cart((storefront.sample.mug, 2), ready=False)
+    await storefront.sample.execute(
+        "UPDATE products SET price_cents = 100, name = 'Xícara' WHERE id = $1", storefront.sample.mug.number
     )
     shown = (await storefront.get(f"carts/{cart}")).body
     assert (shown["items"][0]["name"], shown["items"][0]["price_cents"], shown["total_cents"]) == (
@@ -191,13 +194,13 @@ async def test_a_cart_uses_current_prices(storefront: StorefrontClient) -> None:
 
 
 async def test_an_unavailable_product_remains_in_the_cart(storefront: StorefrontClient) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 2), ready=False)
-    await storefront.shop.execute(
-        "UPDATE products SET deleted_at = now() WHERE id = $1", storefront.shop.mug.number
+    cart = await storefront.cart((storefront.sample.mug, 2), ready=False)
+    await storefront.sample.execute(
+        "UPDATE products SET deleted_at = now() WHERE id = $1", storefront.sample.mug.number
     )
     shown = (await storefront.get(f"carts/{cart}")).body
     assert (shown["items"][0]["name"], shown["subtotal_cents"]) == ("Caneca de Ágata", 9980)
-    removed = await storefront.call("DELETE", f"carts/{cart}/items/{shown['items'][0]['id']}")
+    removed = await storefront.request("DELETE", f"carts/{cart}/items/{shown['items'][0]['id']}")
     assert removed.body["items"] == []
 
 
@@ -242,34 +245,38 @@ async def test_invalid_address_fields_are_named(
 
 
 async def test_shipping_options_are_quoted_and_selected(storefront: StorefrontClient) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 1), ready=False)
+    cart = await storefront.cart((storefront.sample.mug, 1), ready=False)
     await storefront.put(f"carts/{cart}/address", ADDRESS)
     answer = await storefront.get(f"carts/{cart}/shipping-options")
     sedex = {
-        "shipping_id": storefront.shop.sedex.id,
+        "shipping_id": storefront.sample.sedex.id,
         "name": "Sedex",
         "price_cents": 1500,
         "delivery_time": "3 dias",
     }
     assert (answer.status, answer.body) == (200, {"shipping_options": [sedex]})
-    chosen = await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": storefront.shop.sedex.id})
+    chosen = await storefront.put(
+        f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id}
+    )
     assert chosen.status == 200
     assert chosen.body["shipping_option"] == sedex
     assert (chosen.body["shipping_cents"], chosen.body["total_cents"]) == (1500, 6490)
 
 
 async def test_downloadable_products_need_no_shipping(storefront: StorefrontClient) -> None:
-    cart = await storefront.cart((storefront.shop.ebook, 1), ready=False)
+    cart = await storefront.cart((storefront.sample.ebook, 1), ready=False)
     assert (await storefront.get(f"carts/{cart}/shipping-options")).body == {"shipping_options": []}
-    answer = await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": storefront.shop.sedex.id})
+    answer = await storefront.put(
+        f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id}
+    )
     assert (answer.status, answer.body["error"]) == (422, "shipping_unavailable")
 
 
 async def test_an_unavailable_shipping_option_cannot_be_selected(
-    storefront: StorefrontClient, other_shop: Shop
+    storefront: StorefrontClient, other_sample: SampleStore
 ) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 1), ready=False)
-    for shipping in (NOBODY, "nonsense", 5, other_shop.sedex.id):
+    cart = await storefront.cart((storefront.sample.mug, 1), ready=False)
+    for shipping in (UNKNOWN_ID, "nonsense", 5, other_sample.sedex.id):
         answer = await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": shipping})
         assert (answer.status, answer.body["error"]) == (422, "shipping_unavailable")
         assert answer.body["message"]
@@ -281,8 +288,8 @@ async def test_an_unavailable_shipping_option_cannot_be_selected(
 
 
 async def test_a_shipping_option_no_longer_available_is_not_charged(storefront: StorefrontClient) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 1))
-    await storefront.shop.execute("UPDATE shipping_methods SET status = 'D'")
+    cart = await storefront.cart((storefront.sample.mug, 1))
+    await storefront.sample.execute("UPDATE shipping_methods SET status = 'D'")
     shown = (await storefront.get(f"carts/{cart}")).body
     assert (shown["shipping_option"], shown["shipping_cents"], shown["total_cents"]) == (None, 0, 4990)
 
@@ -291,7 +298,7 @@ async def test_a_shipping_option_no_longer_available_is_not_charged(storefront: 
 
 
 async def test_an_unknown_coupon_is_rejected_and_not_stored(storefront: StorefrontClient) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 1))
+    cart = await storefront.cart((storefront.sample.mug, 1))
     answer = await storefront.post(f"carts/{cart}/coupon", {"code": "NADA"})
     assert (answer.status, answer.body["error"]) == (422, "coupon_unavailable")
     assert (await storefront.get(f"carts/{cart}")).body["coupon_code"] is None
@@ -299,7 +306,7 @@ async def test_an_unknown_coupon_is_rejected_and_not_stored(storefront: Storefro
 
 @pytest.mark.parametrize("code", ["", "  ", None])
 async def test_an_empty_code_removes_the_coupon(storefront: StorefrontClient, code: Any) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 1))
+    cart = await storefront.cart((storefront.sample.mug, 1))
     answer = await storefront.post(f"carts/{cart}/coupon", {"code": code})
     assert (answer.status, answer.body["coupon_code"]) == (200, None)
 
@@ -314,7 +321,7 @@ async def test_an_empty_code_removes_the_coupon(storefront: StorefrontClient, co
     ],
 )
 async def test_an_invalid_coupon_code_is_400(storefront: StorefrontClient, body: Any, code: str) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 1), ready=False)
+    cart = await storefront.cart((storefront.sample.mug, 1), ready=False)
     answer = await storefront.post(f"carts/{cart}/coupon", body)
     assert (answer.status, answer.body["fields"]) == (400, {"code": code})
 
@@ -322,48 +329,48 @@ async def test_an_invalid_coupon_code_is_400(storefront: StorefrontClient, body:
 # --- Ownership and expiry ---------------------------------------------------------------------------------------------
 
 
-async def test_an_unknown_cart_is_404(storefront: StorefrontClient, other_shop: Shop) -> None:
-    foreign = await (await open_storefront(other_shop)).cart(ready=False)
-    for cart in (NOBODY, "nonsense", "1", foreign):
+async def test_an_unknown_cart_is_404(storefront: StorefrontClient, other_sample: SampleStore) -> None:
+    foreign = await (await open_storefront(other_sample)).cart(ready=False)
+    for cart in (UNKNOWN_ID, "nonsense", "1", foreign):
         calls = [
             ("GET", f"carts/{cart}", None),
-            ("POST", f"carts/{cart}/items", {"product_id": storefront.shop.mug.id, "quantity": 1}),
-            ("PATCH", f"carts/{cart}/items/{NOBODY}", {"quantity": 1}),
-            ("DELETE", f"carts/{cart}/items/{NOBODY}", None),
+            ("POST", f"carts/{cart}/items", {"product_id": storefront.sample.mug.id, "quantity": 1}),
+            ("PATCH", f"carts/{cart}/items/{UNKNOWN_ID}", {"quantity": 1}),
+            ("DELETE", f"carts/{cart}/items/{UNKNOWN_ID}", None),
             ("PUT", f"carts/{cart}/address", ADDRESS),
             ("GET", f"carts/{cart}/shipping-options", None),
-            ("PUT", f"carts/{cart}/shipping-option", {"shipping_id": storefront.shop.sedex.id}),
+            ("PUT", f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id}),
             ("POST", f"carts/{cart}/coupon", {"code": "X"}),
             (
                 "POST",
                 f"carts/{cart}/checkout",
-                {"customer_email": "a@example.com", "payment_id": storefront.shop.pix.id},
+                {"customer_email": "a@example.com", "payment_id": storefront.sample.pix.id},
             ),
         ]
         for method, path, body in calls:
-            answer = await storefront.call(method, path, body)
+            answer = await storefront.request(method, path, body)
             assert (answer.status, answer.body) == (404, {"error": "cart not found"}), (method, path)
 
 
 async def test_an_unknown_item_is_404(storefront: StorefrontClient) -> None:
     cart, other = (
-        await storefront.cart((storefront.shop.mug, 1)),
-        await storefront.cart((storefront.shop.mug, 1)),
+        await storefront.cart((storefront.sample.mug, 1)),
+        await storefront.cart((storefront.sample.mug, 1)),
     )
     foreign = (await storefront.get(f"carts/{other}")).body["items"][0]["id"]
-    for item in (NOBODY, "nonsense", "1", foreign):
+    for item in (UNKNOWN_ID, "nonsense", "1", foreign):
         for method, body in (("PATCH", {"quantity": 1}), ("DELETE", None)):
-            answer = await storefront.call(method, f"carts/{cart}/items/{item}", body)
+            answer = await storefront.request(method, f"carts/{cart}/items/{item}", body)
             assert (answer.status, answer.body) == (404, {"error": "item not found"})
     assert (await storefront.get(f"carts/{other}")).body["items"][0]["quantity"] == 1
 
 
 async def test_the_cart_of_a_customer_is_not_found_by_other_customers(storefront: StorefrontClient) -> None:
-    caio, bia = storefront.as_customer(storefront.shop.caio), storefront.as_customer(storefront.shop.bia)
-    cart = await caio.cart((storefront.shop.mug, 1), ready=False)
+    caio, bia = storefront.as_customer(storefront.sample.caio), storefront.as_customer(storefront.sample.bia)
+    cart = await caio.cart((storefront.sample.mug, 1), ready=False)
     assert (await bia.get(f"carts/{cart}")).status == 404
     assert (
-        await bia.post(f"carts/{cart}/items", {"product_id": storefront.shop.mug.id, "quantity": 1})
+        await bia.post(f"carts/{cart}/items", {"product_id": storefront.sample.mug.id, "quantity": 1})
     ).status == 404
     shown = await storefront.get(f"carts/{cart}")  # anonymous, by the id alone
     assert (shown.status, shown.body["customer_email"]) == (200, None)
@@ -374,11 +381,11 @@ async def test_a_guest_cart_is_assigned_to_the_signed_in_customer_who_updates_it
     storefront: StorefrontClient,
 ) -> None:
     cart = await storefront.cart(ready=False)
-    caio, bia = storefront.as_customer(storefront.shop.caio), storefront.as_customer(storefront.shop.bia)
+    caio, bia = storefront.as_customer(storefront.sample.caio), storefront.as_customer(storefront.sample.bia)
     assert (await bia.get(f"carts/{cart}")).status == 200
-    await caio.post(f"carts/{cart}/items", {"product_id": storefront.shop.mug.id, "quantity": 1})
+    await caio.post(f"carts/{cart}/items", {"product_id": storefront.sample.mug.id, "quantity": 1})
     assert (await bia.get(f"carts/{cart}")).status == 404
-    assert await storefront.shop.value("SELECT user_id FROM carts") == storefront.shop.caio.number
+    assert await storefront.sample.value("SELECT user_id FROM carts") == storefront.sample.caio.number
 
 
 def moment(text: str) -> datetime:
@@ -389,19 +396,19 @@ async def test_each_update_extends_the_expiry(storefront: StorefrontClient) -> N
     cart = await storefront.cart(ready=False)
     made = (await storefront.get(f"carts/{cart}")).body
     assert moment(made["expires_at"]) - moment(made["updated_at"]) == timedelta(days=14)
-    await storefront.shop.execute(
+    await storefront.sample.execute(
         "UPDATE carts SET expires_at = now() + interval '1 minute', updated_at = now() - interval '1 day'"
     )
     before = (await storefront.get(f"carts/{cart}")).body
     after = (
-        await storefront.post(f"carts/{cart}/items", {"product_id": storefront.shop.mug.id, "quantity": 1})
+        await storefront.post(f"carts/{cart}/items", {"product_id": storefront.sample.mug.id, "quantity": 1})
     ).body
     assert moment(after["expires_at"]) - moment(before["expires_at"]) > timedelta(days=13)
     assert moment(after["updated_at"]) > moment(before["updated_at"])
 
 
-async def test_the_store_sets_the_lifetime_of_carts(new_shop: Any) -> None:
-    storefront = await open_storefront(await new_shop(cart_days=2))
+async def test_the_store_sets_the_lifetime_of_carts(new_sample: Any) -> None:
+    storefront = await open_storefront(await new_sample(cart_days=2))
     made = (await storefront.post("carts", {})).body
     assert moment(made["expires_at"]) - moment(made["updated_at"]) == timedelta(days=2)
 
@@ -409,26 +416,26 @@ async def test_the_store_sets_the_lifetime_of_carts(new_shop: Any) -> None:
 @pytest.mark.parametrize("by_job", [False, True])
 async def test_an_expired_cart_is_read_only(storefront: StorefrontClient, by_job: bool) -> None:
     cart, alive = (
-        await storefront.cart((storefront.shop.mug, 1)),
-        await storefront.cart((storefront.shop.mug, 1)),
+        await storefront.cart((storefront.sample.mug, 1)),
+        await storefront.cart((storefront.sample.mug, 1)),
     )
-    await storefront.shop.execute(
+    await storefront.sample.execute(
         "UPDATE carts SET expires_at = now() - interval '1 second' WHERE public_id = $1", UUID(cart)
     )
     if by_job:
-        await expire_carts(storefront.shop.scope())
+        await expire_carts(storefront.sample.scope)
     shown = (await storefront.get(f"carts/{cart}")).body
     assert (shown["status"], shown["total_cents"], len(shown["items"])) == ("expired", 6490, 1)
     item = f"carts/{cart}/items/{shown['items'][0]['id']}"
     for method, path, body in (
-        ("POST", f"carts/{cart}/items", {"product_id": storefront.shop.mug.id, "quantity": 1}),
+        ("POST", f"carts/{cart}/items", {"product_id": storefront.sample.mug.id, "quantity": 1}),
         ("PATCH", item, {"quantity": 2}),
         ("DELETE", item, None),
         ("PUT", f"carts/{cart}/address", ADDRESS),
-        ("PUT", f"carts/{cart}/shipping-option", {"shipping_id": storefront.shop.sedex.id}),
+        ("PUT", f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id}),
         ("POST", f"carts/{cart}/coupon", {"code": ""}),
     ):
-        answer = await storefront.call(method, path, body)
+        answer = await storefront.request(method, path, body)
         assert (answer.status, answer.body) == (
             422,
             {"error": "cart_expired", "message": "O carrinho expirou."},
@@ -442,11 +449,11 @@ async def test_an_expired_cart_is_read_only(storefront: StorefrontClient, by_job
 
 
 async def test_the_statement_count_of_a_cart_is_constant(storefront: StorefrontClient) -> None:
-    products = [await storefront.shop.new_product() for _ in range(12)]
+    products = [await storefront.sample.add_product() for _ in range(12)]
     cart = await storefront.cart(*((product, 1) for product in products))
-    few = await storefront.cart((storefront.shop.plate, 1))
+    few = await storefront.cart((storefront.sample.plate, 1))
     shown, small_cart = await storefront.get(f"carts/{cart}"), await storefront.get(f"carts/{few}")
     assert shown.statements == small_cart.statements <= 8
-    change = {"product_id": storefront.shop.mug.id, "quantity": 1}
+    change = {"product_id": storefront.sample.mug.id, "quantity": 1}
     added = await storefront.post(f"carts/{cart}/items", change)
     assert added.statements == (await storefront.post(f"carts/{few}/items", change)).statements <= 24

@@ -6,33 +6,37 @@ import pytest
 
 from kernel.ids import checksummed_token
 from resolvers import query_compiler
-from tests.current.storefront_client import BASE, StorefrontClient, open_storefront
-from tests.product_records import PRODUCT_RECORD
-from tests.shop import NOBODY, Shop
+from tests.harness.product_records import PRODUCT_RECORD
+from tests.harness.records import UNKNOWN_ID
+from tests.harness.sample_store import SampleStore
+from tests.harness.storefront import BASE, StorefrontClient, open_storefront
 
 ROUTES = {
     "storefront:read": [
         ("GET", "store"),
         ("GET", "products"),
-        ("GET", f"products/{NOBODY}"),
+        ("GET", f"products/{UNKNOWN_ID}"),
         ("GET", "categories"),
-        ("GET", f"categories/{NOBODY}"),
-        ("GET", f"categories/{NOBODY}/products"),
+        ("GET", f"categories/{UNKNOWN_ID}"),
+        ("GET", f"categories/{UNKNOWN_ID}/products"),
         ("GET", "search?q=x"),
         ("GET", "payment-methods"),
     ],
     "storefront:cart": [
         ("POST", "carts"),
-        ("GET", f"carts/{NOBODY}"),
-        ("POST", f"carts/{NOBODY}/items"),
-        ("PATCH", f"carts/{NOBODY}/items/{NOBODY}"),
-        ("DELETE", f"carts/{NOBODY}/items/{NOBODY}"),
-        ("PUT", f"carts/{NOBODY}/address"),
-        ("GET", f"carts/{NOBODY}/shipping-options"),
-        ("PUT", f"carts/{NOBODY}/shipping-option"),
-        ("POST", f"carts/{NOBODY}/coupon"),
+        ("GET", f"carts/{UNKNOWN_ID}"),
+        ("POST", f"carts/{UNKNOWN_ID}/items"),
+        ("PATCH", f"carts/{UNKNOWN_ID}/items/{UNKNOWN_ID}"),
+        ("DELETE", f"carts/{UNKNOWN_ID}/items/{UNKNOWN_ID}"),
+        ("PUT", f"carts/{UNKNOWN_ID}/address"),
+        ("GET", f"carts/{UNKNOWN_ID}/shipping-options"),
+        ("PUT", f"carts/{UNKNOWN_ID}/shipping-option"),
+        ("POST", f"carts/{UNKNOWN_ID}/coupon"),
     ],
-    "storefront:checkout": [("POST", f"carts/{NOBODY}/checkout"), ("GET", f"orders/{NOBODY}?token=x")],
+    "storefront:checkout": [
+        ("POST", f"carts/{UNKNOWN_ID}/checkout"),
+        ("GET", f"orders/{UNKNOWN_ID}?token=x"),
+    ],
 }
 
 
@@ -40,7 +44,7 @@ async def test_the_store_record_is_returned(storefront: StorefrontClient) -> Non
     answer = await storefront.get("store")
     assert (answer.status, answer.body) == (
         200,
-        {"id": str(storefront.shop.store.public_id), "name": "Loja", "currency": "BRL"},
+        {"id": str(storefront.sample.store.public_id), "name": "Loja", "currency": "BRL"},
     )
 
 
@@ -72,7 +76,7 @@ async def test_only_active_products_are_listed_in_the_app_list_format(storefront
         ("limit=500&sort_by=name", ["Caneca de Ágata", "Livro de Receitas", "Prato Raso"]),
         ("status=D", []),
         ("status=H", []),
-        (f"category_id={NOBODY}", []),
+        (f"category_id={UNKNOWN_ID}", []),
         ("category_id=nonsense", []),
         ("created_before=2001-01-01", []),
         ("created_after=2001-01-01&search=livro", ["Livro de Receitas"]),
@@ -102,14 +106,14 @@ async def test_products_are_filtered_and_sorted(
     ],
 )
 async def test_an_invalid_parameter_is_400(storefront: StorefrontClient, query: str, error: str) -> None:
-    for path in ("products", f"categories/{storefront.shop.home.id}/products", "search?q=x"):
+    for path in ("products", f"categories/{storefront.sample.home.id}/products", "search?q=x"):
         answer = await storefront.get(f"{path}{'&' if '?' in path else '?'}{query}")
         assert (answer.status, answer.body["error"]) == (400, error)
         assert "detail" in answer.body
 
 
 async def test_a_product_is_found_by_id_and_by_slug(storefront: StorefrontClient) -> None:
-    by_id = await storefront.get(f"products/{storefront.shop.mug.id}")
+    by_id = await storefront.get(f"products/{storefront.sample.mug.id}")
     by_slug = await storefront.get("products/caneca-de-agata")
     assert by_id.status == by_slug.status == 200
     assert by_id.body == by_slug.body
@@ -118,18 +122,18 @@ async def test_a_product_is_found_by_id_and_by_slug(storefront: StorefrontClient
     assert by_id.statements == (1 if query_compiler._enabled else 3)
 
 
-@pytest.mark.parametrize("id_or_slug", [NOBODY, "nada", "1", "%F0%9F%98%80", "a" * 3000])
+@pytest.mark.parametrize("id_or_slug", [UNKNOWN_ID, "nada", "1", "%F0%9F%98%80", "a" * 3000])
 async def test_an_unknown_product_is_404(storefront: StorefrontClient, id_or_slug: str) -> None:
     answer = await storefront.get(f"products/{id_or_slug}")
     assert (answer.status, answer.body) == (404, {"error": "product not found"})
 
 
 async def test_inactive_records_and_records_of_another_store_are_not_found(
-    storefront: StorefrontClient, other_shop: Shop
+    storefront: StorefrontClient, other_sample: SampleStore
 ) -> None:
-    for id_or_slug in (storefront.shop.secret.id, "vaso", other_shop.mug.id):
+    for id_or_slug in (storefront.sample.secret.id, "vaso", other_sample.mug.id):
         assert (await storefront.get(f"products/{id_or_slug}")).status == 404
-    for category in (storefront.shop.hidden.id, other_shop.home.id, NOBODY, "x"):
+    for category in (storefront.sample.hidden.id, other_sample.home.id, UNKNOWN_ID, "x"):
         for path in (f"categories/{category}", f"categories/{category}/products"):
             answer = await storefront.get(path)
             assert (answer.status, answer.body) == (404, {"error": "category not found"})
@@ -139,11 +143,11 @@ async def test_categories_and_their_products_are_returned(storefront: Storefront
     listed = await storefront.get("categories?sort_by=name")
     assert [category["name"] for category in listed.body["categories"]] == ["Casa", "Cozinha"]
     assert (listed.body["total"], listed.body["page"], listed.body["limit"]) == (2, 1, 20)
-    shown = await storefront.get(f"categories/{storefront.shop.kitchen.id}")
+    shown = await storefront.get(f"categories/{storefront.sample.kitchen.id}")
     assert shown.body == next(
         category for category in listed.body["categories"] if category["name"] == "Cozinha"
     )
-    inside = await storefront.get(f"categories/{storefront.shop.kitchen.id}/products")
+    inside = await storefront.get(f"categories/{storefront.sample.kitchen.id}/products")
     assert [product["name"] for product in inside.body["products"]] == ["Caneca de Ágata"]
     assert (inside.body["total"], inside.body["limit"]) == (1, 20)
     assert inside.statements <= 5
@@ -163,14 +167,14 @@ async def test_an_empty_search_is_400(storefront: StorefrontClient, query: str) 
 
 
 async def test_only_active_payment_methods_are_listed(storefront: StorefrontClient) -> None:
-    await storefront.shop.execute(
-        "UPDATE payment_methods SET status = 'D' WHERE id = $1", storefront.shop.card.number
+    await storefront.sample.execute(
+        "UPDATE payment_methods SET status = 'D' WHERE id = $1", storefront.sample.card.number
     )
     answer = await storefront.get("payment-methods")
     assert answer.body == {
         "payment_methods": [
             {
-                "id": storefront.shop.pix.id,
+                "id": storefront.sample.pix.id,
                 "name": "Pix",
                 "description": "",
                 "surcharge_cents": 0,
@@ -184,11 +188,11 @@ async def test_only_active_payment_methods_are_listed(storefront: StorefrontClie
 
 
 @pytest.mark.parametrize("scope", list(ROUTES))
-async def test_every_route_requires_its_scope(shop: Shop, scope: str) -> None:
+async def test_every_route_requires_its_scope(sample: SampleStore, scope: str) -> None:
     others = [other for other in ROUTES if other != scope]
     without_scope, with_scope = (
-        await open_storefront(shop, scopes=others),
-        await open_storefront(shop, scopes=[scope]),
+        await open_storefront(sample, scopes=others),
+        await open_storefront(sample, scopes=[scope]),
     )
     for method, path in ROUTES[scope]:
         rejected = await without_scope.call(method, path, {} if method != "GET" else None)
@@ -204,7 +208,7 @@ async def test_a_missing_or_wrong_key_is_401(storefront: StorefrontClient) -> No
         for routes in ROUTES.values():
             method, path = routes[0]
             headers = {} if key is None else {"X-API-Key": key}
-            answer = await storefront.shop.call(method, f"{BASE}/{path}", {}, auth=None, headers=headers)
+            answer = await storefront.sample.request(method, f"{BASE}/{path}", {}, auth=None, headers=headers)
             assert (answer.status, answer.body) == (401, {"error": "invalid_api_key"}), (key, path)
 
 
@@ -213,37 +217,37 @@ async def test_a_key_is_accepted_as_bearer_or_in_both_headers(storefront: Storef
         {"Authorization": f"Bearer {storefront.key}"},
         {"X-API-Key": storefront.key, "Authorization": f"Bearer {storefront.key}"},
     ):
-        answer = await storefront.shop.get(f"{BASE}/store", auth=None, headers=headers)
+        answer = await storefront.sample.get(f"{BASE}/store", auth=None, headers=headers)
         assert answer.status == 200
 
 
-async def test_a_user_token_without_a_key_is_rejected(shop: Shop) -> None:
-    for person in (shop.owner, shop.caio):
-        answer = await shop.get(f"{BASE}/store", auth="bearer", by=person)
+async def test_a_user_token_without_a_key_is_rejected(sample: SampleStore) -> None:
+    for person in (sample.owner, sample.caio):
+        answer = await sample.get(f"{BASE}/store", auth="bearer", by=person)
         assert (answer.status, answer.body) == (401, {"error": "invalid_api_key"})
 
 
 async def test_the_customer_token_sent_with_a_key_must_be_valid(
-    storefront: StorefrontClient, other_shop: Shop
+    storefront: StorefrontClient, other_sample: SampleStore
 ) -> None:
     for token, status, error in (
         ("Bearer x", 401, "invalid or expired token"),
         ("Basic eDp5", 401, "invalid authorization format"),
-        (f"Bearer {await other_shop.token(other_shop.caio)}", 403, "token not valid for this storefront"),
+        (f"Bearer {await other_sample.token(other_sample.caio)}", 403, "token not valid for this storefront"),
     ):
         answer = await storefront.get("store", headers={"Authorization": token})
         assert (answer.status, answer.body["error"]) == (status, error)
 
 
-async def test_a_customer_token_adds_no_scope_to_the_key(shop: Shop) -> None:
-    storefront = (await open_storefront(shop, scopes=["storefront:read"])).as_customer(shop.owner)
+async def test_a_customer_token_adds_no_scope_to_the_key(sample: SampleStore) -> None:
+    storefront = (await open_storefront(sample, scopes=["storefront:read"])).as_customer(sample.owner)
     assert (await storefront.post("carts", {})).body["error"] == "missing_scope"
-    assert (await storefront.get(f"products/{shop.secret.id}")).status == 404
+    assert (await storefront.get(f"products/{sample.secret.id}")).status == 404
 
 
-async def test_the_rate_limit_of_a_key_is_shared_by_all_customers(shop: Shop) -> None:
-    storefront = await open_storefront(shop, rate_limit=3)
-    for customer in (None, shop.caio, shop.bia):
+async def test_the_rate_limit_of_a_key_is_shared_by_all_customers(sample: SampleStore) -> None:
+    storefront = await open_storefront(sample, rate_limit=3)
+    for customer in (None, sample.caio, sample.bia):
         answer = await storefront.as_customer(customer).get("store")
         assert (answer.status, answer.headers["X-RateLimit-Limit"]) == (200, "3")
     rejected = await storefront.get("store")
@@ -251,6 +255,8 @@ async def test_the_rate_limit_of_a_key_is_shared_by_all_customers(shop: Shop) ->
     assert rejected.headers["Retry-After"] == "60"
 
 
-async def test_a_key_of_another_store_is_rejected(storefront: StorefrontClient, other_shop: Shop) -> None:
-    answer = await storefront.get("store", at=other_shop)
+async def test_a_key_of_another_store_is_rejected(
+    storefront: StorefrontClient, other_sample: SampleStore
+) -> None:
+    answer = await storefront.get("store", at=other_sample)
     assert (answer.status, answer.body) == (401, {"error": "invalid_api_key"})

@@ -7,13 +7,15 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.current.storefront_client import ADDRESS, ORDER, StorefrontClient, open_storefront
-from tests.shop import NOBODY, Answer, Shop
+from tests.harness.http import Response
+from tests.harness.records import UNKNOWN_ID
+from tests.harness.sample_store import SampleStore
+from tests.harness.storefront import ADDRESS, ORDER, StorefrontClient, open_storefront
 
 REUSED = "idempotency key reused with a different checkout session"
 
 
-def error_of(answer: Answer) -> tuple[int, str]:
+def error_of(answer: Response) -> tuple[int, str]:
     """Return status and code of an error in the object format, checking its members."""
     error = answer.body["error"]
     assert set(answer.body) == {"error"}
@@ -23,7 +25,7 @@ def error_of(answer: Answer) -> tuple[int, str]:
 
 
 async def test_a_checkout_returns_the_order_with_its_token(storefront: StorefrontClient) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 2), (storefront.shop.ebook, 1))
+    cart = await storefront.cart((storefront.sample.mug, 2), (storefront.sample.ebook, 1))
     answer = await storefront.check_out(cart, customer_name="Ana Maria Souza", notes="Portão azul")
     assert answer.status == 201
     assert set(answer.body) == ORDER | {"token"}
@@ -41,26 +43,26 @@ async def test_a_checkout_returns_the_order_with_its_token(storefront: Storefron
         "customer": {"id": None, "name": "Ana Maria Souza", "email": "ana@example.com"},
         "items": [
             {
-                "product_id": storefront.shop.mug.id,
+                "product_id": storefront.sample.mug.id,
                 "name": "Caneca de Ágata",
                 "quantity": 2,
                 "price_cents": 4990,
             },
             {
-                "product_id": storefront.shop.ebook.id,
+                "product_id": storefront.sample.ebook.id,
                 "name": "Livro de Receitas",
                 "quantity": 1,
                 "price_cents": 1500,
             },
         ],
     }
-    [order] = await storefront.shop.rows(
+    [order] = await storefront.sample.rows(
         "SELECT *, hold_until - created_at AS hold_time FROM orders WHERE id = $1", answer.body["number"]
     )
     assert (order["origin"], order["user_id"], order["notes"]) == ("storefront", None, "Portão azul")
     assert order["hold_time"].total_seconds() == 4320 * 60
     assert (order["firstname"], order["lastname"], order["phone"]) == ("Ana", "Maria Souza", ADDRESS["phone"])
-    [address] = await storefront.shop.rows(
+    [address] = await storefront.sample.rows(
         "SELECT * FROM order_addresses WHERE order_id = $1 AND kind = 'S'", order["id"]
     )
     assert (address["street"], address["zipcode"], address["firstname"]) == (
@@ -68,8 +70,8 @@ async def test_a_checkout_returns_the_order_with_its_token(storefront: Storefron
         "01001000",
         "Ana",
     )
-    [mug] = await storefront.shop.rows(
-        "SELECT on_hand, reserved FROM products WHERE id = $1", storefront.shop.mug.number
+    [mug] = await storefront.sample.rows(
+        "SELECT on_hand, reserved FROM products WHERE id = $1", storefront.sample.mug.number
     )
     assert mug["reserved"] >= 2
     shown = (await storefront.get(f"carts/{cart}")).body
@@ -78,16 +80,16 @@ async def test_a_checkout_returns_the_order_with_its_token(storefront: Storefron
 
 
 async def test_an_order_is_read_with_its_token(storefront: StorefrontClient) -> None:
-    made = (await storefront.order((storefront.shop.mug, 1), customer_name="Ana")).body
+    made = (await storefront.order((storefront.sample.mug, 1), customer_name="Ana")).body
     token = made.pop("token")
     shown = await storefront.get(f"orders/{made['id']}?token={token}")
     assert (shown.status, shown.body) == (200, made)
     assert shown.headers["Cache-Control"] == "no-store"
-    other = (await storefront.order((storefront.shop.mug, 2))).body
+    other = (await storefront.order((storefront.sample.mug, 2))).body
     for wrong in (other["token"], token[:-1], token + "0", "x", token.upper() + "x", "%00", "ção"):
         answer = await storefront.get(f"orders/{made['id']}", params={"token": wrong})
         assert answer.status in (400, 404), wrong
-    for order in (NOBODY, "nonsense", made["number"]):
+    for order in (UNKNOWN_ID, "nonsense", made["number"]):
         answer = await storefront.get(f"orders/{order}?token={token}")
         assert (answer.status, answer.body) == (404, {"error": "order not found"})
     for query in ("", "?token="):
@@ -96,16 +98,16 @@ async def test_an_order_is_read_with_its_token(storefront: StorefrontClient) -> 
 
 
 async def test_an_order_token_is_valid_only_for_its_store_and_order(
-    storefront: StorefrontClient, other_shop: Shop
+    storefront: StorefrontClient, other_sample: SampleStore
 ) -> None:
-    made = (await storefront.order((storefront.shop.mug, 1))).body
-    other_storefront = await open_storefront(other_shop)
+    made = (await storefront.order((storefront.sample.mug, 1))).body
+    other_storefront = await open_storefront(other_sample)
     assert (await other_storefront.get(f"orders/{made['id']}?token={made['token']}")).status == 404
     # An order not placed through a storefront has no token, not even a well-formed one.
     from domain.carts.placed_orders import order_token
 
-    legacy = storefront.shop.order.id
-    token = order_token(storefront.shop.scope(), legacy)
+    legacy = storefront.sample.order.id
+    token = order_token(storefront.sample.scope, legacy)
     assert (await storefront.get(f"orders/{legacy}?token={token}")).status == 404
 
 
@@ -116,25 +118,25 @@ async def test_an_order_token_is_valid_only_for_its_store_and_order(
     "customer", [{}, {"customer_email": ""}, {"customer_id": None, "customer_email": None}]
 )
 async def test_a_customer_is_required(storefront: StorefrontClient, customer: dict[str, Any]) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 1))
+    cart = await storefront.cart((storefront.sample.mug, 1))
     answer = await storefront.post(
-        f"carts/{cart}/checkout", {"payment_id": storefront.shop.pix.id, **customer}
+        f"carts/{cart}/checkout", {"payment_id": storefront.sample.pix.id, **customer}
     )
     assert (answer.status, answer.body) == (400, {"error": "customer_id or customer_email is required"})
 
 
 async def test_the_email_of_the_cart_is_sufficient(storefront: StorefrontClient) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 1), customer_email="bia@example.com")
+    cart = await storefront.cart((storefront.sample.mug, 1), customer_email="bia@example.com")
     answer = await storefront.check_out(cart, customer_email=None)
     # The e-mail of an account does not link the order to it: the customer is not authenticated.
     assert answer.body["customer"] == {"id": None, "name": "Ana Souza", "email": "bia@example.com"}
 
 
 async def test_a_customer_id_requires_the_customers_token(storefront: StorefrontClient) -> None:
-    caio, bia = storefront.shop.caio, storefront.shop.bia
-    cart = await storefront.cart((storefront.shop.mug, 1))
-    for user in (None, bia, storefront.shop.owner):
-        for customer in (caio.id, NOBODY, "nonsense"):
+    caio, bia = storefront.sample.caio, storefront.sample.bia
+    cart = await storefront.cart((storefront.sample.mug, 1))
+    for user in (None, bia, storefront.sample.owner):
+        for customer in (caio.id, UNKNOWN_ID, "nonsense"):
             answer = await storefront.as_customer(user).check_out(
                 cart, customer_id=customer, customer_email=None
             )
@@ -147,22 +149,22 @@ async def test_a_customer_id_requires_the_customers_token(storefront: Storefront
 
 
 async def test_a_signed_in_customer_needs_no_customer_id(storefront: StorefrontClient) -> None:
-    caio = storefront.as_customer(storefront.shop.caio)
-    cart = await caio.cart((storefront.shop.mug, 1))
+    caio = storefront.as_customer(storefront.sample.caio)
+    cart = await caio.cart((storefront.sample.mug, 1))
     made = (await caio.check_out(cart, customer_email=None)).body
-    assert made["customer"]["id"] == storefront.shop.caio.id
+    assert made["customer"]["id"] == storefront.sample.caio.id
     own = await caio.get(f"orders/{made['id']}")  # the order token is not needed
     assert (own.status, own.body["customer"]["email"]) == (200, "caio@example.com")
-    assert (await storefront.as_customer(storefront.shop.bia).get(f"orders/{made['id']}")).status == 404
+    assert (await storefront.as_customer(storefront.sample.bia).get(f"orders/{made['id']}")).status == 404
 
 
 async def test_a_server_side_key_may_name_customers_without_reading_them(
     storefront: StorefrontClient,
 ) -> None:
-    server = await open_storefront(storefront.shop, server_side=True)
-    caio = storefront.shop.caio
-    cart = await server.cart((storefront.shop.mug, 1))
-    for customer in (NOBODY, "nonsense"):
+    server = await open_storefront(storefront.sample, server_side=True)
+    caio = storefront.sample.caio
+    cart = await server.cart((storefront.sample.mug, 1))
+    for customer in (UNKNOWN_ID, "nonsense"):
         answer = await server.check_out(cart, customer_id=customer, customer_email=None)
         assert (answer.status, answer.body) == (
             400,
@@ -180,10 +182,12 @@ async def test_a_server_side_key_may_name_customers_without_reading_them(
 
 
 async def test_a_disabled_customer_cannot_check_out(storefront: StorefrontClient) -> None:
-    server = await open_storefront(storefront.shop, server_side=True)
-    await storefront.shop.execute("UPDATE users SET status = 'D' WHERE id = $1", storefront.shop.caio.number)
-    cart = await server.cart((storefront.shop.mug, 1))
-    answer = await server.check_out(cart, customer_id=storefront.shop.caio.id, customer_email=None)
+    server = await open_storefront(storefront.sample, server_side=True)
+    await storefront.sample.execute(
+        "UPDATE users SET status = 'D' WHERE id = $1", storefront.sample.caio.number
+    )
+    cart = await server.cart((storefront.sample.mug, 1))
+    answer = await server.check_out(cart, customer_id=storefront.sample.caio.id, customer_email=None)
     assert (answer.status, answer.body["fields"]) == (400, {"customer_id": "not_found"})
 
 
@@ -206,7 +210,7 @@ async def test_a_disabled_customer_cannot_check_out(storefront: StorefrontClient
 async def test_invalid_checkout_fields_are_named(
     storefront: StorefrontClient, values: dict[str, Any], fields: dict[str, str]
 ) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 1))
+    cart = await storefront.cart((storefront.sample.mug, 1))
     answer = await storefront.check_out(cart, **values)
     assert (answer.status, answer.body) == (400, {"error": "validation_failed", "fields": fields})
     assert (await storefront.get(f"carts/{cart}")).body["status"] == "open"
@@ -216,8 +220,8 @@ async def test_invalid_checkout_fields_are_named(
 
 
 async def test_out_of_stock_names_the_products(storefront: StorefrontClient) -> None:
-    scarce = await storefront.shop.new_product(name="Rara", on_hand=2)
-    cart = await storefront.cart((scarce, 3), (storefront.shop.mug, 1))
+    scarce = await storefront.sample.add_product(name="Rara", on_hand=2)
+    cart = await storefront.cart((scarce, 3), (storefront.sample.mug, 1))
     answer = await storefront.check_out(cart)
     assert error_of(answer) == (422, "out_of_stock")
     assert answer.body["error"] == {
@@ -227,34 +231,36 @@ async def test_out_of_stock_names_the_products(storefront: StorefrontClient) -> 
     }
     assert (await storefront.get(f"carts/{cart}")).body["status"] == "open"
     item = (await storefront.get(f"carts/{cart}")).body["items"][0]["id"]
-    await storefront.call("PATCH", f"carts/{cart}/items/{item}", {"quantity": 2})
+    await storefront.request("PATCH", f"carts/{cart}/items/{item}", {"quantity": 2})
     assert (await storefront.check_out(cart)).status == 201
 
 
 async def test_physical_products_require_a_shipping_method(storefront: StorefrontClient) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 1), ready=False)
+    cart = await storefront.cart((storefront.sample.mug, 1), ready=False)
     assert error_of(await storefront.check_out(cart)) == (422, "shipping_required")
     await storefront.put(f"carts/{cart}/address", ADDRESS)
     assert error_of(await storefront.check_out(cart)) == (422, "shipping_required")
-    await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": storefront.shop.sedex.id})
-    await storefront.shop.execute("UPDATE shipping_methods SET status = 'D'")
+    await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id})
+    await storefront.sample.execute("UPDATE shipping_methods SET status = 'D'")
     assert error_of(await storefront.check_out(cart)) == (422, "shipping_unavailable")
-    await storefront.shop.execute("UPDATE shipping_methods SET status = 'A'")
+    await storefront.sample.execute("UPDATE shipping_methods SET status = 'A'")
     assert (await storefront.check_out(cart)).status == 201
 
 
 async def test_downloadable_products_need_no_shipping_method(storefront: StorefrontClient) -> None:
-    cart = await storefront.cart((storefront.shop.ebook, 1), ready=False)
+    cart = await storefront.cart((storefront.sample.ebook, 1), ready=False)
     answer = await storefront.check_out(cart)
     assert (answer.status, answer.body["shipping_cents"]) == (201, 0)
 
 
-async def test_the_payment_method_must_be_available(storefront: StorefrontClient, other_shop: Shop) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 1))
-    await storefront.shop.execute(
-        "UPDATE payment_methods SET status = 'D' WHERE id = $1", storefront.shop.card.number
+async def test_the_payment_method_must_be_available(
+    storefront: StorefrontClient, other_sample: SampleStore
+) -> None:
+    cart = await storefront.cart((storefront.sample.mug, 1))
+    await storefront.sample.execute(
+        "UPDATE payment_methods SET status = 'D' WHERE id = $1", storefront.sample.card.number
     )
-    for payment in (storefront.shop.card.id, NOBODY, other_shop.pix.id):
+    for payment in (storefront.sample.card.id, UNKNOWN_ID, other_sample.pix.id):
         assert error_of(await storefront.check_out(cart, payment_id=payment)) == (422, "payment_unavailable")
 
 
@@ -274,31 +280,33 @@ async def test_an_empty_cart_cannot_be_checked_out(storefront: StorefrontClient)
 async def test_products_must_be_available_in_the_ordered_quantity(
     storefront: StorefrontClient, change: str, code: str
 ) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 2))
-    await storefront.shop.execute(f"UPDATE products SET {change} WHERE id = $1", storefront.shop.mug.number)
+    cart = await storefront.cart((storefront.sample.mug, 2))
+    await storefront.sample.execute(
+        f"UPDATE products SET {change} WHERE id = $1", storefront.sample.mug.number
+    )
     answer = await storefront.check_out(cart)
     assert error_of(answer) == (422, code)
     [product] = answer.body["error"]["details"]["products"]
-    assert product["product_id"] == storefront.shop.mug.id
+    assert product["product_id"] == storefront.sample.mug.id
     assert "Caneca" in answer.body["error"]["message"]
 
 
 async def test_a_free_order_needs_no_payment(storefront: StorefrontClient) -> None:
-    gift = await storefront.shop.new_product(price_cents=0, is_edp=True)
+    gift = await storefront.sample.add_product(price_cents=0, is_edp=True)
     answer = await storefront.check_out(await storefront.cart((gift, 1), ready=False), payment_id=None)
     assert (answer.status, answer.body["total_cents"]) == (201, 0)
     assert (
-        await storefront.shop.value("SELECT hold_until FROM orders WHERE id = $1", answer.body["number"])
+        await storefront.sample.value("SELECT hold_until FROM orders WHERE id = $1", answer.body["number"])
         is None
     )
 
 
 async def test_an_instant_payment_method_pays_the_order(storefront: StorefrontClient) -> None:
-    await storefront.shop.execute(
+    await storefront.sample.execute(
         "UPDATE payment_methods SET settles_at_once = true, surcharge_cents = 100 WHERE id = $1",
-        storefront.shop.card.number,
+        storefront.sample.card.number,
     )
-    answer = await storefront.order((storefront.shop.mug, 1), payment_id=storefront.shop.card.id)
+    answer = await storefront.order((storefront.sample.mug, 1), payment_id=storefront.sample.card.id)
     assert (answer.body["status"], answer.body["payment_status"], answer.body["total_cents"]) == (
         "P",
         "paid",
@@ -310,18 +318,18 @@ async def test_an_instant_payment_method_pays_the_order(storefront: StorefrontCl
 
 
 async def test_a_cart_is_ordered_once(storefront: StorefrontClient) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 1))
+    cart = await storefront.cart((storefront.sample.mug, 1))
     assert (await storefront.check_out(cart)).status == 201
     item = (await storefront.get(f"carts/{cart}")).body["items"][0]["id"]
     for method, path, body in (
-        ("POST", f"carts/{cart}/items", {"product_id": storefront.shop.mug.id, "quantity": 1}),
+        ("POST", f"carts/{cart}/items", {"product_id": storefront.sample.mug.id, "quantity": 1}),
         ("PATCH", f"carts/{cart}/items/{item}", {"quantity": 2}),
         ("DELETE", f"carts/{cart}/items/{item}", None),
         ("PUT", f"carts/{cart}/address", ADDRESS),
-        ("PUT", f"carts/{cart}/shipping-option", {"shipping_id": storefront.shop.sedex.id}),
+        ("PUT", f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id}),
         ("POST", f"carts/{cart}/coupon", {"code": ""}),
     ):
-        answer = await storefront.call(method, path, body)
+        answer = await storefront.request(method, path, body)
         assert (answer.status, answer.body) == (409, {"error": "cart_already_ordered"}), path
     for key in (None, "another"):
         answer = await storefront.check_out(cart, key=key)
@@ -331,11 +339,11 @@ async def test_a_cart_is_ordered_once(storefront: StorefrontClient) -> None:
 async def test_a_checkout_repeated_with_its_idempotency_key_gets_the_same_response(
     storefront: StorefrontClient,
 ) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 1))
+    cart = await storefront.cart((storefront.sample.mug, 1))
     first, again = await storefront.check_out(cart, key="k"), await storefront.check_out(cart, key="k")
     assert (first.status, again.status, again.raw) == (201, 201, first.raw)
     assert again.headers["Idempotent-Replayed"] == "true"
-    deleted_claims = await storefront.shop.execute(
+    deleted_claims = await storefront.sample.execute(
         "UPDATE idempotency_claims SET status = NULL, body = NULL WHERE key = 'k'"
     )
     assert deleted_claims == 1
@@ -345,8 +353,8 @@ async def test_a_checkout_repeated_with_its_idempotency_key_gets_the_same_respon
 
 async def test_an_idempotency_key_of_another_checkout_is_rejected(storefront: StorefrontClient) -> None:
     cart, other = (
-        await storefront.cart((storefront.shop.mug, 1)),
-        await storefront.cart((storefront.shop.mug, 1)),
+        await storefront.cart((storefront.sample.mug, 1)),
+        await storefront.cart((storefront.sample.mug, 1)),
     )
     assert (await storefront.check_out(cart, key="k")).status == 201
     for answer in (
@@ -361,19 +369,19 @@ async def test_an_idempotency_key_of_another_checkout_is_rejected(storefront: St
 async def test_a_rejected_checkout_stores_its_response_under_its_idempotency_key(
     storefront: StorefrontClient,
 ) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 1), ready=False)
+    cart = await storefront.cart((storefront.sample.mug, 1), ready=False)
     first = await storefront.check_out(cart, key="k")
     assert error_of(first) == (422, "shipping_required")
     await storefront.put(f"carts/{cart}/address", ADDRESS)
-    await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": storefront.shop.sedex.id})
+    await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id})
     again = await storefront.check_out(cart, key="k")
     assert (again.status, again.raw, again.headers["Idempotent-Replayed"]) == (422, first.raw, "true")
     assert (await storefront.check_out(cart, key="k2")).status == 201
 
 
 async def test_a_stored_response_is_not_replayed_to_another_customer(storefront: StorefrontClient) -> None:
-    caio = storefront.as_customer(storefront.shop.caio)
-    cart = await caio.cart((storefront.shop.mug, 1))
+    caio = storefront.as_customer(storefront.sample.caio)
+    cart = await caio.cart((storefront.sample.mug, 1))
     assert (await caio.check_out(cart, key="k", customer_email=None)).status == 201
     other = await storefront.check_out(cart, key="k", customer_email=None)
     assert "Idempotent-Replayed" not in other.headers
@@ -383,37 +391,37 @@ async def test_a_stored_response_is_not_replayed_to_another_customer(storefront:
 async def test_the_same_purchase_with_another_idempotency_key_is_a_duplicate(
     storefront: StorefrontClient,
 ) -> None:
-    items = ((storefront.shop.mug, 1), (storefront.shop.plate, 2))
+    items = ((storefront.sample.mug, 1), (storefront.sample.plate, 2))
     assert (await storefront.order(*items, key="k1")).status == 201
     twice = await storefront.order(*reversed(items), key="k2")
     assert (twice.status, twice.body) == (409, {"error": "duplicate_order"})
     again = await storefront.order(*items, key="k3", customer_email="bia@example.com")
     assert again.status == 201
-    more = await storefront.order((storefront.shop.mug, 2), (storefront.shop.plate, 2), key="k4")
+    more = await storefront.order((storefront.sample.mug, 2), (storefront.sample.plate, 2), key="k4")
     assert more.status == 201
     unkeyed = await storefront.order(*items)
     assert unkeyed.status == 201
-    await storefront.shop.execute(
+    await storefront.sample.execute(
         "UPDATE carts SET ordered_at = ordered_at - interval '31 seconds' WHERE status = 'ordered'"
     )
     assert (await storefront.order(*items, key="k5")).status == 201
 
 
 async def test_a_cancelled_order_can_be_placed_again_immediately(storefront: StorefrontClient) -> None:
-    made = (await storefront.order((storefront.shop.mug, 1), key="k1")).body
-    await storefront.shop.execute(
+    made = (await storefront.order((storefront.sample.mug, 1), key="k1")).body
+    await storefront.sample.execute(
         "UPDATE orders SET status = 'I', stock_state = 'N' WHERE id = $1", made["number"]
     )
-    assert (await storefront.order((storefront.shop.mug, 1), key="k2")).status == 201
+    assert (await storefront.order((storefront.sample.mug, 1), key="k2")).status == 201
 
 
 # --- Events ----------------------------------------------------------------------------------------------------------
 
 
 async def test_a_checkout_emits_order_created_and_checkout_completed(storefront: StorefrontClient) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 2))
+    cart = await storefront.cart((storefront.sample.mug, 2))
     made = (await storefront.check_out(cart, customer_name="Ana Souza")).body
-    events = await storefront.shop.rows(
+    events = await storefront.sample.rows(
         "SELECT name, subject_id::text, data::text FROM outbox_events WHERE subject_id IN ($1::uuid, $2::uuid) ORDER BY id",
         cart,
         made["id"],
@@ -432,17 +440,17 @@ async def test_a_checkout_emits_order_created_and_checkout_completed(storefront:
 
 
 async def test_a_rejected_checkout_stores_nothing(storefront: StorefrontClient) -> None:
-    scarce = await storefront.shop.new_product(on_hand=1)
+    scarce = await storefront.sample.add_product(on_hand=1)
     cart = await storefront.cart((scarce, 2))
     counts = "SELECT (SELECT count(*) FROM orders), (SELECT count(*) FROM outbox_events), (SELECT sum(reserved) FROM products)"
-    [before] = await storefront.shop.rows(counts)
+    [before] = await storefront.sample.rows(counts)
     assert (await storefront.check_out(cart)).status == 422
-    [after] = await storefront.shop.rows(counts)
+    [after] = await storefront.sample.rows(counts)
     assert tuple(before) == tuple(after)
 
 
 async def test_the_statement_count_of_a_checkout_is_constant(storefront: StorefrontClient) -> None:
-    products = [await storefront.shop.new_product() for _ in range(12)]
+    products = [await storefront.sample.add_product() for _ in range(12)]
     many = await storefront.order(*((product, 1) for product in products))
-    one = await storefront.order((storefront.shop.plate, 1))
+    one = await storefront.order((storefront.sample.plate, 1))
     assert many.statements == one.statements <= 19

@@ -5,9 +5,10 @@ import asyncio
 import pytest
 
 from kernel.ids import checksummed_token, has_valid_checksum
-from tests.current import kit
-from tests.current.kit import Caller, add_category, add_order, add_product
-from tests.current.oauth import graphql_error, graphql_result
+from tests.harness import scopes
+from tests.harness.http import Client
+from tests.harness.oauth import graphql_error, graphql_result
+from tests.harness.records import add_category, add_order, add_product
 
 KEYS = "/api/v1/admin/storefront-keys"
 ALL = ["storefront:read", "storefront:cart", "storefront:checkout"]
@@ -19,13 +20,13 @@ REVOKE = "mutation ($id: ID!) { storefront_key_revoke(id: $id) { id } }"
 INVALID = {"error": "invalid_api_key", "message": "invalid_api_key", "status": 401}
 
 
-async def run_graphql(caller: Caller, query: str, *, key: str | None = None, bearer: str | None = None):
+async def run_graphql(caller: Client, query: str, *, key: str | None = None, bearer: str | None = None):
     """Execute a GraphQL operation with a key in either header."""
     headers = {"X-API-Key": key, "Authorization": f"Bearer {bearer}" if bearer else None}
     return await caller.with_token(None).post("/graphql", {"query": query}, headers=headers)
 
 
-async def create_key(admin: Caller, **fields) -> str:
+async def create_key(admin: Client, **fields) -> str:
     answer = await admin.post(KEYS, fields)
     assert answer.status == 201, answer
     return answer.body["key"]
@@ -60,7 +61,7 @@ async def test_creating_a_key_returns_it_once(admin):
     listed = await admin.get(KEYS)
     assert listed.body == {"storefront_keys": [made], "total": 1, "page": 1, "per_page": 20}
     assert (await admin.get(f"{KEYS}/{answer.body['id']}")).body == made
-    assert key not in str(await kit.rows(admin.store, "select * from storefront_keys"))
+    assert key not in str(await scopes.rows(admin.store, "select * from storefront_keys"))
 
 
 async def test_a_key_defaults_to_all_scopes_and_600_requests_a_minute(admin):
@@ -95,13 +96,13 @@ async def test_invalid_key_fields_are_named(admin, body, fields):
     assert (await admin.get(KEYS)).body["total"] == 0
 
 
-async def test_creating_and_revoking_keys_requires_manage_apps(caller, admin):
+async def test_creating_and_revoking_keys_requires_manage_apps(new_client, admin):
     await create_key(admin)
     made = (await admin.get(KEYS)).body["storefront_keys"][0]
     viewer, clerk, customer = (
-        await caller("view_apps"),
-        await caller("manage_products"),
-        await caller(user_type="C"),
+        await new_client("view_apps"),
+        await new_client("manage_products"),
+        await new_client(user_type="C"),
     )
     assert (await viewer.get(KEYS)).body["total"] == 1
     for user, text in (
@@ -183,7 +184,7 @@ async def test_a_revoked_key_is_rejected_immediately(admin):
     for path in (f"{KEYS}/{made['id']}", f"{KEYS}/x"):
         assert (await admin.delete(path)).body == {"error": "storefront key not found"}
     assert (await graphql_error(admin, REVOKE, id=made["id"]))["extensions"]["code"] == "NOT_FOUND"
-    actions = await kit.rows(
+    actions = await scopes.rows(
         admin.store, "select action from audit_entries where action like 'storefront_key%' order by id"
     )
     assert [row["action"] for row in actions] == ["storefront_key.created", "storefront_key.revoked"]

@@ -6,39 +6,43 @@ from typing import Any
 
 import pytest
 
-from tests.current.storefront_client import ADDRESS, StorefrontClient
-from tests.shop import NOBODY
+from tests.harness.records import UNKNOWN_ID
+from tests.harness.storefront import ADDRESS, StorefrontClient
 
 
 def chosen(storefront: StorefrontClient, *names: str) -> dict[str, str]:
     owners = {"small": "size", "large": "size", "plain": "print", "dotted": "print"}
-    return {getattr(storefront.shop, owners[name]).id: getattr(storefront.shop, name).id for name in names}
+    return {
+        getattr(storefront.sample, owners[name]).id: getattr(storefront.sample, name).id for name in names
+    }
 
 
 async def add_item(storefront: StorefrontClient, cart: str, options: Any, quantity: int = 1) -> Any:
     return await storefront.post(
         f"carts/{cart}/items",
-        {"product_id": storefront.shop.mug.id, "quantity": quantity, "options": options},
+        {"product_id": storefront.sample.mug.id, "quantity": quantity, "options": options},
     )
 
 
 async def send(storefront: StorefrontClient, cart: str) -> None:
     await storefront.put(f"carts/{cart}/address", ADDRESS)
-    answer = await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": storefront.shop.sedex.id})
+    answer = await storefront.put(
+        f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id}
+    )
     assert answer.status == 200, answer.raw
 
 
 async def test_each_choice_of_options_is_a_separate_item_with_its_price(storefront: StorefrontClient) -> None:
-    cart = await storefront.cart((storefront.shop.mug, 1))
+    cart = await storefront.cart((storefront.sample.mug, 1))
     both = chosen(storefront, "large", "plain")
-    for options in (both, dict(reversed(both.items())), {storefront.shop.engraving.id: "Ana"}):
+    for options in (both, dict(reversed(both.items())), {storefront.sample.engraving.id: "Ana"}):
         answer = await add_item(storefront, cart, options)
         assert answer.status == 201, answer.raw
     items = answer.body["items"]
     assert [(item["quantity"], item["price_cents"], item["options"]) for item in items] == [
         (1, 4_990, {}),
         (2, 5_690, both),
-        (1, 4_990, {storefront.shop.engraving.id: "Ana"}),
+        (1, 4_990, {storefront.sample.engraving.id: "Ana"}),
     ]
     assert (await storefront.get(f"carts/{cart}")).body["items"] == items
 
@@ -50,15 +54,15 @@ async def test_selected_options_are_copied_to_the_order(storefront: StorefrontCl
     answer = await storefront.check_out(cart)
     assert answer.status == 201, answer.raw
     assert answer.body["items"][0]["price_cents"] == 5_690
-    assert (await storefront.shop.get(f"/api/combinations/{storefront.shop.combination}")).body[
+    assert (await storefront.sample.get(f"/api/combinations/{storefront.sample.combination}")).body[
         "amount"
     ] == "1"
-    shown = await storefront.shop.get(f"/api/orders/{answer.body['number']}")
+    shown = await storefront.sample.get(f"/api/orders/{answer.body['number']}")
     [line] = shown.body["products"].values()
     assert line["product_code"] == "CAN-1-G"
     assert line["extra"]["product_options"] == {
-        str(storefront.shop.size): str(storefront.shop.large),
-        str(storefront.shop.print): str(storefront.shop.plain),
+        str(storefront.sample.size): str(storefront.sample.large),
+        str(storefront.sample.print): str(storefront.sample.plain),
     }
 
 
@@ -83,21 +87,21 @@ async def test_an_excluded_combination_is_rejected_in_portuguese(
     assert (await storefront.get(f"carts/{cart}")).body["items"] == []
 
 
-@pytest.mark.parametrize("options", [{NOBODY: NOBODY}, {"x": "y"}, 7, [1], "x", {"1": {}}])
+@pytest.mark.parametrize("options", [{UNKNOWN_ID: UNKNOWN_ID}, {"x": "y"}, 7, [1], "x", {"1": {}}])
 async def test_invalid_options_are_rejected(storefront: StorefrontClient, options: Any) -> None:
     cart = await storefront.cart()
     answer = await add_item(storefront, cart, options)
     assert (answer.status, answer.body["error"]) == (400, "validation_failed")
     assert set(answer.body["fields"]) == {"options"}
     made = await storefront.post(
-        "carts", {"items": [{"product_id": storefront.shop.mug.id, "quantity": 1, "options": options}]}
+        "carts", {"items": [{"product_id": storefront.sample.mug.id, "quantity": 1, "options": options}]}
     )
     assert made.status == 400
     assert [name.rpartition(".")[2] for name in made.body["fields"]] == ["options"]
 
 
 async def test_a_required_option_must_be_selected(storefront: StorefrontClient) -> None:
-    await storefront.shop.put(f"/api/options/{storefront.shop.size}", {"required": "Y"})
+    await storefront.sample.put(f"/api/options/{storefront.sample.size}", {"required": "Y"})
     cart = await storefront.cart()
     answer = await add_item(storefront, cart, {})
     assert (answer.status, answer.body["fields"]) == (400, {"options": "option_required"})
@@ -108,7 +112,7 @@ async def test_an_item_with_a_deleted_option_remains_visible_and_cannot_be_check
 ) -> None:
     cart = await storefront.cart()
     await add_item(storefront, cart, chosen(storefront, "large", "plain"))
-    await storefront.shop.delete(f"/api/options/{storefront.shop.size}")
+    await storefront.sample.delete(f"/api/options/{storefront.sample.size}")
     shown = (await storefront.get(f"carts/{cart}")).body
     assert [item["price_cents"] for item in shown["items"]] == [5_690]
     answer = await storefront.check_out(cart)
@@ -116,13 +120,13 @@ async def test_an_item_with_a_deleted_option_remains_visible_and_cannot_be_check
 
 
 async def test_a_product_is_checked_out_only_with_its_required_products(storefront: StorefrontClient) -> None:
-    shop = storefront.shop
+    sample = storefront.sample
     text = "mutation($id: ID!, $ids: [ID!]!) { product_required_products_set(id: $id, product_ids: $ids) { id } }"
-    request = {"query": text, "variables": {"id": shop.mug.id, "ids": [shop.plate.id]}}
-    assert "errors" not in (await shop.post("/graphql", request, auth="bearer")).body
-    cart = await storefront.cart((shop.mug, 1))
+    request = {"query": text, "variables": {"id": sample.mug.id, "ids": [sample.plate.id]}}
+    assert "errors" not in (await sample.post("/graphql", request, auth="bearer")).body
+    cart = await storefront.cart((sample.mug, 1))
     answer = await storefront.check_out(cart)
     assert (answer.status, answer.body["error"]["code"]) == (422, "required_products")
-    assert answer.body["error"]["details"]["products"][0]["product_id"] == shop.mug.id
-    await storefront.post(f"carts/{cart}/items", {"product_id": shop.plate.id, "quantity": 1})
+    assert answer.body["error"]["details"]["products"][0]["product_id"] == sample.mug.id
+    await storefront.post(f"carts/{cart}/items", {"product_id": sample.plate.id, "quantity": 1})
     assert (await storefront.check_out(cart)).status == 201

@@ -13,17 +13,17 @@ from domain.promotions.promotions import PROMOTION_RECORDS
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from domain.taxes.taxes import TAX_RECORDS
 from kernel.scope import active_scope
-from tests.current.storefront_client import ADDRESS, StorefrontClient, open_storefront
-from tests.shop import Shop
+from tests.harness.sample_store import SampleStore
+from tests.harness.storefront import ADDRESS, StorefrontClient, open_storefront
 
 
-async def add_promotion(shop: Shop, **fields: Any) -> int:
-    with active_scope(shop.scope()):
-        return await PROMOTION_RECORDS.create(shop.scope(), {"name": "Oferta", **fields})
+async def add_promotion(sample: SampleStore, **fields: Any) -> int:
+    with active_scope(sample.scope):
+        return await PROMOTION_RECORDS.create(sample.scope, {"name": "Oferta", **fields})
 
 
-async def uses(shop: Shop, promotion: int) -> int:
-    return int(await shop.value("SELECT used FROM promotions WHERE id = $1", promotion))
+async def uses(sample: SampleStore, promotion: int) -> int:
+    return int(await sample.value("SELECT used FROM promotions WHERE id = $1", promotion))
 
 
 def amounts(body: Any) -> tuple[int, int, int, int]:
@@ -39,26 +39,26 @@ async def shown(storefront: StorefrontClient, cart: str) -> Any:
 
 
 async def test_a_coupon_discounts_cart_and_order(storefront: StorefrontClient) -> None:
-    number = await add_promotion(storefront.shop, coupon_code="VERAO", bonuses={"order_discount": "10%"})
-    cart = await storefront.cart((storefront.shop.mug, 2))
+    number = await add_promotion(storefront.sample, coupon_code="VERAO", bonuses={"order_discount": "10%"})
+    cart = await storefront.cart((storefront.sample.mug, 2))
     assert amounts(await shown(storefront, cart)) == (9980, 0, 1500, 11480)
     answer = await storefront.post(f"carts/{cart}/coupon", {"code": " verao "})
     assert answer.status == 200
     assert (answer.body["coupon_code"], amounts(answer.body)) == ("verao", (9980, 998, 1500, 10482))
-    assert await uses(storefront.shop, number) == 0
+    assert await uses(storefront.sample, number) == 0
     ordered = await storefront.check_out(cart)
     assert (ordered.status, amounts(ordered.body)) == (201, (9980, 998, 1500, 10482))
-    assert await uses(storefront.shop, number) == 1
+    assert await uses(storefront.sample, number) == 1
     assert amounts(await shown(storefront, cart)) == (9980, 998, 1500, 10482)
     assert (
-        await storefront.shop.value("SELECT coupon_code FROM orders WHERE id = $1", ordered.body["number"])
+        await storefront.sample.value("SELECT coupon_code FROM orders WHERE id = $1", ordered.body["number"])
         == "verao"
     )
 
 
 async def test_an_empty_code_removes_the_coupon(storefront: StorefrontClient) -> None:
-    await add_promotion(storefront.shop, coupon_code="VERAO", bonuses={"order_discount": "10%"})
-    cart = await storefront.cart((storefront.shop.mug, 2))
+    await add_promotion(storefront.sample, coupon_code="VERAO", bonuses={"order_discount": "10%"})
+    cart = await storefront.cart((storefront.sample.mug, 2))
     await storefront.post(f"carts/{cart}/coupon", {"code": "VERAO"})
     answer = await storefront.post(f"carts/{cart}/coupon", {"code": ""})
     assert (answer.body["coupon_code"], answer.body["discount_cents"]) == (None, 0)
@@ -66,17 +66,17 @@ async def test_an_empty_code_removes_the_coupon(storefront: StorefrontClient) ->
 
 async def test_a_coupon_that_does_not_apply_to_the_cart_is_rejected(storefront: StorefrontClient) -> None:
     await add_promotion(
-        storefront.shop,
+        storefront.sample,
         coupon_code="RICO",
         conditions={"min_subtotal": "500.00"},
         bonuses={"order_discount": "10%"},
     )
     await add_promotion(
-        storefront.shop, coupon_code="GASTO", usage_limit=1, bonuses={"order_discount": "10%"}
+        storefront.sample, coupon_code="GASTO", usage_limit=1, bonuses={"order_discount": "10%"}
     )
-    await storefront.shop.execute("UPDATE promotions SET used = 1 WHERE coupon_code = 'GASTO'")
-    await add_promotion(storefront.shop, coupon_code="VELHO", status="D", bonuses={"order_discount": "10%"})
-    cart = await storefront.cart((storefront.shop.mug, 1))
+    await storefront.sample.execute("UPDATE promotions SET used = 1 WHERE coupon_code = 'GASTO'")
+    await add_promotion(storefront.sample, coupon_code="VELHO", status="D", bonuses={"order_discount": "10%"})
+    cart = await storefront.cart((storefront.sample.mug, 1))
     for code in ("RICO", "GASTO", "VELHO", "NADA"):
         answer = await storefront.post(f"carts/{cart}/coupon", {"code": code})
         assert (answer.status, answer.body["error"]) == (422, "coupon_unavailable"), code
@@ -87,10 +87,10 @@ async def test_a_coupon_that_does_not_apply_to_the_cart_is_rejected(storefront: 
 async def test_an_expired_coupon_gives_no_discount_and_prevents_checkout(
     storefront: StorefrontClient,
 ) -> None:
-    await add_promotion(storefront.shop, coupon_code="VERAO", bonuses={"order_discount": "10%"})
-    cart = await storefront.cart((storefront.shop.mug, 2))
+    await add_promotion(storefront.sample, coupon_code="VERAO", bonuses={"order_discount": "10%"})
+    cart = await storefront.cart((storefront.sample.mug, 2))
     await storefront.post(f"carts/{cart}/coupon", {"code": "VERAO"})
-    await storefront.shop.execute("UPDATE promotions SET status = 'D'")
+    await storefront.sample.execute("UPDATE promotions SET status = 'D'")
     body = await shown(storefront, cart)
     assert (body["coupon_code"], amounts(body)) == ("VERAO", (9980, 0, 1500, 11480))
     rejected = await storefront.check_out(cart)
@@ -101,15 +101,15 @@ async def test_an_expired_coupon_gives_no_discount_and_prevents_checkout(
 
 async def test_a_coupon_for_a_payment_method_applies_with_that_method(storefront: StorefrontClient) -> None:
     await add_promotion(
-        storefront.shop,
+        storefront.sample,
         coupon_code="PIX5",
-        conditions={"payment_methods": [storefront.shop.pix.number]},
+        conditions={"payment_methods": [storefront.sample.pix.number]},
         bonuses={"order_discount": "5%"},
     )
-    cart = await storefront.cart((storefront.shop.mug, 1))
+    cart = await storefront.cart((storefront.sample.mug, 1))
     answer = await storefront.post(f"carts/{cart}/coupon", {"code": "PIX5"})
     assert (answer.status, answer.body["coupon_code"], answer.body["discount_cents"]) == (200, "PIX5", 0)
-    rejected = await storefront.check_out(cart, payment_id=storefront.shop.card.id)
+    rejected = await storefront.check_out(cart, payment_id=storefront.sample.card.id)
     assert (rejected.status, rejected.body["error"]["code"]) == (422, "coupon_unavailable")
     assert amounts((await storefront.check_out(cart)).body) == (4990, 250, 1500, 6240)
     assert amounts(await shown(storefront, cart)) == (4990, 250, 1500, 6240)
@@ -120,9 +120,9 @@ async def test_a_single_use_coupon_is_used_once_under_concurrent_checkouts(
     storefront: StorefrontClient, _: int
 ) -> None:
     number = await add_promotion(
-        storefront.shop, coupon_code="UM", usage_limit=1, bonuses={"order_discount": "10%"}
+        storefront.sample, coupon_code="UM", usage_limit=1, bonuses={"order_discount": "10%"}
     )
-    product = await storefront.shop.new_product(on_hand=100)
+    product = await storefront.sample.add_product(on_hand=100)
     carts = [await storefront.cart((product, 1)) for _ in range(12)]
     for cart in carts:
         assert (await storefront.post(f"carts/{cart}/coupon", {"code": "UM"})).status == 200
@@ -136,34 +136,34 @@ async def test_a_single_use_coupon_is_used_once_under_concurrent_checkouts(
         answer.status if answer.status == 201 else answer.body["error"]["code"] for answer in answers
     )
     assert codes == {201: 1, "coupon_unavailable": 11}
-    assert await uses(storefront.shop, number) == 1
-    assert await storefront.shop.value("SELECT reserved FROM products WHERE id = $1", product.number) == 1
+    assert await uses(storefront.sample, number) == 1
+    assert await storefront.sample.value("SELECT reserved FROM products WHERE id = $1", product.number) == 1
 
 
 async def test_cancelling_the_order_restores_the_coupon_use(storefront: StorefrontClient) -> None:
     number = await add_promotion(
-        storefront.shop, coupon_code="UM", usage_limit=1, bonuses={"order_discount": "10%"}
+        storefront.sample, coupon_code="UM", usage_limit=1, bonuses={"order_discount": "10%"}
     )
-    cart = await storefront.cart((storefront.shop.mug, 1))
+    cart = await storefront.cart((storefront.sample.mug, 1))
     await storefront.post(f"carts/{cart}/coupon", {"code": "UM"})
     made = (await storefront.check_out(cart)).body
-    assert await uses(storefront.shop, number) == 1
-    answer = await storefront.shop.put(
+    assert await uses(storefront.sample, number) == 1
+    answer = await storefront.sample.put(
         f"/api/v1/admin/orders/{made['id']}/status", {"status": "I"}, auth="bearer"
     )
     assert answer.status == 200
-    assert await uses(storefront.shop, number) == 0
+    assert await uses(storefront.sample, number) == 0
 
 
 async def test_a_coupon_limited_per_customer_is_used_once(storefront: StorefrontClient) -> None:
     await add_promotion(
-        storefront.shop,
+        storefront.sample,
         coupon_code="OI",
         conditions={"once_per_customer": "Y"},
         bonuses={"order_discount": "10%"},
     )
     for email, status in (("ana@example.com", 201), ("bia@example.com", 201), ("ana@example.com", 422)):
-        cart = await storefront.cart((storefront.shop.mug, 1))
+        cart = await storefront.cart((storefront.sample.mug, 1))
         assert (await storefront.post(f"carts/{cart}/coupon", {"code": "OI"})).status == 200
         assert (await storefront.check_out(cart, customer_email=email)).status == status
 
@@ -172,10 +172,10 @@ async def test_a_coupon_limited_per_customer_is_used_once(storefront: Storefront
 
 
 async def test_promotions_without_a_coupon_apply_automatically(storefront: StorefrontClient) -> None:
-    shop = storefront.shop
-    await add_promotion(shop, zone="catalog", bonuses={"product_discount": "20%"})
-    await add_promotion(shop, bonuses={"order_discount": "5.00"}, conditions={"min_subtotal": "50.00"})
-    cart = await storefront.cart((shop.mug, 2))
+    sample = storefront.sample
+    await add_promotion(sample, zone="catalog", bonuses={"product_discount": "20%"})
+    await add_promotion(sample, bonuses={"order_discount": "5.00"}, conditions={"min_subtotal": "50.00"})
+    cart = await storefront.cart((sample.mug, 2))
     body = await shown(storefront, cart)
     assert [(item["price_cents"], item["total_cents"]) for item in body["items"]] == [(3992, 7984)]
     assert amounts(body) == (7984, 500, 1500, 8984)
@@ -186,10 +186,10 @@ async def test_promotions_without_a_coupon_apply_automatically(storefront: Store
 
 async def test_shipping_options_reflect_free_shipping(storefront: StorefrontClient) -> None:
     await add_promotion(
-        storefront.shop, bonuses={"free_shipping": True}, conditions={"min_subtotal": "90.00"}
+        storefront.sample, bonuses={"free_shipping": True}, conditions={"min_subtotal": "90.00"}
     )
     for quantity, price in ((1, 1500), (2, 0)):
-        cart = await storefront.cart((storefront.shop.mug, quantity))
+        cart = await storefront.cart((storefront.sample.mug, quantity))
         [option] = (await storefront.get(f"carts/{cart}/shipping-options")).body["shipping_options"]
         body = await shown(storefront, cart)
         assert (
@@ -199,11 +199,11 @@ async def test_shipping_options_reflect_free_shipping(storefront: StorefrontClie
 
 
 async def test_a_gift_is_added_to_the_order_and_not_to_the_cart(storefront: StorefrontClient) -> None:
-    gift = await storefront.shop.new_product(name="Brinde", on_hand=5)
+    gift = await storefront.sample.add_product(name="Brinde", on_hand=5)
     await add_promotion(
-        storefront.shop, bonuses={"free_products": [{"product_id": gift.number, "amount": 1}]}
+        storefront.sample, bonuses={"free_products": [{"product_id": gift.number, "amount": 1}]}
     )
-    cart = await storefront.cart((storefront.shop.mug, 1))
+    cart = await storefront.cart((storefront.sample.mug, 1))
     body = await shown(storefront, cart)
     assert [item["name"] for item in body["items"]] == ["Caneca de Ágata"]
     ordered = (await storefront.check_out(cart)).body
@@ -218,7 +218,7 @@ async def test_a_gift_is_added_to_the_order_and_not_to_the_cart(storefront: Stor
 
 
 async def test_the_address_determines_shipping_options_and_prices(storefront: StorefrontClient) -> None:
-    shop, scope = storefront.shop, storefront.shop.scope()
+    sample, scope = storefront.sample, storefront.sample.scope
     with active_scope(scope):
         destination = await DESTINATION_RECORDS.create(scope, {"name": "SP", "states": ["SP"]})
         await SHIPPING_METHOD_RECORDS.create(
@@ -230,7 +230,7 @@ async def test_the_address_determines_shipping_options_and_prices(storefront: St
                 "base_cents": 900,
             },
         )
-    cart = await storefront.cart((shop.mug, 1), ready=False)
+    cart = await storefront.cart((sample.mug, 1), ready=False)
 
     async def options() -> dict[str, int]:
         options = (await storefront.get(f"carts/{cart}/shipping-options")).body["shipping_options"]
@@ -259,31 +259,31 @@ async def test_the_address_determines_shipping_options_and_prices(storefront: St
 async def test_a_vendor_shipping_method_covers_only_that_vendors_products(
     storefront: StorefrontClient,
 ) -> None:
-    shop, scope = storefront.shop, storefront.shop.scope()
+    sample, scope = storefront.sample, storefront.sample.scope
     with active_scope(scope):
         await SHIPPING_METHOD_RECORDS.create(
-            scope, {"name": "Kombi", "position": 1, "base_cents": 300, "vendor": shop.vendor.number}
+            scope, {"name": "Kombi", "position": 1, "base_cents": 300, "vendor": sample.vendor.number}
         )
     for items, names in (
-        (((shop.mug, 1),), ["Sedex", "Kombi"]),
-        (((shop.mug, 1), (shop.plate, 1)), ["Sedex"]),
-        (((shop.plate, 1),), ["Sedex"]),
+        (((sample.mug, 1),), ["Sedex", "Kombi"]),
+        (((sample.mug, 1), (sample.plate, 1)), ["Sedex"]),
+        (((sample.plate, 1),), ["Sedex"]),
     ):
         cart = await storefront.cart(*items, ready=False)
-        found = (await storefront.get(f"carts/{cart}/shipping-options")).body["shipping_options"]
-        assert [option["name"] for option in found] == names
+        matches = (await storefront.get(f"carts/{cart}/shipping-options")).body["shipping_options"]
+        assert [option["name"] for option in matches] == names
 
 
 async def test_taxes_are_included_in_the_total(storefront: StorefrontClient) -> None:
-    shop, scope = storefront.shop, storefront.shop.scope()
+    sample, scope = storefront.sample, storefront.sample.scope
     with active_scope(scope):
         tax = await TAX_RECORDS.create(scope, {"name": "ICMS", "rate_value": 10_000})
-    await shop.execute(
+    await sample.execute(
         "INSERT INTO product_taxes (public_id, product_id, tax_id) VALUES (gen_random_uuid(), $1, $2)",
-        shop.mug.number,
+        sample.mug.number,
         tax,
     )
-    cart = await storefront.cart((shop.mug, 1))
+    cart = await storefront.cart((sample.mug, 1))
     body = await shown(storefront, cart)
     assert amounts(body) == (4990, 0, 1500, 4990 + 1500 + 499)
     assert amounts((await storefront.check_out(cart)).body) == amounts(body)
@@ -291,7 +291,7 @@ async def test_taxes_are_included_in_the_total(storefront: StorefrontClient) -> 
 
 
 async def test_amounts_sent_by_the_client_are_ignored(storefront: StorefrontClient) -> None:
-    product = storefront.shop.mug
+    product = storefront.sample.mug
     made = await storefront.post(
         "carts",
         {
@@ -305,18 +305,18 @@ async def test_amounts_sent_by_the_client_are_ignored(storefront: StorefrontClie
     assert (made.body["status"], amounts(made.body)) == ("open", (4990, 0, 0, 4990))
     await storefront.put(f"carts/{cart}/address", ADDRESS)
     await storefront.put(
-        f"carts/{cart}/shipping-option", {"shipping_id": storefront.shop.sedex.id, "price_cents": 0}
+        f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id, "price_cents": 0}
     )
     answer = await storefront.check_out(cart, total_cents=1, shipping_cents=0, status="P", discount_cents=1)
     assert (answer.body["status"], amounts(answer.body)) == ("O", (4990, 0, 1500, 6490))
 
 
 async def test_promotions_of_another_store_do_not_apply(
-    storefront: StorefrontClient, other_shop: Shop
+    storefront: StorefrontClient, other_sample: SampleStore
 ) -> None:
-    await add_promotion(other_shop, coupon_code="VERAO", bonuses={"order_discount": "10%"})
-    cart = await storefront.cart((storefront.shop.mug, 1))
+    await add_promotion(other_sample, coupon_code="VERAO", bonuses={"order_discount": "10%"})
+    cart = await storefront.cart((storefront.sample.mug, 1))
     assert (await storefront.post(f"carts/{cart}/coupon", {"code": "VERAO"})).status == 422
-    other_storefront = await open_storefront(other_shop)
-    other = await other_storefront.cart((other_shop.mug, 1))
+    other_storefront = await open_storefront(other_sample)
+    other = await other_storefront.cart((other_sample.mug, 1))
     assert (await other_storefront.post(f"carts/{other}/coupon", {"code": "VERAO"})).status == 200

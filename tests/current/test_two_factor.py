@@ -8,9 +8,9 @@ import pytest
 from auth import two_factor_codes
 from domain.people import two_factor
 from kernel.scope import active_scope
-from tests.current import kit
-from tests.current.kit import Caller, is_token_pair
-from tests.shop import PASSWORD, Person
+from tests.harness import records, scopes
+from tests.harness.http import Client, is_token_pair
+from tests.harness.records import PASSWORD, UserRecord
 
 LOGIN = "/api/v1/auth/login"
 VERIFY = "/api/v1/auth/verify-2fa"
@@ -28,7 +28,7 @@ STATE = "{ two_factor { enabled recovery_codes_left } }"
 class AuthenticatorApp:
     """The authenticator app of a user."""
 
-    def __init__(self, user: Person, secret: str, recovery_codes: list[str]) -> None:
+    def __init__(self, user: UserRecord, secret: str, recovery_codes: list[str]) -> None:
         self.user = user
         self.recovery_codes = recovery_codes
         self._totp = pyotp.TOTP(secret)
@@ -41,16 +41,16 @@ class AuthenticatorApp:
         return next(f"{number:06}" for number in range(10) if f"{number:06}" not in valid)
 
 
-async def add_two_factor_user(visitor: Caller, *privileges: str, **columns) -> AuthenticatorApp:
-    user = await kit.add_user(visitor.store, *privileges, **columns)
-    scope = kit.system_scope(visitor.store)
+async def add_two_factor_user(visitor: Client, *privileges: str, **columns) -> AuthenticatorApp:
+    user = await records.add_user(visitor.store, *privileges, **columns)
+    scope = scopes.system_scope(visitor.store)
     with active_scope(scope):
         secret = await two_factor.enable_for_demo(scope, user.number)
         codes = await two_factor_codes.replace_recovery_codes(scope, user.number)
     return AuthenticatorApp(user, secret, codes)
 
 
-async def challenge(visitor: Caller, app: AuthenticatorApp) -> str:
+async def challenge(visitor: Client, app: AuthenticatorApp) -> str:
     body = {"email": app.user.email, "password": PASSWORD}
     answer = await visitor.from_new_address().post(LOGIN, body)
     assert answer.status == 200
@@ -60,7 +60,7 @@ async def challenge(visitor: Caller, app: AuthenticatorApp) -> str:
     return answer.body["temp_token"]
 
 
-async def run_graphql(caller: Caller, document: str, **variables):
+async def run_graphql(caller: Client, document: str, **variables):
     answer = await caller.post("/graphql", {"query": document, "variables": variables})
     assert answer.status == 200, answer.raw
     return answer.body
@@ -74,7 +74,7 @@ def error_of(body) -> tuple[str, str]:
 # --- verify-2fa --------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_challenge_and_a_code_return_a_token_pair(visitor: Caller) -> None:
+async def test_a_challenge_and_a_code_return_a_token_pair(visitor: Client) -> None:
     app = await add_two_factor_user(visitor)
     answer = await visitor.post(VERIFY, {"temp_token": await challenge(visitor, app), "code": app.code()})
     assert answer.status == 200
@@ -84,7 +84,7 @@ async def test_a_challenge_and_a_code_return_a_token_pair(visitor: Caller) -> No
     assert me.body["id"] == app.user.id
 
 
-async def test_a_recovery_code_replaces_the_authenticator_app(visitor: Caller) -> None:
+async def test_a_recovery_code_replaces_the_authenticator_app(visitor: Client) -> None:
     app = await add_two_factor_user(visitor)
     for code, status in (
         (app.recovery_codes[0], 200),
@@ -108,12 +108,12 @@ async def test_a_recovery_code_replaces_the_authenticator_app(visitor: Caller) -
         ({"temp_token": "x", "code": None}, "code is required"),
     ],
 )
-async def test_missing_fields_are_named(visitor: Caller, body: dict, error: str) -> None:
+async def test_missing_fields_are_named(visitor: Client, body: dict, error: str) -> None:
     answer = await visitor.post(VERIFY, body)
     assert (answer.status, answer.body) == (400, {"error": error})
 
 
-async def test_the_fifth_wrong_code_revokes_the_challenge(visitor: Caller) -> None:
+async def test_the_fifth_wrong_code_revokes_the_challenge(visitor: Client) -> None:
     app = await add_two_factor_user(visitor)
     body = {"temp_token": await challenge(visitor, app), "code": app.wrong_code()}
     for _ in range(5):
@@ -124,7 +124,7 @@ async def test_the_fifth_wrong_code_revokes_the_challenge(visitor: Caller) -> No
         assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"})
 
 
-async def test_ten_wrong_codes_lock_the_account(visitor: Caller) -> None:
+async def test_ten_wrong_codes_lock_the_account(visitor: Client) -> None:
     app = await add_two_factor_user(visitor)
     for _ in range(2):
         token = await challenge(visitor, app)
@@ -140,7 +140,7 @@ async def test_ten_wrong_codes_lock_the_account(visitor: Caller) -> None:
     assert 890 <= int(answer.headers["Retry-After"]) <= 900
 
 
-async def test_a_temporary_token_is_not_an_access_token(visitor: Caller) -> None:
+async def test_a_temporary_token_is_not_an_access_token(visitor: Client) -> None:
     token = await challenge(visitor, await add_two_factor_user(visitor))
     for path in ("/api/v1/auth/me", "/api/v1/admin/orders"):
         answer = await visitor.with_token(token).get(path)
@@ -153,7 +153,7 @@ async def test_a_temporary_token_is_not_an_access_token(visitor: Caller) -> None
 
 @pytest.mark.parametrize("field", ["temp_token", "code"])
 @pytest.mark.parametrize("wrong", [5, 123456, 1.5, True, [], {}, ["a"]])
-async def test_a_field_of_a_wrong_type_is_rejected(visitor: Caller, field: str, wrong) -> None:
+async def test_a_field_of_a_wrong_type_is_rejected(visitor: Client, field: str, wrong) -> None:
     answer = await visitor.post(VERIFY, {"temp_token": "x", "code": "123456"} | {field: wrong})
     assert (answer.status, answer.body) == (
         400,
@@ -162,7 +162,7 @@ async def test_a_field_of_a_wrong_type_is_rejected(visitor: Caller, field: str, 
 
 
 @pytest.mark.parametrize("odd", ["x" * 100_000, "🙈", "'; drop table users", "%00", "\u202e", "\uff19" * 6])
-async def test_unusual_texts_are_rejected(visitor: Caller, odd: str) -> None:
+async def test_unusual_texts_are_rejected(visitor: Client, odd: str) -> None:
     answer = await visitor.post(VERIFY, {"temp_token": odd, "code": odd})
     assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"})
     token = await challenge(visitor, await add_two_factor_user(visitor))
@@ -170,7 +170,7 @@ async def test_unusual_texts_are_rejected(visitor: Caller, odd: str) -> None:
     assert (answer.status, answer.body) == (401, {"error": "invalid code"})
 
 
-async def test_other_methods_are_not_allowed(visitor: Caller) -> None:
+async def test_other_methods_are_not_allowed(visitor: Client) -> None:
     answer = await visitor.get(VERIFY)
     assert (answer.status, answer.headers["Allow"]) == (405, "POST")
 
@@ -179,8 +179,8 @@ async def test_other_methods_are_not_allowed(visitor: Caller) -> None:
 
 
 @pytest.mark.parametrize("user_type", ["A", "C"])
-async def test_any_user_enables_and_disables_two_factor(visitor: Caller, caller, user_type: str) -> None:
-    person = await caller(user_type=user_type)
+async def test_any_user_enables_and_disables_two_factor(visitor: Client, new_client, user_type: str) -> None:
+    person = await new_client(user_type=user_type)
     assert (await run_graphql(person, STATE))["data"]["two_factor"] == {
         "enabled": False,
         "recovery_codes_left": 0,
@@ -204,8 +204,8 @@ async def test_any_user_enables_and_disables_two_factor(visitor: Caller, caller,
     assert is_token_pair(answer.body)
 
 
-async def test_enrolment_errors_have_codes(caller) -> None:
-    person = await caller()
+async def test_enrolment_errors_have_codes(new_client) -> None:
+    person = await new_client()
     assert error_of(await run_graphql(person, CONFIRM, code="123456"))[0] == "CONFLICT"
     enrolment = (await run_graphql(person, BEGIN))["data"]["two_factor_begin"]
     wrong = await run_graphql(person, CONFIRM, code="x")
@@ -217,19 +217,21 @@ async def test_enrolment_errors_have_codes(caller) -> None:
     assert wrong["errors"][0]["extensions"]["field"] == "password"
 
 
-async def test_disabling_two_factor_of_another_user_requires_manage_users(visitor: Caller, caller) -> None:
+async def test_disabling_two_factor_of_another_user_requires_manage_users(
+    visitor: Client, new_client
+) -> None:
     app = await add_two_factor_user(visitor)
-    for person, code in ((await caller("view_users"), "FORBIDDEN"), (await caller(), "FORBIDDEN")):
+    for person, code in ((await new_client("view_users"), "FORBIDDEN"), (await new_client(), "FORBIDDEN")):
         assert error_of(await run_graphql(person, DISABLE, password=PASSWORD, user=app.user.id))[0] == code
-    helper = await caller("manage_users")
+    helper = await new_client("manage_users")
     done = await run_graphql(helper, DISABLE, password=PASSWORD, user=app.user.id)
     assert done["data"]["two_factor_disable"]["message"]
 
 
-async def test_the_secret_and_the_recovery_codes_are_returned_once(visitor: Caller, caller) -> None:
+async def test_the_secret_and_the_recovery_codes_are_returned_once(visitor: Client, new_client) -> None:
     app = await add_two_factor_user(visitor)
     for name in ("secret", "used_steps", "code_hash"):
-        answer = await (await caller()).post("/graphql", {"query": f"{{ two_factor {{ {name} }} }}"})
+        answer = await (await new_client()).post("/graphql", {"query": f"{{ two_factor {{ {name} }} }}"})
         assert "errors" in answer.body
-    text = str(await kit.rows(visitor.store, "select * from recovery_codes"))
+    text = str(await scopes.rows(visitor.store, "select * from recovery_codes"))
     assert not any(code in text for code in app.recovery_codes)

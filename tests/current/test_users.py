@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from kernel.scope import Store
-from tests.current import kit
-from tests.current.kit import Caller
-from tests.shop import NOBODY
+from tests.harness import records
+from tests.harness.http import Client
+from tests.harness.records import UNKNOWN_ID
 
 USERS = "/api/v1/admin/users"
 CUSTOMERS = "/api/v1/admin/customers"
@@ -22,9 +22,9 @@ CUSTOMERS = "/api/v1/admin/customers"
     ],
 )
 async def test_a_user_has_exactly_the_documented_fields(
-    admin: Caller, path: str, envelope: str, columns: dict, role: str
+    admin: Client, path: str, envelope: str, columns: dict, role: str
 ) -> None:
-    user = await kit.add_user(
+    user = await records.add_user(
         admin.store,
         **columns,
         firstname="Bia",
@@ -52,15 +52,15 @@ async def test_a_user_has_exactly_the_documented_fields(
     assert listed == {envelope: [shown.body], "total": 1, "page": 1, "per_page": 20}
 
 
-async def test_vendors_are_listed_as_users(admin: Caller) -> None:
-    vendor = await kit.add_vendor(admin.store)
-    user = await kit.add_user(admin.store, user_type="V", vendor_id=vendor.number)
+async def test_vendors_are_listed_as_users(admin: Client) -> None:
+    vendor = await records.add_vendor(admin.store)
+    user = await records.add_user(admin.store, user_type="V", vendor_id=vendor.number)
     shown = (await admin.get(f"{USERS}/{user.id}")).body
     assert (shown["role"], shown["last_login_at"]) == ("vendor", None)
 
 
-async def test_only_customers_are_listed_as_customers(admin: Caller) -> None:
-    customer = await kit.add_user(admin.store)
+async def test_only_customers_are_listed_as_customers(admin: Client) -> None:
+    customer = await records.add_user(admin.store)
     listed = (await admin.get(CUSTOMERS)).body
     assert [record["id"] for record in listed["customers"]] == [customer.id]
     assert (await admin.get(USERS)).body["total"] == 2
@@ -85,13 +85,13 @@ async def test_only_customers_are_listed_as_customers(admin: Caller) -> None:
         ({"role": "customer", "status": "A"}, {"Bia"}),
     ],
 )
-async def test_users_are_filtered(caller, store: Store, query: dict, found: set) -> None:
-    admin = await caller("view_users", firstname="Ana", email=f"ana@{store.id}.example")
-    vendor = await kit.add_vendor(store)
+async def test_users_are_filtered(new_client, store: Store, query: dict, matches: set) -> None:
+    admin = await new_client("view_users", firstname="Ana", email=f"ana@{store.id}.example")
+    vendor = await records.add_vendor(store)
     at = datetime(2026, 2, 1, 23, 59, 59, tzinfo=UTC)
-    await kit.add_user(store, firstname="Bia", email="b@example.com", created_at=at)
-    await kit.add_user(store, firstname="Caio", email="caio@example.com", status="D")
-    await kit.add_user(
+    await records.add_user(store, firstname="Bia", email="b@example.com", created_at=at)
+    await records.add_user(store, firstname="Caio", email="caio@example.com", status="D")
+    await records.add_user(
         store,
         firstname="Vera",
         email="v@example.com",
@@ -101,12 +101,12 @@ async def test_users_are_filtered(caller, store: Store, query: dict, found: set)
         created_at=at.replace(day=1, month=1),
     )
     listed = (await admin.get(USERS, **query)).body
-    assert {record["name"].split()[0] for record in listed["users"]} == found
-    assert listed["total"] == len(found)
+    assert {record["name"].split()[0] for record in listed["users"]} == matches
+    assert listed["total"] == len(matches)
 
 
 @pytest.mark.parametrize("role", ["root", "A", "admin,vendor", "1"])
-async def test_an_unknown_role_is_rejected(admin: Caller, role: str) -> None:
+async def test_an_unknown_role_is_rejected(admin: Client, role: str) -> None:
     answer = await admin.get(USERS, role=role)
     assert answer.status == 400
     assert answer.body == {
@@ -116,21 +116,21 @@ async def test_an_unknown_role_is_rejected(admin: Caller, role: str) -> None:
 
 
 @pytest.mark.parametrize("path, noun", [(USERS, "user"), (CUSTOMERS, "customer")])
-async def test_an_unknown_user_is_not_found(admin: Caller, path: str, noun: str) -> None:
-    for id in ("1", "0", "-1", "abc", NOBODY, "%F0%9F%98%80", "9" * 300, "null"):
+async def test_an_unknown_user_is_not_found(admin: Client, path: str, noun: str) -> None:
+    for id in ("1", "0", "-1", "abc", UNKNOWN_ID, "%F0%9F%98%80", "9" * 300, "null"):
         answer = await admin.get(f"{path}/{id}")
         assert (answer.status, answer.body) == (404, {"error": f"{noun} not found"})
 
 
-async def test_deleted_users_are_not_found(admin: Caller) -> None:
-    user = await kit.add_user(admin.store, deleted_at=datetime.now(UTC))
+async def test_deleted_users_are_not_found(admin: Client) -> None:
+    user = await records.add_user(admin.store, deleted_at=datetime.now(UTC))
     for path in (USERS, CUSTOMERS):
         assert (await admin.get(f"{path}/{user.id}")).status == 404
     assert (await admin.get(CUSTOMERS)).body["total"] == 0
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-async def test_users_and_customers_are_read_only(admin: Caller, method: str) -> None:
-    for path in (USERS, CUSTOMERS, f"{USERS}/{NOBODY}"):
+async def test_users_and_customers_are_read_only(admin: Client, method: str) -> None:
+    for path in (USERS, CUSTOMERS, f"{USERS}/{UNKNOWN_ID}"):
         answer = await admin.request(method, path, {})
         assert (answer.status, answer.raw, answer.headers["Allow"]) == (405, b"", "GET, HEAD")

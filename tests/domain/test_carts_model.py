@@ -18,9 +18,9 @@ from domain.orders.lifecycle import change_status
 from domain.promotions.promotions import PROMOTION_RECORDS
 from domain.stores import set_gateway_secret
 from kernel.errors import Conflict, NotFound, RuleViolation
-from tests.conftest import scope_of
-from tests.domain.kit import StoreKit
-from tests.gateway import SECRET, charge, event, raw, signature
+from tests.harness.domain_store import DomainStore
+from tests.harness.gateway import SECRET, charge, event, raw, signature
+from tests.harness.scopes import system_scope
 
 PRICES = (1_000, 333)
 STOCK = 5
@@ -335,7 +335,7 @@ async def _coupon(play, place, on):
     ]
 )  # fmt: skip
 async def test_payments_stock_and_coupon_uses_match_the_model(new_store, taken):
-    play = Play(StoreKit(scope_of(await new_store())))
+    play = Play(DomainStore(system_scope(await new_store())))
     await play.prepare()
     for step in taken:
         if step[0] == "coupon":

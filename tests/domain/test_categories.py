@@ -9,7 +9,7 @@ import pytest
 from domain.catalog.categories import CATEGORY_RECORDS
 from domain.catalog.products import delete_product
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
-from tests.domain.kit import unknown
+from tests.harness.domain_store import unknown
 
 
 async def make(kit, name="c", **values):

@@ -15,7 +15,7 @@ from domain.destinations.matching import (
 from domain.taxes.taxes import TAX_RECORDS
 from kernel.errors import NotFound, ValidationFailed
 from kernel.geography import state_of_cep
-from tests.domain.kit import unknown
+from tests.harness.domain_store import unknown
 
 
 def candidate(number, *, countries=(), states=(), cities=(), width=None, zipped=False):

@@ -7,7 +7,7 @@ import pytest
 from domain.catalog.categories import CATEGORY_RECORDS
 from domain.catalog.features import FEATURE_RECORDS
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
-from tests.domain.kit import unknown
+from tests.harness.domain_store import unknown
 
 
 async def variants(kit, feature):

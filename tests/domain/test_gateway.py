@@ -18,7 +18,7 @@ from tests.domain.gateway_kit import (
     payment_state,
     send,
 )
-from tests.gateway import charge, event, order_event
+from tests.harness.gateway import charge, event, order_event
 
 __all__ = ["gateway_secret"]
 

@@ -22,7 +22,7 @@ from tests.domain.gateway_kit import (
     payment_state,
     send,
 )
-from tests.gateway import SECRET, charge, event, order_event, raw, signature
+from tests.harness.gateway import SECRET, charge, event, order_event, raw, signature
 
 __all__ = ["gateway_secret"]
 

@@ -12,9 +12,9 @@ from domain.orders.payments import payment_status
 from domain.orders.transitions import STOCK_STATES
 from domain.stores import set_gateway_secret
 from kernel.errors import RuleViolation
-from tests.conftest import scope_of
-from tests.domain.kit import StoreKit
-from tests.gateway import SECRET, charge, event, order_event, raw, signature
+from tests.harness.domain_store import DomainStore
+from tests.harness.gateway import SECRET, charge, event, order_event, raw, signature
+from tests.harness.scopes import system_scope
 
 STOCK = 3
 CHARGES = {"whole": 1_000, "small": 400, "rest": 600}
@@ -47,7 +47,7 @@ steps = st.lists(
     [("charge.paid", "rest", None), ("charge.refunded", "small", None), ("charge.refunded", "rest", None)]
 )
 async def test_payments_and_stock_stay_consistent(new_store, taken):
-    kit = StoreKit(scope_of(await new_store()))
+    kit = DomainStore(system_scope(await new_store()))
     await set_gateway_secret(kit.scope, SECRET)
     product = await kit.product(stock=STOCK)
     order = await kit.order((product, 1))

@@ -13,7 +13,7 @@ from domain.orders.expiry import expire_orders
 from domain.orders.lifecycle import change_status
 from domain.stores import set_gateway_secret
 from kernel.errors import DomainError
-from tests.gateway import SECRET, charge, event, order_event, raw, signature
+from tests.harness.gateway import SECRET, charge, event, order_event, raw, signature
 
 ROUNDS = 10
 

@@ -10,7 +10,7 @@ from domain.orders.lifecycle import change_status
 from domain.orders.shipments import create_shipment
 from domain.orders.transitions import STOCK_STATES, TRANSITIONS, VENDOR_CANCELS_FROM, decide_transition
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
-from tests.domain.kit import unknown
+from tests.harness.domain_store import unknown
 
 STATUSES = "OPCDFIB"
 PAIRS = [(one, other) for one in STATUSES for other in STATUSES]

@@ -8,7 +8,7 @@ from domain.orders.edit import update_order
 from domain.orders.shipments import create_shipment
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
-from tests.domain.kit import unknown
+from tests.harness.domain_store import unknown
 
 
 async def test_absent_fields_stay(kit):

@@ -7,7 +7,7 @@ import pytest
 from domain.payments.methods import MASK, PAYMENT_METHOD_RECORDS, decrypt_params, mask_params
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from kernel.errors import NotFound, ValidationFailed
-from tests.domain.kit import unknown
+from tests.harness.domain_store import unknown
 
 
 async def stored_params(kit, method):

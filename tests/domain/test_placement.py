@@ -15,7 +15,7 @@ from kernel.errors import Forbidden, RuleViolation, ValidationFailed
 from kernel.money import MAX_CENTS
 from kernel.scope import ActorKind
 from models import database
-from tests.domain.kit import unknown
+from tests.harness.domain_store import unknown
 
 
 async def nothing_was_written(kit):

@@ -14,8 +14,8 @@ from domain.orders.lifecycle import change_status
 from kernel.errors import NotFound, ValidationFailed
 from kernel.money import MAX_CENTS
 from models import database
-from tests.domain.kit import unknown
-from tests.product_records import DEFAULTS
+from tests.harness.domain_store import unknown
+from tests.harness.product_records import DEFAULTS
 
 
 def with_settings(kit, **settings):

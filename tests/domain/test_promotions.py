@@ -13,7 +13,7 @@ from domain.promotions.rewards import PromotedLine, find_reward, redeem, release
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from models import database
 from models.database import transaction
-from tests.domain.kit import unknown
+from tests.harness.domain_store import unknown
 
 
 async def create(kit, **values):

@@ -10,7 +10,7 @@ import pytest
 from domain.catalog.categories import CATEGORY_RECORDS
 from domain.marketplace.reviews import create_review, delete_review, update_review
 from kernel.errors import NotFound, ValidationFailed
-from tests.domain.kit import unknown
+from tests.harness.domain_store import unknown
 
 
 async def threads(kit):

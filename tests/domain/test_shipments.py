@@ -8,7 +8,7 @@ import pytest
 
 from domain.orders.shipments import create_shipment, delete_shipment, update_shipment
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
-from tests.domain.kit import unknown
+from tests.harness.domain_store import unknown
 
 
 async def order_of(kit, *quantities, **values):

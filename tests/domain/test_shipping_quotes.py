@@ -10,7 +10,7 @@ from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from domain.shipping.quotes import quote_shipping
 from kernel.errors import ValidationFailed
 from models import database
-from tests.domain.kit import unknown
+from tests.harness.domain_store import unknown
 
 PAULISTA, RIO = "01310-100", "20040002"
 

@@ -13,8 +13,8 @@ from domain.orders.edit import update_order
 from domain.orders.lifecycle import change_status
 from domain.orders.transitions import STOCK_STATES, TRANSITIONS
 from kernel.errors import RuleViolation
-from tests.conftest import scope_of
-from tests.domain.kit import StoreKit
+from tests.harness.domain_store import DomainStore
+from tests.harness.scopes import system_scope
 
 PRODUCTS = 3
 STOCK = 6
@@ -64,7 +64,7 @@ class Model:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions)
 async def test_stock_figures_match_the_model(new_store, steps):
-    kit = StoreKit(scope_of(await new_store()))
+    kit = DomainStore(system_scope(await new_store()))
     products = [await kit.product(stock=STOCK) for _ in range(PRODUCTS)]
     model = Model()
     for step in steps:

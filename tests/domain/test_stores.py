@@ -13,7 +13,7 @@ from domain import stores
 from domain.store_settings import STORE_SETTINGS, setting
 from kernel.errors import Conflict, TenantClosed, TenantNotFound, ValidationFailed
 from models import database
-from tests.conftest import scope_of
+from tests.harness.scopes import system_scope
 
 
 def a_host():
@@ -40,7 +40,7 @@ async def test_a_new_store_has_its_own_secret(database):
     one, other = await stores.create_store({"name": "Loja"}), await stores.create_store({"name": "Loja"})
     assert one.gateway_secret != other.gateway_secret
     assert len(one.gateway_secret) >= 40
-    assert await stores.gateway_secret(scope_of(one.store)) == one.gateway_secret
+    assert await stores.gateway_secret(system_scope(one.store)) == one.gateway_secret
     assert (one.store.currency, one.store.status, one.store.settings) == ("BRL", "A", {})
     assert (
         await stores.find_store(one.store.id)
@@ -79,9 +79,7 @@ async def test_a_host_belongs_to_one_store(database):
             await stores.create_store({"name": "Other"}, hosts=[bad])
 
 
-@pytest.mark.parametrize(
-    "status, reason", [("S", "tenant_suspended"), ("M", "tenant_maintenance")]
-)
+@pytest.mark.parametrize("status, reason", [("S", "tenant_suspended"), ("M", "tenant_maintenance")])
 async def test_closing_a_store_takes_effect_in_every_process(database, directory, status, reason):
     host = a_host()
     created = await stores.create_store({"name": "Loja"}, hosts=[host])

@@ -12,7 +12,7 @@ from domain.orders.pricing import allocate
 from domain.taxes.calculation import AppliedTax, TaxableAmount, added_tax_cents, calculate_taxes
 from domain.taxes.taxes import TAX_RECORDS
 from kernel.errors import NotFound, ValidationFailed
-from tests.domain.kit import unknown
+from tests.harness.domain_store import unknown
 
 
 def tax(number=1, *, rate="P", value=18_000, included=False, priority=0):

@@ -9,7 +9,7 @@ import pytest
 from domain.marketplace.vendors import create_vendor, delete_vendor, update_vendor
 from domain.orders.lifecycle import change_status
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
-from tests.domain.kit import unknown
+from tests.harness.domain_store import unknown
 
 EVERYTHING = {
     "name": "New name",

@@ -59,9 +59,6 @@ from models.warehouses import Warehouse, WarehouseArea, WarehouseUsergroup, Ware
 from resolvers import root
 from schema.documents import prepare_document
 from schema.execution import ExecutionContext, execute_document, format_error
-from tests.shop import new_shop, other_shop, shop, shop_client
-
-__all__ = ["new_shop", "other_shop", "shop", "shop_client"]
 
 SCOPES = frozenset(
     f"{verb}_{area}"
@@ -104,7 +101,7 @@ class StoreRecords:
         return {
             "admin": self.as_actor(admin),
             "clerk": self.as_actor(replace(admin, privileges=frozenset({"view_orders"}))),
-            "nobody_admin": self.as_actor(replace(admin, privileges=frozenset())),
+            "admin_without_privileges": self.as_actor(replace(admin, privileges=frozenset())),
             "vendor": self.as_actor(
                 Actor(
                     ActorKind.VENDOR,
@@ -224,12 +221,12 @@ async def create_records(scope: Scope) -> StoreRecords:
                 shipping_method_id=shipping_method.id,
             )
             orders.append(order)
-            for position, (item, seller, quantity) in enumerate(lines, 1):
+            for position, (item, vendor_row, quantity) in enumerate(lines, 1):
                 line = await OrderLine.create(
                     order_id=order.id,
                     position=position,
                     product_id=item.id,
-                    vendor_id=seller.id,
+                    vendor_id=vendor_row.id,
                     product_name=item.name,
                     quantity=quantity,
                     price_cents=item.price_cents,

@@ -48,7 +48,7 @@ class DocumentGenerator:
         roots = [
             name
             for name, declared in self.schema.query_type.fields.items()
-            if (found := strawberry_field(declared)) is not None and ENTITY_QUERY in found.metadata
+            if (matches := strawberry_field(declared)) is not None and ENTITY_QUERY in matches.metadata
         ]
         fields = " ".join(self._root(self.rng.choice(roots)) for _ in range(self.rng.randint(1, 3)))
         introspection = " __typename" if self.rng.random() < 0.2 else ""
@@ -68,26 +68,26 @@ class DocumentGenerator:
         return f"r{self.names}: {name}{self._arguments(name, declared)} {self._selection(declared, 3)}"
 
     def _arguments(self, name: str, declared: GraphQLField) -> str:
-        given = []
+        arguments = []
         for key, argument in declared.args.items():
             target = get_named_type(argument.type)
             if key == "id":
                 value = self.rng.choice(
                     [self.ids.get(name, "x"), "nonsense", "00000000-0000-7000-8000-000000000000"]
                 )
-                given.append(f'id: "{value}"')
+                arguments.append(f'id: "{value}"')
             elif key in ("limit", "per_page", "first") and self.rng.random() < 0.8:
-                given.append(f"{key}: {self.rng.choice(['$n', '1', '2', '7', '50'])}")
+                arguments.append(f"{key}: {self.rng.choice(['$n', '1', '2', '7', '50'])}")
             elif key in ("offset", "page") and self.rng.random() < 0.4:
-                given.append(f"{key}: {self.rng.randint(0, 2)}")
+                arguments.append(f"{key}: {self.rng.randint(0, 2)}")
             elif key == "sort" and isinstance(target, GraphQLEnumType) and self.rng.random() < 0.6:
-                given.append(f"sort: {self.rng.choice(list(target.values))}")
+                arguments.append(f"sort: {self.rng.choice(list(target.values))}")
             elif key == "status" and self.rng.random() < 0.2:
                 # Most entities have the status A; call requests have N.
-                given.append('status: "A"' if name not in _WITHOUT_STATUS_A else 'status: "N"')
+                arguments.append('status: "A"' if name not in _WITHOUT_STATUS_A else 'status: "N"')
             elif key == "filter" and isinstance(target, GraphQLInputObjectType) and self.rng.random() < 0.4:
-                given.append(f"filter: {{{self._filter(target)}}}")
-        return f"({', '.join(given)})" if given else ""
+                arguments.append(f"filter: {{{self._filter(target)}}}")
+        return f"({', '.join(arguments)})" if arguments else ""
 
     def _filter(self, target: GraphQLInputObjectType) -> str:
         values = {

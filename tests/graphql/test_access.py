@@ -16,7 +16,7 @@ from tests.graphql.full_selections import full_selection, list_fields, single_re
 
 SCHEMA = root.public_schema()
 CALLERS = [
-    "admin", "clerk", "nobody_admin", "vendor", "customer", "app", "app_without", "storefront", "storefront_without", "anonymous",
+    "admin", "clerk", "admin_without_privileges", "vendor", "customer", "app", "app_without", "storefront", "storefront_without", "anonymous",
 ]  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from models.catalog import Category
 from resolvers import root
 from schema.fields import ACCESS, strawberry_field
 from tests.graphql.conftest import SCOPES, add_installed_app
-from tests.shop import Shop
+from tests.harness.sample_store import SampleStore
 
 SCHEMA = root.public_schema()
 ROOTS = [
@@ -95,8 +95,8 @@ def _document(operation: str, name: str) -> str:
     return f"{operation} {{ {name}{f'({arguments_text})' if arguments_text else ''}{below} }}"
 
 
-async def _header(shop: Shop, kind: ActorKind, scopes: frozenset[str]) -> dict[str, str]:
-    scope = shop.scope()
+async def _header(sample: SampleStore, kind: ActorKind, scopes: frozenset[str]) -> dict[str, str]:
+    scope = sample.scope
     async with database.transaction(scope):
         if kind is ActorKind.STOREFRONT:
             return {"X-API-Key": (await create_storefront_key(scope, {"scopes": list(scopes)})).key}
@@ -116,11 +116,13 @@ async def _header(shop: Shop, kind: ActorKind, scopes: frozenset[str]) -> dict[s
 
 
 @pytest.mark.parametrize("program", CLIENTS)
-async def test_a_client_can_access_exactly_the_fields_that_allow_it(program: str, shop: Shop) -> None:
+async def test_a_client_can_access_exactly_the_fields_that_allow_it(
+    program: str, sample: SampleStore
+) -> None:
     kind, scopes = CLIENTS[program]
-    headers = await _header(shop, kind, scopes)
-    await shop.execute("update app_installations set rate_limit = 100000")
-    anonymous_scope = shop.scope(anonymous=True)
+    headers = await _header(sample, kind, scopes)
+    await sample.execute("update app_installations set rate_limit = 100000")
+    anonymous_scope = sample.as_anonymous(family="system")
     as_client = type(anonymous_scope)(
         anonymous_scope.store,
         Actor(kind, scopes=scopes),
@@ -133,7 +135,7 @@ async def test_a_client_can_access_exactly_the_fields_that_allow_it(program: str
         is_open = _access(operation, name).allows(as_client)
         if is_open and operation == "mutation":
             continue  # effects of mutations have their own tests
-        answer = await shop.post(
+        answer = await sample.post(
             "/graphql", {"query": _document(operation, name)}, auth=None, headers=headers
         )
         assert answer.status == 200, (name, answer)
@@ -158,17 +160,17 @@ async def test_apps_and_keys_cannot_administer_accounts_and_apps() -> None:
             assert access.storefront is None, name
 
 
-async def test_a_storefront_key_reads_only_active_records(shop: Shop) -> None:
+async def test_a_storefront_key_reads_only_active_records(sample: SampleStore) -> None:
     """No list available to a key contains a disabled record."""
     hidden = {
-        (await shop.new_product(name="Rascunho", status="D")).id,
-        (await shop.add(Category, name="Oculta", status="D")).id,
+        (await sample.add_product(name="Rascunho", status="D")).id,
+        (await sample.add(Category, name="Oculta", status="D")).id,
     }
-    key = await _header(shop, ActorKind.STOREFRONT, STOREFRONT)
+    key = await _header(sample, ActorKind.STOREFRONT, STOREFRONT)
     query = (
         "{ products(limit: 100) { id status } categories(limit: 100) { id status } product_page { total } }"
     )
-    answer = await shop.post("/graphql", {"query": query}, auth=None, headers=key)
+    answer = await sample.post("/graphql", {"query": query}, auth=None, headers=key)
     assert "errors" not in answer.body
     data = answer.body["data"]
     records = [row for name in ("products", "categories") for row in data[name]]

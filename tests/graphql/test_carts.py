@@ -8,7 +8,8 @@ import pytest
 
 from auth.storefront_keys import create_storefront_key
 from kernel.scope import active_scope
-from tests.shop import NOBODY, Person, Shop
+from tests.harness.records import UNKNOWN_ID, UserRecord
+from tests.harness.sample_store import SampleStore
 
 CREATE = "mutation($input: CartInput) { cart_create(input: $input) { id total_cents items { id product_id is_available } } }"
 CART = "query($id: ID!) { cart(id: $id) { id status total_cents customer_email } }"
@@ -26,24 +27,24 @@ CHECK_OUT = (
 PLACED = "query($id: ID!, $token: String) { placed_order(id: $id, token: $token) { id status customer { email } } }"
 
 
-async def key_of(shop: Shop, *scopes: str, **fields: Any) -> str:
-    scope = shop.scope()
+async def key_of(sample: SampleStore, *scopes: str, **fields: Any) -> str:
+    scope = sample.scope
     with active_scope(scope):
         return (await create_storefront_key(scope, {"scopes": list(scopes) or None, **fields})).key
 
 
 async def execute_query(
-    shop: Shop, query: str, by: Person | str, headers: Any = None, **variables: Any
+    sample: SampleStore, query: str, by: UserRecord | str, headers: Any = None, **variables: Any
 ) -> Any:
     """ExecuteQuery as a person by token, or with a key; give data, or the first error."""
     sent = dict(headers or {})
     if isinstance(by, str):
         sent["X-API-Key"] = by
-        answer = await shop.post(
+        answer = await sample.post(
             "/graphql", {"query": query, "variables": variables}, auth=None, headers=sent
         )
     else:
-        answer = await shop.post(
+        answer = await sample.post(
             "/graphql", {"query": query, "variables": variables}, auth="bearer", by=by, headers=sent
         )
     if "errors" in answer.body:
@@ -57,130 +58,138 @@ def code(error: Any) -> tuple[str, str | None]:
 
 
 @pytest.mark.parametrize("who", ["key", "caio", "owner"])
-async def test_a_cart_can_be_filled_and_checked_out(shop: Shop, who: str) -> None:
-    by = await key_of(shop) if who == "key" else getattr(shop, who)
+async def test_a_cart_can_be_filled_and_checked_out(sample: SampleStore, who: str) -> None:
+    by = await key_of(sample) if who == "key" else getattr(sample, who)
     cart_data = await execute_query(
-        shop, CREATE, by, input={"items": [{"product_id": shop.mug.id, "quantity": 1}]}
+        sample, CREATE, by, input={"items": [{"product_id": sample.mug.id, "quantity": 1}]}
     )
     cart = cart_data["id"]
     assert cart_data["items"][0]["is_available"] is True
-    assert (await execute_query(shop, ADD, by, id=cart, input={"product_id": shop.mug.id, "quantity": 1}))[
-        "total_cents"
-    ] == 9980
-    assert (await execute_query(shop, ADDRESS, by, id=cart))["address"] == {
+    assert (
+        await execute_query(sample, ADD, by, id=cart, input={"product_id": sample.mug.id, "quantity": 1})
+    )["total_cents"] == 9980
+    assert (await execute_query(sample, ADDRESS, by, id=cart))["address"] == {
         "zipcode": "01001000",
         "country": "BR",
     }
-    [option] = await execute_query(shop, OPTIONS, by, id=cart)
-    assert (await execute_query(shop, SHIP, by, id=cart, way=option["shipping_id"]))["shipping_cents"] == 1500
+    [option] = await execute_query(sample, OPTIONS, by, id=cart)
+    assert (await execute_query(sample, SHIP, by, id=cart, way=option["shipping_id"]))[
+        "shipping_cents"
+    ] == 1500
     customer = {} if who == "caio" else {"customer_email": "ana@example.com"}
     checkout = await execute_query(
-        shop, CHECK_OUT, by, id=cart, input={"payment_id": shop.pix.id, **customer}
+        sample, CHECK_OUT, by, id=cart, input={"payment_id": sample.pix.id, **customer}
     )
     order = checkout["order"]
     assert (order["total_cents"], order["payment_method"]["name"]) == (11480, "Pix")
     email = "caio@example.com" if who == "caio" else "ana@example.com"
     assert order["customer"]["email"] == email
-    placed = await execute_query(shop, PLACED, by, id=order["id"], token=checkout["token"])
+    placed = await execute_query(sample, PLACED, by, id=order["id"], token=checkout["token"])
     assert placed == {"id": order["id"], "status": "O", "customer": {"email": email}}
-    again = await execute_query(shop, CHECK_OUT, by, id=cart, input={"payment_id": shop.pix.id, **customer})
+    again = await execute_query(
+        sample, CHECK_OUT, by, id=cart, input={"payment_id": sample.pix.id, **customer}
+    )
     assert code(again) == ("CONFLICT", "cart_already_ordered")
 
 
-async def test_missing_carts_and_orders_are_null(shop: Shop, other_shop: Shop) -> None:
-    key = await key_of(shop)
-    foreign_cart = (await execute_query(other_shop, CREATE, await key_of(other_shop)))["id"]
-    for cart in (NOBODY, "nonsense", "1", foreign_cart):
-        assert await execute_query(shop, CART, key, id=cart) is None
-        assert code(await execute_query(shop, OPTIONS, key, id=cart))[0] == "NOT_FOUND"
+async def test_missing_carts_and_orders_are_null(sample: SampleStore, other_sample: SampleStore) -> None:
+    key = await key_of(sample)
+    foreign_cart = (await execute_query(other_sample, CREATE, await key_of(other_sample)))["id"]
+    for cart in (UNKNOWN_ID, "nonsense", "1", foreign_cart):
+        assert await execute_query(sample, CART, key, id=cart) is None
+        assert code(await execute_query(sample, OPTIONS, key, id=cart))[0] == "NOT_FOUND"
         assert (
             code(
-                await execute_query(shop, ADD, key, id=cart, input={"product_id": shop.mug.id, "quantity": 1})
+                await execute_query(
+                    sample, ADD, key, id=cart, input={"product_id": sample.mug.id, "quantity": 1}
+                )
             )[0]
             == "NOT_FOUND"
         )
-        assert await execute_query(shop, PLACED, key, id=cart, token="x") is None
+        assert await execute_query(sample, PLACED, key, id=cart, token="x") is None
     assert (
-        await execute_query(shop, PLACED, shop.caio, id=shop.order.id) is None
+        await execute_query(sample, PLACED, sample.caio, id=sample.order.id) is None
     )  # not placed through a storefront
 
 
-async def test_a_key_needs_the_scope_of_each_field(shop: Shop) -> None:
-    cart = (await execute_query(shop, CREATE, await key_of(shop, "storefront:cart")))["id"]
-    read_key = await key_of(shop, "storefront:read")
-    cart_key = await key_of(shop, "storefront:cart")
-    checkout_key = await key_of(shop, "storefront:checkout")
+async def test_a_key_needs_the_scope_of_each_field(sample: SampleStore) -> None:
+    cart = (await execute_query(sample, CREATE, await key_of(sample, "storefront:cart")))["id"]
+    read_key = await key_of(sample, "storefront:read")
+    cart_key = await key_of(sample, "storefront:cart")
+    checkout_key = await key_of(sample, "storefront:checkout")
     for by, query, variables, scope in (
         (read_key, CART, {"id": cart}, "storefront:cart"),
         (checkout_key, CART, {"id": cart}, "storefront:cart"),
         (read_key, CREATE, {}, "storefront:cart"),
         (checkout_key, ADDRESS, {"id": cart}, "storefront:cart"),
         (cart_key, CHECK_OUT, {"id": cart, "input": {}}, "storefront:checkout"),
-        (cart_key, PLACED, {"id": NOBODY}, "storefront:checkout"),
+        (cart_key, PLACED, {"id": UNKNOWN_ID}, "storefront:checkout"),
     ):
-        error = await execute_query(shop, query, by, **variables)
+        error = await execute_query(sample, query, by, **variables)
         assert error["extensions"] == {"code": "FORBIDDEN", "details": {"scope": scope}}, query
 
 
-async def test_customers_access_their_own_carts_and_carts_without_a_customer(shop: Shop) -> None:
-    own = (await execute_query(shop, CREATE, shop.caio))["id"]
-    anonymous_cart = (await execute_query(shop, CREATE, await key_of(shop)))["id"]
-    assert (await execute_query(shop, CART, shop.caio, id=own))["id"] == own
-    assert (await execute_query(shop, CART, shop.bia, id=anonymous_cart))["id"] == anonymous_cart
-    assert await execute_query(shop, CART, shop.bia, id=own) is None
-    assert (await execute_query(shop, CART, await key_of(shop), id=own))["customer_email"] is None
+async def test_customers_access_their_own_carts_and_carts_without_a_customer(sample: SampleStore) -> None:
+    own = (await execute_query(sample, CREATE, sample.caio))["id"]
+    anonymous_cart = (await execute_query(sample, CREATE, await key_of(sample)))["id"]
+    assert (await execute_query(sample, CART, sample.caio, id=own))["id"] == own
+    assert (await execute_query(sample, CART, sample.bia, id=anonymous_cart))["id"] == anonymous_cart
+    assert await execute_query(sample, CART, sample.bia, id=own) is None
+    assert (await execute_query(sample, CART, await key_of(sample), id=own))["customer_email"] is None
 
 
-async def test_staff_need_a_privilege_and_vendors_cannot_access_carts(shop: Shop) -> None:
-    cart = (await execute_query(shop, CREATE, shop.caio))["id"]
-    assert (await execute_query(shop, CART, shop.staff, id=cart))["id"] == cart
-    assert code(await execute_query(shop, ADDRESS, shop.staff, id=cart))[0] == "FORBIDDEN"
-    assert code(await execute_query(shop, CART, shop.seller, id=cart))[0] == "FORBIDDEN"
+async def test_staff_need_a_privilege_and_vendors_cannot_access_carts(sample: SampleStore) -> None:
+    cart = (await execute_query(sample, CREATE, sample.caio))["id"]
+    assert (await execute_query(sample, CART, sample.staff, id=cart))["id"] == cart
+    assert code(await execute_query(sample, ADDRESS, sample.staff, id=cart))[0] == "FORBIDDEN"
+    assert code(await execute_query(sample, CART, sample.vendor_user, id=cart))[0] == "FORBIDDEN"
 
 
-async def test_errors_contain_reason_and_fields(shop: Shop) -> None:
-    key = await key_of(shop)
-    scarce = await shop.new_product(on_hand=1, is_edp=True)
+async def test_errors_contain_reason_and_fields(sample: SampleStore) -> None:
+    key = await key_of(sample)
+    scarce = await sample.add_product(on_hand=1, is_edp=True)
     cart = (
-        await execute_query(shop, CREATE, key, input={"items": [{"product_id": scarce.id, "quantity": 2}]})
+        await execute_query(sample, CREATE, key, input={"items": [{"product_id": scarce.id, "quantity": 2}]})
     )["id"]
-    who = {"customer_email": "ana@example.com", "payment_id": shop.pix.id}
-    refused = await execute_query(shop, CHECK_OUT, key, id=cart, input=who)
+    who = {"customer_email": "ana@example.com", "payment_id": sample.pix.id}
+    refused = await execute_query(sample, CHECK_OUT, key, id=cart, input=who)
     assert code(refused) == ("RULE_VIOLATION", "out_of_stock")
     assert refused["extensions"]["details"]["products"][0]["product_id"] == scarce.id
-    missing_customer = await execute_query(shop, CHECK_OUT, key, id=cart, input={"payment_id": shop.pix.id})
+    missing_customer = await execute_query(
+        sample, CHECK_OUT, key, id=cart, input={"payment_id": sample.pix.id}
+    )
     assert (code(missing_customer)[0], missing_customer["message"]) == (
         "VALIDATION_FAILED",
         "customer_id or customer_email is required",
     )
     foreign_customer = await execute_query(
-        shop, CHECK_OUT, key, id=cart, input={"customer_id": shop.caio.id, "payment_id": shop.pix.id}
+        sample, CHECK_OUT, key, id=cart, input={"customer_id": sample.caio.id, "payment_id": sample.pix.id}
     )
     assert code(foreign_customer)[0] == "FORBIDDEN"
-    invalid = await execute_query(shop, ADD, key, id=cart, input={"product_id": scarce.id, "quantity": 0})
+    invalid = await execute_query(sample, ADD, key, id=cart, input={"product_id": scarce.id, "quantity": 0})
     assert invalid["extensions"]["details"]["fields"] == {"quantity": "quantity_invalid"}
 
 
-async def test_a_checkout_accepts_an_idempotency_key(shop: Shop) -> None:
-    key = await key_of(shop)
+async def test_a_checkout_accepts_an_idempotency_key(sample: SampleStore) -> None:
+    key = await key_of(sample)
     cart = (
         await execute_query(
-            shop, CREATE, key, input={"items": [{"product_id": shop.ebook.id, "quantity": 1}]}
+            sample, CREATE, key, input={"items": [{"product_id": sample.ebook.id, "quantity": 1}]}
         )
     )["id"]
-    body = {"customer_email": "ana@example.com", "payment_id": shop.pix.id}
+    body = {"customer_email": "ana@example.com", "payment_id": sample.pix.id}
     first, again = [
-        await execute_query(shop, CHECK_OUT, key, headers={"Idempotency-Key": "k"}, id=cart, input=body)
+        await execute_query(sample, CHECK_OUT, key, headers={"Idempotency-Key": "k"}, id=cart, input=body)
         for _ in range(2)
     ]
     assert first == again
     assert first["token"]
 
 
-async def test_a_storefront_key_cannot_list_orders_users_or_carts(shop: Shop) -> None:
-    key = await key_of(shop)
+async def test_a_storefront_key_cannot_list_orders_users_or_carts(sample: SampleStore) -> None:
+    key = await key_of(sample)
     for query in ("{ orders { id } }", "{ users { id } }", "{ payments { id } }", "{ audit_entries { id } }"):
-        assert code(await execute_query(shop, query, key))[0] == "FORBIDDEN", query
+        assert code(await execute_query(sample, query, key))[0] == "FORBIDDEN", query
     for query in ("{ carts { id } }", "{ cart_page { total } }", "{ placed_orders { id } }"):
-        assert "Cannot query field" in (await execute_query(shop, query, key))["message"]
-    assert await execute_query(shop, "{ products { status } }", key) == [{"status": "A"}] * 3
+        assert "Cannot query field" in (await execute_query(sample, query, key))["message"]
+    assert await execute_query(sample, "{ products { status } }", key) == [{"status": "A"}] * 3

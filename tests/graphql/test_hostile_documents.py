@@ -295,23 +295,23 @@ def test_the_scanner_agrees_with_the_parser(text: str) -> None:
 
 
 def _plain(selections: Any) -> list[Any]:
-    found: list[Any] = []
+    matches: list[Any] = []
     for node in selections:
         if isinstance(node, ScannedField):
             sizes = {name: (size.number, size.variable) for name, size in node.sizes.items()}
-            found.append(
+            matches.append(
                 (node.name, node.alias, sizes, None if node.selections is None else _plain(node.selections))
             )
         elif isinstance(node, ScannedInlineFragment):
-            found.append(("...", node.condition, _plain(node.selections)))
+            matches.append(("...", node.condition, _plain(node.selections)))
         else:
             assert isinstance(node, ScannedSpread)
-            found.append(("...", node.name, node.position))
-    return found
+            matches.append(("...", node.name, node.position))
+    return matches
 
 
 def _parsed(selections: SelectionSetNode) -> list[Any]:
-    found: list[Any] = []
+    matches: list[Any] = []
     node: Any
     for node in selections.selections:
         if isinstance(node, FieldNode):
@@ -323,14 +323,14 @@ def _parsed(selections: SelectionSetNode) -> list[Any]:
                     variable = value.name.value if value.kind == "variable" else None
                     sizes[argument.name.value] = (number, variable)
             below = _parsed(node.selection_set) if node.selection_set else None
-            found.append((node.name.value, node.alias.value if node.alias else "", sizes, below))
+            matches.append((node.name.value, node.alias.value if node.alias else "", sizes, below))
         elif isinstance(node, InlineFragmentNode):
             condition = node.type_condition.name.value if node.type_condition else ""
-            found.append(("...", condition, _parsed(node.selection_set)))
+            matches.append(("...", condition, _parsed(node.selection_set)))
         else:
             assert node.loc is not None
-            found.append(("...", node.name.value, node.loc.start))
-    return found
+            matches.append(("...", node.name.value, node.loc.start))
+    return matches
 
 
 def _whole(text: str) -> int:
@@ -393,15 +393,15 @@ def test_the_lexer_returns_the_tokens_and_errors_of_graphql_core(text: str) -> N
 
 
 def _tokens(lexer: Lexer) -> list[Any]:
-    found: list[Any] = []
+    matches: list[Any] = []
     while True:
         try:
             token = lexer.advance()
         except GraphQLSyntaxError as error:
-            return [*found, (error.message, error.locations)]
-        found.append((token.kind, token.start, token.end, token.line, token.column, token.value))
+            return [*matches, (error.message, error.locations)]
+        matches.append((token.kind, token.start, token.end, token.line, token.column, token.value))
         if token.kind is TokenKind.EOF:
-            return found
+            return matches
 
 
 @given(DOCUMENTS)

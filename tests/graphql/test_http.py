@@ -9,38 +9,39 @@ from typing import Any
 
 import pytest
 
-from tests.shop import Answer, NewShop, Shop
+from tests.harness.http import Response
+from tests.harness.sample_store import NewSampleStore, SampleStore
 
 RESPONSE_JSON = "application/graphql-response+json"
 
 
-async def execute_query(shop: Shop, query: str | None = None, **how: Any) -> Answer:
+async def execute_query(sample: SampleStore, query: str | None = None, **how: Any) -> Response:
     body: dict[str, Any] = {} if query is None else {"query": query}
     for key in ("variables", "operationName", "documentId", "extensions"):
         if key in how:
             body[key] = how.pop(key)
-    return await shop.post("/graphql", body, **{"auth": "bearer", **how})
+    return await sample.post("/graphql", body, **{"auth": "bearer", **how})
 
 
-def errors(answer: Answer) -> list[str]:
+def errors(answer: Response) -> list[str]:
     return [error["extensions"]["code"] for error in answer.body["errors"]]
 
 
-async def test_a_query_returns_data_and_its_cost(shop: Shop) -> None:
-    answer = await execute_query(shop, "{ products(limit: 2) { id name } }")
+async def test_a_query_returns_data_and_its_cost(sample: SampleStore) -> None:
+    answer = await execute_query(sample, "{ products(limit: 2) { id name } }")
     assert answer.status == 200
     assert len(answer.body["data"]["products"]) == 2
     assert answer.body["extensions"] == {"cost": 2}
     assert answer.headers["Content-Type"].startswith("application/json")
 
 
-async def test_variables_and_operation_names_are_supported(shop: Shop) -> None:
+async def test_variables_and_operation_names_are_supported(sample: SampleStore) -> None:
     text = "query A($id: ID!) { product(id: $id) { name } } query B { store { name } }"
-    answer = await execute_query(shop, text, variables={"id": shop.mug.id}, operationName="A")
+    answer = await execute_query(sample, text, variables={"id": sample.mug.id}, operationName="A")
     assert answer.body["data"] == {"product": {"name": "Caneca de Ágata"}}
-    unnamed = await execute_query(shop, text)
+    unnamed = await execute_query(sample, text)
     assert (unnamed.status, errors(unnamed)) == (400, ["VALIDATION_FAILED"])
-    unknown = await execute_query(shop, text, operationName="C")
+    unknown = await execute_query(sample, text, operationName="C")
     assert unknown.status == 400
 
 
@@ -54,9 +55,9 @@ async def test_variables_and_operation_names_are_supported(shop: Shop) -> None:
         b'{"a":' * 80 + b"1" + b"}" * 80, b'{"query": "{ store { id } }", "variables": {"n": 99999999999999999999}}',
     ],
 )  # fmt: skip
-async def test_an_invalid_graphql_request_is_400(body: bytes, shop: Shop) -> None:
+async def test_an_invalid_graphql_request_is_400(body: bytes, sample: SampleStore) -> None:
     for accept, media in (("*/*", "application/json"), (RESPONSE_JSON, RESPONSE_JSON)):
-        answer = await shop.post(
+        answer = await sample.post(
             "/graphql",
             data=body,
             auth="bearer",
@@ -67,8 +68,8 @@ async def test_an_invalid_graphql_request_is_400(body: bytes, shop: Shop) -> Non
         assert errors(answer) == ["VALIDATION_FAILED"]
 
 
-async def test_a_body_over_two_mebibytes_is_413(shop: Shop) -> None:
-    answer = await shop.post(
+async def test_a_body_over_two_mebibytes_is_413(sample: SampleStore) -> None:
+    answer = await sample.post(
         "/graphql",
         data=b" " * (2 * 1024 * 1024 + 1),
         auth="bearer",
@@ -77,63 +78,65 @@ async def test_a_body_over_two_mebibytes_is_413(shop: Shop) -> None:
     assert answer.status == 413
 
 
-async def test_errors_are_200_or_a_specific_status_with_the_graphql_response_media_type(shop: Shop) -> None:
-    plain = await execute_query(shop, "{ nope }")
+async def test_errors_are_200_or_a_specific_status_with_the_graphql_response_media_type(
+    sample: SampleStore,
+) -> None:
+    plain = await execute_query(sample, "{ nope }")
     assert (plain.status, errors(plain)) == (200, ["VALIDATION_FAILED"])
     assert "data" not in plain.body
-    typed = await execute_query(shop, "{ nope }", headers={"Accept": RESPONSE_JSON})
+    typed = await execute_query(sample, "{ nope }", headers={"Accept": RESPONSE_JSON})
     assert typed.status == 400
-    partial = await execute_query(shop, '{ product(id: "x") { id } }', headers={"Accept": RESPONSE_JSON})
+    partial = await execute_query(sample, '{ product(id: "x") { id } }', headers={"Accept": RESPONSE_JSON})
     assert (partial.status, partial.body["data"]) == (200, {"product": None})
-    syntax = await execute_query(shop, "{ products {", headers={"Accept": RESPONSE_JSON})
+    syntax = await execute_query(sample, "{ products {", headers={"Accept": RESPONSE_JSON})
     assert syntax.status == 400
     assert syntax.body["errors"][0]["locations"]
 
 
-async def test_get_supports_queries_and_rejects_mutations_with_405(shop: Shop) -> None:
-    query = await shop.get("/graphql", params={"query": "{ store { name } }"}, auth="bearer")
+async def test_get_supports_queries_and_rejects_mutations_with_405(sample: SampleStore) -> None:
+    query = await sample.get("/graphql", params={"query": "{ store { name } }"}, auth="bearer")
     assert query.body["data"] == {"store": {"name": "Loja"}}
-    with_variables = await shop.get(
+    with_variables = await sample.get(
         "/graphql",
         params={"query": "query($n: Int!) { products(limit: $n) { id } }", "variables": '{"n": 1}'},
         auth="bearer",
     )
     assert len(with_variables.body["data"]["products"]) == 1
-    broken = await shop.get(
+    broken = await sample.get(
         "/graphql", params={"query": "{ store { name } }", "variables": "{"}, auth="bearer"
     )
     assert broken.status == 400
-    mutation = await shop.get(
+    mutation = await sample.get(
         "/graphql", params={"query": "mutation { sign_out_everywhere { message } }"}, auth="bearer"
     )
     assert (mutation.status, mutation.raw, mutation.headers["Allow"]) == (405, b"", "POST")
-    nothing = await shop.get("/graphql", auth="bearer")
+    nothing = await sample.get("/graphql", auth="bearer")
     assert nothing.status == 400
-    other = await shop.delete("/graphql", auth="bearer")
+    other = await sample.delete("/graphql", auth="bearer")
     assert other.status == 405
     assert "POST" in other.headers["Allow"]
 
 
 async def test_authentication_errors_have_both_formats_and_precede_execution(
-    shop: Shop, other_shop: Shop
+    sample: SampleStore, other_sample: SampleStore
 ) -> None:
     async def refused(status: int, text: str, **how: Any) -> None:
-        answer = await execute_query(shop, "{ store { name } }", **how)
+        answer = await execute_query(sample, "{ store { name } }", **how)
         assert (answer.status, answer.body) == (status, {"error": text, "message": text, "status": status})
 
     await refused(401, "missing authorization header", auth=None)
     await refused(401, "invalid authorization format", auth=None, headers={"Authorization": "Token x"})
     await refused(401, "invalid or expired token", auth=None, headers={"Authorization": "Bearer x"})
     await refused(401, "invalid authorization format", auth="basic")
-    await refused(403, "token not valid for this storefront", at=other_shop)
+    await refused(403, "token not valid for this storefront", at=other_sample)
     await refused(404, "tenant not found", headers={"X-Tenant-ID": "00000000-0000-0000-0000-000000000000"})
 
 
-async def test_access_errors_have_the_path_of_the_field(shop: Shop) -> None:
-    answer = await execute_query(shop, "{ products { id } }", by=shop.staff)
+async def test_access_errors_have_the_path_of_the_field(sample: SampleStore) -> None:
+    answer = await execute_query(sample, "{ products { id } }", by=sample.staff)
     assert errors(answer) == ["FORBIDDEN"]
     assert answer.body["errors"][0]["path"] == ["products"]
-    shopper = await execute_query(shop, "{ products { name on_hand } orders { id } }", by=shop.caio)
+    shopper = await execute_query(sample, "{ products { name on_hand } orders { id } }", by=sample.caio)
     assert {error["path"][-1] for error in shopper.body["errors"]} == {"on_hand"}
     assert all(product["on_hand"] is None for product in shopper.body["data"]["products"])
 
@@ -148,21 +151,21 @@ async def test_access_errors_have_the_path_of_the_field(shop: Shop) -> None:
         "{ " + " ".join(f"x{i}: __typename" for i in range(3000)) + " }",
     ],
 )
-async def test_a_document_over_a_limit_executes_nothing(query: str, shop: Shop) -> None:
-    answer = await execute_query(shop, query)
+async def test_a_document_over_a_limit_executes_nothing(query: str, sample: SampleStore) -> None:
+    answer = await execute_query(sample, query)
     assert errors(answer) == ["QUERY_TOO_COMPLEX"], answer.body
     assert "data" not in answer.body
 
 
-async def test_internal_fields_are_unknown_to_clients_by_text_and_by_document_id(shop: Shop) -> None:
+async def test_internal_fields_are_unknown_to_clients_by_text_and_by_document_id(sample: SampleStore) -> None:
     for query in (
         "{ products { number } }",
         'mutation { sign_in(identifier: "a", password: "b") { access_token } }',
     ):
         for how in ({}, {"documentId": _id_of(query)}):
-            answer = await execute_query(shop, query, **how)
+            answer = await execute_query(sample, query, **how)
             assert errors(answer) == ["VALIDATION_FAILED"]
-        by_id = await execute_query(shop, None, documentId=_id_of(query))
+        by_id = await execute_query(sample, None, documentId=_id_of(query))
         assert by_id.body.get("data") is None
 
 
@@ -170,121 +173,129 @@ def _id_of(text: str) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-async def test_a_persisted_document_can_be_executed_by_its_id(shop: Shop, other_shop: Shop) -> None:
+async def test_a_persisted_document_can_be_executed_by_its_id(
+    sample: SampleStore, other_sample: SampleStore
+) -> None:
     query = "query Named($n: Int = 1) { products(limit: $n) { name } }"
-    unknown = await execute_query(shop, None, documentId=_id_of(query))
+    unknown = await execute_query(sample, None, documentId=_id_of(query))
     assert errors(unknown) == ["PERSISTED_DOCUMENT_NOT_FOUND"]
-    registered = await execute_query(shop, query, documentId=_id_of(query))
+    registered = await execute_query(sample, query, documentId=_id_of(query))
     assert len(registered.body["data"]["products"]) == 1
-    by_id = await execute_query(shop, None, documentId=_id_of(query), variables={"n": 2})
+    by_id = await execute_query(sample, None, documentId=_id_of(query), variables={"n": 2})
     assert len(by_id.body["data"]["products"]) == 2
-    by_get = await shop.get("/graphql", params={"documentId": _id_of(query)}, auth="bearer")
+    by_get = await sample.get("/graphql", params={"documentId": _id_of(query)}, auth="bearer")
     assert len(by_get.body["data"]["products"]) == 1
-    elsewhere = await execute_query(other_shop, None, documentId=_id_of(query))
+    elsewhere = await execute_query(other_sample, None, documentId=_id_of(query))
     assert errors(elsewhere) == ["PERSISTED_DOCUMENT_NOT_FOUND"]
 
 
 @pytest.mark.parametrize("document_id", ["sha256:" + "0" * 64, "sha256:xyz", "md5:1", "x"])
-async def test_an_incorrect_document_id_registers_nothing(document_id: str, shop: Shop) -> None:
-    answer = await execute_query(shop, "{ store { id } }", documentId=document_id)
+async def test_an_incorrect_document_id_registers_nothing(document_id: str, sample: SampleStore) -> None:
+    answer = await execute_query(sample, "{ store { id } }", documentId=document_id)
     assert errors(answer) == ["VALIDATION_FAILED"]
-    repeated = await execute_query(shop, None, documentId=document_id)
+    repeated = await execute_query(sample, None, documentId=document_id)
     assert errors(repeated) == ["PERSISTED_DOCUMENT_NOT_FOUND"]
 
 
-async def test_the_schema_and_the_playground_are_public(shop: Shop) -> None:
-    schema = await shop.get("/graphql/schema", auth=None, headers={"X-Tenant-ID": ""})
+async def test_the_schema_and_the_playground_are_public(sample: SampleStore) -> None:
+    schema = await sample.get("/graphql/schema", auth=None, headers={"X-Tenant-ID": ""})
     assert schema.status == 200
     assert b"type Product" in schema.raw
     assert b"sign_in" not in schema.raw
 
 
-async def test_a_mutation_is_visible_immediately_and_a_failed_one_changes_nothing(shop: Shop) -> None:
+async def test_a_mutation_is_visible_immediately_and_a_failed_one_changes_nothing(
+    sample: SampleStore,
+) -> None:
     created = await execute_query(
-        shop,
+        sample,
         'mutation { product_create(input: {name: "Copo", price_cents: 990, stock: 4}) { id name stock price_cents status } }',
     )
     product = created.body["data"]["product_create"]
     assert product == {"id": product["id"], "name": "Copo", "stock": 4, "price_cents": 990, "status": "A"}
     refused = await execute_query(
-        shop,
+        sample,
         'mutation($id: ID!) { product_update(id: $id, input: {name: "Taça", price_cents: -1}) { id } }',
         variables={"id": product["id"]},
     )
     assert refused.body["errors"][0]["extensions"]["field"] == "price_cents"
     read = await execute_query(
-        shop, "query($id: ID!) { product(id: $id) { name } }", variables={"id": product["id"]}
+        sample, "query($id: ID!) { product(id: $id) { name } }", variables={"id": product["id"]}
     )
     assert read.body["data"]["product"] == {"name": "Copo"}
     deleted = await execute_query(
-        shop, "mutation($id: ID!) { product_delete(id: $id) { id } }", variables={"id": product["id"]}
+        sample, "mutation($id: ID!) { product_delete(id: $id) { id } }", variables={"id": product["id"]}
     )
     assert deleted.body["data"]["product_delete"] == {"id": product["id"]}
     repeated = await execute_query(
-        shop, "mutation($id: ID!) { product_delete(id: $id) { id } }", variables={"id": product["id"]}
+        sample, "mutation($id: ID!) { product_delete(id: $id) { id } }", variables={"id": product["id"]}
     )
     assert errors(repeated) == ["NOT_FOUND"]
 
 
-async def test_a_bulk_upsert_returns_a_result_for_each_row(shop: Shop) -> None:
+async def test_a_bulk_upsert_returns_a_result_for_each_row(sample: SampleStore) -> None:
     text = """mutation($rows: [ProductUpsertInput!]!, $p: ErrorPolicy!) {
         product_bulk_upsert(rows: $rows, error_policy: $p) { index id created error { code fields { field code } } } }"""
     rows = [
-        {"id": shop.mug.id, "price_cents": 5555},
+        {"id": sample.mug.id, "price_cents": 5555},
         {"name": "Novo", "price_cents": 100},
         {"name": "Sem preço"},
     ]
-    failed = await execute_query(shop, text, variables={"rows": rows, "p": "REJECT_FAILED"})
+    failed = await execute_query(sample, text, variables={"rows": rows, "p": "REJECT_FAILED"})
     results = failed.body["data"]["product_bulk_upsert"]
     assert [result["created"] for result in results] == [False, True, False] or results[0][
         "id"
-    ] == shop.mug.id
+    ] == sample.mug.id
     assert results[2]["error"]["fields"] == [{"field": "price_cents", "code": "required"}]
-    assert await shop.value("SELECT price_cents FROM products WHERE id = $1", shop.mug.number) == 5555
+    assert await sample.value("SELECT price_cents FROM products WHERE id = $1", sample.mug.number) == 5555
     rows[0]["price_cents"] = 7777
-    refused = await execute_query(shop, text, variables={"rows": rows, "p": "REJECT_ALL"})
+    refused = await execute_query(sample, text, variables={"rows": rows, "p": "REJECT_ALL"})
     assert refused.body["data"]["product_bulk_upsert"][0]["id"] is None
-    assert await shop.value("SELECT price_cents FROM products WHERE id = $1", shop.mug.number) == 5555
+    assert await sample.value("SELECT price_cents FROM products WHERE id = $1", sample.mug.number) == 5555
 
 
-async def test_an_order_is_placed_and_its_status_changed_or_refused(shop: Shop) -> None:
+async def test_an_order_is_placed_and_its_status_changed_or_refused(sample: SampleStore) -> None:
     text = """mutation($input: OrderInput!) { order_create(input: $input) {
         id number status total_cents items { name quantity } customer { email } history { to_status } } }"""
     draft = {
-        "customer_id": shop.caio.id,
-        "items": [{"product_id": shop.mug.id, "quantity": 2}],
-        "shipping_method_id": str(await shop.value("SELECT public_id FROM shipping_methods LIMIT 1")),
+        "customer_id": sample.caio.id,
+        "items": [{"product_id": sample.mug.id, "quantity": 2}],
+        "shipping_method_id": str(await sample.value("SELECT public_id FROM shipping_methods LIMIT 1")),
     }
-    placed = await execute_query(shop, text, variables={"input": draft})
+    placed = await execute_query(sample, text, variables={"input": draft})
     order = placed.body["data"]["order_create"]
     assert (order["status"], order["items"]) == ("O", [{"name": "Caneca de Ágata", "quantity": 2}])
     set_status = "mutation($id: ID!, $to: OrderStatus!) { order_set_status(id: $id, status: $to) { status } }"
-    assert (await execute_query(shop, set_status, variables={"id": order["id"], "to": "paid"})).body["data"][
-        "order_set_status"
-    ] == {"status": "P"}
-    refused = await execute_query(shop, set_status, variables={"id": order["id"], "to": "O"})
+    assert (await execute_query(sample, set_status, variables={"id": order["id"], "to": "paid"})).body[
+        "data"
+    ]["order_set_status"] == {"status": "P"}
+    refused = await execute_query(sample, set_status, variables={"id": order["id"], "to": "O"})
     assert errors(refused) == ["RULE_VIOLATION"]
     assert refused.body["errors"][0]["extensions"]["details"]["allowed"]
-    invalid = await execute_query(shop, set_status, variables={"id": order["id"], "to": "nonsense"})
+    invalid = await execute_query(sample, set_status, variables={"id": order["id"], "to": "nonsense"})
     assert errors(invalid) == ["VALIDATION_FAILED"]
 
 
-async def test_thirty_concurrent_orders_do_not_oversell_five_units(shop: Shop) -> None:
-    product = await shop.new_product(on_hand=5, is_edp=True)
+async def test_thirty_concurrent_orders_do_not_oversell_five_units(sample: SampleStore) -> None:
+    product = await sample.add_product(on_hand=5, is_edp=True)
     text = "mutation($input: OrderInput!) { order_create(input: $input) { id } }"
     draft = {"email": "g@example.com", "items": [{"product_id": product.id, "quantity": 1}]}
-    await shop.token(shop.owner)
+    await sample.token(sample.owner)
     answers = await asyncio.gather(
-        *(execute_query(shop, text, variables={"input": draft}) for _ in range(30))
+        *(execute_query(sample, text, variables={"input": draft}) for _ in range(30))
     )
     sold = [answer for answer in answers if "errors" not in answer.body]
     assert len(sold) == 5
     assert {errors(answer)[0] for answer in answers if "errors" in answer.body} == {"RULE_VIOLATION"}
-    row = (await shop.rows("SELECT on_hand, reserved, stock FROM products WHERE id = $1", product.number))[0]
+    row = (await sample.rows("SELECT on_hand, reserved, stock FROM products WHERE id = $1", product.number))[
+        0
+    ]
     assert tuple(row) == (5, 5, 0)
 
 
-async def test_no_mutation_changes_another_stores_records(shop: Shop, other_shop: Shop) -> None:
+async def test_no_mutation_changes_another_stores_records(
+    sample: SampleStore, other_sample: SampleStore
+) -> None:
     """Every mutation that takes an id is tried with an id of another store; nothing there changes."""
     from graphql import get_named_type, is_non_null_type, is_object_type
 
@@ -292,8 +303,8 @@ async def test_no_mutation_changes_another_stores_records(shop: Shop, other_shop
 
     schema = root.public_schema()
     assert schema.mutation_type is not None
-    foreign = dict(other_shop.made)
-    before = await _everything(other_shop)
+    foreign = dict(other_sample.records)
+    before = await _everything(other_sample)
     tried = 0
     for name, field in schema.mutation_type.fields.items():
         ids = [key for key, argument in field.args.items() if key == "id" or key.endswith("_id")]
@@ -311,11 +322,11 @@ async def test_no_mutation_changes_another_stores_records(shop: Shop, other_shop
             elif is_non_null_type(argument.type) and argument.default_value is None:
                 arguments.append(f"{key}: {_sample(get_named_type(argument.type).name)}")
         selection = " { __typename }" if is_object_type(get_named_type(field.type)) else ""
-        answer = await execute_query(shop, f"mutation {{ {name}({', '.join(arguments)}){selection} }}")
+        answer = await execute_query(sample, f"mutation {{ {name}({', '.join(arguments)}){selection} }}")
         assert "errors" in answer.body, (name, answer.body)
         tried += 1
     assert tried > 20
-    assert await _everything(other_shop) == before
+    assert await _everything(other_sample) == before
 
 
 def _sample(type_name: str) -> str:
@@ -329,7 +340,7 @@ def _sample(type_name: str) -> str:
     }.get(type_name, "{}" if type_name.endswith("Input") else "[]")
 
 
-async def _everything(shop: Shop) -> dict[str, Any]:
+async def _everything(sample: SampleStore) -> dict[str, Any]:
     records = {}
     for table in (
         "products",
@@ -341,7 +352,7 @@ async def _everything(shop: Shop) -> dict[str, Any]:
         "payment_methods",
         "discussion_posts",
     ):
-        rows = await shop.rows(
+        rows = await sample.rows(
             f"SELECT to_jsonb(t) AS row FROM {table} t ORDER BY id"
         )  # literals of this test
         records[table] = [
@@ -350,14 +361,14 @@ async def _everything(shop: Shop) -> dict[str, Any]:
     return records
 
 
-async def test_a_suspended_store_is_503_in_both_formats(new_shop: NewShop) -> None:
-    shop = await new_shop()
-    await shop.token(shop.owner)
+async def test_a_suspended_store_is_503_in_both_formats(new_sample: NewSampleStore) -> None:
+    sample = await new_sample()
+    await sample.token(sample.owner)
     from auth.store_resolution import invalidate_store
     from models import database
 
     async with database.cross_store_connection() as everywhere:
-        await everywhere.execute("UPDATE tenants SET status = 'S' WHERE id = $1", shop.store.id)
-    await invalidate_store(shop.store.id)
-    answer = await execute_query(shop, "{ store { name } }")
+        await everywhere.execute("UPDATE tenants SET status = 'S' WHERE id = $1", sample.store.id)
+    await invalidate_store(sample.store.id)
+    answer = await execute_query(sample, "{ store { name } }")
     assert (answer.status, answer.body["error"], answer.body["status"]) == (503, "tenant_suspended", 503)

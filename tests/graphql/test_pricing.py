@@ -6,24 +6,27 @@ from typing import Any
 
 import pytest
 
-from tests.shop import NOBODY, Shop
+from tests.harness.records import UNKNOWN_ID
+from tests.harness.sample_store import SampleStore
 
 
-async def post(shop: Shop, text: str, by: Any = None, at: Any = None, **variables: Any) -> dict[str, Any]:
+async def post(
+    sample: SampleStore, text: str, by: Any = None, at: Any = None, **variables: Any
+) -> dict[str, Any]:
     body = {"query": text, "variables": variables}
-    answer = await shop.post("/graphql", body, by=by, at=at, auth="bearer")
+    answer = await sample.post("/graphql", body, by=by, at=at, auth="bearer")
     assert answer.status == 200, answer.raw
     return answer.body
 
 
-async def execute(shop: Shop, text: str, **how: Any) -> Any:
-    body = await post(shop, text, **how)
+async def execute(sample: SampleStore, text: str, **how: Any) -> Any:
+    body = await post(sample, text, **how)
     assert "errors" not in body, body
     return next(iter(body["data"].values()))
 
 
-async def code(shop: Shop, text: str, **how: Any) -> str:
-    body = await post(shop, text, **how)
+async def code(sample: SampleStore, text: str, **how: Any) -> str:
+    body = await post(sample, text, **how)
     return body["errors"][0]["extensions"]["code"]
 
 
@@ -37,15 +40,15 @@ INPUTS = {
 PLURALS = {"destination": "destinations", "tax": "taxes", "promotion": "promotions"}
 
 
-async def create(shop: Shop, entity: str, selection: str = "id", **fields: Any) -> Any:
+async def create(sample: SampleStore, entity: str, selection: str = "id", **fields: Any) -> Any:
     text = f"mutation M($input: {INPUTS[entity]}!) {{ {entity}_create(input: $input) {{ {selection} }} }}"
-    return await execute(shop, text, input={"name": "Nome", **fields})
+    return await execute(sample, text, input={"name": "Nome", **fields})
 
 
-async def test_a_destination_is_created_read_updated_and_deleted(shop):
+async def test_a_destination_is_created_read_updated_and_deleted(sample):
     selection = "id name status countries states cities zipcodes { zipcode_from zipcode_to }"
     created = await create(
-        shop,
+        sample,
         "destination",
         selection,
         countries=["br"],
@@ -66,25 +69,25 @@ async def test_a_destination_is_created_read_updated_and_deleted(shop):
         ],
     }
     assert created == expected
-    assert await execute(shop, f'{{ destination(id: "{created["id"]}") {{ {selection} }} }}') == expected
+    assert await execute(sample, f'{{ destination(id: "{created["id"]}") {{ {selection} }} }}') == expected
     page = await execute(
-        shop, f'{{ destination_page(filter: {{state: ["SP"]}}) {{ total items {{ {selection} }} }} }}'
+        sample, f'{{ destination_page(filter: {{state: ["SP"]}}) {{ total items {{ {selection} }} }} }}'
     )
     assert page == {"total": 1, "items": [expected]}
     changed = await execute(
-        shop,
+        sample,
         f'mutation {{ destination_update(id: "{created["id"]}", input: {{zipcodes: [], status: "disabled"}}) {{ {selection} }} }}',
     )
     assert changed == expected | {"zipcodes": [], "status": "D"}
-    await execute(shop, f'mutation {{ destination_delete(id: "{created["id"]}") {{ id }} }}')
-    assert await execute(shop, f'{{ destination(id: "{created["id"]}") {{ id }} }}') is None
+    await execute(sample, f'mutation {{ destination_delete(id: "{created["id"]}") {{ id }} }}')
+    assert await execute(sample, f'{{ destination(id: "{created["id"]}") {{ id }} }}') is None
 
 
-async def test_a_tax_is_assigned_to_products_and_methods(shop):
-    destination = await create(shop, "destination", states=["SP"])
+async def test_a_tax_is_assigned_to_products_and_methods(sample):
+    destination = await create(sample, "destination", states=["SP"])
     selection = "id name rate_type rate_value rates { rate_type rate_value destination { id } }"
     tax = await create(
-        shop,
+        sample,
         "tax",
         selection,
         rate_value=18_000,
@@ -94,24 +97,24 @@ async def test_a_tax_is_assigned_to_products_and_methods(shop):
         {"rate_type": "P", "rate_value": 12_000, "destination": {"id": destination["id"]}}
     ]
     for entity in ("shipping_method", "payment_method"):
-        created = await create(shop, entity, "taxes { id name }", tax_ids=[tax["id"]])
+        created = await create(sample, entity, "taxes { id name }", tax_ids=[tax["id"]])
         assert created == {"taxes": [{"id": tax["id"], "name": "Nome"}]}
     text = 'mutation M($ids: [ID!]) { product_update(id: "%s", input: {tax_ids: $ids}) { taxes { id } } }'
-    assert await execute(shop, text % shop.mug.id, ids=[tax["id"]]) == {"taxes": [{"id": tax["id"]}]}
-    products = await execute(shop, f'{{ products(filter: {{tax_id: ["{tax["id"]}"]}}) {{ id }} }}')
-    assert products == [{"id": shop.mug.id}]
-    refused = await post(shop, text % shop.mug.id, ids=[NOBODY])
+    assert await execute(sample, text % sample.mug.id, ids=[tax["id"]]) == {"taxes": [{"id": tax["id"]}]}
+    products = await execute(sample, f'{{ products(filter: {{tax_id: ["{tax["id"]}"]}}) {{ id }} }}')
+    assert products == [{"id": sample.mug.id}]
+    refused = await post(sample, text % sample.mug.id, ids=[UNKNOWN_ID])
     [error] = refused["errors"]
     assert error["extensions"]["code"] == "VALIDATION_FAILED"
     assert error["extensions"]["field"] == "tax_ids"
 
 
-async def test_a_shipping_method_has_rates_by_destination(shop):
-    destination = await create(shop, "destination", states=["SP"])
+async def test_a_shipping_method_has_rates_by_destination(sample):
+    destination = await create(sample, "destination", states=["SP"])
     rate = {"base_cents": 1, "per_kg_cents": 2, "per_item_cents": 3, "max_weight_grams": 4}
     selection = "service rates { base_cents per_kg_cents per_item_cents max_weight_grams destination { id } }"
     created = await create(
-        shop,
+        sample,
         "shipping_method",
         selection,
         rates=[{"destination_id": destination["id"], **rate}],
@@ -122,33 +125,33 @@ async def test_a_shipping_method_has_rates_by_destination(shop):
         "rates": [{**rate, "destination": {"id": destination["id"]}}],
     }
     refused = await post(
-        shop,
+        sample,
         "mutation M($input: ShippingMethodInput!) { shipping_method_create(input: $input) { id } }",
-        input={"name": "x", "rates": [{"destination_id": NOBODY}]},
+        input={"name": "x", "rates": [{"destination_id": UNKNOWN_ID}]},
     )
     assert refused["errors"][0]["extensions"]["field"] == "destination_id"
 
 
-async def test_processor_secrets_are_masked(shop):
+async def test_processor_secrets_are_masked(sample):
     params = {"secret_key": "sk_live", "mode": "live"}
-    created = await create(shop, "payment_method", "id processor_params", processor_params=params)
+    created = await create(sample, "payment_method", "id processor_params", processor_params=params)
     assert created["processor_params"] == {"secret_key": "****", "mode": "live"}
     text = '{ payment_methods(sort: ID_DESC, limit: 1) { processor_params } payment_method(id: "%s") { processor_params } }'
-    body = await post(shop, text % created["id"])
+    body = await post(sample, text % created["id"])
     assert body["data"]["payment_method"] == body["data"]["payment_methods"][0]
     assert body["data"]["payment_method"]["processor_params"]["secret_key"] == "****"
-    sealed = await shop.value(
+    sealed = await sample.value(
         "select processor_params from payment_methods where public_id = $1", created["id"]
     )
     assert b"sk_live" not in bytes(sealed)
-    for person in (shop.caio, shop.seller, shop.staff):
-        body = await post(shop, "{ payment_methods { name processor_params } }", by=person)
+    for person in (sample.caio, sample.vendor_user, sample.staff):
+        body = await post(sample, "{ payment_methods { name processor_params } }", by=person)
         assert "sk_live" not in str(body)
         assert "live" not in str(body)
         assert body["errors"]
 
 
-async def test_a_promotion_applies_to_an_order_with_its_coupon(shop):
+async def test_a_promotion_applies_to_an_order_with_its_coupon(sample):
     conditions = {
         "set": "all",
         "set_value": "1",
@@ -156,7 +159,7 @@ async def test_a_promotion_applies_to_an_order_with_its_coupon(shop):
     }
     selection = "id zone conditions bonuses coupon_code usage_limit used from_at to_at priority stop status"
     created = await create(
-        shop,
+        sample,
         "promotion",
         selection,
         conditions=conditions,
@@ -184,49 +187,51 @@ async def test_a_promotion_applies_to_an_order_with_its_coupon(shop):
         coupon_code discount_cents tax_cents total_cents taxes { name amount_cents included } } }"""
     fields = {
         "email": "ana@example.com",
-        "items": [{"product_id": shop.mug.id, "quantity": 2}],
-        "shipping_method_id": shop.sedex.id,
+        "items": [{"product_id": sample.mug.id, "quantity": 2}],
+        "shipping_method_id": sample.sedex.id,
         "coupon_code": "nove",
     }
-    assert await execute(shop, destination, input=fields) == {
+    assert await execute(sample, destination, input=fields) == {
         "coupon_code": "nove",
         "discount_cents": 998,
         "tax_cents": 0,
         "total_cents": 2 * 4_990 - 998 + 1_500,
         "taxes": [],
     }
-    body = await post(shop, destination, input=fields)
+    body = await post(sample, destination, input=fields)
     assert body["errors"][0]["extensions"]["code"] == "RULE_VIOLATION"
-    assert (await execute(shop, f'{{ promotion(id: "{created["id"]}") {{ used }} }}')) == {"used": 1}
+    assert (await execute(sample, f'{{ promotion(id: "{created["id"]}") {{ used }} }}')) == {"used": 1}
 
 
 @pytest.mark.parametrize("entity", PLURALS)
-async def test_only_authorized_callers_read_and_write(shop, entity):
-    created = await create(shop, entity)
+async def test_only_authorized_callers_read_and_write(sample, entity):
+    created = await create(sample, entity)
     write = f'mutation {{ {entity}_update(id: "{created["id"]}", input: {{name: "x"}}) {{ id }} }}'
-    for person in (shop.staff, shop.seller, shop.caio):
-        assert await code(shop, write, by=person) == "FORBIDDEN"
-        assert await code(shop, f'mutation {{ {entity}_delete(id: "{created["id"]}") {{ id }} }}', by=person)
+    for person in (sample.staff, sample.vendor_user, sample.caio):
+        assert await code(sample, write, by=person) == "FORBIDDEN"
+        assert await code(
+            sample, f'mutation {{ {entity}_delete(id: "{created["id"]}") {{ id }} }}', by=person
+        )
     read = f"{{ {PLURALS[entity]} {{ id }} }}"
-    assert await code(shop, read, by=shop.staff) == "FORBIDDEN"
+    assert await code(sample, read, by=sample.staff) == "FORBIDDEN"
     if entity == "promotion":
-        for person in (shop.seller, shop.caio):
-            assert await code(shop, read, by=person) == "FORBIDDEN"
+        for person in (sample.vendor_user, sample.caio):
+            assert await code(sample, read, by=person) == "FORBIDDEN"
     else:
         await execute(
-            shop, f'mutation {{ {entity}_update(id: "{created["id"]}", input: {{status: "D"}}) {{ id }} }}'
+            sample, f'mutation {{ {entity}_update(id: "{created["id"]}", input: {{status: "D"}}) {{ id }} }}'
         )
-        for person in (shop.seller, shop.caio):
-            assert created["id"] not in [row["id"] for row in await execute(shop, read, by=person)]
+        for person in (sample.vendor_user, sample.caio):
+            assert created["id"] not in [row["id"] for row in await execute(sample, read, by=person)]
 
 
 @pytest.mark.parametrize("entity", PLURALS)
-async def test_another_stores_records_are_not_found(shop, other_shop, entity):
-    created = await create(other_shop, entity)
-    assert await execute(shop, f'{{ {entity}(id: "{created["id"]}") {{ id }} }}') is None
+async def test_another_stores_records_are_not_found(sample, other_sample, entity):
+    created = await create(other_sample, entity)
+    assert await execute(sample, f'{{ {entity}(id: "{created["id"]}") {{ id }} }}') is None
     for mutation in (f'{entity}_update(id: "%s", input: {{name: "x"}})', f'{entity}_delete(id: "%s")'):
-        assert await code(shop, f"mutation {{ {mutation % created['id']} {{ id }} }}") == "NOT_FOUND"
-    assert await execute(other_shop, f'{{ {entity}(id: "{created["id"]}") {{ id }} }}') == created
+        assert await code(sample, f"mutation {{ {mutation % created['id']} {{ id }} }}") == "NOT_FOUND"
+    assert await execute(other_sample, f'{{ {entity}(id: "{created["id"]}") {{ id }} }}') == created
 
 
 @pytest.mark.parametrize(
@@ -243,32 +248,32 @@ async def test_another_stores_records_are_not_found(shop, other_shop, entity):
         ("promotion", {"conditions": [1]}),
         ("promotion", {"bonuses": {"order_discount": []}}),
         ("promotion", {"usage_limit": 2**62}),
-        ("shipping_method", {"rates": [{"destination_id": NOBODY}]}),
+        ("shipping_method", {"rates": [{"destination_id": UNKNOWN_ID}]}),
         ("shipping_method", {"service": [1]}),
-        ("payment_method", {"tax_ids": [NOBODY]}),
+        ("payment_method", {"tax_ids": [UNKNOWN_ID]}),
     ],
 )
-async def test_invalid_input_is_refused_and_nothing_is_stored(shop, entity, fields):
+async def test_invalid_input_is_refused_and_nothing_is_stored(sample, entity, fields):
     text = f"mutation M($input: {INPUTS[entity]}!) {{ {entity}_create(input: $input) {{ id }} }}"
     table = {"tax": "taxes"}.get(entity, f"{entity}s")
-    before = await shop.value(f"select count(*) from {table}")
-    assert await code(shop, text, input={"name": "Nome", **fields}) == "VALIDATION_FAILED"
-    assert await shop.value(f"select count(*) from {table}") == before
+    before = await sample.value(f"select count(*) from {table}")
+    assert await code(sample, text, input={"name": "Nome", **fields}) == "VALIDATION_FAILED"
+    assert await sample.value(f"select count(*) from {table}") == before
 
 
-async def test_lists_take_one_statement_per_level(shop):
+async def test_lists_take_one_statement_per_level(sample):
     text = """{ shipping_methods(limit: 50) { name rates { base_cents destination { name zipcodes { zipcode_from } } } taxes { name } } }"""
-    await post(shop, text)
+    await post(sample, text)
     counts = []
     for number in range(2):
         for index in range(1 + 5 * number):
             destination = await create(
-                shop, "destination", zipcodes=[{"zipcode_from": "01000000"}], name=f"{number}{index}"
+                sample, "destination", zipcodes=[{"zipcode_from": "01000000"}], name=f"{number}{index}"
             )
-            tax = await create(shop, "tax")
+            tax = await create(sample, "tax")
             await create(
-                shop, "shipping_method", tax_ids=[tax["id"]], rates=[{"destination_id": destination["id"]}]
+                sample, "shipping_method", tax_ids=[tax["id"]], rates=[{"destination_id": destination["id"]}]
             )
-        answer = await shop.post("/graphql", {"query": text}, auth="bearer")
+        answer = await sample.post("/graphql", {"query": text}, auth="bearer")
         counts.append(answer.statements)
     assert counts[0] == counts[1] <= 5

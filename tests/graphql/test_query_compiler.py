@@ -109,7 +109,7 @@ async def test_a_caller_without_access_is_left_to_the_executor(text: str, record
     assert operation is not None
     compiled = QueryCompiler(schema, native=True).get(prepared, operation, None)
     assert compiled is not None
-    for caller in ("customer", "storefront", "anonymous", "nobody_admin", "app_without"):
+    for caller in ("customer", "storefront", "anonymous", "admin_without_privileges", "app_without"):
         with active_scope(records.callers[caller]), pytest.raises(NotCompiled):
             await compiled.run(records.callers[caller])
 

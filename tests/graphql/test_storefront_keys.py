@@ -13,7 +13,7 @@ from kernel.scope import active_scope
 from resolvers import root
 from schema.fields import ACCESS, strawberry_field
 from tests.graphql.full_selections import full_selection, list_fields
-from tests.shop import Shop
+from tests.harness.sample_store import SampleStore
 
 DEPTH = 3
 # The mutations of a storefront, and those of registration, which need no credential.
@@ -84,16 +84,16 @@ def key_lists() -> list[str]:
 
 
 @pytest.mark.parametrize("name", key_lists())
-async def test_nested_fields_do_not_leak_users_or_hidden_records(shop: Shop, name: str) -> None:
-    scope = shop.scope()
+async def test_nested_fields_do_not_leak_users_or_hidden_records(sample: SampleStore, name: str) -> None:
+    scope = sample.scope
     with active_scope(scope):
         key = (await create_storefront_key(scope, {})).key
     query = f"{{ {name}(limit: 3) {{ {full_selection(root.public_schema(), name, DEPTH)} }} }}"
-    answer = await shop.post("/graphql", {"query": query}, auth=None, headers={"X-API-Key": key})
+    answer = await sample.post("/graphql", {"query": query}, auth=None, headers={"X-API-Key": key})
     codes = {error["extensions"]["code"] for error in answer.body.get("errors", ())}
     assert codes <= {"FORBIDDEN"}, answer.body["errors"]
     secret = {
         "caio@example.com", "bia@example.com", "guest@example.com", "olga@example.com", "sol@example.com", "lua@example.com",
-        "52998224725", "11222333000181", "Vaso", "Oculta", "Reis", "Lima", shop.caio.id, shop.bia.id, shop.order.id, shop.secret.id,
+        "52998224725", "11222333000181", "Vaso", "Oculta", "Reis", "Lima", sample.caio.id, sample.bia.id, sample.order.id, sample.secret.id,
     }  # fmt: skip
     assert not set(texts(answer.body.get("data"))) & secret

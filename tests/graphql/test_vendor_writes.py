@@ -25,10 +25,8 @@ from models.taxes import Tax
 from resolvers.execute import execute, load_operations
 from resolvers.root import internal_schema
 from schema.fields import ACCESS, strawberry_field
-from tests import product_records
-from tests.shop import Shop, new_shop, other_shop, shop, shop_client
-
-__all__ = ["new_shop", "other_shop", "shop", "shop_client"]
+from tests.harness import product_records
+from tests.harness.sample_store import SampleStore
 
 # Tables written by side effects.
 SIDE_EFFECTS = {
@@ -146,28 +144,28 @@ def test_every_mutation_available_to_vendors_is_covered():
     assert set(vendor_mutations()) == set(MAY_WRITE)
 
 
-async def snapshot(shop: Shop) -> dict[tuple[str, int], dict[str, Any]]:
-    tables = await shop.rows(
+async def snapshot(sample: SampleStore) -> dict[tuple[str, int], dict[str, Any]]:
+    tables = await sample.rows(
         "select relname from pg_class join pg_attribute on attrelid = pg_class.oid where attname = 'tenant_id'"
         " and relkind = 'r' and relnamespace = 'public'::regnamespace"
     )
     rows = {}
     for (table,) in tables:
-        for (row_json,) in await shop.rows(
-            f"select to_jsonb(t) from {table} t where t.tenant_id = {shop.store.id}"
+        for (row_json,) in await sample.rows(
+            f"select to_jsonb(t) from {table} t where t.tenant_id = {sample.store.id}"
         ):
             record = json.loads(row_json)
             rows[table, record["id"]] = record
     return rows
 
 
-def value_for(shop: Shop, name: str, type_: Any) -> Any:
+def value_for(sample: SampleStore, name: str, type_: Any) -> Any:
     """Return a value an attacker would send; each value is well-formed, so that none is rejected by validation."""
     inner = get_nullable_type(type_)
     if isinstance(inner, GraphQLList):
-        return [value_for(shop, name.removesuffix("s"), inner.of_type)]
+        return [value_for(sample, name.removesuffix("s"), inner.of_type)]
     if isinstance(inner, GraphQLInputObjectType):
-        value = {field: value_for(shop, field, known.type) for field, known in inner.fields.items()}
+        value = {field: value_for(sample, field, known.type) for field, known in inner.fields.items()}
         if inner.name == "OptionVariantInput":
             value["id"] = None
         if inner.name == "OptionInput":
@@ -179,13 +177,13 @@ def value_for(shop: Shop, name: str, type_: Any) -> Any:
     if isinstance(inner, GraphQLEnumType):
         return next(iter(inner.values))
     known: dict[str, Any] = {
-        "vendor_id": str(shop.rival), "company_id": str(shop.rival), "customer_id": str(shop.bia), "user_id": str(shop.bia),
-        "product_id": str(shop.mug), "category_id": str(shop.home), "payment_method_id": str(shop.card),
-        "shipping_method_id": str(shop.sedex), "feature_id": str(shop.material),
-        "variant_id": str(shop.made.get("free_variant")) if isinstance(type_, GraphQLNonNull) else None,
-        "option_id": str(shop.made.get("option")), "tax_id": str(shop.made.get("tax")), "required_product_id": str(shop.ebook),
-        "hash": shop.made.get("hash"),
-        "order_id": str(shop.order), "line_id": str(shop.line), "id": str(shop.mug),
+        "vendor_id": str(sample.rival), "company_id": str(sample.rival), "customer_id": str(sample.bia), "user_id": str(sample.bia),
+        "product_id": str(sample.mug), "category_id": str(sample.home), "payment_method_id": str(sample.card),
+        "shipping_method_id": str(sample.sedex), "feature_id": str(sample.material),
+        "variant_id": str(sample.records.get("free_variant")) if isinstance(type_, GraphQLNonNull) else None,
+        "option_id": str(sample.records.get("option")), "tax_id": str(sample.records.get("tax")), "required_product_id": str(sample.ebook),
+        "hash": sample.records.get("hash"),
+        "order_id": str(sample.order), "line_id": str(sample.line), "id": str(sample.mug),
         "email": "intruder@example.com", "password": "an intruders password", "role": "admin", "user_type": "A",
         "name": "Intruder", "phone": "81999990000", "cpf": "52998224725", "cnpj": "11222333000181", "sku": "INTRUDER",
         "url": "https://intruder.example",
@@ -207,75 +205,77 @@ def value_for(shop: Shop, name: str, type_: Any) -> Any:
     }.get(inner.name, accepted.get(name, "intruder"))  # fmt: skip
 
 
-async def _create_shipment(shop: Shop) -> int:
-    with active_scope(shop.scope()):
-        shipment = await shop.value(
+async def _create_shipment(sample: SampleStore) -> int:
+    with active_scope(sample.scope):
+        shipment = await sample.value(
             "insert into shipments (tenant_id, public_id, order_id) values ($1, gen_random_uuid(), $2) returning id",
-            shop.store.id,
-            shop.order.number,
+            sample.store.id,
+            sample.order.number,
         )
-        await shop.execute(
+        await sample.execute(
             "insert into shipment_lines (tenant_id, public_id, shipment_id, order_line_id, quantity)"
             " values ($1, gen_random_uuid(), $2, $3, 1)",
-            shop.store.id,
+            sample.store.id,
             shipment,
-            shop.line,
+            sample.line,
         )
     return int(shipment)
 
 
-async def _options(shop: Shop) -> dict[str, Any]:
+async def _options(sample: SampleStore) -> dict[str, Any]:
     """Create an option with two sizes, a combination of one of them, an attachment and a tax."""
-    scope = shop.scope()
+    scope = sample.scope
     with active_scope(scope):
         option = await create_option(
             scope,
             {
-                "name": "Tamanho", "type": "S", "product": shop.mug.number, "inventory": True,
+                "name": "Tamanho", "type": "S", "product": sample.mug.number, "inventory": True,
                 "variants": [{"name": "P"}, {"name": "G"}],
             },
         )  # fmt: skip
         small, large = [
             row[0]
-            for row in await shop.rows(
+            for row in await sample.rows(
                 "select id from option_variants where option_id = $1 order by id", option
             )
         ]
-        chosen = {"product": shop.mug.number, "choices": {str(option): str(small)}}
+        chosen = {"product": sample.mug.number, "choices": {str(option): str(small)}}
         combination = await create_combination(scope, chosen)
-        file = {"product": shop.mug.number, "filename": "a.pdf", "url": "https://x.example/a.pdf"}
+        file = {"product": sample.mug.number, "filename": "a.pdf", "url": "https://x.example/a.pdf"}
         attachment = await ATTACHMENT_RECORDS.create(scope, file)
     return {
         "option": option,
         "free_variant": large,
         "combination": combination,
         "attachment": attachment,
-        "hash": await shop.value("select hash from combinations where id = $1", combination),
-        "tax": await shop.add(Tax, name="ICMS"),
+        "hash": await sample.value("select hash from combinations where id = $1", combination),
+        "tax": await sample.add(Tax, name="ICMS"),
     }
 
 
 @pytest.mark.parametrize("name", MAY_WRITE)
-async def test_a_vendor_can_write_only_permitted_columns(shop, tmp_path, name):
-    shop.made["line"] = await shop.value("select id from order_lines where order_id = $1", shop.order.number)
+async def test_a_vendor_can_write_only_permitted_columns(sample, tmp_path, name):
+    sample.records["line"] = await sample.value(
+        "select id from order_lines where order_id = $1", sample.order.number
+    )
     # An order of a product with options would have to choose variants.
-    shop.made |= await _options(shop) if "order" not in name and "shipment" not in name else {}
-    shipment = await _create_shipment(shop) if name == "shipment_update" else 0
+    sample.records |= await _options(sample) if "order" not in name and "shipment" not in name else {}
+    shipment = await _create_shipment(sample) if name == "shipment_update" else 0
     subjects = {
-        "user": shop.seller,
-        "vendor": shop.vendor,
-        "product": shop.mug,
-        "order": shop.order,
+        "user": sample.vendor_user,
+        "vendor": sample.vendor,
+        "product": sample.mug,
+        "order": sample.order,
         "shipment": shipment,
-        "option": shop.made.get("option"),
-        "combination": shop.made.get("combination"),
-        "attachment": shop.made.get("attachment"),
+        "option": sample.records.get("option"),
+        "combination": sample.records.get("combination"),
+        "attachment": sample.records.get("attachment"),
     }
     field = vendor_mutations()[name]
     variables, declared, arguments = {}, [], []
     for argument, known in field.args.items():
         value = (
-            str(subjects[name.split("_")[0]]) if argument == "id" else value_for(shop, argument, known.type)
+            str(subjects[name.split("_")[0]]) if argument == "id" else value_for(sample, argument, known.type)
         )
         if value is None:
             continue
@@ -288,20 +288,20 @@ async def test_a_vendor_can_write_only_permitted_columns(shop, tmp_path, name):
     (tmp_path / "sent.graphql").write_text(text)
     actor = Actor(
         ActorKind.VENDOR,
-        user_id=shop.seller.number,
-        vendor_id=shop.vendor.number,
-        credential=f"user:{shop.seller}",
+        user_id=sample.vendor_user.number,
+        vendor_id=sample.vendor.number,
+        credential=f"user:{sample.vendor_user}",
     )
-    scope = replace(shop.scope(family="legacy"), actor=actor)
-    before = await snapshot(shop)
+    scope = replace(sample.scope(family="legacy"), actor=actor)
+    before = await snapshot(sample)
     with active_scope(scope):
         await execute(scope, load_operations(tmp_path)["Sent"], variables)
-    after = await snapshot(shop)
+    after = await snapshot(sample)
 
     columns, tables = MAY_WRITE[name]
     inserted_or_deleted = {table for table, _ in before.keys() ^ after.keys()}
     assert inserted_or_deleted <= tables | SIDE_EFFECTS
-    own = {"users": shop.seller.number, "vendors": shop.vendor.number, "orders": shop.order.number}
+    own = {"users": sample.vendor_user.number, "vendors": sample.vendor.number, "orders": sample.order.number}
     written = False
     for (table, number), row in after.items():
         old = before.get((table, number))
@@ -310,18 +310,18 @@ async def test_a_vendor_can_write_only_permitted_columns(shop, tmp_path, name):
         written = True
         assert number == own.get(table, number)
         if "vendor_id" in row and table != "users":
-            assert row["vendor_id"] == shop.vendor.number
+            assert row["vendor_id"] == sample.vendor.number
         changed = {column for column in row if row[column] != old[column]} - {"updated_at"}
         assert table in PRODUCT_RELATIONS & tables or changed <= columns.get(table, set()), (table, changed)
     assert written or inserted_or_deleted & tables
     for table, number in after.keys() - before.keys():
         row = after[table, number]
         if table == "products":
-            assert row["vendor_id"] == shop.vendor.number
+            assert row["vendor_id"] == sample.vendor.number
         if table == "order_lines":
-            assert (row["vendor_id"], row["price_cents"]) == (shop.vendor.number, 4_990)
+            assert (row["vendor_id"], row["price_cents"]) == (sample.vendor.number, 4_990)
         if table == "vendors":
             assert (row["status"], row["commission"]) == ("P", "0.00")
         if table == "users":
             assert (row["user_type"], row["privileges"]) in (("V", []), ("C", []))
-            assert row["vendor_id"] != shop.rival.number
+            assert row["vendor_id"] != sample.rival.number

@@ -1,4 +1,4 @@
-"""The Olist importer with the real sample, if it is beside the project, and with small, partly invalid copies of its format."""
+"""The Olist importer with the real sample, if it is next to the project, and with small, partly invalid copies of its format."""
 
 from __future__ import annotations
 

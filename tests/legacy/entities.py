@@ -7,10 +7,10 @@ from typing import Any
 from rest_facade.legacy import boxes, product_combinations
 from rest_facade.legacy.resource import Resource
 from rest_facade.legacy.resources import RESOURCES
-from tests.b2b_records import CNPJ
-from tests.shop import Shop
+from tests.harness.sample_records import CNPJ
+from tests.harness.sample_store import SampleStore
 
-Body = Callable[[Shop, int], dict[str, Any]]
+Body = Callable[[SampleStore, int], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -25,88 +25,93 @@ class Sample:
     update_body: Body | None = None
 
 
-def _combination(shop: Shop, number: int) -> dict[str, Any]:
+def _combination(sample: SampleStore, number: int) -> dict[str, Any]:
     """Return variants of the mug that no combination of the store has."""
-    option, variant = [(shop.size, shop.small), (shop.print, shop.dotted), (shop.print, shop.plain)][
-        number % 3
-    ]
+    option, variant = [
+        (sample.size, sample.small),
+        (sample.print, sample.dotted),
+        (sample.print, sample.plain),
+    ][number % 3]
     return {"combination": {str(option): variant.number}}
 
 
 SAMPLES: dict[str, Sample] = {
-    "business_partners": Sample("partner", lambda shop, number: {"company": "x", "CNPJ": CNPJ}),
-    "credit_score": Sample("partner", lambda shop, number: {"CNPJ": CNPJ}),
+    "business_partners": Sample("partner", lambda sample, number: {"company": "x", "CNPJ": CNPJ}),
+    "credit_score": Sample("partner", lambda sample, number: {"CNPJ": CNPJ}),
     "manager_transactions": Sample(
-        "transaction", lambda shop, number: {"manager_id": shop.manager.number, "amount": "1.00"}
+        "transaction", lambda sample, number: {"manager_id": sample.manager.number, "amount": "1.00"}
     ),
-    "managers": Sample("manager", lambda shop, number: {"name": "x", "email": "x@example.com"}),
-    "mix_products": Sample("mix", lambda shop, number: {"product_id": shop.mug.number}),
+    "managers": Sample("manager", lambda sample, number: {"name": "x", "email": "x@example.com"}),
+    "mix_products": Sample("mix", lambda sample, number: {"product_id": sample.mug.number}),
     "order_limit": Sample(
         "partner",
-        lambda shop, number: {
-            "user_id": shop.caio.number,
-            "company_id": shop.vendor.number,
+        lambda sample, number: {
+            "user_id": sample.caio.number,
+            "company_id": sample.vendor.number,
             "limit_amount": "9000.00",
         },
     ),
-    "payment_codes": Sample("terms", lambda shop, number: {"code": f"C{number}"}),
-    "blocks": Sample("block", lambda shop, number: {"type": "banner", "name": "x"}),
-    "call_requests": Sample("call_request", lambda shop, number: {"phone": "81999990000"}),
-    "languages": Sample("language", lambda shop, number: {}),
-    "pages": Sample("page", lambda shop, number: {"page": "x"}),
-    "settings": Sample("setting", lambda shop, number: {}),
-    "subscribers": Sample("subscriber", lambda shop, number: {"email": f"leitor{number}@example.com"}),
-    "categories": Sample("kitchen", lambda shop, number: {"category": "x"}),
+    "payment_codes": Sample("terms", lambda sample, number: {"code": f"C{number}"}),
+    "blocks": Sample("block", lambda sample, number: {"type": "banner", "name": "x"}),
+    "call_requests": Sample("call_request", lambda sample, number: {"phone": "81999990000"}),
+    "languages": Sample("language", lambda sample, number: {}),
+    "pages": Sample("page", lambda sample, number: {"page": "x"}),
+    "settings": Sample("setting", lambda sample, number: {}),
+    "subscribers": Sample("subscriber", lambda sample, number: {"email": f"leitor{number}@example.com"}),
+    "categories": Sample("kitchen", lambda sample, number: {"category": "x"}),
     "combinations": Sample(
         "combination",
-        lambda shop, number: {"product_id": shop.mug.number, **_combination(shop, number)},
+        lambda sample, number: {"product_id": sample.mug.number, **_combination(sample, number)},
     ),
     product_combinations.COMBINATIONS.path: Sample(
         "combination",
-        lambda shop, number: {**_combination(shop, number), "combinations": [_combination(shop, number)]},
+        lambda sample, number: {
+            **_combination(sample, number),
+            "combinations": [_combination(sample, number)],
+        },
     ),
-    boxes.BOXES.path: Sample("box", lambda shop, number: {}),
+    boxes.BOXES.path: Sample("box", lambda sample, number: {}),
     "exceptions": Sample(
         "exception",
-        lambda shop, number: {"product_id": shop.mug.number, "type": "F", **_combination(shop, number)},
+        lambda sample, number: {"product_id": sample.mug.number, "type": "F", **_combination(sample, number)},
     ),
-    "features": Sample("material", lambda shop, number: {"description": "x"}),
-    "options": Sample("print", lambda shop, number: {"option_name": "x"}),
+    "features": Sample("material", lambda sample, number: {"description": "x"}),
+    "options": Sample("print", lambda sample, number: {"option_name": "x"}),
     "discussions": Sample(
-        "review", lambda shop, number: {"object_type": "P", "object_id": shop.mug.number, "message": "x"}
+        "review", lambda sample, number: {"object_type": "P", "object_id": sample.mug.number, "message": "x"}
     ),
-    "extra_order_fields": Sample("order", lambda shop, number: {"nota_fiscal": "1"}),
+    "extra_order_fields": Sample("order", lambda sample, number: {"nota_fiscal": "1"}),
     "orders": Sample(
         "order",
-        lambda shop, number: {
-            "user_id": shop.caio.number,
-            "shipping_id": shop.sedex.number,
-            "products": [{"product_id": shop.ebook.number, "amount": 1}],
+        lambda sample, number: {
+            "user_id": sample.caio.number,
+            "shipping_id": sample.sedex.number,
+            "products": [{"product_id": sample.ebook.number, "amount": 1}],
         },
     ),
-    "products": Sample("mug", lambda shop, number: {"product": "x", "price": "1"}),
+    "products": Sample("mug", lambda sample, number: {"product": "x", "price": "1"}),
     "shipments": Sample(
         "shipment",
-        lambda shop, number: {
-            "order_id": shop.order.number,
-            "user_id": shop.caio.number,
-            "products": {str(shop.order_line): 1},
+        lambda sample, number: {
+            "order_id": sample.order.number,
+            "user_id": sample.caio.number,
+            "products": {str(sample.order_line): 1},
         },
-        lambda shop, number: {"carrier": "x", "products": {str(shop.shipped_line): 1}},
+        lambda sample, number: {"carrier": "x", "products": {str(sample.shipped_line): 1}},
     ),
-    "payments": Sample("pix", lambda shop, number: {"payment": "x"}),
-    "shippings": Sample("sedex", lambda shop, number: {"shipping": "x"}),
-    "destinations": Sample("south", lambda shop, number: {}),
-    "taxes": Sample("icms", lambda shop, number: {"tax": "x"}),
-    "promotions": Sample("ten", lambda shop, number: {"name": "x"}),
-    "statuses": Sample("status_OP", lambda shop, number: {"description": "Separado"}),
-    "stores": Sample("vendor", lambda shop, number: {"company": "x", "email": f"loja{number}@example.com"}),
-    "usergroups": Sample("wholesale", lambda shop, number: {"usergroup": "x"}),
+    "payments": Sample("pix", lambda sample, number: {"payment": "x"}),
+    "shippings": Sample("sedex", lambda sample, number: {"shipping": "x"}),
+    "destinations": Sample("south", lambda sample, number: {}),
+    "taxes": Sample("icms", lambda sample, number: {"tax": "x"}),
+    "promotions": Sample("ten", lambda sample, number: {"name": "x"}),
+    "statuses": Sample("status_OP", lambda sample, number: {"description": "Separado"}),
+    "stores": Sample("vendor", lambda sample, number: {"company": "x", "email": f"loja{number}@example.com"}),
+    "usergroups": Sample("wholesale", lambda sample, number: {"usergroup": "x"}),
     "users": Sample(
         "caio",
-        lambda shop, number: {"email": f"nova{number}@example.com", "password": "a good long password"},
+        lambda sample, number: {"email": f"nova{number}@example.com", "password": "a good long password"},
     ),
-    "warehouses": Sample("warehouse", lambda shop, number: {"name": f"Galpão {number}"}),
+    "warehouses": Sample("warehouse", lambda sample, number: {"name": f"Galpão {number}"}),
 }
 
 BY_PATH: dict[str, Resource] = {
@@ -127,30 +132,32 @@ def resource_of(path: str) -> Resource:
     return BY_PATH[name if name in BY_PATH else name.partition("/")[0]]
 
 
-def record_of(shop: Shop, resource: Resource) -> Any:
+def record_of(sample: SampleStore, resource: Resource) -> Any:
     """Return the store's record of an entity."""
-    return getattr(shop, SAMPLES[resource.path].record)
+    return getattr(sample, SAMPLES[resource.path].record)
 
 
-def path_of(shop: Shop, resource: Resource) -> str:
+def path_of(sample: SampleStore, resource: Resource) -> str:
     """Return the address of an entity's list, below `/api`."""
-    return resource.path.replace("{product_id}", str(shop.mug))
+    return resource.path.replace("{product_id}", str(sample.mug))
 
 
-def body_of(shop: Shop, resource: Resource, number: int = 0) -> dict[str, Any]:
+def body_of(sample: SampleStore, resource: Resource, number: int = 0) -> dict[str, Any]:
     """Return a body for creation."""
-    return SAMPLES[resource.path].body(shop, number)
+    return SAMPLES[resource.path].body(sample, number)
 
 
-def update_body_of(shop: Shop, resource: Resource) -> dict[str, Any]:
+def update_body_of(sample: SampleStore, resource: Resource) -> dict[str, Any]:
     """Return a body for an update of the store's record."""
     sample = SAMPLES[resource.path]
-    return (sample.update_body or sample.body)(shop, 0)
+    return (sample.update_body or sample.body)(sample, 0)
 
 
-async def create(shop: Shop, resource: Resource, number: int = 0, **fields: Any) -> str:
+async def create(sample: SampleStore, resource: Resource, number: int = 0, **fields: Any) -> str:
     """Create a record as the owner and return its id."""
-    answer = await shop.post(f"/api/{path_of(shop, resource)}", body_of(shop, resource, number) | fields)
+    answer = await sample.post(
+        f"/api/{path_of(sample, resource)}", body_of(sample, resource, number) | fields
+    )
     assert answer.status == 201, answer.raw
     return next(iter(answer.body.values()))
 

@@ -7,12 +7,13 @@ import pytest
 from graphql import get_named_type
 
 from models import database
-from resolvers.execute import load_operations
 from resolvers.root import internal_schema
 from rest_facade.legacy import product_combinations, routes
-from rest_facade.legacy.route_table import OPERATIONS
+from rest_facade.legacy.resource_operations import load_legacy_operations
 from rest_facade.routing import Credential
 from schema.fields import entity_of as entity_of_type
+from tests.harness.records import UNKNOWN_ID
+from tests.harness.sample_store import SampleStore
 from tests.legacy.entities import (
     BY_PATH,
     LISTED,
@@ -24,7 +25,6 @@ from tests.legacy.entities import (
     supports,
     update_body_of,
 )
-from tests.shop import NOBODY, Shop
 
 BASES = ("/api", "/api/v1.0", "/api/2.0", "/api/2")
 MISSING = "Authentication required. Use Basic with email and API key or a Bearer JWT."
@@ -43,11 +43,11 @@ def entity_of(route: Any) -> str:
     return nested if nested in route.path else route.path.split("/")[2]
 
 
-def path_with_id(route: Any, record_id: Any, shop: Shop) -> str:
+def path_with_id(route: Any, record_id: Any, sample: SampleStore) -> str:
     """Return the address of the route for a record; other ids are those of the store's records."""
-    path = route.path.replace("{product_id}", str(shop.mug)).replace("{area_id}", str(shop.delivery_area))
+    path = route.path.replace("{product_id}", str(sample.mug)).replace("{area_id}", str(sample.delivery_area))
     for segment in ("{group_id}", "{usergroup_id}"):
-        path = path.replace(segment, str(shop.wholesale))
+        path = path.replace(segment, str(sample.wholesale))
     if "{product_id}" in route.path:
         record_id = getattr(record_id, "number", record_id)  # not the hash
     return path.replace("{id}", str(record_id))
@@ -58,26 +58,28 @@ def deletes_record(route: Any) -> bool:
     return route.method == "DELETE" and route.path.endswith("/{id}")
 
 
-def path_to(route: Any, shop: Shop, base: str = "/api") -> str:
+def path_to(route: Any, sample: SampleStore, base: str = "/api") -> str:
     """Return the address of the route with the ids of the store's records."""
-    return path_with_id(route, record_of(shop, resource_of(entity_of(route))), shop).replace("/api", base, 1)
+    return path_with_id(route, record_of(sample, resource_of(entity_of(route))), sample).replace(
+        "/api", base, 1
+    )
 
 
-def body_for(route: Any, shop: Shop) -> Any:
+def body_for(route: Any, sample: SampleStore) -> Any:
     if route.method not in ("POST", "PUT"):
         return None
     resource = resource_of(entity_of(route))
-    body = update_body_of(shop, resource) if route.method == "PUT" else body_of(shop, resource)
+    body = update_body_of(sample, resource) if route.method == "PUT" else body_of(sample, resource)
     if route.path.endswith("/user_groups"):
-        body |= {"usergroup_id": shop.team.number}
+        body |= {"usergroup_id": sample.team.number}
     if route.path.endswith("/delivery_areas"):
         body |= {"area_name": "x"}
     return body | ({"status": "A"} if "usergroups/" in route.path else {})
 
 
-async def call_route(shop: Shop, route: Any, **kwargs: Any) -> Any:
-    return await shop.call(
-        route.method, path_to(route, shop), body_for(route, kwargs.get("at") or shop), **kwargs
+async def call_route(sample: SampleStore, route: Any, **kwargs: Any) -> Any:
+    return await sample.request(
+        route.method, path_to(route, sample), body_for(route, kwargs.get("at") or sample), **kwargs
     )
 
 
@@ -85,15 +87,15 @@ async def call_route(shop: Shop, route: Any, **kwargs: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-async def shared_store(new_shop) -> Shop:
+async def shared_store(new_sample) -> SampleStore:
     """Return a store shared by tests whose requests are all rejected."""
-    return await new_shop()
+    return await new_sample()
 
 
 @pytest.fixture(scope="module")
-async def other_shared_store(new_shop) -> Shop:
+async def other_shared_store(new_sample) -> SampleStore:
     """Return another such store."""
-    return await new_shop()
+    return await new_sample()
 
 
 @EVERY_ROUTE
@@ -111,29 +113,29 @@ async def test_an_invalid_credential_is_401(shared_store, route):
         assert (answer.status, answer.body) == (401, {"status": 401, "message": "Invalid credentials"})
 
 
-async def test_basic_bearer_and_legacy_tokens_authenticate(shop):
-    assert (await shop.get("/api/products")).status == 200
-    assert (await shop.get("/api/products", auth="bearer")).status == 200
-    credentials = {"email": shop.owner.email, "password": shop.owner.password}
-    token = (await shop.post("/api/auth_tokens", credentials, auth=None)).body["token"]
-    answer = await shop.get("/api/products", auth=None, headers={"Authorization": f"Bearer {token}"})
+async def test_basic_bearer_and_legacy_tokens_authenticate(sample):
+    assert (await sample.get("/api/products")).status == 200
+    assert (await sample.get("/api/products", auth="bearer")).status == 200
+    credentials = {"email": sample.owner.email, "password": sample.owner.password}
+    token = (await sample.post("/api/auth_tokens", credentials, auth=None)).body["token"]
+    answer = await sample.get("/api/products", auth=None, headers={"Authorization": f"Bearer {token}"})
     assert answer.status == 200
 
 
 @EVERY_ROUTE
 async def test_customers_and_vendors_are_forbidden(shared_store, route):
-    for person in (shared_store.seller, shared_store.caio):
+    for person in (shared_store.vendor_user, shared_store.caio):
         answer = await call_route(shared_store, route, auth="bearer", by=person)
         assert (answer.status, answer.body) == (403, {"status": 403, "message": ADMIN_ONLY})
 
 
 @EVERY_ROUTE
 async def test_a_credential_of_another_store_is_rejected(shared_store, other_shared_store, route):
-    answer = await shared_store.call(
+    answer = await shared_store.request(
         route.method, path_to(route, shared_store), body_for(route, shared_store), at=other_shared_store
     )
     assert (answer.status, answer.body) == (401, {"status": 401, "message": "Invalid credentials"})
-    answer = await shared_store.call(
+    answer = await shared_store.request(
         route.method,
         path_to(route, shared_store),
         body_for(route, shared_store),
@@ -145,15 +147,15 @@ async def test_a_credential_of_another_store_is_rejected(shared_store, other_sha
 
 @EVERY_ROUTE
 async def test_an_unknown_store_is_not_found(shared_store, route):
-    answer = await call_route(shared_store, route, headers={"X-Tenant-ID": NOBODY})
+    answer = await call_route(shared_store, route, headers={"X-Tenant-ID": UNKNOWN_ID})
     assert (answer.status, answer.body) == (404, {"status": 404, "message": "tenant not found"})
 
 
 @EVERY_ROUTE
-async def test_a_suspended_store_is_503(shop, route):
+async def test_a_suspended_store_is_503(sample, route):
     async with database.cross_store_connection() as connection:
-        await connection.execute("update tenants set status = 'S' where id = $1", shop.store.id)
-    answer = await call_route(shop, route)
+        await connection.execute("update tenants set status = 'S' where id = $1", sample.store.id)
+    answer = await call_route(sample, route)
     assert answer.status == 503
     assert answer.body["message"] == "tenant_suspended"
     assert answer.body["status"] == 503
@@ -166,9 +168,9 @@ async def test_a_suspended_store_is_503(shop, route):
 async def test_a_missing_privilege_is_403_and_named(shared_store, route):
     action = "view" if route.method == "GET" else "manage"
     privilege = f"{action}_{AREAS[entity_of(route)]}"
-    person = await shared_store.new_person("view_apps")
+    person = await shared_store.add_user("view_apps")
     for data in (None, b"{broken"):  # privileges are checked before the body is parsed
-        answer = await shared_store.call(route.method, path_to(route, shared_store), by=person, data=data)
+        answer = await shared_store.request(route.method, path_to(route, shared_store), by=person, data=data)
         assert (answer.status, answer.body) == (
             403,
             {"status": 403, "message": f"Forbidden: privilege {privilege} required"},
@@ -176,31 +178,31 @@ async def test_a_missing_privilege_is_403_and_named(shared_store, route):
 
 
 @EVERY_ROUTE
-async def test_view_privileges_do_not_allow_changes(shop, route):
-    viewer = await shop.new_person(*(f"view_{area}" for area in AREAS.values()))
-    answer = await call_route(shop, route, by=viewer)
+async def test_view_privileges_do_not_allow_changes(sample, route):
+    viewer = await sample.add_user(*(f"view_{area}" for area in AREAS.values()))
+    answer = await call_route(sample, route, by=viewer)
     assert answer.status == (200 if route.method == "GET" else 403), answer.raw
 
 
 @EVERY_ROUTE
-async def test_the_manage_privilege_of_the_area_suffices(shop, route):
+async def test_the_manage_privilege_of_the_area_suffices(sample, route):
     area = AREAS[entity_of(route)]
     # The products of a category need the privilege of products.
     extra = ["view_products"] if route.path == "/api/categories/{id}/products" else []
-    manager = await shop.new_person(f"manage_{area}", *extra)
-    path = path_to(route, shop)
+    manager = await sample.add_user(f"manage_{area}", *extra)
+    path = path_to(route, sample)
     if deletes_record(route):  # a record without dependents
-        path = path_with_id(route, await create(shop, resource_of(entity_of(route)), 1), shop)
-    answer = await shop.call(route.method, path, body_for(route, shop), by=manager)
+        path = path_with_id(route, await create(sample, resource_of(entity_of(route)), 1), sample)
+    answer = await sample.request(route.method, path, body_for(route, sample), by=manager)
     assert answer.status in (200, 201, 204), answer.raw
 
 
-async def test_staff_with_view_orders_read_orders_only(shop):
+async def test_staff_with_view_orders_read_orders_only(sample):
     for route in ROUTES:
-        answer = await call_route(shop, route, by=shop.staff)
+        answer = await call_route(sample, route, by=sample.staff)
         allowed = AREAS[entity_of(route)] == "orders" and route.method == "GET"
         assert answer.status == (200 if allowed else 403), (route, answer.raw)
-    order = (await shop.get(f"/api/orders/{shop.order}", by=shop.staff)).body
+    order = (await sample.get(f"/api/orders/{sample.order}", by=sample.staff)).body
     assert order["details"] == ""
     assert "processor_type" not in order["payment_method"]  # needs a privilege of payments
 
@@ -216,8 +218,8 @@ INVALID_IDS = [
     "1.5",
     "9" * 19,
     "9" * 40,
-    NOBODY,
-    NOBODY[:-1],
+    UNKNOWN_ID,
+    UNKNOWN_ID[:-1],
     "é",
     "%20",
     "1%2F2",
@@ -231,14 +233,14 @@ INVALID_IDS = [
 async def test_an_unknown_id_is_not_found(shared_store, route):
     for record_id in INVALID_IDS:
         path = path_with_id(route, record_id, shared_store)
-        answer = await shared_store.call(route.method, path, body_for(route, shared_store))
+        answer = await shared_store.request(route.method, path, body_for(route, shared_store))
         message = f"{ENTITY_NAMES[entity_of(route)]} not found"
         assert (answer.status, answer.body) == (404, {"status": 404, "message": message}), record_id
 
 
 def internal_table(resource: Any) -> str:
     """Return the table of an entity's records."""
-    operation = load_operations(OPERATIONS)[f"{resource.operations}Show"]
+    operation = load_legacy_operations()[f"{resource.operations}Show"]
     root: Any = operation.prepared.operation(operation.name)
     name = root.selection_set.selections[0].name.value
     query_type = internal_schema().query_type
@@ -249,15 +251,15 @@ def internal_table(resource: Any) -> str:
 
 
 @SINGLE_ROUTES
-async def test_a_record_is_addressed_by_uuid(shop, route):
+async def test_a_record_is_addressed_by_uuid(sample, route):
     resource = resource_of(entity_of(route))
-    record = record_of(shop, resource).id
+    record = record_of(sample, resource).id
     if deletes_record(route) and resource.display_name != "combination":
-        number = int(await create(shop, resource, 1))
+        number = int(await create(sample, resource, 1))
         table = internal_table(resource)
-        record = str(await shop.value(f"select public_id from {table} where id = $1", number))
-    path = path_with_id(route, record.upper(), shop)
-    answer = await shop.call(route.method, path, body_for(route, shop))
+        record = str(await sample.value(f"select public_id from {table} where id = $1", number))
+    path = path_with_id(route, record.upper(), sample)
+    answer = await sample.request(route.method, path, body_for(route, sample))
     assert answer.status in (200, 201, 204), answer.raw
 
 
@@ -266,7 +268,7 @@ async def test_another_stores_record_is_not_found(shared_store, other_shared_sto
     theirs = record_of(other_shared_store, resource_of(entity_of(route)))
     for record_id in (str(theirs), theirs.id):
         path = path_with_id(route, record_id, shared_store)
-        answer = await shared_store.call(route.method, path, body_for(route, shared_store))
+        answer = await shared_store.request(route.method, path, body_for(route, shared_store))
         message = f"{ENTITY_NAMES[entity_of(route)]} not found"
         assert (answer.status, answer.body) == (404, {"status": 404, "message": message})
     resource = resource_of(entity_of(route))
@@ -275,41 +277,41 @@ async def test_another_stores_record_is_not_found(shared_store, other_shared_sto
         assert untouched.status == 200
 
 
-async def test_another_stores_records_cannot_be_referred_to(shop, other_shop):
+async def test_another_stores_records_cannot_be_referred_to(sample, other_sample):
     for path, body in (
-        ("products", {"product": "x", "price": 1, "company_id": other_shop.vendor.number}),
-        ("products", {"product": "x", "price": 1, "category_ids": [other_shop.home.id]}),
-        ("products", {"product": "x", "price": 1, "product_features": {str(other_shop.material): "x"}}),
-        ("categories", {"category": "x", "parent_id": other_shop.home.number}),
+        ("products", {"product": "x", "price": 1, "company_id": other_sample.vendor.number}),
+        ("products", {"product": "x", "price": 1, "category_ids": [other_sample.home.id]}),
+        ("products", {"product": "x", "price": 1, "product_features": {str(other_sample.material): "x"}}),
+        ("categories", {"category": "x", "parent_id": other_sample.home.number}),
         (
             "users",
-            {"email": "n@example.com", "password": "a long password", "company_id": other_shop.vendor.id},
+            {"email": "n@example.com", "password": "a long password", "company_id": other_sample.vendor.id},
         ),
-        ("orders", {"user_id": other_shop.caio.number, "products": {str(shop.ebook): {"amount": 1}}}),
-        ("orders", {"user_id": shop.caio.number, "products": {str(other_shop.ebook): {"amount": 1}}}),
+        ("orders", {"user_id": other_sample.caio.number, "products": {str(sample.ebook): {"amount": 1}}}),
+        ("orders", {"user_id": sample.caio.number, "products": {str(other_sample.ebook): {"amount": 1}}}),
         (
             "orders",
             {
-                "user_id": shop.caio.number,
-                "payment_id": other_shop.pix.number,
-                "products": {str(shop.ebook): {"amount": 1}},
+                "user_id": sample.caio.number,
+                "payment_id": other_sample.pix.number,
+                "products": {str(sample.ebook): {"amount": 1}},
             },
         ),
     ):
-        answer = await shop.post(f"/api/{path}", body)
+        answer = await sample.post(f"/api/{path}", body)
         assert answer.status == 400, (path, body, answer.raw)
-    answer = await shop.put(f"/api/users/{shop.bia}/usergroups/{other_shop.wholesale}", {"status": "A"})
+    answer = await sample.put(f"/api/users/{sample.bia}/usergroups/{other_sample.wholesale}", {"status": "A"})
     assert answer.status == 404
 
 
-async def test_lists_contain_the_stores_own_records_only(shop, other_shop):
+async def test_lists_contain_the_stores_own_records_only(sample, other_sample):
     for resource in LISTED:
         key = resource.key
-        mine, theirs = (str(record_of(store, resource)) for store in (shop, other_shop))
-        rows = rows_in(resource, (await shop.get(f"/api/{resource.path}?items_per_page=250")).body)
+        mine, theirs = (str(record_of(store, resource)) for store in (sample, other_sample))
+        rows = rows_in(resource, (await sample.get(f"/api/{resource.path}?items_per_page=250")).body)
         assert mine in [row[key] for row in rows]
         assert theirs not in [row[key] for row in rows]
-        filtered = await shop.get(f"/api/{resource.path}?{key}={theirs}")
+        filtered = await sample.get(f"/api/{resource.path}?{key}={theirs}")
         assert filtered.body[resource.name] == {}
 
 
@@ -317,92 +319,98 @@ async def test_lists_contain_the_stores_own_records_only(shop, other_shop):
 
 
 @pytest.fixture
-async def vendor_enabled_store(new_shop) -> Shop:
-    return await new_shop(legacy_vendor_keys="Y")
+async def vendor_enabled_store(new_sample) -> SampleStore:
+    return await new_sample(legacy_vendor_keys="Y")
 
 
 async def test_vendors_see_their_own_products_and_orders(vendor_enabled_store):
-    shop = vendor_enabled_store
-    mine = (await shop.get("/api/products", by=shop.seller)).body
+    sample = vendor_enabled_store
+    mine = (await sample.get("/api/products", by=sample.vendor_user)).body
     assert {row["product_id"] for row in mine["products"]} == {
-        str(shop.mug),
-        str(shop.ebook),
-        str(shop.secret),
+        str(sample.mug),
+        str(sample.ebook),
+        str(sample.secret),
     }
     assert mine["params"]["total_items"] == 3
-    theirs = (await shop.get("/api/products", by=shop.rival_seller)).body
-    assert {row["product_id"] for row in theirs["products"]} == {str(shop.plate)}
-    orders = (await shop.get("/api/orders", by=shop.rival_seller)).body["orders"]
-    assert [row["order_id"] for row in orders] == [str(shop.shared_order)]
+    theirs = (await sample.get("/api/products", by=sample.rival_vendor_user)).body
+    assert {row["product_id"] for row in theirs["products"]} == {str(sample.plate)}
+    orders = (await sample.get("/api/orders", by=sample.rival_vendor_user)).body["orders"]
+    assert [row["order_id"] for row in orders] == [str(sample.shared_order)]
     assert orders[0]["total"] == "75.00"  # its own lines
-    assert [line["product_id"] for line in orders[0]["products"].values()] == [str(shop.plate)]
-    order = (await shop.get(f"/api/orders/{shop.shared_order}", by=shop.rival_seller)).body
+    assert [line["product_id"] for line in orders[0]["products"].values()] == [str(sample.plate)]
+    order = (await sample.get(f"/api/orders/{sample.shared_order}", by=sample.rival_vendor_user)).body
     assert not {"details", "ip_address"} & set(order)
-    assert [group["company_id"] for group in order["product_groups"]] == [str(shop.rival)]
+    assert [group["company_id"] for group in order["product_groups"]] == [str(sample.rival)]
 
 
 async def test_another_vendors_records_are_not_found(vendor_enabled_store):
-    shop = vendor_enabled_store
+    sample = vendor_enabled_store
     for method, path, body, entity in (
-        ("GET", f"products/{shop.plate}", None, "Product"),
-        ("PUT", f"products/{shop.plate}", {"price": 1}, "Product"),
-        ("DELETE", f"products/{shop.plate}", None, "Product"),
-        ("GET", f"products/{shop.plate}/features", None, "Product"),
-        ("GET", f"products/{shop.plate}/discussions", None, "Product"),
-        ("PUT", f"orders/{shop.order}", {"notes": "x"}, "Order"),
-        ("GET", f"orders/{shop.order}", None, "Order"),
-        ("GET", f"stores/{shop.vendor}", None, "Vendor"),
-        ("PUT", f"vendors/{shop.vendor}", {"company": "x"}, "Vendor"),
+        ("GET", f"products/{sample.plate}", None, "Product"),
+        ("PUT", f"products/{sample.plate}", {"price": 1}, "Product"),
+        ("DELETE", f"products/{sample.plate}", None, "Product"),
+        ("GET", f"products/{sample.plate}/features", None, "Product"),
+        ("GET", f"products/{sample.plate}/discussions", None, "Product"),
+        ("PUT", f"orders/{sample.order}", {"notes": "x"}, "Order"),
+        ("GET", f"orders/{sample.order}", None, "Order"),
+        ("GET", f"stores/{sample.vendor}", None, "Vendor"),
+        ("PUT", f"vendors/{sample.vendor}", {"company": "x"}, "Vendor"),
     ):
-        by = shop.seller if "products" in path else shop.rival_seller
-        answer = await shop.call(method, f"/api/{path}", body, by=by)
+        by = sample.vendor_user if "products" in path else sample.rival_vendor_user
+        answer = await sample.request(method, f"/api/{path}", body, by=by)
         assert (answer.status, answer.body) == (404, {"status": 404, "message": f"{entity} not found"}), path
 
 
 async def test_other_routes_are_forbidden_for_vendors(vendor_enabled_store):
-    shop = vendor_enabled_store
+    sample = vendor_enabled_store
     for route in ROUTES:
         resource = resource_of(entity_of(route))
         if not resource.open_to_vendors:
-            answer = await call_route(shop, route, by=shop.seller)
+            answer = await call_route(sample, route, by=sample.vendor_user)
             assert (answer.status, answer.body) == (403, {"status": 403, "message": ADMIN_ONLY}), route
         if resource.path in ("orders", "stores") and route.method in ("POST", "DELETE"):
-            assert (await call_route(shop, route, by=shop.seller)).status == 403
-    shared = await shop.put(f"/api/orders/{shop.shared_order}", {"status": "P"}, by=shop.seller)
+            assert (await call_route(sample, route, by=sample.vendor_user)).status == 403
+    shared = await sample.put(f"/api/orders/{sample.shared_order}", {"status": "P"}, by=sample.vendor_user)
     assert shared.status == 403
-    customer = await shop.get("/api/products", by=shop.caio, auth="bearer")
+    customer = await sample.get("/api/products", by=sample.caio, auth="bearer")
     assert (customer.status, customer.body["message"]) == (403, ADMIN_ONLY)
 
 
 async def test_fields_reserved_for_staff_are_ignored_for_vendors(vendor_enabled_store):
-    shop = vendor_enabled_store
-    answer = await shop.put(
-        f"/api/products/{shop.mug}", {"company_id": shop.rival.number, "price": "1.00"}, by=shop.seller
+    sample = vendor_enabled_store
+    answer = await sample.put(
+        f"/api/products/{sample.mug}",
+        {"company_id": sample.rival.number, "price": "1.00"},
+        by=sample.vendor_user,
     )
     assert answer.status == 200
-    product = (await shop.get(f"/api/products/{shop.mug}")).body
-    assert (product["company_id"], product["price"]) == (str(shop.vendor), "1.00")
-    created = await shop.post(
-        "/api/products", {"product": "x", "price": 1, "company_id": shop.rival.number}, by=shop.seller
+    product = (await sample.get(f"/api/products/{sample.mug}")).body
+    assert (product["company_id"], product["price"]) == (str(sample.vendor), "1.00")
+    created = await sample.post(
+        "/api/products",
+        {"product": "x", "price": 1, "company_id": sample.rival.number},
+        by=sample.vendor_user,
     )
-    assert (await shop.get(f"/api/products/{created.body['product_id']}")).body["company_id"] == str(
-        shop.vendor
+    assert (await sample.get(f"/api/products/{created.body['product_id']}")).body["company_id"] == str(
+        sample.vendor
     )
 
 
 async def test_a_vendor_follows_the_status_transitions_and_gets_the_allowed_ones(vendor_enabled_store):
-    shop = vendor_enabled_store
-    assert (await shop.put(f"/api/orders/{shop.order}", {"status": "P"}, by=shop.seller)).status == 200
-    answer = await shop.put(f"/api/orders/{shop.order}", {"status": "I"}, by=shop.seller)
+    sample = vendor_enabled_store
+    assert (
+        await sample.put(f"/api/orders/{sample.order}", {"status": "P"}, by=sample.vendor_user)
+    ).status == 200
+    answer = await sample.put(f"/api/orders/{sample.order}", {"status": "I"}, by=sample.vendor_user)
     assert answer.status == 422
     assert set(answer.body) == {"status", "message", "allowed"}
     assert answer.body["allowed"] == ["C", "B"]
 
 
 async def test_vendors_cannot_filter_by_hidden_fields(vendor_enabled_store):
-    shop = vendor_enabled_store
-    await shop.put(f"/api/orders/{shop.order}", {"details": "secret"})
-    answer = await shop.get("/api/orders?details=guess", by=shop.seller)
+    sample = vendor_enabled_store
+    await sample.put(f"/api/orders/{sample.order}", {"details": "secret"})
+    answer = await sample.get("/api/orders?details=guess", by=sample.vendor_user)
     assert isinstance(answer.body["orders"], list)  # ignored like an unknown filter
     assert "details" not in answer.body["params"]
 
@@ -411,43 +419,43 @@ async def test_vendors_cannot_filter_by_hidden_fields(vendor_enabled_store):
 
 
 @EVERY_ROUTE
-async def test_a_route_is_served_under_every_base_with_and_without_a_slash(shop, route):
+async def test_a_route_is_served_under_every_base_with_and_without_a_slash(sample, route):
     for base in BASES:
         for slash in ("", "/"):
-            answer = await shop.call(route.method, path_to(route, shop, base) + slash, auth=None)
+            answer = await sample.request(route.method, path_to(route, sample, base) + slash, auth=None)
             assert (answer.status, answer.body["message"]) == (401, MISSING), (base, slash)
 
 
-async def test_the_current_and_app_families_keep_their_addresses(shop):
+async def test_the_current_and_app_families_keep_their_addresses(sample):
     for path in (
         "/api/v1/products",
         "/api/v1/auth_tokens",
         "/api/admin/orders",
         "/api/storefront/products",
     ):
-        answer = await shop.get(path, auth=None)
+        answer = await sample.get(path, auth=None)
         assert "message" not in answer.body or "error" in answer.body, path
 
 
-async def test_a_wrong_method_is_405_with_the_allowed_methods(shop):
+async def test_a_wrong_method_is_405_with_the_allowed_methods(sample):
     for path, allowed in (
         ("/api/products", "GET, HEAD, POST"),
         ("/api/2.0/products/", "GET, HEAD, POST"),
-        (f"/api/v1.0/products/{shop.mug}", "DELETE, GET, HEAD, PUT"),
-        (f"/api/products/{shop.mug}/features", "GET, HEAD"),
-        (f"/api/users/{shop.caio}/usergroups/{shop.wholesale}", "PUT"),
+        (f"/api/v1.0/products/{sample.mug}", "DELETE, GET, HEAD, PUT"),
+        (f"/api/products/{sample.mug}/features", "GET, HEAD"),
+        (f"/api/users/{sample.caio}/usergroups/{sample.wholesale}", "PUT"),
     ):
-        answer = await shop.call("PATCH", path)
+        answer = await sample.request("PATCH", path)
         assert (answer.status, answer.body) == (405, {"status": 405, "message": "Method not allowed"})
         assert answer.headers["Allow"] == allowed
 
 
-async def test_an_unknown_route_is_404_in_the_legacy_error_format(shop):
+async def test_an_unknown_route_is_404_in_the_legacy_error_format(sample):
     for path in ("/api/nothing", "/api/2.0/nothing/1", "/api/products/1/nothing", "/api/", "/api/v1.0"):
-        answer = await shop.get(path)
+        answer = await sample.get(path)
         assert (answer.status, answer.body) == (404, {"status": 404, "message": "Route not found"}), path
 
 
-async def test_head_answers_like_get_without_a_body(shop):
-    answer = await shop.call("HEAD", "/api/products")
+async def test_head_answers_like_get_without_a_body(sample):
+    answer = await sample.request("HEAD", "/api/products")
     assert (answer.status, answer.raw) == (200, b"")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.shop import Shop
+from tests.harness.sample_store import SampleStore
 
 BASES = ("/api", "/api/v1.0", "/api/2.0", "/api/2")
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH")
@@ -114,12 +114,12 @@ ADDRESS_METHODS = list(address_methods())
 
 @pytest.mark.parametrize("address, methods", ADDRESS_METHODS, ids=[address for address, _ in ADDRESS_METHODS])
 async def test_an_address_accepts_exactly_its_methods(
-    shop: Shop, address: str, methods: frozenset[str]
+    sample: SampleStore, address: str, methods: frozenset[str]
 ) -> None:
     allowed = ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))
     for base in BASES:
         for method in METHODS:
-            answer = await shop.call(method, f"{base}/{address}", auth=None)
+            answer = await sample.request(method, f"{base}/{address}", auth=None)
             request = f"{method} {base}/{address}"
             if method in methods:
                 assert (answer.status, answer.body) == (401, {"status": 401, "message": MISSING}), request
@@ -133,11 +133,11 @@ async def test_an_address_accepts_exactly_its_methods(
 
 
 @pytest.mark.parametrize("address", PUBLIC_ROUTES)
-async def test_a_public_route_accepts_exactly_its_methods(shop: Shop, address: str) -> None:
+async def test_a_public_route_accepts_exactly_its_methods(sample: SampleStore, address: str) -> None:
     methods = PUBLIC_ROUTES[address].split()
     for base in BASES:
         for method in METHODS:
-            answer = await shop.call(method, f"{base}/{address}", {}, auth=None)
+            answer = await sample.request(method, f"{base}/{address}", {}, auth=None)
             if method in methods:
                 assert answer.status in (200, 400), (method, base, answer.raw)
             else:
@@ -147,13 +147,13 @@ async def test_a_public_route_accepts_exactly_its_methods(shop: Shop, address: s
 
 
 @pytest.mark.parametrize("entity", ENTITIES)
-async def test_lists_and_records_are_served_to_an_administrator(shop: Shop, entity: str) -> None:
+async def test_lists_and_records_are_served_to_an_administrator(sample: SampleStore, entity: str) -> None:
     collection, single = ENTITIES[entity]
     if "GET" in collection.split():
-        answer = await shop.get(f"/api/{entity}")
+        answer = await sample.get(f"/api/{entity}")
         assert answer.status == 200
         assert answer.body
     if "GET" in single.split():
-        missing = await shop.get(f"/api/{entity}/9000000000000")
+        missing = await sample.get(f"/api/{entity}/9000000000000")
         assert (missing.status, missing.body["status"]) == (404, 404)
         assert missing.body["message"].endswith(" not found")

@@ -13,22 +13,24 @@ from domain.stores import update_settings
 from kernel.errors import ValidationFailed
 from kernel.scope import active_scope
 from server.outgoing import outgoing_client
-from tests.b2b_records import CNPJ
-from tests.shop import NO_NUMBER, Answer, Shop
+from tests.harness.http import Response
+from tests.harness.records import UNKNOWN_NUMBER
+from tests.harness.sample_records import CNPJ
+from tests.harness.sample_store import SampleStore
 
 OTHER_CNPJ = "11444777000161"
 ALPHANUMERIC = "12ABC34501DE35"
 
 
-async def create(shop: Shop, path: str, **body: Any) -> str:
-    answer = await shop.post(f"/api/{path}", body)
+async def create(sample: SampleStore, path: str, **body: Any) -> str:
+    answer = await sample.post(f"/api/{path}", body)
     assert answer.status == 201, answer.raw
     [number] = answer.body.values()
     return number
 
 
-async def rows(shop: Shop, path: str) -> list[dict[str, Any]]:
-    answer = await shop.get(f"/api/{path}")
+async def rows(sample: SampleStore, path: str) -> list[dict[str, Any]]:
+    answer = await sample.get(f"/api/{path}")
     assert answer.status == 200, answer.raw
     records = answer.body[path.partition("?")[0]]
     return list(records.values()) if isinstance(records, dict) else records
@@ -54,8 +56,8 @@ ID_FIELDS = {
 }
 
 
-def minimal_body(shop: Shop, path: str) -> dict[str, Any]:
-    ids = {"product_id": shop.plate.number, "manager_id": shop.manager.number}
+def minimal_body(sample: SampleStore, path: str) -> dict[str, Any]:
+    ids = {"product_id": sample.plate.number, "manager_id": sample.manager.number}
     return {name: ids.get(name) if value is None else value for name, value in MINIMAL_BODIES[path].items()}
 
 
@@ -76,10 +78,10 @@ DEFAULTS = {
 
 
 @pytest.mark.parametrize("path", MINIMAL_BODIES)
-async def test_required_fields_suffice_for_creation(shop, path):
-    number = await create(shop, path, **minimal_body(shop, path))
+async def test_required_fields_suffice_for_creation(sample, path):
+    number = await create(sample, path, **minimal_body(sample, path))
     [record] = [
-        row for row in await rows(shop, f"{path}?items_per_page=250") if row[ID_FIELDS[path]] == number
+        row for row in await rows(sample, f"{path}?items_per_page=250") if row[ID_FIELDS[path]] == number
     ]
     assert record | DEFAULTS[path] == record
     timestamp = record.get("timestamp")
@@ -132,29 +134,29 @@ FIELDS = [
 
 
 @pytest.mark.parametrize("path, name, value, expected", FIELDS)
-async def test_a_field_is_read_back_and_filters(shop, path, name, value, expected):
+async def test_a_field_is_read_back_and_filters(sample, path, name, value, expected):
     def with_id(value: Any) -> Any:
-        return str(getattr(shop, value.strip("{}"))) if isinstance(value, str) and "{" in value else value
+        return str(getattr(sample, value.strip("{}"))) if isinstance(value, str) and "{" in value else value
 
     value, expected = with_id(value), with_id(expected)
-    number = await create(shop, path, **minimal_body(shop, path) | {name: value})
+    number = await create(sample, path, **minimal_body(sample, path) | {name: value})
     [record] = [
-        row for row in await rows(shop, f"{path}?items_per_page=250") if row[ID_FIELDS[path]] == number
+        row for row in await rows(sample, f"{path}?items_per_page=250") if row[ID_FIELDS[path]] == number
     ]
     assert record[name] == expected
     if path == "managers" and name != "balance":
-        answer = await shop.put(f"/api/managers/{shop.manager}", {name: value})
-        assert (answer.status, answer.body) == (200, {"manager_id": str(shop.manager)})
-        assert (await shop.get(f"/api/managers/{shop.manager}")).body[name] == expected
+        answer = await sample.put(f"/api/managers/{sample.manager}", {name: value})
+        assert (answer.status, answer.body) == (200, {"manager_id": str(sample.manager)})
+        assert (await sample.get(f"/api/managers/{sample.manager}")).body[name] == expected
     if path == "business_partners":
-        answer = await shop.put(f"/api/business_partners/{shop.partner}", {name: value})
-        assert (answer.status, answer.body) == (200, {"partner_id": str(shop.partner)})
-        assert (await shop.get(f"/api/business_partners/{shop.partner}")).body[name] == expected
+        answer = await sample.put(f"/api/business_partners/{sample.partner}", {name: value})
+        assert (answer.status, answer.body) == (200, {"partner_id": str(sample.partner)})
+        assert (await sample.get(f"/api/business_partners/{sample.partner}")).body[name] == expected
     if name != "days":
-        answer = await shop.get(f"/api/{path}", params={name: expected, "items_per_page": "250"})
+        answer = await sample.get(f"/api/{path}", params={name: expected, "items_per_page": "250"})
         assert number in answer.body[path], answer.body
         assert answer.body["search"] == {name: expected}
-        empty = await shop.get(f"/api/{path}", params={name: "zzz"})
+        empty = await sample.get(f"/api/{path}", params={name: "zzz"})
         assert (empty.status, empty.body[path]) == (200, {})
 
 
@@ -168,7 +170,7 @@ INVALID = [
     ("managers", {"commission": "-1"}, "commission"),
     ("managers", {"commission": "x"}, "commission"),
     ("managers", {"status": "H"}, "status"),
-    ("managers", {"user_id": NO_NUMBER}, "user"),
+    ("managers", {"user_id": UNKNOWN_NUMBER}, "user"),
     ("managers", {"user_id": "abc"}, "user_id"),
     ("managers", {"user_id": {}}, "user_id"),
     ("payment_codes", {"code": ""}, "code is required"),
@@ -188,85 +190,90 @@ INVALID = [
     ("business_partners", {"CNPJ": ["x"]}, "CNPJ"),
     ("business_partners", {"email": "x"}, "email"),
     ("business_partners", {"credit_limit": "1e3"}, "credit_limit"),
-    ("business_partners", {"payment_code_id": NO_NUMBER}, "payment_code_id"),
-    ("business_partners", {"manager_id": NO_NUMBER}, "manager_id"),
+    ("business_partners", {"payment_code_id": UNKNOWN_NUMBER}, "payment_code_id"),
+    ("business_partners", {"manager_id": UNKNOWN_NUMBER}, "manager_id"),
     ("mix_products", {"product_id": ""}, "product_id is required"),
     ("mix_products", {"product_id": 0}, "product_id is required"),
-    ("mix_products", {"product_id": NO_NUMBER}, "product_id"),
-    ("mix_products", {"partner_id": NO_NUMBER}, "partner_id"),
+    ("mix_products", {"product_id": UNKNOWN_NUMBER}, "product_id"),
+    ("mix_products", {"partner_id": UNKNOWN_NUMBER}, "partner_id"),
     ("mix_products", {"min_amount": -1}, "min_amount"),
     ("mix_products", {"min_amount": "1.5"}, "min_amount"),
     ("mix_products", {"price": "-1"}, "price"),
     ("manager_transactions", {"manager_id": None}, "manager_id is required"),
-    ("manager_transactions", {"manager_id": NO_NUMBER}, "manager_id"),
+    ("manager_transactions", {"manager_id": UNKNOWN_NUMBER}, "manager_id"),
     ("manager_transactions", {"amount": ""}, "amount is required"),
     ("manager_transactions", {"amount": 0}, "amount"),
     ("manager_transactions", {"amount": "-5"}, "amount"),
     ("manager_transactions", {"amount": "0.001"}, "amount"),
     ("manager_transactions", {"type": "Z"}, "type"),
-    ("manager_transactions", {"order_id": NO_NUMBER}, "order_id"),
+    ("manager_transactions", {"order_id": UNKNOWN_NUMBER}, "order_id"),
 ]
 
 
 @pytest.mark.parametrize("path, change, message", INVALID)
-async def test_invalid_input_is_rejected_and_creates_nothing(shop, path, change, message):
-    before = await rows(shop, f"{path}?items_per_page=250")
-    answer = await shop.post(f"/api/{path}", minimal_body(shop, path) | change)
+async def test_invalid_input_is_rejected_and_creates_nothing(sample, path, change, message):
+    before = await rows(sample, f"{path}?items_per_page=250")
+    answer = await sample.post(f"/api/{path}", minimal_body(sample, path) | change)
     assert (answer.status, set(answer.body)) == (400, {"status", "message"}), answer.raw
     assert answer.body["message"].startswith(message)
-    assert await rows(shop, f"{path}?items_per_page=250") == before
-    assert (await shop.get(f"/api/managers/{shop.manager}")).body["balance"] == "100.00"
+    assert await rows(sample, f"{path}?items_per_page=250") == before
+    assert (await sample.get(f"/api/managers/{sample.manager}")).body["balance"] == "100.00"
 
 
-async def test_records_of_another_store_are_not_found(shop, other_shop):
+async def test_records_of_another_store_are_not_found(sample, other_sample):
     for path, body in (
-        ("managers", {"user_id": other_shop.caio.number}),
-        ("business_partners", {"manager_id": other_shop.manager.number}),
-        ("business_partners", {"payment_code_id": other_shop.terms.id}),
-        ("mix_products", {"product_id": other_shop.mug.number}),
-        ("mix_products", {"partner_id": other_shop.partner.number}),
-        ("manager_transactions", {"manager_id": other_shop.manager.number}),
-        ("manager_transactions", {"order_id": other_shop.order.number}),
+        ("managers", {"user_id": other_sample.caio.number}),
+        ("business_partners", {"manager_id": other_sample.manager.number}),
+        ("business_partners", {"payment_code_id": other_sample.terms.id}),
+        ("mix_products", {"product_id": other_sample.mug.number}),
+        ("mix_products", {"partner_id": other_sample.partner.number}),
+        ("manager_transactions", {"manager_id": other_sample.manager.number}),
+        ("manager_transactions", {"order_id": other_sample.order.number}),
     ):
-        assert (await shop.post(f"/api/{path}", minimal_body(shop, path) | body)).status == 400, (path, body)
+        assert (await sample.post(f"/api/{path}", minimal_body(sample, path) | body)).status == 400, (
+            path,
+            body,
+        )
     for method, path in (
         ("GET", "managers"),
         ("PUT", "managers"),
         ("DELETE", "managers"),
         ("PUT", "business_partners"),
     ):
-        record = other_shop.manager if path == "managers" else other_shop.partner
-        answer = await shop.call(method, f"/api/{path}/{record}", {} if method == "PUT" else None)
+        record = other_sample.manager if path == "managers" else other_sample.partner
+        answer = await sample.request(method, f"/api/{path}/{record}", {} if method == "PUT" else None)
         assert answer.status == 404
 
 
-async def test_deleting_a_manager_keeps_its_partners(shop):
-    answer = await shop.delete(f"/api/managers/{shop.manager}")
+async def test_deleting_a_manager_keeps_its_partners(sample):
+    answer = await sample.delete(f"/api/managers/{sample.manager}")
     assert (answer.status, answer.raw) == (204, b"")
-    assert (await shop.get(f"/api/managers/{shop.manager}")).status == 404
-    assert (await shop.get(f"/api/business_partners/{shop.partner}")).body["manager_id"] == str(shop.manager)
+    assert (await sample.get(f"/api/managers/{sample.manager}")).status == 404
+    assert (await sample.get(f"/api/business_partners/{sample.partner}")).body["manager_id"] == str(
+        sample.manager
+    )
     assert (
-        await shop.put(f"/api/business_partners/{shop.partner}", {"manager_id": shop.manager.number})
+        await sample.put(f"/api/business_partners/{sample.partner}", {"manager_id": sample.manager.number})
     ).status == 400
 
 
-async def test_a_deleted_payment_code_can_be_reused(shop):
+async def test_a_deleted_payment_code_can_be_reused(sample):
     query = "mutation ($id: ID!) { payment_code_delete(id: $id) { id } }"
-    await shop.post("/graphql", {"query": query, "variables": {"id": shop.terms.id}}, auth="bearer")
-    assert (await shop.post("/api/payment_codes", {"code": "30/60"})).status == 201
+    await sample.post("/graphql", {"query": query, "variables": {"id": sample.terms.id}}, auth="bearer")
+    assert (await sample.post("/api/payment_codes", {"code": "30/60"})).status == 201
 
 
 # --- Transactions ------------------------------------------------------------------------------------------------------------
 
 
-async def test_each_manager_has_its_own_balance(shop):
-    other = await create(shop, "managers", **MINIMAL_BODIES["managers"])
+async def test_each_manager_has_its_own_balance(sample):
+    other = await create(sample, "managers", **MINIMAL_BODIES["managers"])
     for body in ({"amount": "25.00"}, {"amount": "150.00", "type": "D"}):
-        await create(shop, "manager_transactions", manager_id=shop.manager.number, **body)
-    await create(shop, "manager_transactions", manager_id=other, amount="7.00")
-    assert (await shop.get(f"/api/managers/{shop.manager}")).body["balance"] == "-25.00"
-    assert (await shop.get(f"/api/managers/{other}")).body["balance"] == "7.00"
-    transactions = await rows(shop, f"manager_transactions?manager_id={shop.manager}")
+        await create(sample, "manager_transactions", manager_id=sample.manager.number, **body)
+    await create(sample, "manager_transactions", manager_id=other, amount="7.00")
+    assert (await sample.get(f"/api/managers/{sample.manager}")).body["balance"] == "-25.00"
+    assert (await sample.get(f"/api/managers/{other}")).body["balance"] == "7.00"
+    transactions = await rows(sample, f"manager_transactions?manager_id={sample.manager}")
     assert [(row["type"], row["amount"]) for row in transactions] == [
         ("D", "150.00"),
         ("C", "25.00"),
@@ -274,28 +281,28 @@ async def test_each_manager_has_its_own_balance(shop):
     ]
 
 
-async def test_concurrent_transactions_lose_no_update(shop):
-    body = {"manager_id": shop.manager.number, "amount": "1.00"}
-    answers = await asyncio.gather(*(shop.post("/api/manager_transactions", body) for _ in range(12)))
+async def test_concurrent_transactions_lose_no_update(sample):
+    body = {"manager_id": sample.manager.number, "amount": "1.00"}
+    answers = await asyncio.gather(*(sample.post("/api/manager_transactions", body) for _ in range(12)))
     assert {answer.status for answer in answers} == {201}
-    assert (await shop.get(f"/api/managers/{shop.manager}")).body["balance"] == "112.00"
-    balances = await shop.rows(
-        "select balance_cents from manager_transactions where manager_id = $1", shop.manager.number
+    assert (await sample.get(f"/api/managers/{sample.manager}")).body["balance"] == "112.00"
+    balances = await sample.rows(
+        "select balance_cents from manager_transactions where manager_id = $1", sample.manager.number
     )
     assert sorted(row[0] for row in balances) == [10_000 + 100 * number for number in range(13)]
 
 
-async def test_a_balance_beyond_the_maximum_is_rejected(shop):
-    body = {"manager_id": shop.manager.number, "amount": "10000000000000.00"}
-    answer = await shop.post("/api/manager_transactions", body)
+async def test_a_balance_beyond_the_maximum_is_rejected(sample):
+    body = {"manager_id": sample.manager.number, "amount": "10000000000000.00"}
+    answer = await sample.post("/api/manager_transactions", body)
     assert (answer.status, set(answer.body)) == (422, {"status", "message"})
-    assert (await shop.get(f"/api/managers/{shop.manager}")).body["balance"] == "100.00"
+    assert (await sample.get(f"/api/managers/{sample.manager}")).body["balance"] == "100.00"
 
 
-async def test_transactions_are_immutable(shop):
+async def test_transactions_are_immutable(sample):
     for method in ("PUT", "DELETE", "GET"):
-        answer = await shop.call(
-            method, f"/api/manager_transactions/{shop.transaction}", {} if method == "PUT" else None
+        answer = await sample.request(
+            method, f"/api/manager_transactions/{sample.transaction}", {} if method == "PUT" else None
         )
         assert answer.status == 404
 
@@ -303,121 +310,136 @@ async def test_transactions_are_immutable(shop):
 # --- Order limits ------------------------------------------------------------------------------------------------------------
 
 
-async def set_limit(shop: Shop, amount: Any, **change: Any) -> Answer:
-    body = {"user_id": shop.caio.number, "company_id": shop.vendor.number, "limit_amount": amount} | change
-    return await shop.put("/api/order_limit", body)
-
-
-async def create_order(shop: Shop, amount: int = 1, **change: Any) -> Answer:
+async def set_limit(sample: SampleStore, amount: Any, **change: Any) -> Response:
     body = {
-        "user_id": shop.caio.number,
-        "shipping_id": shop.sedex.number,
-        "products": [{"product_id": shop.mug.number, "amount": amount}],
+        "user_id": sample.caio.number,
+        "company_id": sample.vendor.number,
+        "limit_amount": amount,
+    } | change
+    return await sample.put("/api/order_limit", body)
+
+
+async def create_order(sample: SampleStore, amount: int = 1, **change: Any) -> Response:
+    body = {
+        "user_id": sample.caio.number,
+        "shipping_id": sample.sedex.number,
+        "products": [{"product_id": sample.mug.number, "amount": amount}],
     }
-    return await shop.post("/api/orders", body | change)
+    return await sample.post("/api/orders", body | change)
 
 
-async def test_a_limit_is_set_and_replaced(shop):
-    answer = await set_limit(shop, "500.00")
+async def test_a_limit_is_set_and_replaced(sample):
+    answer = await set_limit(sample, "500.00")
     assert answer.status == 200
     # One order of two mugs and shipping: 114.80.
     assert answer.body == {
         "order_limit_id": answer.body["order_limit_id"],
-        "user_id": str(shop.caio),
-        "company_id": str(shop.vendor),
+        "user_id": str(sample.caio),
+        "company_id": str(sample.vendor),
         "limit_amount": "500.00",
         "used_amount": "114.80",
         "available_amount": "385.20",
     }
-    replaced = await set_limit(shop, 100, user_id=shop.caio.id, company_id=str(shop.vendor))
+    replaced = await set_limit(sample, 100, user_id=sample.caio.id, company_id=str(sample.vendor))
     assert replaced.body == answer.body | {"limit_amount": "100.00", "available_amount": "0.00"}
-    unchanged = await shop.put(
-        "/api/order_limit", {"user_id": shop.caio.number, "company_id": shop.vendor.number}
+    unchanged = await sample.put(
+        "/api/order_limit", {"user_id": sample.caio.number, "company_id": sample.vendor.number}
     )
     assert unchanged.body == replaced.body
 
 
-async def test_open_and_paid_orders_use_the_limit_and_completed_ones_do_not(shop):
+async def test_open_and_paid_orders_use_the_limit_and_completed_ones_do_not(sample):
     for status, used in (("P", "114.80"), ("B", "114.80"), ("C", "0.00"), ("I", "0.00")):
-        await shop.put(f"/api/orders/{shop.order}", {"status": status})
-        assert (await set_limit(shop, "500.00")).body["used_amount"] == used, status
+        await sample.put(f"/api/orders/{sample.order}", {"status": status})
+        assert (await set_limit(sample, "500.00")).body["used_amount"] == used, status
 
 
-async def test_only_the_vendors_lines_of_a_shared_order_count(shop):
-    for company, used in ((shop.vendor, "49.90"), (shop.rival, "75.00")):
-        body = (await set_limit(shop, "500", user_id=shop.bia.number, company_id=company.number)).body
+async def test_only_the_vendors_lines_of_a_shared_order_count(sample):
+    for company, used in ((sample.vendor, "49.90"), (sample.rival, "75.00")):
+        body = (await set_limit(sample, "500", user_id=sample.bia.number, company_id=company.number)).body
         assert body["used_amount"] == used
 
 
-async def test_an_order_above_the_available_limit_is_rejected(shop):
-    await set_limit(shop, "180.00")  # 65.20 are available; an order of one mug costs 64.90
-    before = await shop.value("select count(*) from orders")
-    refused = await create_order(shop, 2)
+async def test_an_order_above_the_available_limit_is_rejected(sample):
+    await set_limit(sample, "180.00")  # 65.20 are available; an order of one mug costs 64.90
+    before = await sample.value("select count(*) from orders")
+    refused = await create_order(sample, 2)
     assert (refused.status, refused.body["limit_amount"], refused.body["available_amount"]) == (
         422,
         "180.00",
         "65.20",
     )
     assert "limit" in refused.body["message"]
-    assert await shop.value("select count(*) from orders") == before
-    assert await shop.value("select reserved from products where id = $1", shop.mug.number) == 3
-    assert (await create_order(shop, 1)).status == 201
-    assert (await create_order(shop, 1)).status == 422
-    assert (await create_order(shop, 1, user_id=shop.bia.number)).status == 201
-    assert (await create_order(shop, products=[{"product_id": shop.plate.number, "amount": 9}])).status == 201
-    assert (await create_order(shop, 1, status="I")).status == 201
-    await shop.put(f"/api/orders/{shop.order}", {"status": "I"})
-    assert (await create_order(shop, 1)).status == 201
+    assert await sample.value("select count(*) from orders") == before
+    assert await sample.value("select reserved from products where id = $1", sample.mug.number) == 3
+    assert (await create_order(sample, 1)).status == 201
+    assert (await create_order(sample, 1)).status == 422
+    assert (await create_order(sample, 1, user_id=sample.bia.number)).status == 201
+    assert (
+        await create_order(sample, products=[{"product_id": sample.plate.number, "amount": 9}])
+    ).status == 201
+    assert (await create_order(sample, 1, status="I")).status == 201
+    await sample.put(f"/api/orders/{sample.order}", {"status": "I"})
+    assert (await create_order(sample, 1)).status == 201
 
 
-async def test_a_shared_order_is_checked_against_each_vendors_limit(shop):
-    await set_limit(shop, "100.00", company_id=shop.rival.number)
-    products = [{"product_id": shop.mug.number, "amount": 1}, {"product_id": shop.plate.number, "amount": 5}]
-    assert (await create_order(shop, products=products)).status == 422
+async def test_a_shared_order_is_checked_against_each_vendors_limit(sample):
+    await set_limit(sample, "100.00", company_id=sample.rival.number)
+    products = [
+        {"product_id": sample.mug.number, "amount": 1},
+        {"product_id": sample.plate.number, "amount": 5},
+    ]
+    assert (await create_order(sample, products=products)).status == 422
     products[1]["amount"] = 4
-    assert (await create_order(shop, products=products)).status == 201
+    assert (await create_order(sample, products=products)).status == 201
 
 
-async def test_an_order_update_cannot_exceed_the_limit(shop):
-    await set_limit(shop, "180.00")
-    path = f"/api/orders/{shop.order}"
-    assert (await shop.put(path, {"products": [{"product_id": shop.mug.number, "amount": 4}]})).status == 422
-    assert (await shop.get(path)).body["total"] == "114.80"
-    assert (await shop.put(path, {"products": [{"product_id": shop.mug.number, "amount": 3}]})).status == 200
-    await set_limit(shop, "10.00")
-    assert (await shop.put(path, {"products": [{"product_id": shop.mug.number, "amount": 2}]})).status == 200
+async def test_an_order_update_cannot_exceed_the_limit(sample):
+    await set_limit(sample, "180.00")
+    path = f"/api/orders/{sample.order}"
+    assert (
+        await sample.put(path, {"products": [{"product_id": sample.mug.number, "amount": 4}]})
+    ).status == 422
+    assert (await sample.get(path)).body["total"] == "114.80"
+    assert (
+        await sample.put(path, {"products": [{"product_id": sample.mug.number, "amount": 3}]})
+    ).status == 200
+    await set_limit(sample, "10.00")
+    assert (
+        await sample.put(path, {"products": [{"product_id": sample.mug.number, "amount": 2}]})
+    ).status == 200
 
 
 @pytest.mark.parametrize("status", ["D", "F", "I"])
-async def test_a_failed_or_cancelled_order_cannot_be_reopened_beyond_the_limit(shop, status):
-    path = f"/api/orders/{shop.order}"
-    assert (await shop.put(path, {"status": status})).status == 200
-    await set_limit(shop, "100.00")
-    refused = await shop.put(path, {"status": "O"})
+async def test_a_failed_or_cancelled_order_cannot_be_reopened_beyond_the_limit(sample, status):
+    path = f"/api/orders/{sample.order}"
+    assert (await sample.put(path, {"status": status})).status == 200
+    await set_limit(sample, "100.00")
+    refused = await sample.put(path, {"status": "O"})
     assert (refused.status, refused.body["available_amount"]) == (422, "0.00"), refused.body
-    assert (await shop.get(path)).body["status"] == status
-    assert await shop.value("select reserved from products where id = $1", shop.mug.number) == 1
+    assert (await sample.get(path)).body["status"] == status
+    assert await sample.value("select reserved from products where id = $1", sample.mug.number) == 1
     if status != "I":
-        assert (await shop.put(path, {"status": "I"})).status == 200
-    await set_limit(shop, "114.80")
-    assert (await shop.put(path, {"status": "O"})).status == 200
+        assert (await sample.put(path, {"status": "I"})).status == 200
+    await set_limit(sample, "114.80")
+    assert (await sample.put(path, {"status": "O"})).status == 200
 
 
-async def test_reopening_an_order_for_another_customer_checks_that_customers_limit(shop):
-    path = f"/api/orders/{shop.order}"
-    assert (await shop.put(path, {"status": "D"})).status == 200
-    await set_limit(shop, "100.00", user_id=shop.bia.number)
-    refused = await shop.put(path, {"status": "O", "user_id": shop.bia.number})
+async def test_reopening_an_order_for_another_customer_checks_that_customers_limit(sample):
+    path = f"/api/orders/{sample.order}"
+    assert (await sample.put(path, {"status": "D"})).status == 200
+    await set_limit(sample, "100.00", user_id=sample.bia.number)
+    refused = await sample.put(path, {"status": "O", "user_id": sample.bia.number})
     assert refused.status == 422, refused.body
-    body = (await shop.get(path)).body
-    assert (body["status"], body["user_id"]) == ("D", str(shop.caio.number))
+    body = (await sample.get(path)).body
+    assert (body["status"], body["user_id"]) == ("D", str(sample.caio.number))
 
 
-async def test_concurrent_orders_never_exceed_the_limit(shop):
-    await set_limit(shop, "280.00")  # enough for two more of 64.90
-    answers = await asyncio.gather(*(create_order(shop, 1) for _ in range(8)))
+async def test_concurrent_orders_never_exceed_the_limit(sample):
+    await set_limit(sample, "280.00")  # enough for two more of 64.90
+    answers = await asyncio.gather(*(create_order(sample, 1) for _ in range(8)))
     assert sorted(answer.status for answer in answers) == [201] * 2 + [422] * 6
-    assert (await set_limit(shop, "280.00")).body["available_amount"] == "35.40"
+    assert (await set_limit(sample, "280.00")).body["available_amount"] == "35.40"
 
 
 @pytest.mark.parametrize(
@@ -426,8 +448,8 @@ async def test_concurrent_orders_never_exceed_the_limit(shop):
         ({"user_id": None}, "user_id is required"),
         ({"user_id": 0}, "user_id is required"),
         ({"company_id": ""}, "company_id is required"),
-        ({"user_id": NO_NUMBER}, "user"),
-        ({"company_id": NO_NUMBER}, "company_id"),
+        ({"user_id": UNKNOWN_NUMBER}, "user"),
+        ({"company_id": UNKNOWN_NUMBER}, "company_id"),
         ({"company_id": "abc"}, "company_id"),
         ({"limit_amount": "-1"}, "limit_amount"),
         ({"limit_amount": "x"}, "limit_amount"),
@@ -435,23 +457,23 @@ async def test_concurrent_orders_never_exceed_the_limit(shop):
         ({"limit_amount": None}, "limit_amount"),
     ],
 )
-async def test_an_invalid_limit_is_rejected(shop, change, message):
-    answer = await set_limit(shop, "1.00", **change)
+async def test_an_invalid_limit_is_rejected(sample, change, message):
+    answer = await set_limit(sample, "1.00", **change)
     assert (answer.status, set(answer.body)) == (400, {"status", "message"}), answer.raw
     assert answer.body["message"].startswith(message)
-    assert not await shop.value("select count(*) from order_limits")
+    assert not await sample.value("select count(*) from order_limits")
 
 
-async def test_a_first_limit_requires_an_amount(shop):
-    answer = await shop.put(
-        "/api/order_limit", {"user_id": shop.caio.number, "company_id": shop.vendor.number}
+async def test_a_first_limit_requires_an_amount(sample):
+    answer = await sample.put(
+        "/api/order_limit", {"user_id": sample.caio.number, "company_id": sample.vendor.number}
     )
     assert (answer.status, answer.body["message"]) == (400, "limit_amount is required")
 
 
-async def test_users_and_vendors_of_another_store_are_rejected(shop, other_shop):
-    for change in ({"user_id": other_shop.caio.number}, {"company_id": other_shop.vendor.id}):
-        assert (await set_limit(shop, "1.00", **change)).status == 400
+async def test_users_and_vendors_of_another_store_are_rejected(sample, other_sample):
+    for change in ({"user_id": other_sample.caio.number}, {"company_id": other_sample.vendor.id}):
+        assert (await set_limit(sample, "1.00", **change)).status == 400
 
 
 # --- Credit scores -----------------------------------------------------------------------------------------------------------
@@ -485,13 +507,13 @@ async def fake_bureau():
         yield fake
 
 
-async def check(shop: Shop, cnpj: Any = OTHER_CNPJ) -> Answer:
-    return await shop.post("/api/credit_score", {"CNPJ": cnpj})
+async def check(sample: SampleStore, cnpj: Any = OTHER_CNPJ) -> Response:
+    return await sample.post("/api/credit_score", {"CNPJ": cnpj})
 
 
-async def test_the_stores_bureau_is_called_once_a_day(new_shop, fake_bureau):
-    shop = await new_shop(credit_bureau_url=fake_bureau.url)
-    answer = await check(shop, "11.444.777/0001-61")
+async def test_the_stores_bureau_is_called_once_a_day(new_sample, fake_bureau):
+    sample = await new_sample(credit_bureau_url=fake_bureau.url)
+    answer = await check(sample, "11.444.777/0001-61")
     assert answer.status == 200
     body = answer.body
     checked_at = body.pop("checked_at")
@@ -501,35 +523,35 @@ async def test_the_stores_bureau_is_called_once_a_day(new_shop, fake_bureau):
     }  # fmt: skip
     assert fake_bureau.requests == [({"cnpj": OTHER_CNPJ}, None)]
     fake_bureau.answer = {"score": 1}
-    assert (await check(shop)).body == answer.body
-    assert (await check(shop, ALPHANUMERIC)).body["score"] == "1"
+    assert (await check(sample)).body == answer.body
+    assert (await check(sample, ALPHANUMERIC)).body["score"] == "1"
     assert len(fake_bureau.requests) == 2
     yesterday = datetime.now(UTC) - timedelta(hours=24, seconds=1)
-    await shop.execute("update credit_checks set checked_at = $1", yesterday)
-    assert (await check(shop)).body["score"] == "1"
+    await sample.execute("update credit_checks set checked_at = $1", yesterday)
+    assert (await check(sample)).body["score"] == "1"
 
 
-async def test_the_bureau_token_is_sent_and_stored_encrypted(new_shop, fake_bureau):
-    shop = await new_shop(credit_bureau_url=fake_bureau.url)
+async def test_the_bureau_token_is_sent_and_stored_encrypted(new_sample, fake_bureau):
+    sample = await new_sample(credit_bureau_url=fake_bureau.url)
     mutation = "mutation ($settings: JSON!) { store_settings_update(settings: $settings) { settings } }"
 
     async def set_token(token: str) -> Any:
         payload = {"query": mutation, "variables": {"settings": {"credit_bureau_token": token}}}
-        return (await shop.post("/graphql", payload, auth="bearer")).body
+        return (await sample.post("/graphql", payload, auth="bearer")).body
 
     body = await set_token("geheim-123")
     settings = body["data"]["store_settings_update"]["settings"]
     assert settings["credit_bureau_token"] == "****"
     await set_token("****")
-    stored = await shop.value("select settings::text from tenants where id = $1", shop.store.id)
+    stored = await sample.value("select settings::text from tenants where id = $1", sample.store.id)
     assert "geheim" not in stored
-    await check(shop)
+    await check(sample)
     assert fake_bureau.requests == [({"cnpj": OTHER_CNPJ}, "Bearer geheim-123")]
 
 
-async def test_a_store_without_a_bureau_is_422(new_shop):
-    shop = await new_shop(credit_bureau_url="")
-    answer = await check(shop, CNPJ)
+async def test_a_store_without_a_bureau_is_422(new_sample):
+    sample = await new_sample(credit_bureau_url="")
+    answer = await check(sample, CNPJ)
     assert (answer.status, answer.body) == (422, {"status": 422, "message": "credit bureau not configured"})
 
 
@@ -542,46 +564,46 @@ async def test_a_store_without_a_bureau_is_422(new_shop):
         (200, b"x" * 100_000),
     ],
 )  # fmt: skip
-async def test_a_failing_or_malformed_bureau_response_is_503(new_shop, fake_bureau, status, body):
-    shop = await new_shop(credit_bureau_url=fake_bureau.url)
+async def test_a_failing_or_malformed_bureau_response_is_503(new_sample, fake_bureau, status, body):
+    sample = await new_sample(credit_bureau_url=fake_bureau.url)
     fake_bureau.status, fake_bureau.answer = status, body
-    answer = await check(shop)
+    answer = await check(sample)
     assert (answer.status, answer.body) == (503, {"status": 503, "message": "credit bureau unavailable"})
-    assert not await shop.value("select count(*) from credit_checks where cnpj = $1", OTHER_CNPJ)
+    assert not await sample.value("select count(*) from credit_checks where cnpj = $1", OTHER_CNPJ)
 
 
-async def test_an_unreachable_or_slow_bureau_is_503(new_shop, fake_bureau, monkeypatch):
-    shop = await new_shop(credit_bureau_url="http://127.0.0.1:1/check")
-    assert (await check(shop)).status == 503
+async def test_an_unreachable_or_slow_bureau_is_503(new_sample, fake_bureau, monkeypatch):
+    sample = await new_sample(credit_bureau_url="http://127.0.0.1:1/check")
+    assert (await check(sample)).status == 503
     monkeypatch.setattr(bureau, "TIMEOUT_SECONDS", 0.2)
-    shop = await new_shop(credit_bureau_url=fake_bureau.url)
+    sample = await new_sample(credit_bureau_url=fake_bureau.url)
     fake_bureau.wait = 5
-    assert (await check(shop)).status == 503
+    assert (await check(sample)).status == 503
 
 
-async def test_a_company_unknown_to_the_bureau_is_422(new_shop, fake_bureau):
-    shop = await new_shop(credit_bureau_url=fake_bureau.url)
+async def test_a_company_unknown_to_the_bureau_is_422(new_sample, fake_bureau):
+    sample = await new_sample(credit_bureau_url=fake_bureau.url)
     fake_bureau.status = 404
-    assert (await check(shop)).status == 422
+    assert (await check(sample)).status == 422
 
 
 @pytest.mark.parametrize(
     "cnpj",
     [None, "", "11444777000199", "00000000000000", "123", "12ABC34501DE36", [], {}, True, "x" * 10_000],
 )
-async def test_an_invalid_cnpj_is_rejected(shop, cnpj):
-    answer = await check(shop, cnpj)
+async def test_an_invalid_cnpj_is_rejected(sample, cnpj):
+    answer = await check(sample, cnpj)
     assert (answer.status, set(answer.body)) == (400, {"status", "message"}), answer.raw
     assert answer.body["message"].startswith("CNPJ ")
 
 
-async def test_the_built_in_sandbox_is_a_bureau(new_shop, shop_client):
-    shop = await new_shop()
-    bureau.set_own_address(str(shop_client.make_url("")).rstrip("/"))
+async def test_the_built_in_sandbox_is_a_bureau(new_sample, http):
+    sample = await new_sample()
+    bureau.set_own_address(str(http.make_url("")).rstrip("/"))
     try:
         async with outgoing_client(allows_private=True):
-            answer = await check(shop)
-            repeated = await check(await new_shop())
+            answer = await check(sample)
+            repeated = await check(await new_sample())
     finally:
         bureau.set_own_address(None)
     assert (answer.status, answer.body["source"]) == (200, "sandbox")
@@ -590,22 +612,22 @@ async def test_the_built_in_sandbox_is_a_bureau(new_shop, shop_client):
     assert answer.body["risk"] in ("low", "medium", "high")
 
 
-async def test_an_unavailable_sandbox_is_503(shop):
+async def test_an_unavailable_sandbox_is_503(sample):
     async with outgoing_client(allows_private=True):
-        assert (await check(shop)).status == 503
+        assert (await check(sample)).status == 503
 
 
-async def test_a_credit_check_is_audited(new_shop, fake_bureau):
-    shop = await new_shop(credit_bureau_url=fake_bureau.url)
-    await check(shop)
-    [entry] = await shop.rows("select * from audit_entries where action = 'credit.checked'")
-    assert (entry["subject_id"], entry["user_id"]) == (OTHER_CNPJ, shop.owner.number)
+async def test_a_credit_check_is_audited(new_sample, fake_bureau):
+    sample = await new_sample(credit_bureau_url=fake_bureau.url)
+    await check(sample)
+    [entry] = await sample.rows("select * from audit_entries where action = 'credit.checked'")
+    assert (entry["subject_id"], entry["user_id"]) == (OTHER_CNPJ, sample.owner.number)
 
 
 @pytest.mark.parametrize(
     "url", ["ftp://x.example", "http://169.254.169.254/", "not an address", "https://u:p@x.example"]
 )
-async def test_an_unsafe_bureau_url_is_rejected(shop, url):
+async def test_an_unsafe_bureau_url_is_rejected(sample, url):
     async with outgoing_client(allows_private=False):
-        with active_scope(shop.scope()), pytest.raises(ValidationFailed):
-            await update_settings(shop.scope(), {"credit_bureau_url": url})
+        with active_scope(sample.scope), pytest.raises(ValidationFailed):
+            await update_settings(sample.scope, {"credit_bureau_url": url})

@@ -87,22 +87,24 @@ def assert_valid(answer: Any) -> None:
 
 
 @pytest.mark.parametrize("resource, name", WRITABLE_FIELDS)
-async def test_any_value_in_any_field_is_accepted_or_rejected(shop, resource, name):
+async def test_any_value_in_any_field_is_accepted_or_rejected(sample, resource, name):
     entity = resource.path
-    record = record_of(shop, resource)
+    record = record_of(sample, resource)
     values = (
         BAD_VALUES if name != "password" else [value for value in BAD_VALUES if not isinstance(value, str)]
     )
     for number, value in enumerate(values):
         # Each creation of a user hashes a password; updates parse the same fields.
         if supports(resource, "create") and (entity != "users" or number % 8 == 0):
-            assert_valid(await shop.post(f"/api/{entity}", body_of(shop, resource, number) | {name: value}))
+            assert_valid(
+                await sample.post(f"/api/{entity}", body_of(sample, resource, number) | {name: value})
+            )
         if supports(resource, "update"):
-            assert_valid(await shop.put(f"/api/{entity}/{record}", {name: value}))
+            assert_valid(await sample.put(f"/api/{entity}/{record}", {name: value}))
         if supports(resource, "show"):
-            assert (await shop.get(f"/api/{entity}/{record}")).status == 200
+            assert (await sample.get(f"/api/{entity}/{record}")).status == 200
     if supports(resource, "list"):
-        assert (await shop.get(f"/api/{entity}?items_per_page=250")).status == 200
+        assert (await sample.get(f"/api/{entity}?items_per_page=250")).status == 200
 
 
 UPDATABLE = [
@@ -111,18 +113,18 @@ UPDATABLE = [
 
 
 @pytest.mark.parametrize("resource", UPDATABLE, ids=[resource.path for resource in UPDATABLE])
-async def test_read_only_fields_are_ignored_whatever_their_value(shop, resource):
-    record = record_of(shop, resource)
+async def test_read_only_fields_are_ignored_whatever_their_value(sample, resource):
+    record = record_of(sample, resource)
     ignored = [f.name for f in (*resource.fields, *resource.detail_fields) if f.input_path is None] + [
         "",
         "id",
         "number",
     ]
-    before = (await shop.get(f"/api/{resource.path}/{record}")).body
+    before = (await sample.get(f"/api/{resource.path}/{record}")).body
     for value in BAD_VALUES[:-1]:
-        answer = await shop.put(f"/api/{resource.path}/{record}", dict.fromkeys(ignored, value))
+        answer = await sample.put(f"/api/{resource.path}/{record}", dict.fromkeys(ignored, value))
         assert answer.status == 200, answer.raw
-    after = (await shop.get(f"/api/{resource.path}/{record}")).body
+    after = (await sample.get(f"/api/{resource.path}/{record}")).body
     for name in ("updated_timestamp", "updated_at"):
         after.pop(name, None)
         before.pop(name, None)
@@ -130,8 +132,10 @@ async def test_read_only_fields_are_ignored_whatever_their_value(shop, resource)
 
 
 @pytest.mark.parametrize("value", BAD_VALUES, ids=[repr(value)[:40] for value in BAD_VALUES])
-async def test_any_membership_status_is_accepted_or_rejected(shop, value):
-    assert_valid(await shop.put(f"/api/users/{shop.bia}/usergroups/{shop.wholesale}", {"status": value}))
+async def test_any_membership_status_is_accepted_or_rejected(sample, value):
+    assert_valid(
+        await sample.put(f"/api/users/{sample.bia}/usergroups/{sample.wholesale}", {"status": value})
+    )
 
 
 BODIES = [
@@ -156,13 +160,13 @@ BODIES = [
 
 @pytest.mark.parametrize("body", BODIES, ids=[repr(body)[:40] for body in BODIES])
 @pytest.mark.parametrize("resource", RESOURCES, ids=[resource.path for resource in RESOURCES])
-async def test_a_body_that_is_not_an_object_is_400(shop, resource, body):
-    record = record_of(shop, resource)
+async def test_a_body_that_is_not_an_object_is_400(sample, resource, body):
+    record = record_of(sample, resource)
     for method, path, action in (("POST", "", "create"), ("PUT", f"/{record}", "update")):
         if not supports(resource, action):
             continue
         for content_type in ("application/json", "application/x-www-form-urlencoded"):
-            answer = await shop.call(
+            answer = await sample.request(
                 method, f"/api/{resource.path}{path}", data=body, headers={"Content-Type": content_type}
             )
             assert answer.status == 400, (content_type, answer.raw)
@@ -187,21 +191,21 @@ async def test_a_body_that_is_not_an_object_is_400(shop, resource, body):
         (b"x" * (2 * 1024 * 1024 + 1), "application/json", 413),
     ],
 )
-async def test_content_types_and_encodings_of_bodies(shop, body, content_type, status):
-    answer = await shop.post("/api/products", data=body, headers={"Content-Type": content_type})
+async def test_content_types_and_encodings_of_bodies(sample, body, content_type, status):
+    answer = await sample.post("/api/products", data=body, headers={"Content-Type": content_type})
     assert answer.status == status, answer.raw
     if status >= 400:
         assert answer.body["status"] == status
 
 
-async def test_an_empty_update_changes_nothing(shop):
+async def test_an_empty_update_changes_nothing(sample):
     for resource in UPDATABLE:
-        record = record_of(shop, resource)
-        before = (await shop.get(f"/api/{resource.path}/{record}")).body
+        record = record_of(sample, resource)
+        before = (await sample.get(f"/api/{resource.path}/{record}")).body
         for body in (b"{}", b"", b'{"unknown_field": 1}'):
-            answer = await shop.put(f"/api/{resource.path}/{record}", data=body)
+            answer = await sample.put(f"/api/{resource.path}/{record}", data=body)
             assert answer.status == 200, answer.raw
-        after = (await shop.get(f"/api/{resource.path}/{record}")).body
+        after = (await sample.get(f"/api/{resource.path}/{record}")).body
         for name in ("updated_timestamp", "updated_at"):
             after.pop(name, None)
             before.pop(name, None)
@@ -230,12 +234,12 @@ QUERIES = [
 
 @pytest.mark.parametrize("query", QUERIES, ids=[query[:30] for query in QUERIES])
 @pytest.mark.parametrize("resource", LISTED, ids=[resource.path for resource in LISTED])
-async def test_any_query_string_is_accepted(shop, resource, query):
-    answer = await shop.get(URL(f"/api/{resource.path}?{query}", encoded=True))
+async def test_any_query_string_is_accepted(sample, resource, query):
+    answer = await sample.get(URL(f"/api/{resource.path}?{query}", encoded=True))
     assert answer.status == 200, answer.raw
 
 
-async def test_a_query_with_nul_or_invalid_utf8_is_400(shop):
+async def test_a_query_with_nul_or_invalid_utf8_is_400(sample):
     for query in ("q=%00", "q=%ff", "%ff=1", "q=a%00b&page=2"):
-        answer = await shop.get(URL(f"/api/products?{query}", encoded=True))
+        answer = await sample.get(URL(f"/api/products?{query}", encoded=True))
         assert (answer.status, answer.body["status"]) == (400, 400), query

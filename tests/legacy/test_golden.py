@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.shop import Made, Shop
+from tests.harness.records import Record
+from tests.harness.sample_store import SampleStore
 
 GOLDEN = Path(__file__).parent / "golden"
 ACCEPT = os.environ.get("VITRINE_ACCEPT") == "1"
@@ -208,12 +209,12 @@ def placeholder(names: dict[str, dict[str, str]], key: str, value: Any) -> Any:
     return names.get(ID_ALIASES.get(key, key), {}).get(value, value)
 
 
-def placeholders(shop: Shop) -> dict[str, dict[str, str]]:
+def placeholders(sample: SampleStore) -> dict[str, dict[str, str]]:
     records = {
         "product_id": "mug plate ebook secret",
         "category_id": "home kitchen hidden",
         "order_id": "order shared_order guest_order",
-        "user_id": "owner staff seller rival_seller caio bia",
+        "user_id": "owner staff vendor_user rival_vendor_user caio bia",
         "company_id": "vendor rival",
         "usergroup_id": "wholesale team",
         "feature_id": "colour material volume",
@@ -247,28 +248,30 @@ def placeholders(shop: Shop) -> dict[str, dict[str, str]]:
         "transaction_id": "transaction",
     }
     names = {
-        field: {str(getattr(shop, name)): f"<{name}>" for name in words.split()}
+        field: {str(getattr(sample, name)): f"<{name}>" for name in words.split()}
         for field, words in records.items()
     }
-    return names | {"combination_id": {str(shop.combination.number): "<combination>"}}
+    return names | {"combination_id": {str(sample.combination.number): "<combination>"}}
 
 
 @pytest.mark.parametrize("form", ["contract", "cscart"])
 @pytest.mark.parametrize("name", PATHS)
-async def test_a_response_matches_its_golden_file(new_shop, name, form):
-    shop = await new_shop(**({} if form == "contract" else {"legacy_lists": form}))
-    path = PATHS[name].format(**{key: value for key, value in shop.made.items() if isinstance(value, Made)})
-    answer = await shop.get(f"/api/{path}")
+async def test_a_response_matches_its_golden_file(new_sample, name, form):
+    sample = await new_sample(**({} if form == "contract" else {"legacy_lists": form}))
+    path = PATHS[name].format(
+        **{key: value for key, value in sample.records.items() if isinstance(value, Record)}
+    )
+    answer = await sample.get(f"/api/{path}")
     assert answer.status == 200
     # A list without an envelope has the keys of the collection its path ends with.
     collection = path.partition("?")[0].rpartition("/")[2]
-    names = placeholders(shop)
+    names = placeholders(sample)
     if name.startswith("option"):
         names["variant_id"] = names["option_variant_id"]
     if path.startswith("pages"):  # parents of pages are pages
         names["category_id"] = names["page_id"]
     if path.startswith("settings"):  # settings have no other id
-        names["product_id"] = {str(shop.setting): "<setting>"}
+        names["product_id"] = {str(sample.setting): "<setting>"}
     normalized = normalize(answer.body, names, "" if "params" in answer.body else collection)
     text = json.dumps(normalized, ensure_ascii=False, indent=2) + "\n"
     file = GOLDEN / f"{name}.{form}.json"

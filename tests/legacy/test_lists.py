@@ -8,9 +8,10 @@ import pytest
 from models.orders import Order
 from models.shipping import Shipment
 from rest_facade.legacy.resource import Resource
+from tests.harness.records import UNKNOWN_ID, UNKNOWN_NUMBER
+from tests.harness.sample_store import SampleStore
 from tests.legacy.entities import LISTED as RESOURCES
 from tests.legacy.entities import record_of, resource_of, rows_in, supports
-from tests.shop import NO_NUMBER, NOBODY, Shop
 
 IDS = [resource.path for resource in RESOURCES]
 FILTERED = [
@@ -29,18 +30,18 @@ FIELDS_OF_MANY = [
 ]
 
 
-async def all_records(shop: Shop, resource: Resource) -> dict[str, dict[str, Any]]:
+async def all_records(sample: SampleStore, resource: Resource) -> dict[str, dict[str, Any]]:
     """Return every record by its id, as a single record where the entity has that route."""
     records = {}
-    for row in rows_in(resource, (await shop.get(f"/api/{resource.path}?items_per_page=250")).body):
+    for row in rows_in(resource, (await sample.get(f"/api/{resource.path}?items_per_page=250")).body):
         number = row[resource.key]
         has_single = supports(resource, "show")
-        records[number] = (await shop.get(f"/api/{resource.path}/{number}")).body if has_single else row
+        records[number] = (await sample.get(f"/api/{resource.path}/{number}")).body if has_single else row
     return records
 
 
-async def list_ids(shop: Shop, path: str, **kwargs: Any) -> list[str]:
-    answer = await shop.get(f"/api/{path}", **kwargs)
+async def list_ids(sample: SampleStore, path: str, **kwargs: Any) -> list[str]:
+    answer = await sample.get(f"/api/{path}", **kwargs)
     assert answer.status == 200, answer.raw
     resource = resource_of(path.partition("?")[0].rpartition("/")[2])
     return [row[resource.key] for row in rows_in(resource, answer.body)]
@@ -55,33 +56,35 @@ def has_value(value: Any, expected: str) -> bool:
     return expected in value if isinstance(value, list) else str(value) == expected
 
 
-async def prepare(shop: Shop) -> None:
+async def prepare(sample: SampleStore) -> None:
     """Set some fields to values that differ between records."""
-    await shop.put(f"/api/users/{shop.caio}", {"phone": "81999990000", "CNPJ": "11222333000181"})
-    await shop.put(f"/api/users/{shop.bia}", {"company": "Padaria"})
-    await shop.execute("update users set points = 3 where id = $1", shop.bia.number)
-    await shop.put(f"/api/products/{shop.plate}", {"min_qty": 2, "max_qty": 9, "free_shipping": "Y"})
-    await shop.put(f"/api/categories/{shop.hidden}", {"description": "d", "company_id": shop.rival.number})
+    await sample.put(f"/api/users/{sample.caio}", {"phone": "81999990000", "CNPJ": "11222333000181"})
+    await sample.put(f"/api/users/{sample.bia}", {"company": "Padaria"})
+    await sample.execute("update users set points = 3 where id = $1", sample.bia.number)
+    await sample.put(f"/api/products/{sample.plate}", {"min_qty": 2, "max_qty": 9, "free_shipping": "Y"})
+    await sample.put(
+        f"/api/categories/{sample.hidden}", {"description": "d", "company_id": sample.rival.number}
+    )
     address = {
         f"{prefix}_{name}": f"{prefix} {name}"
         for prefix in "bs"
         for name in ("address", "address_2", "city", "phone")
     }
-    await shop.put(
-        f"/api/orders/{shop.shared_order}",
+    await sample.put(
+        f"/api/orders/{sample.shared_order}",
         {"notes": "n", "details": "d", "ip_address": "203.0.113.9", "phone": "81", "user_data": address},
     )
-    await shop.add(Shipment, order_id=shop.order.number)
+    await sample.add(Shipment, order_id=sample.order.number)
     set_amounts = "update orders set discount_cents = 100, tax_cents = 250 where id = $1"
-    await shop.execute(set_amounts, shop.order.number)
+    await sample.execute(set_amounts, sample.order.number)
 
 
 @pytest.fixture(scope="module")
-async def shared_store(new_shop) -> Shop:
+async def shared_store(new_sample) -> SampleStore:
     """Return a store that the read-only tests of this module share."""
-    shop = await new_shop()
-    await prepare(shop)
-    return shop
+    sample = await new_sample()
+    await prepare(sample)
+    return sample
 
 
 @pytest.mark.parametrize("resource, field", FILTERED_FIELDS)
@@ -197,19 +200,19 @@ async def test_a_list_is_an_array_and_a_filtered_one_an_object(shared_store, res
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=IDS)
-async def test_in_the_cscart_form_a_filtered_list_has_the_same_shape(new_shop, resource: Resource):
-    shop = await new_shop(legacy_lists="cscart")
+async def test_in_the_cscart_form_a_filtered_list_has_the_same_shape(new_sample, resource: Resource):
+    sample = await new_sample(legacy_lists="cscart")
     form = dict if resource.always_keyed and resource.unwrapped else list
 
     async def listed(query: str) -> tuple[list[Any], Any]:
-        body = (await shop.get(f"/api/{resource.path}?{query}")).body
+        body = (await sample.get(f"/api/{resource.path}?{query}")).body
         collection = body if resource.unwrapped else body[resource.name]
         assert isinstance(collection, form)
         assert resource.unwrapped or set(body) == {resource.name, "params"}
         return rows_in(resource, body), None if resource.unwrapped else body["params"]
 
     rows, _ = await listed("items_per_page=250")
-    number = str(record_of(shop, resource))
+    number = str(record_of(sample, resource))
     assert number in [row[resource.key] for row in rows]
     filtered, params = await listed(f"{resource.key}={number}")
     assert filtered == [row for row in rows if row[resource.key] == number]
@@ -218,31 +221,33 @@ async def test_in_the_cscart_form_a_filtered_list_has_the_same_shape(new_shop, r
     assert empty == []
 
 
-async def test_object_keys_follow_the_sort_order(shop):
-    ascending = await list_ids(shop, "products?status[]=A&status[]=H&sort_by=price&sort_order=asc")
-    assert ascending == [str(shop.ebook), str(shop.plate), str(shop.mug), str(shop.secret)]
+async def test_object_keys_follow_the_sort_order(sample):
+    ascending = await list_ids(sample, "products?status[]=A&status[]=H&sort_by=price&sort_order=asc")
+    assert ascending == [str(sample.ebook), str(sample.plate), str(sample.mug), str(sample.secret)]
     assert (
-        await list_ids(shop, "products?status[]=A&status[]=H&sort_by=price&sort_order=desc")
+        await list_ids(sample, "products?status[]=A&status[]=H&sort_by=price&sort_order=desc")
         == ascending[::-1]
     )
 
 
-async def test_search_echoes_codes_not_labels(shop):
+async def test_search_echoes_codes_not_labels(sample):
     for query, search in (
         ("status=active", "A"),
         ("status=a", "A"),
         ("status[]=active&status[]=hidden", ["A", "H"]),
         ("status=Z", "Z"),
     ):
-        answer = await shop.get(f"/api/products?{query}")
+        answer = await sample.get(f"/api/products?{query}")
         assert answer.body["search"] == {"status": search}
         assert answer.body["params"]["status"] == search
 
 
-async def test_filters_are_combined_with_and(shop):
-    assert await list_ids(shop, f"products?status=A&company_id={shop.vendor}&is_edp=N") == [str(shop.mug)]
-    assert await list_ids(shop, "products?product_code=CAN-1&pcode=PRA-1") == []
-    assert await list_ids(shop, "products?product_code=CAN-1&pcode=CAN-1") == [str(shop.mug)]
+async def test_filters_are_combined_with_and(sample):
+    assert await list_ids(sample, f"products?status=A&company_id={sample.vendor}&is_edp=N") == [
+        str(sample.mug)
+    ]
+    assert await list_ids(sample, "products?product_code=CAN-1&pcode=PRA-1") == []
+    assert await list_ids(sample, "products?product_code=CAN-1&pcode=CAN-1") == [str(sample.mug)]
 
 
 @pytest.mark.parametrize(
@@ -256,41 +261,41 @@ async def test_filters_are_combined_with_and(shop):
         "params=x",
     ],
 )
-async def test_unknown_parameters_are_ignored(shop, query):
-    unfiltered = await shop.get("/api/products")
-    assert (await shop.get(f"/api/products?{query}")).body == unfiltered.body
+async def test_unknown_parameters_are_ignored(sample, query):
+    unfiltered = await sample.get("/api/products")
+    assert (await sample.get(f"/api/products?{query}")).body == unfiltered.body
 
 
-async def test_the_last_of_a_repeated_parameter_wins(shop):
-    assert await list_ids(shop, "products?status=A&status=H") == [str(shop.secret)]
-    assert (await shop.get("/api/products?page=1&page=2")).body["params"]["page"] == 2
+async def test_the_last_of_a_repeated_parameter_wins(sample):
+    assert await list_ids(sample, "products?status=A&status=H") == [str(sample.secret)]
+    assert (await sample.get("/api/products?page=1&page=2")).body["params"]["page"] == 2
 
 
 # --- Entity filters ----------------------------------------------------------------------------------------------------------
 
 
-async def products(shop: Shop, query: str) -> Any:
-    answer = await shop.get(f"/api/products?{query}&sort_by=product_id&sort_order=asc")
+async def products(sample: SampleStore, query: str) -> Any:
+    answer = await sample.get(f"/api/products?{query}&sort_by=product_id&sort_order=asc")
     assert answer.status == 200, answer.raw
     rows = answer.body["products"]
     return rows if isinstance(rows, dict) else [row["product_id"] for row in rows]
 
 
-async def test_products_are_searched_by_name_description_and_code(shop):
+async def test_products_are_searched_by_name_description_and_code(sample):
     for words in ("caneca", "CANECA", "agata", "can-1", "esmaltada", "can", "caneca agata"):
-        matches = await products(shop, f"q={quote(words)}")
-        assert list(matches) == [str(shop.mug)], words
-    assert await products(shop, "q=xyz") == {}
-    assert await products(shop, "q=%21%21") == {}
-    assert isinstance(await products(shop, "q="), list)
+        matches = await products(sample, f"q={quote(words)}")
+        assert list(matches) == [str(sample.mug)], words
+    assert await products(sample, "q=xyz") == {}
+    assert await products(sample, "q=%21%21") == {}
+    assert isinstance(await products(sample, "q="), list)
 
 
-async def test_cscart_filter_names_keep_the_list_an_array(shop):
-    mug, plate, ebook, secret = await products(shop, "")
+async def test_cscart_filter_names_keep_the_list_an_array(sample):
+    mug, plate, ebook, secret = await products(sample, "")
     for query, expected in (
         ("pcode=CAN-1", [mug]),
-        (f"cid={shop.home}", [mug, plate]),
-        (f"cid={shop.home}&subcats=Y", [mug, plate]),
+        (f"cid={sample.home}", [mug, plate]),
+        (f"cid={sample.home}&subcats=Y", [mug, plate]),
         ("price_from=25.00", [mug, plate, secret]),
         ("price_to=25", [plate, ebook]),
         ("price_from=25&price_to=50", [mug, plate]),
@@ -301,57 +306,62 @@ async def test_cscart_filter_names_keep_the_list_an_array(shop):
         ("cid=abc", []),
         ("cid=0", []),
     ):
-        assert await products(shop, query) == expected, query
+        assert await products(sample, query) == expected, query
 
 
-async def test_a_category_filter_includes_subcategories_on_request(shop):
-    await shop.put(f"/api/products/{shop.mug}", {"category_ids": [shop.kitchen.number]})
-    assert set(await products(shop, f"category_id={shop.home}")) == {str(shop.plate)}
-    assert set(await products(shop, f"category_id={shop.home}&subcats=Y")) == {str(shop.mug), str(shop.plate)}
-    assert set(await products(shop, f"category_id={shop.home}&subcats=N")) == {str(shop.plate)}
-    assert set(await products(shop, f"category_id[]={shop.home}&category_id[]={shop.kitchen}")) == {
-        str(shop.mug),
-        str(shop.plate),
+async def test_a_category_filter_includes_subcategories_on_request(sample):
+    await sample.put(f"/api/products/{sample.mug}", {"category_ids": [sample.kitchen.number]})
+    assert set(await products(sample, f"category_id={sample.home}")) == {str(sample.plate)}
+    assert set(await products(sample, f"category_id={sample.home}&subcats=Y")) == {
+        str(sample.mug),
+        str(sample.plate),
     }
-    assert set(await products(shop, f"category_id={shop.home.id}")) == {str(shop.plate)}
-    assert await products(shop, f"category_id={NO_NUMBER}") == {}
-    assert await products(shop, f"category_id={NOBODY}") == {}
-    assert set(await products(shop, f"category_id={shop.home}&cid={shop.home}")) == {str(shop.plate)}
-    assert await products(shop, f"category_id={shop.home}&cid={shop.kitchen}") == {}
-    assert isinstance(await products(shop, "subcats=Y"), list)
-
-
-async def test_users_and_categories_are_searched(shop):
-    assert await list_ids(shop, "users?q=caio") == [str(shop.caio)]
-    assert await list_ids(shop, "users?q=REIS") == [str(shop.caio)]
-    assert await list_ids(shop, "users?q=caio%40example.com") == [str(shop.caio)]
-    assert set(await list_ids(shop, "users?user_type=V&status=A")) == {
-        str(shop.seller),
-        str(shop.rival_seller),
+    assert set(await products(sample, f"category_id={sample.home}&subcats=N")) == {str(sample.plate)}
+    assert set(await products(sample, f"category_id[]={sample.home}&category_id[]={sample.kitchen}")) == {
+        str(sample.mug),
+        str(sample.plate),
     }
-    assert await list_ids(shop, f"users?user_type=vendor&company_id={shop.rival}") == [str(shop.rival_seller)]
-    assert await list_ids(shop, "categories?q=cozi") == [str(shop.kitchen)]
-    assert await list_ids(shop, f"categories?parent_id={shop.home}") == [str(shop.kitchen)]
-    assert await list_ids(shop, "categories?parent_id=0") == [str(shop.home), str(shop.hidden)]
+    assert set(await products(sample, f"category_id={sample.home.id}")) == {str(sample.plate)}
+    assert await products(sample, f"category_id={UNKNOWN_NUMBER}") == {}
+    assert await products(sample, f"category_id={UNKNOWN_ID}") == {}
+    assert set(await products(sample, f"category_id={sample.home}&cid={sample.home}")) == {str(sample.plate)}
+    assert await products(sample, f"category_id={sample.home}&cid={sample.kitchen}") == {}
+    assert isinstance(await products(sample, "subcats=Y"), list)
 
 
-async def test_orders_are_searched(shop):
-    assert await list_ids(shop, "orders?q=guest%40example.com") == [str(shop.guest_order)]
-    assert await list_ids(shop, f"orders?q={shop.order}") == [str(shop.order)]
-    assert set(await list_ids(shop, "orders?q=caio")) == {str(shop.order)}
-    assert await list_ids(shop, "orders?user_id=0") == [str(shop.guest_order)]
-    assert await list_ids(shop, f"orders?company_id={shop.rival}") == []
-    assert await list_ids(shop, "orders?company_id=0") == [str(shop.shared_order)]
+async def test_users_and_categories_are_searched(sample):
+    assert await list_ids(sample, "users?q=caio") == [str(sample.caio)]
+    assert await list_ids(sample, "users?q=REIS") == [str(sample.caio)]
+    assert await list_ids(sample, "users?q=caio%40example.com") == [str(sample.caio)]
+    assert set(await list_ids(sample, "users?user_type=V&status=A")) == {
+        str(sample.vendor_user),
+        str(sample.rival_vendor_user),
+    }
+    assert await list_ids(sample, f"users?user_type=vendor&company_id={sample.rival}") == [
+        str(sample.rival_vendor_user)
+    ]
+    assert await list_ids(sample, "categories?q=cozi") == [str(sample.kitchen)]
+    assert await list_ids(sample, f"categories?parent_id={sample.home}") == [str(sample.kitchen)]
+    assert await list_ids(sample, "categories?parent_id=0") == [str(sample.home), str(sample.hidden)]
+
+
+async def test_orders_are_searched(sample):
+    assert await list_ids(sample, "orders?q=guest%40example.com") == [str(sample.guest_order)]
+    assert await list_ids(sample, f"orders?q={sample.order}") == [str(sample.order)]
+    assert set(await list_ids(sample, "orders?q=caio")) == {str(sample.order)}
+    assert await list_ids(sample, "orders?user_id=0") == [str(sample.guest_order)]
+    assert await list_ids(sample, f"orders?company_id={sample.rival}") == []
+    assert await list_ids(sample, "orders?company_id=0") == [str(sample.shared_order)]
     assert await list_ids(
-        shop, f"orders?shipping_id={shop.sedex}&status=O&sort_order=asc&sort_by=order_id"
+        sample, f"orders?shipping_id={sample.sedex}&status=O&sort_order=asc&sort_by=order_id"
     ) == [
-        str(shop.order),
-        str(shop.shared_order),
+        str(sample.order),
+        str(sample.shared_order),
     ]
 
 
 @pytest.fixture
-async def dated(shop: Shop) -> dict[str, str]:
+async def dated(sample: SampleStore) -> dict[str, str]:
     """Return orders placed today, last month and in 2020; the store's other orders are new."""
     orders = {}
     for name, sql in (
@@ -362,14 +372,14 @@ async def dated(shop: Shop) -> dict[str, str]:
         ),
         ("old", "timestamptz '2020-05-05 05:05:05.5Z'"),
     ):
-        order = await shop.add(Order)
-        await shop.execute(f"update orders set created_at = {sql} where id = $1", order.number)
+        order = await sample.add(Order)
+        await sample.execute(f"update orders set created_at = {sql} where id = $1", order.number)
         orders[name] = str(order)
     return orders
 
 
-async def test_periods_filter_by_creation_time(shop, dated):
-    now = {str(shop.order), str(shop.shared_order), str(shop.guest_order)}
+async def test_periods_filter_by_creation_time(sample, dated):
+    now = {str(sample.order), str(sample.shared_order), str(sample.guest_order)}
     for query, expected in (
         ("period=today", now | {dated["today"]}),
         ("period=D", now | {dated["today"]}),
@@ -390,7 +400,7 @@ async def test_periods_filter_by_creation_time(shop, dated):
         ("time_to=99999999999999", set()),
         ("time_from=", now | set(dated.values())),
     ):
-        answer = await shop.get(f"/api/orders?{query}")
+        answer = await sample.get(f"/api/orders?{query}")
         assert answer.status == 200, (query, answer.raw)
         assert isinstance(answer.body["orders"], list), query
         assert "search" not in answer.body
@@ -401,8 +411,8 @@ async def test_periods_filter_by_creation_time(shop, dated):
             assert matches == expected, query
 
 
-async def test_a_period_is_combined_with_other_filters(shop, dated):
-    answer = await shop.get("/api/orders?period=custom&time_to=1600000000&status=O")
+async def test_a_period_is_combined_with_other_filters(sample, dated):
+    answer = await sample.get("/api/orders?period=custom&time_to=1600000000&status=O")
     assert answer.body["orders"].keys() == {dated["old"]}
     assert answer.body["search"] == {"period": "custom", "time_to": "1600000000", "status": "O"}
 
@@ -444,15 +454,15 @@ async def test_page_and_page_size_have_defaults_and_bounds(
     assert len(answer.body[resource.path]) == max(0, min(size, total - (page - 1) * size))
 
 
-async def test_pages_have_no_gaps_or_duplicates(shop):
+async def test_pages_have_no_gaps_or_duplicates(sample):
     for number in range(23):
-        await shop.new_product(price_cents=100, name="Igual", slug=f"igual-{number}")
+        await sample.add_product(price_cents=100, name="Igual", slug=f"igual-{number}")
     seen: list[str] = []
     for page in range(1, 6):
-        seen += await list_ids(shop, f"products?page={page}&items_per_page=6&sort_by=price&sort_order=asc")
+        seen += await list_ids(sample, f"products?page={page}&items_per_page=6&sort_by=price&sort_order=asc")
     assert len(seen) == 27
     assert len(set(seen)) == 27
-    twins = [number for number in seen if int(number) > shop.secret.number]
+    twins = [number for number in seen if int(number) > sample.secret.number]
     assert twins == sorted(twins, key=int)  # the id breaks ties
 
 
@@ -501,14 +511,14 @@ async def test_an_unknown_sort_order_falls_back_to_the_default(shared_store, res
     assert (default["params"]["sort_by"], default["params"]["sort_order"]) == (name, direction)
 
 
-async def test_nested_lists_stay_arrays(shop):
+async def test_nested_lists_stay_arrays(sample):
     for path, collection in (
-        (f"categories/{shop.home}/products?status=A", "products"),
-        (f"products/{shop.mug}/discussions?status=A", "discussions"),
-        (f"products/{shop.mug}/features?feature_id=1", "features"),
+        (f"categories/{sample.home}/products?status=A", "products"),
+        (f"products/{sample.mug}/discussions?status=A", "discussions"),
+        (f"products/{sample.mug}/features?feature_id=1", "features"),
     ):
-        answer = await shop.get(f"/api/{path}")
+        answer = await sample.get(f"/api/{path}")
         assert isinstance(answer.body[collection], list)
         assert set(answer.body) == {collection, "params"}
-    empty = await shop.get(f"/api/categories/{shop.home}/products?status=Z")
+    empty = await sample.get(f"/api/categories/{sample.home}/products?status=Z")
     assert (empty.status, empty.body["products"]) == (200, [])

@@ -5,73 +5,74 @@ from typing import Any
 import pytest
 
 from models.shipping import Shipment
-from tests.shop import NO_NUMBER, NOBODY, Shop
+from tests.harness.records import UNKNOWN_ID, UNKNOWN_NUMBER
+from tests.harness.sample_store import SampleStore
 
 SHIPPING_REQUIRED = "shipping_service_unavailable: a shipping method is required for physical products"
 
 
-def order_body(shop: Shop, **body: Any) -> dict[str, Any]:
+def order_body(sample: SampleStore, **body: Any) -> dict[str, Any]:
     standard = {
-        "user_id": shop.caio.number,
-        "payment_id": shop.pix.number,
-        "shipping_id": shop.sedex.number,
-        "products": [{"product_id": shop.mug.number, "amount": 1}],
+        "user_id": sample.caio.number,
+        "payment_id": sample.pix.number,
+        "shipping_id": sample.sedex.number,
+        "products": [{"product_id": sample.mug.number, "amount": 1}],
     }
     return {name: value for name, value in (standard | body).items() if value is not ...}
 
 
-async def create(shop: Shop, **body: Any) -> str:
-    answer = await shop.post("/api/orders", order_body(shop, **body))
+async def create(sample: SampleStore, **body: Any) -> str:
+    answer = await sample.post("/api/orders", order_body(sample, **body))
     assert answer.status == 201, answer.raw
     assert set(answer.body) == {"order_id"}
     return answer.body["order_id"]
 
 
-async def read(shop: Shop, order_id: Any, **kwargs: Any) -> dict[str, Any]:
-    answer = await shop.get(f"/api/orders/{order_id}", **kwargs)
+async def read(sample: SampleStore, order_id: Any, **kwargs: Any) -> dict[str, Any]:
+    answer = await sample.get(f"/api/orders/{order_id}", **kwargs)
     assert answer.status == 200, answer.raw
     return answer.body
 
 
-async def stock_of(shop: Shop, product: Any) -> tuple[int, int]:
-    (row,) = await shop.rows("select on_hand, reserved from products where id = $1", product.number)
+async def stock_of(sample: SampleStore, product: Any) -> tuple[int, int]:
+    (row,) = await sample.rows("select on_hand, reserved from products where id = $1", product.number)
     return row["on_hand"], row["reserved"]
 
 
-async def test_an_order_is_placed_and_read(shop):
+async def test_an_order_is_placed_and_read(sample):
     order = await read(
-        shop,
+        sample,
         await create(
-            shop,
-            products=[{"product_id": shop.mug.number, "amount": 2, "price": "10.00"}],
+            sample,
+            products=[{"product_id": sample.mug.number, "amount": 2, "price": "10.00"}],
             notes="Presente",
             details="Cuidado",
             ip_address="203.0.113.9",
             user_data={"s_city": "Olinda", "s_address": "Rua Nova, 7", "s_address_2": "ap 3"},
         ),
     )
-    assert order["user_id"] == str(shop.caio)
-    assert order["company_id"] == str(shop.vendor)
+    assert order["user_id"] == str(sample.caio)
+    assert order["company_id"] == str(sample.vendor)
     assert order["status"] == "O"
     assert (order["subtotal"], order["shipping_cost"], order["total"]) == ("20.00", "15.00", "35.00")
     assert (order["discount"], order["tax_subtotal"]) == ("0.00", "0.00")
     assert (order["firstname"], order["lastname"], order["email"]) == ("Caio", "Reis", "caio@example.com")
     assert (order["notes"], order["details"], order["ip_address"]) == ("Presente", "Cuidado", "203.0.113.9")
-    assert (order["payment_id"], order["payment_method"]["payment"]) == (str(shop.pix), "Pix")
-    assert (order["shipping_ids"], order["shipping"][0]["shipping"]) == (str(shop.sedex), "Sedex")
+    assert (order["payment_id"], order["payment_method"]["payment"]) == (str(sample.pix), "Pix")
+    assert (order["shipping_ids"], order["shipping"][0]["shipping"]) == (str(sample.sedex), "Sedex")
     assert (order["s_city"], order["s_address"], order["s_address_2"]) == ("Olinda", "Rua Nova, 7", "ap 3")
     assert (order["b_city"], order["b_country"]) == ("Olinda", "BR")  # billed where it is shipped
     line = order["products"]["1"]
     assert line.pop("item_id").isdigit()
     assert line == {
-        "product_id": str(shop.mug),
+        "product_id": str(sample.mug),
         "product": "Caneca de Ágata",
         "product_code": "CAN-1",
         "amount": "2",
         "price": "10.00",
         "base_price": "49.90",
         "subtotal": "20.00",
-        "company_id": str(shop.vendor),
+        "company_id": str(sample.vendor),
         "extra": {},
     }
     (step,) = order["status_history"]
@@ -82,15 +83,15 @@ async def test_an_order_is_placed_and_read(shop):
         "forced": "N",
         "reason": "",
         "actor": "admin",
-        "user_id": str(shop.owner),
+        "user_id": str(sample.owner),
     }
     (group,) = order["product_groups"]
-    assert (group["company_id"], list(group["products"])) == (str(shop.vendor), ["1"])
+    assert (group["company_id"], list(group["products"])) == (str(sample.vendor), ["1"])
 
 
 @pytest.mark.parametrize("form", ["array", "map of products", "map of any key", "texts", "uuids", "mixed"])
-async def test_order_lines_are_accepted_in_every_form(shop, form):
-    mug, plate = shop.mug, shop.plate
+async def test_order_lines_are_accepted_in_every_form(sample, form):
+    mug, plate = sample.mug, sample.plate
     products = {
         "array": [
             {"product_id": mug.number, "amount": 2, "price": "10.00"},
@@ -114,7 +115,7 @@ async def test_order_lines_are_accepted_in_every_form(shop, form):
             "7": {"product_id": plate.number, "amount": 1, "price": None},
         },
     }[form]
-    order = await read(shop, await create(shop, products=products))
+    order = await read(sample, await create(sample, products=products))
     lines = order["products"]
     assert list(lines) == ["1", "2"]
     assert [(line["product_id"], line["amount"], line["price"]) for line in lines.values()] == [
@@ -122,24 +123,27 @@ async def test_order_lines_are_accepted_in_every_form(shop, form):
         (str(plate), "1", "25.00"),
     ]
     assert order["company_id"] == "0"  # of two vendors
-    assert [group["company_id"] for group in order["product_groups"]] == [str(shop.vendor), str(shop.rival)]
+    assert [group["company_id"] for group in order["product_groups"]] == [
+        str(sample.vendor),
+        str(sample.rival),
+    ]
 
 
-async def test_the_extra_data_of_a_line_is_stored(shop):
-    lines = [{"product_id": shop.mug.number, "amount": 1, "extra": {"engraving": "Ana"}}]
-    order = await read(shop, await create(shop, products=lines))
+async def test_the_extra_data_of_a_line_is_stored(sample):
+    lines = [{"product_id": sample.mug.number, "amount": 1, "extra": {"engraving": "Ana"}}]
+    order = await read(sample, await create(sample, products=lines))
     assert order["products"]["1"]["extra"] == {"engraving": "Ana"}
 
 
-async def test_a_form_encoded_body_places_an_order(shop):
+async def test_a_form_encoded_body_places_an_order(sample):
     form = (
-        f"user_id={shop.caio}&payment_id={shop.pix}&shipping_id={shop.sedex}"
-        f"&products[{shop.mug}][amount]=2&products[{shop.mug}][price]=9.90&user_data[s_city]=Olinda&notify_user=1"
+        f"user_id={sample.caio}&payment_id={sample.pix}&shipping_id={sample.sedex}"
+        f"&products[{sample.mug}][amount]=2&products[{sample.mug}][price]=9.90&user_data[s_city]=Olinda&notify_user=1"
     )
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
-    answer = await shop.post("/api/orders", data=form.encode(), headers=headers)
+    answer = await sample.post("/api/orders", data=form.encode(), headers=headers)
     assert answer.status == 201, answer.raw
-    order = await read(shop, answer.body["order_id"])
+    order = await read(sample, answer.body["order_id"])
     assert (order["subtotal"], order["s_city"]) == ("19.80", "Olinda")
 
 
@@ -163,21 +167,21 @@ async def test_a_form_encoded_body_places_an_order(shop):
         ("pending", "O"),
     ],
 )
-async def test_status_codes_and_labels_are_accepted_and_codes_returned(shop, status, code):
-    created = await create(shop, status=status)
-    assert (await read(shop, created))["status"] == code
-    answer = await shop.put(f"/api/orders/{shop.order}", {"status": status})
-    assert (answer.status, answer.body) == (200, {"order_id": str(shop.order)})
-    assert (await read(shop, shop.order))["status"] == code
+async def test_status_codes_and_labels_are_accepted_and_codes_returned(sample, status, code):
+    created = await create(sample, status=status)
+    assert (await read(sample, created))["status"] == code
+    answer = await sample.put(f"/api/orders/{sample.order}", {"status": status})
+    assert (answer.status, answer.body) == (200, {"order_id": str(sample.order)})
+    assert (await read(sample, sample.order))["status"] == code
 
 
-async def test_a_guest_requires_an_email(shop):
+async def test_a_guest_requires_an_email(sample):
     order = await read(
-        shop, await create(shop, user_id=0, user_data={"email": "Gil@Example.com", "firstname": "Gil"})
+        sample, await create(sample, user_id=0, user_data={"email": "Gil@Example.com", "firstname": "Gil"})
     )
     assert (order["user_id"], order["email"], order["firstname"]) == ("0", "gil@example.com", "Gil")
-    assert (await create(shop, user_id="0", email="gil@example.com")).isdigit()
-    answer = await shop.post("/api/orders", order_body(shop, user_id=0))
+    assert (await create(sample, user_id="0", email="gil@example.com")).isdigit()
+    answer = await sample.post("/api/orders", order_body(sample, user_id=0))
     assert (answer.status, answer.body) == (400, {"status": 400, "message": "user_data.email is required"})
 
 
@@ -189,24 +193,24 @@ ADDRESS = {
 
 
 @pytest.mark.parametrize("is_nested", [True, False])
-async def test_addresses_are_read_back(shop, is_nested):
+async def test_addresses_are_read_back(sample, is_nested):
     body = {"user_data": ADDRESS} if is_nested else ADDRESS
-    created = await read(shop, await create(shop, **body))
+    created = await read(sample, await create(sample, **body))
     assert {name: created[name] for name in ADDRESS} == ADDRESS
-    answer = await shop.put(f"/api/orders/{shop.order}", body)
+    answer = await sample.put(f"/api/orders/{sample.order}", body)
     assert answer.status == 200, answer.raw
-    changed = await read(shop, shop.order)
+    changed = await read(sample, sample.order)
     assert {name: changed[name] for name in ADDRESS} == ADDRESS
 
 
-async def test_a_partial_address_keeps_the_rest(shop):
-    before = await read(shop, shop.order)
+async def test_a_partial_address_keeps_the_rest(sample):
+    before = await read(sample, sample.order)
     assert before["s_address"] == "Rua do Sol, 10"
-    await shop.put(f"/api/orders/{shop.order}", {"user_data": {"s_city": "Olinda"}})
-    after = await read(shop, shop.order)
+    await sample.put(f"/api/orders/{sample.order}", {"user_data": {"s_city": "Olinda"}})
+    after = await read(sample, sample.order)
     assert {name for name in before if before[name] != after[name]} == {"s_city"}
-    await shop.put(f"/api/orders/{shop.order}", {"s_address": "Rua Nova"})
-    assert (await read(shop, shop.order))["s_address"] == "Rua Nova"
+    await sample.put(f"/api/orders/{sample.order}", {"s_address": "Rua Nova"})
+    assert (await read(sample, sample.order))["s_address"] == "Rua Nova"
 
 
 @pytest.mark.parametrize(
@@ -222,58 +226,58 @@ async def test_a_partial_address_keeps_the_rest(shop):
         ("fields", {"nota_fiscal": "123"}, {"nota_fiscal": "123"}),
     ],
 )
-async def test_a_field_is_read_back_after_create_and_update(shop, name, value, expected):
-    assert (await read(shop, await create(shop, **{name: value})))[name] == expected
-    before = await read(shop, shop.order)
-    answer = await shop.put(f"/api/orders/{shop.order}", {name: value})
+async def test_a_field_is_read_back_after_create_and_update(sample, name, value, expected):
+    assert (await read(sample, await create(sample, **{name: value})))[name] == expected
+    before = await read(sample, sample.order)
+    answer = await sample.put(f"/api/orders/{sample.order}", {name: value})
     assert answer.status == 200, answer.raw
-    after = await read(shop, shop.order)
+    after = await read(sample, sample.order)
     assert after[name] == expected
     assert {key for key in before if before[key] != after[key]} <= {name}
 
 
-async def test_payment_and_shipping_method_can_change(shop):
-    before = await read(shop, shop.order)
-    await shop.put(f"/api/orders/{shop.order}", {"payment_id": str(shop.card)})
-    after = await read(shop, shop.order)
-    assert (after["payment_id"], after["payment_method"]["payment"]) == (str(shop.card), "Cartão")
+async def test_payment_and_shipping_method_can_change(sample):
+    before = await read(sample, sample.order)
+    await sample.put(f"/api/orders/{sample.order}", {"payment_id": str(sample.card)})
+    after = await read(sample, sample.order)
+    assert (after["payment_id"], after["payment_method"]["payment"]) == (str(sample.card), "Cartão")
     assert after["total"] == before["total"]
-    await shop.put(f"/api/orders/{shop.guest_order}", {"shipping_ids": [shop.sedex.number]})
-    assert (await read(shop, shop.guest_order))["shipping_ids"] == str(shop.sedex)
+    await sample.put(f"/api/orders/{sample.guest_order}", {"shipping_ids": [sample.sedex.number]})
+    assert (await read(sample, sample.guest_order))["shipping_ids"] == str(sample.sedex)
 
 
-async def test_the_customer_can_change(shop):
-    await shop.put(f"/api/orders/{shop.order}", {"user_id": shop.bia.number})
-    assert (await read(shop, shop.order))["user_id"] == str(shop.bia)
+async def test_the_customer_can_change(sample):
+    await sample.put(f"/api/orders/{sample.order}", {"user_id": sample.bia.number})
+    assert (await read(sample, sample.order))["user_id"] == str(sample.bia)
 
 
-async def test_new_lines_replace_the_lines_and_totals(shop):
-    assert (await stock_of(shop, shop.mug), await stock_of(shop, shop.plate)) == ((50, 3), (20, 3))
-    answer = await shop.put(
-        f"/api/orders/{shop.order}",
-        {"products": {str(shop.plate): {"amount": 4}, str(shop.mug): {"amount": 1}}, "total": "1.00"},
+async def test_new_lines_replace_the_lines_and_totals(sample):
+    assert (await stock_of(sample, sample.mug), await stock_of(sample, sample.plate)) == ((50, 3), (20, 3))
+    answer = await sample.put(
+        f"/api/orders/{sample.order}",
+        {"products": {str(sample.plate): {"amount": 4}, str(sample.mug): {"amount": 1}}, "total": "1.00"},
     )
     assert answer.status == 200, answer.raw
-    order = await read(shop, shop.order)
+    order = await read(sample, sample.order)
     assert (order["subtotal"], order["total"]) == ("149.90", "164.90")
     assert order["company_id"] == "0"
-    assert (await stock_of(shop, shop.mug), await stock_of(shop, shop.plate)) == ((50, 2), (20, 7))
+    assert (await stock_of(sample, sample.mug), await stock_of(sample, sample.plate)) == ((50, 2), (20, 7))
 
 
-async def test_lines_of_a_paid_order_cannot_change(shop):
-    answer = await shop.put(
-        f"/api/orders/{shop.guest_order}", {"products": [{"product_id": shop.mug.number, "amount": 1}]}
+async def test_lines_of_a_paid_order_cannot_change(sample):
+    answer = await sample.put(
+        f"/api/orders/{sample.guest_order}", {"products": [{"product_id": sample.mug.number, "amount": 1}]}
     )
     assert answer.status == 422
     assert set(answer.body) == {"status", "message"}
 
 
-async def test_updating_a_record_with_itself_changes_nothing(shop):
-    for order in (shop.order, shop.shared_order):
-        before = await read(shop, order)
-        answer = await shop.put(f"/api/orders/{order}", before)
+async def test_updating_a_record_with_itself_changes_nothing(sample):
+    for order in (sample.order, sample.shared_order):
+        before = await read(sample, order)
+        answer = await sample.put(f"/api/orders/{order}", before)
         assert answer.status == 200, answer.raw
-        after = await read(shop, order)
+        after = await read(sample, order)
         for record in (before, after):  # an update replaces the lines
             for line in record["products"].values():
                 line.pop("item_id")
@@ -281,10 +285,10 @@ async def test_updating_a_record_with_itself_changes_nothing(shop):
         assert after == before
 
 
-async def test_administrators_force_any_status_and_the_history_records_it(shop):
+async def test_administrators_force_any_status_and_the_history_records_it(sample):
     for status in ("I", "C", "O", "P"):
-        assert (await shop.put(f"/api/orders/{shop.order}", {"status": status})).status == 200
-    history = (await read(shop, shop.order))["status_history"]
+        assert (await sample.put(f"/api/orders/{sample.order}", {"status": status})).status == 200
+    history = (await read(sample, sample.order))["status_history"]
     assert [(step["status_from"], step["status"], step["forced"]) for step in history] == [
         ("", "O", "N"),
         ("O", "I", "N"),
@@ -294,34 +298,34 @@ async def test_administrators_force_any_status_and_the_history_records_it(shop):
     ]
 
 
-async def test_setting_the_current_status_changes_nothing(shop):
-    assert (await shop.put(f"/api/orders/{shop.order}", {"status": "open"})).status == 200
-    assert len((await read(shop, shop.order))["status_history"]) == 1
+async def test_setting_the_current_status_changes_nothing(sample):
+    assert (await sample.put(f"/api/orders/{sample.order}", {"status": "open"})).status == 200
+    assert len((await read(sample, sample.order))["status_history"]) == 1
 
 
 # --- Deleting ----------------------------------------------------------------------------------------------------------------
 
 
-async def test_an_order_without_payment_or_shipment_is_deleted(shop):
-    answer = await shop.delete(f"/api/orders/{shop.order}")
+async def test_an_order_without_payment_or_shipment_is_deleted(sample):
+    answer = await sample.delete(f"/api/orders/{sample.order}")
     assert (answer.status, answer.raw) == (204, b"")
     for method in ("GET", "PUT", "DELETE"):
-        missing = await shop.call(method, f"/api/orders/{shop.order}", {} if method == "PUT" else None)
+        missing = await sample.request(method, f"/api/orders/{sample.order}", {} if method == "PUT" else None)
         assert (missing.status, missing.body) == (404, {"status": 404, "message": "Order not found"})
-    assert await stock_of(shop, shop.mug) == (50, 1)
+    assert await stock_of(sample, sample.mug) == (50, 1)
 
 
-async def test_deleting_a_paid_order_cancels_it(shop):
-    await shop.execute("update orders set paid_cents = 1500 where id = $1", shop.guest_order.number)
-    assert (await shop.delete(f"/api/orders/{shop.guest_order}")).status == 204
-    assert (await read(shop, shop.guest_order))["status"] == "I"
+async def test_deleting_a_paid_order_cancels_it(sample):
+    await sample.execute("update orders set paid_cents = 1500 where id = $1", sample.guest_order.number)
+    assert (await sample.delete(f"/api/orders/{sample.guest_order}")).status == 204
+    assert (await read(sample, sample.guest_order))["status"] == "I"
 
 
-async def test_deleting_a_shipped_order_cancels_it(shop):
-    shipment = await shop.add(Shipment, order_id=shop.order.number, carrier="Correios")
-    assert (await read(shop, shop.order))["shipment_ids"] == [str(shipment)]
-    assert (await shop.delete(f"/api/orders/{shop.order}")).status == 204
-    assert (await read(shop, shop.order))["status"] == "I"
+async def test_deleting_a_shipped_order_cancels_it(sample):
+    shipment = await sample.add(Shipment, order_id=sample.order.number, carrier="Correios")
+    assert (await read(sample, sample.order))["shipment_ids"] == [str(shipment)]
+    assert (await sample.delete(f"/api/orders/{sample.order}")).status == 204
+    assert (await read(sample, sample.order))["status"] == "I"
 
 
 # --- Errors ------------------------------------------------------------------------------------------------------------------
@@ -334,8 +338,8 @@ async def test_deleting_a_shipped_order_cancels_it(shop):
         ({"user_id": None}, 400, "user_id is required"),
         ({"user_id": ""}, 400, "user_id is required"),
         ({"user_id": "abc"}, 400, "user_id is 'abc'; expected an id"),
-        ({"user_id": NO_NUMBER}, 400, f"user '{NO_NUMBER}' not found"),
-        ({"user_id": NOBODY}, 400, f"user '{NOBODY}' not found"),
+        ({"user_id": UNKNOWN_NUMBER}, 400, f"user '{UNKNOWN_NUMBER}' not found"),
+        ({"user_id": UNKNOWN_ID}, 400, f"user '{UNKNOWN_ID}' not found"),
         ({"products": ...}, 400, "products is required"),
         ({"products": []}, 400, "products is required"),
         ({"products": {}}, 400, "products is required"),
@@ -343,7 +347,11 @@ async def test_deleting_a_shipped_order_cancels_it(shop):
         ({"products": ["x"]}, 400, "products holds 'x'; expected objects such as {product_id, amount}"),
         ({"products": [{"amount": 1}]}, 400, "products: product_id is required"),
         ({"products": [{"product_id": 1}]}, 400, "products: amount is required"),
-        ({"products": [{"product_id": NO_NUMBER, "amount": 1}]}, 400, f"product '{NO_NUMBER}' not found"),
+        (
+            {"products": [{"product_id": UNKNOWN_NUMBER, "amount": 1}]},
+            400,
+            f"product '{UNKNOWN_NUMBER}' not found",
+        ),
         (
             {"products": [{"product_id": "abc", "amount": 1}]},
             400,
@@ -359,8 +367,8 @@ async def test_deleting_a_shipped_order_cancels_it(shop):
             400,
             "products: price is '-1'; expected zero or more",
         ),
-        ({"payment_id": NO_NUMBER}, 400, f"payment method '{NO_NUMBER}' not found"),
-        ({"shipping_id": NO_NUMBER}, 400, f"shipping method '{NO_NUMBER}' not found"),
+        ({"payment_id": UNKNOWN_NUMBER}, 400, f"payment method '{UNKNOWN_NUMBER}' not found"),
+        ({"shipping_id": UNKNOWN_NUMBER}, 400, f"shipping method '{UNKNOWN_NUMBER}' not found"),
         ({"shipping_id": ...}, 400, SHIPPING_REQUIRED),
         ({"shipping_id": 0}, 400, SHIPPING_REQUIRED),
         ({"status": "ZZ"}, 400, "status is 'ZZ'; expected one of O, P, C, D, F, I, B"),
@@ -371,34 +379,34 @@ async def test_deleting_a_shipped_order_cancels_it(shop):
         ({"user_data": {"email": "x"}}, 400, "email is 'x'; expected an e-mail address"),
     ],
 )
-async def test_invalid_input_is_rejected_with_the_documented_message(shop, body, status, message):
-    answer = await shop.post("/api/orders", order_body(shop, **body))
+async def test_invalid_input_is_rejected_with_the_documented_message(sample, body, status, message):
+    answer = await sample.post("/api/orders", order_body(sample, **body))
     assert (answer.status, answer.body["message"]) == (status, message)
     assert answer.body["status"] == status
 
 
-async def test_an_amount_of_zero_is_rejected(shop):
-    products = [{"product_id": shop.mug.number, "amount": 0}]
-    answer = await shop.post("/api/orders", order_body(shop, products=products))
+async def test_an_amount_of_zero_is_rejected(sample):
+    products = [{"product_id": sample.mug.number, "amount": 0}]
+    answer = await sample.post("/api/orders", order_body(sample, products=products))
     assert answer.status == 400
     assert answer.body["message"].startswith("amount is 0; expected")
 
 
-async def test_ordering_more_than_the_stock_is_422(shop):
-    products = [{"product_id": shop.mug.number, "amount": 48}]
-    answer = await shop.post("/api/orders", order_body(shop, products=products))
+async def test_ordering_more_than_the_stock_is_422(sample):
+    products = [{"product_id": sample.mug.number, "amount": 48}]
+    answer = await sample.post("/api/orders", order_body(sample, products=products))
     assert answer.status == 422
     assert answer.body["message"] == "out of stock: Caneca de Ágata"
-    assert await stock_of(shop, shop.mug) == (50, 3)
+    assert await stock_of(sample, sample.mug) == (50, 3)
 
 
-async def test_products_without_shipping_need_no_shipping_method(shop):
-    products = [{"product_id": shop.ebook.number, "amount": 1}]
-    assert (await create(shop, products=products, shipping_id=...)).isdigit()
+async def test_products_without_shipping_need_no_shipping_method(sample):
+    products = [{"product_id": sample.ebook.number, "amount": 1}]
+    assert (await create(sample, products=products, shipping_id=...)).isdigit()
 
 
-async def test_an_order_cannot_be_reopened_when_its_stock_is_sold_out(shop):
-    await shop.put(f"/api/orders/{shop.order}", {"status": "D"})
-    await shop.put(f"/api/products/{shop.mug}", {"amount": 1})
-    answer = await shop.put(f"/api/orders/{shop.order}", {"status": "O"})
+async def test_an_order_cannot_be_reopened_when_its_stock_is_sold_out(sample):
+    await sample.put(f"/api/orders/{sample.order}", {"status": "D"})
+    await sample.put(f"/api/products/{sample.mug}", {"amount": 1})
+    answer = await sample.put(f"/api/orders/{sample.order}", {"status": "O"})
     assert (answer.status, answer.body["message"]) == (422, "out of stock: Caneca de Ágata")

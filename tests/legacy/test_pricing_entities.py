@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from domain.payments.methods import decrypt_params
-from tests.shop import NO_NUMBER, NOBODY, Shop
+from tests.harness.records import UNKNOWN_ID, UNKNOWN_NUMBER
+from tests.harness.sample_store import SampleStore
 
 REQUIRED = {
     "payments": {"payment": "Nova"},
@@ -24,27 +25,27 @@ ID_FIELDS = {
 RECORDS = {"payments": "pix", "shippings": "sedex", "taxes": "icms", "promotions": "ten"}
 
 
-async def create(shop: Shop, path: str, **body: Any) -> str:
-    answer = await shop.post(f"/api/{path}", REQUIRED[path] | body)
+async def create(sample: SampleStore, path: str, **body: Any) -> str:
+    answer = await sample.post(f"/api/{path}", REQUIRED[path] | body)
     assert answer.status == 201, answer.raw
     assert set(answer.body) == {ID_FIELDS[path]}
     return answer.body[ID_FIELDS[path]]
 
 
-async def read(shop: Shop, path: str, number: Any) -> dict[str, Any]:
-    answer = await shop.get(f"/api/{path}/{number}")
+async def read(sample: SampleStore, path: str, number: Any) -> dict[str, Any]:
+    answer = await sample.get(f"/api/{path}/{number}")
     assert answer.status == 200, answer.raw
     return answer.body
 
 
-def with_ids(shop: Shop, value: Any) -> Any:
+def with_ids(sample: SampleStore, value: Any) -> Any:
     """Replace names in braces by the ids of the store's records."""
     if isinstance(value, dict):
-        return {with_ids(shop, key): with_ids(shop, item) for key, item in value.items()}
+        return {with_ids(sample, key): with_ids(sample, item) for key, item in value.items()}
     if isinstance(value, list):
-        return [with_ids(shop, item) for item in value]
+        return [with_ids(sample, item) for item in value]
     if isinstance(value, str) and value.startswith("{"):
-        return str(getattr(shop, value.strip("{}")))
+        return str(getattr(sample, value.strip("{}")))
     return value
 
 
@@ -176,67 +177,67 @@ FIELDS: list[tuple[str, str, Any, Any]] = [
 
 
 @pytest.mark.parametrize("path, name, value, expected", FIELDS)
-async def test_a_field_is_read_back_after_create_and_update(shop, path, name, value, expected):
-    value, expected = with_ids(shop, value), with_ids(shop, expected)
-    assert (await read(shop, path, await create(shop, path, **{name: value})))[name] == expected
-    record = getattr(shop, RECORDS[path])
-    before = await read(shop, path, record)
-    answer = await shop.put(f"/api/{path}/{record.id}", {name: value})
+async def test_a_field_is_read_back_after_create_and_update(sample, path, name, value, expected):
+    value, expected = with_ids(sample, value), with_ids(sample, expected)
+    assert (await read(sample, path, await create(sample, path, **{name: value})))[name] == expected
+    record = getattr(sample, RECORDS[path])
+    before = await read(sample, path, record)
+    answer = await sample.put(f"/api/{path}/{record.id}", {name: value})
     assert (answer.status, answer.body) == (200, {ID_FIELDS[path]: str(record)})
-    assert await read(shop, path, record) == before | {name: expected}
+    assert await read(sample, path, record) == before | {name: expected}
 
 
 @pytest.mark.parametrize("path", REQUIRED)
-async def test_updating_a_record_with_itself_changes_nothing(shop, path):
+async def test_updating_a_record_with_itself_changes_nothing(sample, path):
     number = await create(
-        shop, path, **({"rates": with_ids(shop, [_DEFAULT_RATE, _RATE])} if path == "shippings" else {})
+        sample, path, **({"rates": with_ids(sample, [_DEFAULT_RATE, _RATE])} if path == "shippings" else {})
     )
-    for record in (number, getattr(shop, RECORDS[path])):
-        before = await read(shop, path, record)
-        assert (await shop.put(f"/api/{path}/{record}", before)).status == 200
-        assert await read(shop, path, record) == before
+    for record in (number, getattr(sample, RECORDS[path])):
+        before = await read(sample, path, record)
+        assert (await sample.put(f"/api/{path}/{record}", before)).status == 200
+        assert await read(sample, path, record) == before
 
 
 @pytest.mark.parametrize("path", REQUIRED)
-async def test_a_deleted_record_is_not_found(shop, path):
-    number = await create(shop, path)
-    answer = await shop.delete(f"/api/{path}/{number}")
+async def test_a_deleted_record_is_not_found(sample, path):
+    number = await create(sample, path)
+    answer = await sample.delete(f"/api/{path}/{number}")
     assert (answer.status, answer.raw) == (204, b"")
     entity = ID_FIELDS[path].removesuffix("_id").capitalize()
     for method, body in (("GET", None), ("PUT", {}), ("DELETE", None)):
-        missing = await shop.call(method, f"/api/{path}/{number}", body)
+        missing = await sample.request(method, f"/api/{path}/{number}", body)
         assert (missing.status, missing.body) == (404, {"status": 404, "message": f"{entity} not found"})
-    assert number not in [row[ID_FIELDS[path]] for row in (await shop.get(f"/api/{path}")).body[path]]
+    assert number not in [row[ID_FIELDS[path]] for row in (await sample.get(f"/api/{path}")).body[path]]
 
 
-async def test_destinations_are_read_only(shop):
-    for method, path in (("POST", ""), ("PUT", f"/{shop.south}"), ("DELETE", f"/{shop.south}")):
-        answer = await shop.call(method, f"/api/destinations{path}", {})
+async def test_destinations_are_read_only(sample):
+    for method, path in (("POST", ""), ("PUT", f"/{sample.south}"), ("DELETE", f"/{sample.south}")):
+        answer = await sample.request(method, f"/api/destinations{path}", {})
         assert answer.status == 405
         assert "GET" in answer.headers["Allow"]
-    assert (await shop.get(f"/api/destinations/{NO_NUMBER}")).body == {
+    assert (await sample.get(f"/api/destinations/{UNKNOWN_NUMBER}")).body == {
         "status": 404,
         "message": "Destination not found",
     }
 
 
-async def test_processor_secrets_are_masked_and_writing_the_mask_keeps_them(shop):
+async def test_processor_secrets_are_masked_and_writing_the_mask_keeps_them(sample):
     params = {"secret_key": "sk_live_1", "mode": "live", "nested": {"token": "t"}}
-    number = await create(shop, "payments", processor_params=params)
+    number = await create(sample, "payments", processor_params=params)
     masked = {"secret_key": "****", "mode": "live", "nested": {"token": "****"}}
-    assert (await read(shop, "payments", number))["processor_params"] == masked
-    listed = (await shop.get(f"/api/payments?payment_id={number}")).body["payments"][number]
+    assert (await read(sample, "payments", number))["processor_params"] == masked
+    listed = (await sample.get(f"/api/payments?payment_id={number}")).body["payments"][number]
     assert listed["processor_params"] == masked
-    answer = await shop.put(f"/api/payments/{number}", {"processor_params": masked | {"mode": "test"}})
+    answer = await sample.put(f"/api/payments/{number}", {"processor_params": masked | {"mode": "test"}})
     assert answer.status == 200
     encrypted = bytes(
-        await shop.value("select processor_params from payment_methods where id = $1", int(number))
+        await sample.value("select processor_params from payment_methods where id = $1", int(number))
     )
     assert b"sk_live_1" not in encrypted
     assert decrypt_params(encrypted) == params | {"mode": "test"}
 
 
-async def test_lists_are_filtered_by_record_fields(shop):
+async def test_lists_are_filtered_by_record_fields(sample):
     for path, query in (
         ("payments", "payment=Cartão"),
         ("payments", "processor_type=pagarme&position=1"),
@@ -246,54 +247,54 @@ async def test_lists_are_filtered_by_record_fields(shop):
         ("promotions", "name=Dez por cento&usage_limit=100&stop=N&from_date=1577836800&used=0"),
         ("destinations", "states=rs&countries=br&destination=Sul"),
     ):
-        answer = await shop.get(f"/api/{path}?{query}")
+        answer = await sample.get(f"/api/{path}?{query}")
         assert answer.status == 200
         assert isinstance(answer.body[path], dict), (path, query)
         assert answer.body["params"]["total_items"] == len(answer.body[path]) == 1, (path, query)
     for path, query in (("taxes", "rate_value=abc"), ("payments", "status=Z"), ("shippings", "tax_ids=x")):
-        assert (await shop.get(f"/api/{path}?{query}")).body[path] == {}
+        assert (await sample.get(f"/api/{path}?{query}")).body[path] == {}
 
 
-async def test_taxes_of_a_product_apply_to_orders(shop):
-    answer = await shop.put(f"/api/products/{shop.mug}", {"tax_ids": [shop.icms.number]})
+async def test_taxes_of_a_product_apply_to_orders(sample):
+    answer = await sample.put(f"/api/products/{sample.mug}", {"tax_ids": [sample.icms.number]})
     assert answer.status == 200
-    assert (await read(shop, "products", shop.mug))["tax_ids"] == [str(shop.icms)]
-    filtered = (await shop.get(f"/api/products?tax_ids={shop.icms}")).body["products"]
-    assert list(filtered) == [str(shop.mug)]
-    order = await shop.post(
+    assert (await read(sample, "products", sample.mug))["tax_ids"] == [str(sample.icms)]
+    filtered = (await sample.get(f"/api/products?tax_ids={sample.icms}")).body["products"]
+    assert list(filtered) == [str(sample.mug)]
+    order = await sample.post(
         "/api/orders",
         {
-            "user_id": shop.caio.number,
-            "shipping_id": shop.sedex.number,
-            "payment_id": shop.pix.number,
-            "products": [{"product_id": shop.mug.number, "amount": 1}],
+            "user_id": sample.caio.number,
+            "shipping_id": sample.sedex.number,
+            "payment_id": sample.pix.number,
+            "products": [{"product_id": sample.mug.number, "amount": 1}],
             "user_data": {"s_state": "PR", "s_zipcode": "80010-000"},
         },
     )
     assert order.status == 201, order.raw
-    record = await read(shop, "orders", order.body["order_id"])
+    record = await read(sample, "orders", order.body["order_id"])
     # 17.5 % of 49.90 is 8.7325; the shipping method has no tax.
     assert (record["tax_subtotal"], record["total"]) == ("8.73", "73.63")
-    refused = await shop.put(f"/api/products/{shop.mug}", {"tax_ids": [NO_NUMBER]})
-    assert (refused.status, refused.body["message"]) == (400, f"tax_ids '{NO_NUMBER}' not found")
+    refused = await sample.put(f"/api/products/{sample.mug}", {"tax_ids": [UNKNOWN_NUMBER]})
+    assert (refused.status, refused.body["message"]) == (400, f"tax_ids '{UNKNOWN_NUMBER}' not found")
 
 
-async def test_a_destination_rate_and_a_coupon_change_the_order_totals(shop):
-    await shop.put(f"/api/shippings/{shop.sedex}", {"rates": with_ids(shop, [_DEFAULT_RATE, _RATE])})
+async def test_a_destination_rate_and_a_coupon_change_the_order_totals(sample):
+    await sample.put(f"/api/shippings/{sample.sedex}", {"rates": with_ids(sample, [_DEFAULT_RATE, _RATE])})
     body = {
-        "user_id": shop.caio.number,
-        "shipping_id": shop.sedex.number,
-        "products": {str(shop.mug): {"amount": 2}},
+        "user_id": sample.caio.number,
+        "shipping_id": sample.sedex.number,
+        "products": {str(sample.mug): {"amount": 2}},
         "user_data": {"s_state": "RS", "s_zipcode": "90010-000"},
         "coupon_code": "dez",
     }
-    created = await shop.post("/api/orders", body)
-    record = await read(shop, "orders", created.body["order_id"])
+    created = await sample.post("/api/orders", body)
+    record = await read(sample, "orders", created.body["order_id"])
     # 10.00 + 0.7 kg × 1.50 + 2 × 0.25; 10 % off 99.80.
     assert (record["shipping_cost"], record["discount"]) == ("11.55", "9.98")
-    assert (await read(shop, "promotions", shop.ten))["used"] == "1"
-    assert (await shop.delete(f"/api/orders/{created.body['order_id']}")).status == 204
-    assert (await read(shop, "promotions", shop.ten))["used"] == "0"
+    assert (await read(sample, "promotions", sample.ten))["used"] == "1"
+    assert (await sample.delete(f"/api/orders/{created.body['order_id']}")).status == 204
+    assert (await read(sample, "promotions", sample.ten))["used"] == "0"
     for change, message in (
         ({"coupon_code": "x"}, "the coupon x is not available for this order"),
         (
@@ -301,10 +302,12 @@ async def test_a_destination_rate_and_a_coupon_change_the_order_totals(shop):
             "the shipping method does not deliver to this address",
         ),
     ):
-        answer = await shop.post("/api/orders", body | change)
+        answer = await sample.post("/api/orders", body | change)
         assert (answer.status, answer.body["message"]) == (422, message)
-    plain = await shop.post("/api/orders", {key: body[key] for key in ("user_id", "shipping_id", "products")})
-    assert (await read(shop, "orders", plain.body["order_id"]))["shipping_cost"] == "5.00"
+    plain = await sample.post(
+        "/api/orders", {key: body[key] for key in ("user_id", "shipping_id", "products")}
+    )
+    assert (await read(sample, "orders", plain.body["order_id"]))["shipping_cost"] == "5.00"
 
 
 INVALID: list[tuple[str, dict[str, Any], str]] = [
@@ -314,8 +317,8 @@ INVALID: list[tuple[str, dict[str, Any], str]] = [
     ("payments", {"processor_params": "x"}, "processor_params is 'x'; expected an object"),
     ("payments", {"a_surcharge": "1.999"}, "a_surcharge is '1.999'; expected at most two decimal places"),
     ("payments", {"a_surcharge": -1}, "a_surcharge is -1; expected zero or more"),
-    ("payments", {"tax_ids": [NO_NUMBER]}, f"tax_ids '{NO_NUMBER}' not found"),
-    ("payments", {"company_id": NOBODY}, f"company_id '{NOBODY}' not found"),
+    ("payments", {"tax_ids": [UNKNOWN_NUMBER]}, f"tax_ids '{UNKNOWN_NUMBER}' not found"),
+    ("payments", {"company_id": UNKNOWN_ID}, f"company_id '{UNKNOWN_ID}' not found"),
     ("shippings", {"shipping": None}, "shipping is required"),
     ("shippings", {"rate_calculation": "X"}, "rate_calculation is 'X'; expected one of M, R"),
     (
@@ -325,7 +328,11 @@ INVALID: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("shippings", {"rates": "x"}, "rates is 'x'; expected an array of rates"),
     ("shippings", {"rates": ["x"]}, "rates holds 'x'; expected objects such as {destination_id, base}"),
-    ("shippings", {"rates": [{"destination_id": NO_NUMBER}]}, f"destination_id '{NO_NUMBER}' not found"),
+    (
+        "shippings",
+        {"rates": [{"destination_id": UNKNOWN_NUMBER}]},
+        f"destination_id '{UNKNOWN_NUMBER}' not found",
+    ),
     ("shippings", {"rates": [{"destination_id": "abc"}]}, "rates: destination_id is 'abc'; expected an id"),
     ("shippings", {"rates": [{"base": "-1"}]}, "rates: base is '-1'; expected zero or more"),
     ("shippings", {"service": "x"}, "service is 'x'; expected an object"),
@@ -338,13 +345,13 @@ INVALID: list[tuple[str, dict[str, Any], str]] = [
         "rate_value is '-1'; expected a rate such as \"18.00\", of at most three decimal places",
     ),
     ("taxes", {"rates": [{"rate_value": "1"}]}, "rates: destination_id is required"),
-    ("taxes", {"rates": {NOBODY: "1"}}, f"destination_id '{NOBODY}' not found"),
+    ("taxes", {"rates": {UNKNOWN_ID: "1"}}, f"destination_id '{UNKNOWN_ID}' not found"),
     ("promotions", {"name": ""}, "name is required"),
     ("promotions", {"zone": "shop"}, "zone is 'shop'; expected one of cart, catalog"),
     ("promotions", {"conditions": "x"}, "conditions is 'x'; expected an object"),
     ("promotions", {"bonuses": {"gold": 1}}, None),  # type: ignore[list-item]  # the message lists every bonus
     ("promotions", {"conditions": {"moon": "full"}}, None),  # type: ignore[list-item]
-    ("promotions", {"conditions": {"products": [NO_NUMBER]}}, f"product {NO_NUMBER} not found"),
+    ("promotions", {"conditions": {"products": [UNKNOWN_NUMBER]}}, f"product {UNKNOWN_NUMBER} not found"),
     ("promotions", {"from_date": "soon"}, "from_date is 'soon'; expected Unix seconds"),
     ("promotions", {"from_date": "2026-99-99"}, "from_date is '2026-99-99'; expected Unix seconds"),
     ("promotions", {"from_date": 10**18}, f"from_date is {10**18}; expected Unix seconds"),
@@ -353,34 +360,36 @@ INVALID: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize("path, body, message", INVALID)
-async def test_invalid_input_is_rejected_with_the_legacy_field_name(shop, path, body, message):
-    before = (await shop.get(f"/api/{path}")).body["params"]["total_items"]
-    answer = await shop.post(f"/api/{path}", REQUIRED[path] | body)
+async def test_invalid_input_is_rejected_with_the_legacy_field_name(sample, path, body, message):
+    before = (await sample.get(f"/api/{path}")).body["params"]["total_items"]
+    answer = await sample.post(f"/api/{path}", REQUIRED[path] | body)
     assert answer.status == 400, answer.raw
     assert set(answer.body) == {"status", "message"}
     if message is not None:
         assert answer.body["message"] == message
-    assert (await shop.get(f"/api/{path}")).body["params"]["total_items"] == before
+    assert (await sample.get(f"/api/{path}")).body["params"]["total_items"] == before
 
 
-async def test_another_stores_destinations_and_taxes_are_not_found(shop, other_shop):
+async def test_another_stores_destinations_and_taxes_are_not_found(sample, other_sample):
     for path, body in (
-        ("shippings", {"rates": [{"destination_id": other_shop.south.number}]}),
-        ("taxes", {"rates": [{"destination_id": other_shop.south.id, "rate_value": 1}]}),
-        ("payments", {"tax_ids": [other_shop.icms.number]}),
-        ("promotions", {"conditions": {"products": [other_shop.mug.number]}}),
+        ("shippings", {"rates": [{"destination_id": other_sample.south.number}]}),
+        ("taxes", {"rates": [{"destination_id": other_sample.south.id, "rate_value": 1}]}),
+        ("payments", {"tax_ids": [other_sample.icms.number]}),
+        ("promotions", {"conditions": {"products": [other_sample.mug.number]}}),
     ):
-        assert (await shop.post(f"/api/{path}", REQUIRED[path] | body)).status == 400
+        assert (await sample.post(f"/api/{path}", REQUIRED[path] | body)).status == 400
     for path, name in {**RECORDS, "destinations": "south"}.items():
-        for reference in (getattr(other_shop, name), getattr(other_shop, name).id):
-            assert (await shop.get(f"/api/{path}/{reference}")).status == 404
+        for reference in (getattr(other_sample, name), getattr(other_sample, name).id):
+            assert (await sample.get(f"/api/{path}/{reference}")).status == 404
 
 
-async def test_a_form_encoded_body_creates_a_shipping_with_rates(shop):
-    form = f"shipping=PAC&rates[0][destination_id]={shop.south}&rates[0][base]=10.00&tax_ids[]={shop.icms}"
+async def test_a_form_encoded_body_creates_a_shipping_with_rates(sample):
+    form = (
+        f"shipping=PAC&rates[0][destination_id]={sample.south}&rates[0][base]=10.00&tax_ids[]={sample.icms}"
+    )
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
-    answer = await shop.post("/api/shippings", data=form.encode(), headers=headers)
+    answer = await sample.post("/api/shippings", data=form.encode(), headers=headers)
     assert answer.status == 201, answer.raw
-    record = await read(shop, "shippings", answer.body["shipping_id"])
-    assert record["rates"] == with_ids(shop, [{**_ZERO_RATE, "base": "10.00"}])
-    assert record["tax_ids"] == [str(shop.icms)]
+    record = await read(sample, "shippings", answer.body["shipping_id"])
+    assert record["rates"] == with_ids(sample, [{**_ZERO_RATE, "base": "10.00"}])
+    assert record["tax_ids"] == [str(sample.icms)]

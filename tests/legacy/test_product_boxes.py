@@ -2,16 +2,16 @@
 
 import pytest
 
-from tests.shop import Shop
+from tests.harness.sample_store import SampleStore
 
 
 @pytest.mark.parametrize("slash", ["", "/"])
-async def test_boxes_are_listed(shop, slash):
-    answer = await shop.get(f"/api/productBoxes{slash}")
+async def test_boxes_are_listed(sample, slash):
+    answer = await sample.get(f"/api/productBoxes{slash}")
     assert (answer.status, list(answer.body)) == (200, ["boxes"])
     assert answer.body["boxes"] == [
         {
-            "box_id": shop.box.number,
+            "box_id": sample.box.number,
             "name": "Caixa P",
             "height": "10.5",
             "width": "20.0",
@@ -21,7 +21,7 @@ async def test_boxes_are_listed(shop, slash):
             "status": "A",
         },
         {
-            "box_id": shop.bare_box.number,
+            "box_id": sample.bare_box.number,
             "name": "Envelope",
             "height": "0.0",
             "width": "0.0",
@@ -31,7 +31,7 @@ async def test_boxes_are_listed(shop, slash):
             "status": "A",
         },
     ]
-    assert (await shop.get(f"/api/productBoxes/{shop.box}{slash}")).body == answer.body["boxes"][0]
+    assert (await sample.get(f"/api/productBoxes/{sample.box}{slash}")).body == answer.body["boxes"][0]
 
 
 DESCRIPTION = {
@@ -44,46 +44,46 @@ DESCRIPTION = {
 
 
 @pytest.mark.parametrize("slash", ["", "/"])
-async def test_descriptions_are_listed(shop, slash):
-    answer = await shop.get(f"/api/productBoxesDescriptions{slash}")
-    record = {"description_id": shop.box_description.number, "box_id": shop.box.number, **DESCRIPTION}
+async def test_descriptions_are_listed(sample, slash):
+    answer = await sample.get(f"/api/productBoxesDescriptions{slash}")
+    record = {"description_id": sample.box_description.number, "box_id": sample.box.number, **DESCRIPTION}
     assert (answer.status, answer.body) == (200, {"descriptions": [record]})
-    one = await shop.get(f"/api/productBoxesDescriptions/{shop.box}{slash}")
+    one = await sample.get(f"/api/productBoxesDescriptions/{sample.box}{slash}")
     assert (one.status, one.body) == (200, record)
 
 
-async def test_a_box_without_description_is_404(shop):
-    answer = await shop.get(f"/api/productBoxesDescriptions/{shop.bare_box}")
+async def test_a_box_without_description_is_404(sample):
+    answer = await sample.get(f"/api/productBoxesDescriptions/{sample.bare_box}")
     assert (answer.status, answer.body) == (404, {"status": 404, "message": "Box not found"})
 
 
-async def graphql(shop: Shop, text: str, **variables):
-    answer = await shop.post("/graphql", {"query": text, "variables": variables}, auth="bearer")
+async def graphql(sample: SampleStore, text: str, **variables):
+    answer = await sample.post("/graphql", {"query": text, "variables": variables}, auth="bearer")
     assert answer.status == 200, answer.raw
     assert "errors" not in answer.body, answer.body
     return answer.body["data"]
 
 
-async def test_graphql_creates_describes_and_deletes_boxes(shop):
+async def test_graphql_creates_describes_and_deletes_boxes(sample):
     created = await graphql(
-        shop,
+        sample,
         "mutation($i: ProductBoxInput!) { product_box_create(input: $i) { id height_mm } }",
         i={"name": "Caixa G", "height_mm": 400},
     )
     box = created["product_box_create"]["id"]
     for code in ("en", "pt-BR"):
         await graphql(
-            shop,
+            sample,
             "mutation($i: BoxDescriptionInput!) { box_description_create(input: $i) { id } }",
             i={"box_id": box, "lang_code": code, "title": f"Box {code}"},
         )
     titles = {
-        code: (await shop.get(f"/api/productBoxesDescriptions/{box}?lang_code={code}")).body["title"]
+        code: (await sample.get(f"/api/productBoxesDescriptions/{box}?lang_code={code}")).body["title"]
         for code in ("en", "pt-BR", "fr", "")
     }
     assert titles == {"en": "Box en", "pt-BR": "Box pt-BR", "fr": "Box pt-BR", "": "Box pt-BR"}
-    await graphql(shop, "mutation($id: ID!) { product_box_delete(id: $id) { id } }", id=box)
+    await graphql(sample, "mutation($id: ID!) { product_box_delete(id: $id) { id } }", id=box)
     for path in (f"productBoxes/{box}", f"productBoxesDescriptions/{box}"):
-        assert (await shop.get(f"/api/{path}")).status == 404
-    descriptions = (await shop.get("/api/productBoxesDescriptions")).body["descriptions"]
+        assert (await sample.get(f"/api/{path}")).status == 404
+    descriptions = (await sample.get("/api/productBoxesDescriptions")).body["descriptions"]
     assert [row["title"] for row in descriptions] == ["Caixa pequena"]

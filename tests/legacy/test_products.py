@@ -5,33 +5,34 @@ from typing import Any
 import pytest
 
 from models.catalog import Feature
-from tests.shop import NO_NUMBER, NOBODY, Shop
+from tests.harness.records import UNKNOWN_ID, UNKNOWN_NUMBER
+from tests.harness.sample_store import SampleStore
 
 NEW = {"product": "Bule", "price": "79.90"}
 
 
-async def create(shop: Shop, **body: Any) -> str:
-    answer = await shop.post("/api/products", NEW | body)
+async def create(sample: SampleStore, **body: Any) -> str:
+    answer = await sample.post("/api/products", NEW | body)
     assert answer.status == 201, answer.raw
     assert set(answer.body) == {"product_id"}
     return answer.body["product_id"]
 
 
-async def read(shop: Shop, product_id: Any) -> dict[str, Any]:
-    answer = await shop.get(f"/api/products/{product_id}")
+async def read(sample: SampleStore, product_id: Any) -> dict[str, Any]:
+    answer = await sample.get(f"/api/products/{product_id}")
     assert answer.status == 200, answer.raw
     return answer.body
 
 
-async def test_a_product_is_created_with_defaults(shop):
-    product = await read(shop, await create(shop))
+async def test_a_product_is_created_with_defaults(sample):
+    product = await read(sample, await create(sample))
     assert product["product"] == "Bule"
     assert product["price"] == "79.90"
     assert product["list_price"] == "0.00"
     assert product["product_code"] == ""
     assert product["amount"] == "0"
     assert product["status"] == "A"
-    assert product["company_id"] == str(shop.vendor)  # the store's first vendor
+    assert product["company_id"] == str(sample.vendor)  # the store's first vendor
     assert product["company_name"] == "Ateliê Sol"
     assert product["category_ids"] == []
     assert product["main_category"] == "0"
@@ -85,34 +86,34 @@ async def test_a_product_is_created_with_defaults(shop):
         ("seo_name", "bule-azul", "bule-azul"),
     ],
 )
-async def test_a_field_is_read_back_after_create_and_update(shop, name, value, expected):
-    created = await read(shop, await create(shop, **{name: value}))
+async def test_a_field_is_read_back_after_create_and_update(sample, name, value, expected):
+    created = await read(sample, await create(sample, **{name: value}))
     assert created[name] == expected
-    product = str(shop.mug)
+    product = str(sample.mug)
     if name == "seo_name":
         value = expected = f"{value}-2"
-    answer = await shop.put(f"/api/products/{product}", {name: value})
+    answer = await sample.put(f"/api/products/{product}", {name: value})
     assert (answer.status, answer.body) == (200, {"product_id": product})
-    assert (await read(shop, product))[name] == expected
+    assert (await read(sample, product))[name] == expected
 
 
-async def test_an_update_keeps_the_other_fields(shop):
-    before = await read(shop, shop.mug)
-    answer = await shop.put(f"/api/products/{shop.mug}", {"price": 12})
-    assert (answer.status, answer.body) == (200, {"product_id": str(shop.mug)})
-    after = await read(shop, shop.mug)
+async def test_an_update_keeps_the_other_fields(sample):
+    before = await read(sample, sample.mug)
+    answer = await sample.put(f"/api/products/{sample.mug}", {"price": 12})
+    assert (answer.status, answer.body) == (200, {"product_id": str(sample.mug)})
+    after = await read(sample, sample.mug)
     assert after.pop("price") == "12.00"
     before.pop("price")
     before["updated_timestamp"] = after["updated_timestamp"]
     assert after == before
 
 
-async def test_updating_a_record_with_itself_changes_nothing(shop):
-    for product in (shop.mug, shop.plate, shop.ebook, shop.secret):
-        before = await read(shop, product)
-        answer = await shop.put(f"/api/products/{product}", before)
+async def test_updating_a_record_with_itself_changes_nothing(sample):
+    for product in (sample.mug, sample.plate, sample.ebook, sample.secret):
+        before = await read(sample, product)
+        answer = await sample.put(f"/api/products/{product}", before)
         assert answer.status == 200, answer.raw
-        after = await read(shop, product)
+        after = await read(sample, product)
         for record in (before, after):  # images get new ids
             record["image_pairs"] = [
                 pair["detailed"]["image_path"] for pair in record["image_pairs"].values()
@@ -122,17 +123,17 @@ async def test_updating_a_record_with_itself_changes_nothing(shop):
         assert after == before
 
 
-async def test_the_amount_is_the_available_stock(shop):
-    reserved = await shop.value("select reserved from products where id = $1", shop.mug.number)
+async def test_the_amount_is_the_available_stock(sample):
+    reserved = await sample.value("select reserved from products where id = $1", sample.mug.number)
     assert reserved == 3
-    await shop.put(f"/api/products/{shop.mug}", {"amount": "5"})
-    assert (await read(shop, shop.mug))["amount"] == "5"
-    assert await shop.value("select on_hand from products where id = $1", shop.mug.number) == 8
+    await sample.put(f"/api/products/{sample.mug}", {"amount": "5"})
+    assert (await read(sample, sample.mug))["amount"] == "5"
+    assert await sample.value("select on_hand from products where id = $1", sample.mug.number) == 8
 
 
 @pytest.mark.parametrize("form", ["numbers", "texts", "one text", "commas", "uuids", "php map"])
-async def test_categories_are_accepted_in_every_form(shop, form):
-    home, kitchen = shop.home, shop.kitchen
+async def test_categories_are_accepted_in_every_form(sample, form):
+    home, kitchen = sample.home, sample.kitchen
     category_ids = {
         "numbers": [kitchen.number, home.number],
         "texts": [str(kitchen), str(home)],
@@ -141,35 +142,37 @@ async def test_categories_are_accepted_in_every_form(shop, form):
         "uuids": [kitchen.id, home.id],
         "php map": {"0": str(kitchen), "5": str(home)},
     }[form]
-    product = await read(shop, await create(shop, category_ids=category_ids))
+    product = await read(sample, await create(sample, category_ids=category_ids))
     expected = [str(kitchen)] if form == "one text" else [str(kitchen), str(home)]
     assert product["category_ids"] == expected
     assert product["main_category"] == str(kitchen)
 
 
-async def test_the_main_category_is_set_with_or_without_categories(shop):
-    both = {"category_ids": [shop.home.number, shop.kitchen.number], "main_category": str(shop.kitchen)}
-    product = await create(shop, **both)
-    assert (await read(shop, product))["main_category"] == str(shop.kitchen)
-    assert (await read(shop, product))["category_ids"] == [str(shop.kitchen), str(shop.home)]
-    single = await read(shop, await create(shop, main_category=shop.hidden.number))
-    assert (single["main_category"], single["category_ids"]) == (str(shop.hidden), [str(shop.hidden)])
-    await shop.put(f"/api/products/{product}", {"category_ids": []})
-    assert (await read(shop, product))["category_ids"] == []
+async def test_the_main_category_is_set_with_or_without_categories(sample):
+    both = {"category_ids": [sample.home.number, sample.kitchen.number], "main_category": str(sample.kitchen)}
+    product = await create(sample, **both)
+    assert (await read(sample, product))["main_category"] == str(sample.kitchen)
+    assert (await read(sample, product))["category_ids"] == [str(sample.kitchen), str(sample.home)]
+    single = await read(sample, await create(sample, main_category=sample.hidden.number))
+    assert (single["main_category"], single["category_ids"]) == (str(sample.hidden), [str(sample.hidden)])
+    await sample.put(f"/api/products/{product}", {"category_ids": []})
+    assert (await read(sample, product))["category_ids"] == []
 
 
-async def test_the_vendor_is_set_or_none(shop):
-    assert (await read(shop, await create(shop, company_id=shop.rival.number)))["company_id"] == str(
-        shop.rival
+async def test_the_vendor_is_set_or_none(sample):
+    assert (await read(sample, await create(sample, company_id=sample.rival.number)))["company_id"] == str(
+        sample.rival
     )
-    assert (await read(shop, await create(shop, company_id=str(shop.rival))))["company_name"] == "Casa Lua"
-    assert (await read(shop, await create(shop, company_id=0)))["company_id"] == "0"
-    assert (await read(shop, await create(shop, company_id="")))["company_id"] == str(shop.vendor)
+    assert (await read(sample, await create(sample, company_id=str(sample.rival))))[
+        "company_name"
+    ] == "Casa Lua"
+    assert (await read(sample, await create(sample, company_id=0)))["company_id"] == "0"
+    assert (await read(sample, await create(sample, company_id="")))["company_id"] == str(sample.vendor)
 
 
-async def test_product_codes_need_not_be_unique(shop):
-    first, second = await create(shop, product_code="X"), await create(shop, product_code="X")
-    listed = await shop.get("/api/products?product_code=X&sort_by=product_id")
+async def test_product_codes_need_not_be_unique(sample):
+    first, second = await create(sample, product_code="X"), await create(sample, product_code="X")
+    listed = await sample.get("/api/products?product_code=X&sort_by=product_id")
     assert list(listed.body["products"]) == [first, second]
 
 
@@ -184,10 +187,10 @@ def image_path(pair: dict[str, Any]) -> str:
     return pair["detailed"]["image_path"]
 
 
-async def test_the_main_image_is_returned_as_an_image_pair(shop):
+async def test_the_main_image_is_returned_as_an_image_pair(sample):
     url = "https://img.example.com/bule.jpg"
-    product = await create(shop, main_pair=image_pair(url, alt="Bule", image_x="640", image_y=480))
-    pair = (await read(shop, product))["main_pair"]
+    product = await create(sample, main_pair=image_pair(url, alt="Bule", image_x="640", image_y=480))
+    pair = (await read(sample, product))["main_pair"]
     number = pair["pair_id"]
     assert pair == {
         "pair_id": number,
@@ -207,44 +210,48 @@ async def test_the_main_image_is_returned_as_an_image_pair(shop):
     }
 
 
-async def test_a_new_main_image_keeps_the_others(shop):
-    before = await read(shop, shop.mug)
-    await shop.put(f"/api/products/{shop.mug}", {"main_pair": image_pair("https://img.example.com/new.jpg")})
-    after = await read(shop, shop.mug)
+async def test_a_new_main_image_keeps_the_others(sample):
+    before = await read(sample, sample.mug)
+    await sample.put(
+        f"/api/products/{sample.mug}", {"main_pair": image_pair("https://img.example.com/new.jpg")}
+    )
+    after = await read(sample, sample.mug)
     assert image_path(after["main_pair"]) == "https://img.example.com/new.jpg"
     assert after["image_pairs"] == before["image_pairs"]
 
 
-async def test_new_additional_images_keep_the_main_image(shop):
-    before = await read(shop, shop.mug)
+async def test_new_additional_images_keep_the_main_image(sample):
+    before = await read(sample, sample.mug)
     pairs = {
         "a": image_pair("https://img.example.com/a.jpg"),
         "b": image_pair("https://img.example.com/b.jpg"),
     }
-    await shop.put(f"/api/products/{shop.mug}", {"image_pairs": pairs})
-    after = await read(shop, shop.mug)
+    await sample.put(f"/api/products/{sample.mug}", {"image_pairs": pairs})
+    after = await read(sample, sample.mug)
     assert after["main_pair"] == before["main_pair"]
     assert [image_path(pair) for pair in after["image_pairs"].values()] == [
         image_path(p) for p in pairs.values()
     ]
     assert list(after["image_pairs"]) == [pair["pair_id"] for pair in after["image_pairs"].values()]
-    await shop.put(
-        f"/api/products/{shop.mug}", {"image_pairs": [image_pair("https://img.example.com/c.jpg")]}
+    await sample.put(
+        f"/api/products/{sample.mug}", {"image_pairs": [image_pair("https://img.example.com/c.jpg")]}
     )
-    assert [image_path(p) for p in (await read(shop, shop.mug))["image_pairs"].values()] == [
+    assert [image_path(p) for p in (await read(sample, sample.mug))["image_pairs"].values()] == [
         "https://img.example.com/c.jpg"
     ]
 
 
 @pytest.mark.parametrize("empty", [None, {}, []])
-async def test_images_are_removed(shop, empty):
-    await shop.put(f"/api/products/{shop.mug}", {"main_pair": empty, "image_pairs": empty})
-    after = await read(shop, shop.mug)
+async def test_images_are_removed(sample, empty):
+    await sample.put(f"/api/products/{sample.mug}", {"main_pair": empty, "image_pairs": empty})
+    after = await read(sample, sample.mug)
     assert (after["main_pair"], after["image_pairs"]) == ({}, {})
 
 
-async def test_additional_images_without_a_main_image_stay_additional(shop):
-    product = await read(shop, await create(shop, image_pairs=[image_pair("https://img.example.com/a.jpg")]))
+async def test_additional_images_without_a_main_image_stay_additional(sample):
+    product = await read(
+        sample, await create(sample, image_pairs=[image_pair("https://img.example.com/a.jpg")])
+    )
     assert product["main_pair"] == {}
     assert len(product["image_pairs"]) == 1
 
@@ -261,8 +268,8 @@ async def test_additional_images_without_a_main_image_stay_additional(shop):
         ("image_pairs", ["x"], None),
     ],
 )
-async def test_invalid_images_are_rejected(shop, field, value, message):
-    answer = await shop.put(f"/api/products/{shop.mug}", {field: value})
+async def test_invalid_images_are_rejected(sample, field, value, message):
+    answer = await sample.put(f"/api/products/{sample.mug}", {field: value})
     assert answer.status == 400
     assert set(answer.body) == {"status", "message"}
     if message:
@@ -272,19 +279,19 @@ async def test_invalid_images_are_rejected(shop, field, value, message):
 # --- Features ----------------------------------------------------------------------------------------------------------------
 
 
-async def test_features_are_accepted_in_every_form_and_keyed_by_id(shop):
+async def test_features_are_accepted_in_every_form_and_keyed_by_id(sample):
     forms = [
-        {str(shop.material): {"feature_type": "T", "value": "Ferro"}},
-        {str(shop.material): "Ferro"},
-        {shop.material.id: "Ferro"},
-        [{"feature_id": shop.material.number, "value": "Ferro"}],
-        {"x": {"feature_id": str(shop.material), "value": "Ferro"}},
+        {str(sample.material): {"feature_type": "T", "value": "Ferro"}},
+        {str(sample.material): "Ferro"},
+        {sample.material.id: "Ferro"},
+        [{"feature_id": sample.material.number, "value": "Ferro"}],
+        {"x": {"feature_id": str(sample.material), "value": "Ferro"}},
     ]
     for form in forms:
-        product = await read(shop, await create(shop, product_features=form))
+        product = await read(sample, await create(sample, product_features=form))
         assert product["product_features"] == {
-            str(shop.material): {
-                "feature_id": str(shop.material),
+            str(sample.material): {
+                "feature_id": str(sample.material),
                 "feature_type": "T",
                 "description": "Material",
                 "value": "Ferro",
@@ -294,41 +301,44 @@ async def test_features_are_accepted_in_every_form_and_keyed_by_id(shop):
         }
 
 
-async def test_a_variant_is_chosen_by_name_or_id(shop):
+async def test_a_variant_is_chosen_by_name_or_id(sample):
     for value in (
         {"value": "Azul"},
-        {"variant_id": str(shop.blue)},
-        {"variant_id": shop.blue.number, "value": "x"},
+        {"variant_id": str(sample.blue)},
+        {"variant_id": sample.blue.number, "value": "x"},
     ):
-        product = await read(shop, await create(shop, product_features={str(shop.colour): value}))
-        feature = product["product_features"][str(shop.colour)]
-        assert (feature["value"], feature["variant_id"]) == ("Azul", str(shop.blue))
+        product = await read(sample, await create(sample, product_features={str(sample.colour): value}))
+        feature = product["product_features"][str(sample.colour)]
+        assert (feature["value"], feature["variant_id"]) == ("Azul", str(sample.blue))
         assert feature["variants"] == {
-            str(shop.blue): {"variant_id": str(shop.blue), "variant": "Azul", "position": "0"}
+            str(sample.blue): {"variant_id": str(sample.blue), "variant": "Azul", "position": "0"}
         }
 
 
-async def test_absent_features_are_kept_and_an_empty_value_removes_one(shop):
-    await shop.put(f"/api/products/{shop.mug}", {"product_features": {str(shop.volume): "350"}})
-    features = (await read(shop, shop.mug))["product_features"]
-    assert set(features) == {str(shop.colour), str(shop.material), str(shop.volume)}
-    await shop.put(f"/api/products/{shop.mug}", {"product_features": {str(shop.volume): ""}})
-    assert set((await read(shop, shop.mug))["product_features"]) == {str(shop.colour), str(shop.material)}
+async def test_absent_features_are_kept_and_an_empty_value_removes_one(sample):
+    await sample.put(f"/api/products/{sample.mug}", {"product_features": {str(sample.volume): "350"}})
+    features = (await read(sample, sample.mug))["product_features"]
+    assert set(features) == {str(sample.colour), str(sample.material), str(sample.volume)}
+    await sample.put(f"/api/products/{sample.mug}", {"product_features": {str(sample.volume): ""}})
+    assert set((await read(sample, sample.mug))["product_features"]) == {
+        str(sample.colour),
+        str(sample.material),
+    }
 
 
-async def test_the_features_of_a_product_are_listed(shop):
-    await shop.put(f"/api/products/{shop.mug}", {"product_features": {str(shop.volume): "350.5"}})
-    answer = await shop.get(f"/api/products/{shop.mug}/features")
+async def test_the_features_of_a_product_are_listed(sample):
+    await sample.put(f"/api/products/{sample.mug}", {"product_features": {str(sample.volume): "350.5"}})
+    answer = await sample.get(f"/api/products/{sample.mug}/features")
     assert answer.status == 200
     assert answer.body["params"] == {"page": 1, "items_per_page": 10, "total_items": 3}
     colour, material, volume = answer.body["features"]
     assert colour["variants"] == {
-        str(shop.blue): {"variant_id": str(shop.blue), "variant": "Azul", "position": "0"}
+        str(sample.blue): {"variant_id": str(sample.blue), "variant": "Azul", "position": "0"}
     }
-    assert (colour["variant_id"], colour["value"], colour["value_int"]) == (str(shop.blue), "Azul", "")
+    assert (colour["variant_id"], colour["value"], colour["value_int"]) == (str(sample.blue), "Azul", "")
     assert (material["description"], material["value"], material["variant_id"]) == ("Material", "Ágata", "0")
     assert (volume["value"], volume["value_int"]) == ("350.5", "350")
-    second = await shop.get(f"/api/products/{shop.mug}/features?items_per_page=1&page=2")
+    second = await sample.get(f"/api/products/{sample.mug}/features?items_per_page=1&page=2")
     assert second.body == {
         "features": [material],
         "params": {"page": 2, "items_per_page": 1, "total_items": 3},
@@ -345,49 +355,49 @@ async def test_the_features_of_a_product_are_listed(shop):
         ["x"],
         {"0": "x"},
         [[]],
-        {str(NO_NUMBER): "x"},
+        {str(UNKNOWN_NUMBER): "x"},
         {"1": {"value": {}}},
     ],
 )
-async def test_invalid_features_are_rejected(shop, value):
-    answer = await shop.put(f"/api/products/{shop.mug}", {"product_features": value})
+async def test_invalid_features_are_rejected(sample, value):
+    answer = await sample.put(f"/api/products/{sample.mug}", {"product_features": value})
     assert answer.status == 400, answer.raw
 
 
-async def test_a_feature_group_has_no_value(shop):
-    group = await shop.add(Feature, name="Grupo", type="G")
-    answer = await shop.put(f"/api/products/{shop.mug}", {"product_features": {str(group): "x"}})
+async def test_a_feature_group_has_no_value(sample):
+    group = await sample.add(Feature, name="Grupo", type="G")
+    answer = await sample.put(f"/api/products/{sample.mug}", {"product_features": {str(group): "x"}})
     assert answer.status == 400
 
 
 # --- Discussions -------------------------------------------------------------------------------------------------------------
 
 
-async def test_the_discussions_of_a_product_are_listed(shop):
-    answer = await shop.get(f"/api/products/{shop.mug}/discussions")
+async def test_the_discussions_of_a_product_are_listed(sample):
+    answer = await sample.get(f"/api/products/{sample.mug}/discussions")
     assert answer.status == 200
     assert answer.body["params"]["total_items"] == 1
     (post,) = answer.body["discussions"]
     assert post.pop("timestamp").isdigit()
     assert post.pop("thread_id").isdigit()
     assert post == {
-        "post_id": str(shop.review),
+        "post_id": str(sample.review),
         "object_type": "P",
-        "object_id": str(shop.mug),
+        "object_id": str(sample.mug),
         "type": "B",
         "name": "Caio",
         "message": "Linda",
         "rating_value": "5",
-        "user_id": str(shop.caio),
+        "user_id": str(sample.caio),
         "ip_address": "",
         "status": "A",
     }
-    assert (await shop.get(f"/api/products/{shop.plate}/discussions")).body["discussions"] == []
+    assert (await sample.get(f"/api/products/{sample.plate}/discussions")).body["discussions"] == []
 
 
-async def test_ip_addresses_of_posts_require_the_manage_privilege(shop):
-    viewer = await shop.new_person("view_products")
-    (post,) = (await shop.get(f"/api/products/{shop.mug}/discussions", by=viewer)).body["discussions"]
+async def test_ip_addresses_of_posts_require_the_manage_privilege(sample):
+    viewer = await sample.add_user("view_products")
+    (post,) = (await sample.get(f"/api/products/{sample.mug}/discussions", by=viewer)).body["discussions"]
     assert "ip_address" not in post
 
 
@@ -423,13 +433,13 @@ async def test_ip_addresses_of_posts_require_the_manage_privilege(shop):
         ({"product": "x" * 256, "price": "1"}, "product (name) has 256 characters; expected at most 255"),
     ],
 )
-async def test_invalid_input_is_rejected_with_the_legacy_field_name(shop, body, message):
-    answer = await shop.post("/api/products", body)
+async def test_invalid_input_is_rejected_with_the_legacy_field_name(sample, body, message):
+    answer = await sample.post("/api/products", body)
     assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
 
 
-async def test_a_negative_amount_is_rejected_with_the_legacy_field_name(shop):
-    answer = await shop.put(f"/api/products/{shop.mug}", {"amount": -1})
+async def test_a_negative_amount_is_rejected_with_the_legacy_field_name(sample):
+    answer = await sample.put(f"/api/products/{sample.mug}", {"amount": -1})
     assert answer.status == 400
     assert answer.body["message"].startswith("amount is -1; expected")
 
@@ -438,16 +448,16 @@ async def test_a_negative_amount_is_rejected_with_the_legacy_field_name(shop):
     "field, word",
     [("company_id", "company_id"), ("category_ids", "category"), ("main_category", "category")],
 )
-async def test_a_reference_to_an_unknown_record_is_400(shop, field, word):
-    for reference in (NO_NUMBER, NOBODY):
-        answer = await shop.post("/api/products", NEW | {field: reference})
+async def test_a_reference_to_an_unknown_record_is_400(sample, field, word):
+    for reference in (UNKNOWN_NUMBER, UNKNOWN_ID):
+        answer = await sample.post("/api/products", NEW | {field: reference})
         assert answer.status == 400, answer.raw
         assert answer.body["message"].startswith(f"{word} ")
         assert answer.body["message"].endswith("not found")
 
 
-async def test_a_deleted_product_is_not_found(shop):
-    answer = await shop.delete(f"/api/products/{shop.mug}")
+async def test_a_deleted_product_is_not_found(sample):
+    answer = await sample.delete(f"/api/products/{sample.mug}")
     assert (answer.status, answer.raw) == (204, b"")
     for method, path in (
         ("GET", ""),
@@ -456,42 +466,46 @@ async def test_a_deleted_product_is_not_found(shop):
         ("GET", "/features"),
         ("GET", "/discussions"),
     ):
-        missing = await shop.call(method, f"/api/products/{shop.mug}{path}", {} if method == "PUT" else None)
+        missing = await sample.request(
+            method, f"/api/products/{sample.mug}{path}", {} if method == "PUT" else None
+        )
         assert (missing.status, missing.body) == (404, {"status": 404, "message": "Product not found"})
-    listed = await shop.get("/api/products")
-    assert str(shop.mug) not in [row["product_id"] for row in listed.body["products"]]
-    order = await shop.get(f"/api/orders/{shop.order}")
+    listed = await sample.get("/api/products")
+    assert str(sample.mug) not in [row["product_id"] for row in listed.body["products"]]
+    order = await sample.get(f"/api/orders/{sample.order}")
     assert order.body["products"]["1"]["product"] == "Caneca de Ágata"
 
 
-async def test_a_form_encoded_body_creates_a_product(shop):
+async def test_a_form_encoded_body_creates_a_product(sample):
     form = (
-        f"product=Bule+de+Ch%C3%A1&price=79.90&amount=3&category_ids[]={shop.kitchen}&category_ids[]={shop.home}"
+        f"product=Bule+de+Ch%C3%A1&price=79.90&amount=3&category_ids[]={sample.kitchen}&category_ids[]={sample.home}"
         f"&main_pair[detailed][image_path]=https%3A%2F%2Fimg.example.com%2Fb.jpg"
-        f"&product_features[{shop.material}][feature_type]=T&product_features[{shop.material}][value]=Ferro"
+        f"&product_features[{sample.material}][feature_type]=T&product_features[{sample.material}][value]=Ferro"
     )
     for content_type in ("application/x-www-form-urlencoded", "text/plain"):
-        answer = await shop.post("/api/products", data=form.encode(), headers={"Content-Type": content_type})
+        answer = await sample.post(
+            "/api/products", data=form.encode(), headers={"Content-Type": content_type}
+        )
         assert answer.status == 201, answer.raw
-        product = await read(shop, answer.body["product_id"])
+        product = await read(sample, answer.body["product_id"])
         assert (product["product"], product["amount"]) == ("Bule de Chá", "3")
-        assert product["category_ids"] == [str(shop.kitchen), str(shop.home)]
+        assert product["category_ids"] == [str(sample.kitchen), str(sample.home)]
         assert image_path(product["main_pair"]) == "https://img.example.com/b.jpg"
-        assert product["product_features"][str(shop.material)]["value"] == "Ferro"
+        assert product["product_features"][str(sample.material)]["value"] == "Ferro"
 
 
-async def test_json_is_recognized_whatever_the_content_type(shop):
+async def test_json_is_recognized_whatever_the_content_type(sample):
     for content_type in ("application/x-www-form-urlencoded", "text/plain", "application/octet-stream"):
-        answer = await shop.post(
+        answer = await sample.post(
             "/api/products", data=b' {"product": "Bule", "price": 1}', headers={"Content-Type": content_type}
         )
         assert answer.status == 201, (content_type, answer.raw)
 
 
-async def test_product_changes_emit_events(shop):
-    product = await create(shop)
-    await shop.put(f"/api/products/{product}", {"price": "1"})
-    await shop.delete(f"/api/products/{product}")
-    public_id = await shop.value("select public_id from products where id = $1", int(product))
-    events = await shop.rows("select name from outbox_events where subject_id = $1 order by id", public_id)
+async def test_product_changes_emit_events(sample):
+    product = await create(sample)
+    await sample.put(f"/api/products/{product}", {"price": "1"})
+    await sample.delete(f"/api/products/{product}")
+    public_id = await sample.value("select public_id from products where id = $1", int(product))
+    events = await sample.rows("select name from outbox_events where subject_id = $1 order by id", public_id)
     assert [row["name"] for row in events] == ["product.created", "product.updated", "product.deleted"]

@@ -5,8 +5,8 @@ import pytest
 from models.catalog import ProductCategory, ProductImage
 from models.shipping import Destination, Shipment
 from models.users import Usergroup
+from tests.harness.sample_store import SampleStore
 from tests.legacy.entities import create, resource_of
-from tests.shop import Shop
 
 LISTS = {
     # Rows and their count; main images.
@@ -119,64 +119,66 @@ SINGLES = {
 }
 
 
-def address(shop: Shop, path: str) -> str:
-    return f"/api/{path.format(shared=shop.shared_order, **shop.made)}"
+def address(sample: SampleStore, path: str) -> str:
+    return f"/api/{path.format(shared=sample.shared_order, **sample.records)}"
 
 
-async def count_statements(shop: Shop, path: str) -> tuple[int, int]:
+async def count_statements(sample: SampleStore, path: str) -> tuple[int, int]:
     """Return the numbers of statements and of rows."""
-    answer = await shop.get(path)
+    answer = await sample.get(path)
     assert answer.status == 200
     return answer.statements, answer.body.get("params", {}).get("total_items", 1)
 
 
-async def add_combination_and_exception(shop: Shop, number: int) -> None:
+async def add_combination_and_exception(sample: SampleStore, number: int) -> None:
     """Create another combination and another exception of the mug."""
-    option = await shop.post(
-        "/api/options", {"option_name": "x", "product_id": shop.mug.number, "variants": [f"{number}"]}
+    option = await sample.post(
+        "/api/options", {"option_name": "x", "product_id": sample.mug.number, "variants": [f"{number}"]}
     )
-    [variant] = (await shop.get(f"/api/options/{option.body['option_id']}")).body["variants"]
-    body = {"product_id": shop.mug.number, "combination": {option.body["option_id"]: variant}}
-    assert (await shop.post("/api/combinations", body)).status == 201
-    assert (await shop.post("/api/exceptions", body | {"type": "F"})).status == 201
+    [variant] = (await sample.get(f"/api/options/{option.body['option_id']}")).body["variants"]
+    body = {"product_id": sample.mug.number, "combination": {option.body["option_id"]: variant}}
+    assert (await sample.post("/api/combinations", body)).status == 201
+    assert (await sample.post("/api/exceptions", body | {"type": "F"})).status == 201
 
 
 @pytest.mark.parametrize("path", LISTS)
-async def test_the_statements_of_a_list_do_not_depend_on_its_rows(shop, path):
-    await shop.get("/api/products")  # fills the credential cache
-    few, before = await count_statements(shop, address(shop, f"{path}?items_per_page=250"))
+async def test_the_statements_of_a_list_do_not_depend_on_its_rows(sample, path):
+    await sample.get("/api/products")  # fills the credential cache
+    few, before = await count_statements(sample, address(sample, f"{path}?items_per_page=250"))
     for number in range(30):
-        product = await shop.new_product(category_id=shop.home.number)
-        await shop.add(ProductCategory, product_id=product.number, category_id=shop.home.number)
-        await shop.add(ProductImage, product_id=product.number, url=f"https://img.example.com/{number}.jpg")
-        order = await shop.new_order((product, 1), user=shop.caio.id)
-        await shop.add(Shipment, order_id=order.number)
-        await shop.new_person(key=False)
-        await shop.post("/api/categories", {"category": f"Nova {number}"})
+        product = await sample.add_product(category_id=sample.home.number)
+        await sample.add(ProductCategory, product_id=product.number, category_id=sample.home.number)
+        await sample.add(ProductImage, product_id=product.number, url=f"https://img.example.com/{number}.jpg")
+        order = await sample.place_order((product, 1), user=sample.caio.id)
+        await sample.add(Shipment, order_id=order.number)
+        await sample.add_user(key=False)
+        await sample.post("/api/categories", {"category": f"Nova {number}"})
         if path in CREATED_BY_ROUTE and (path != "statuses" or number < 15):  # there are only 26 codes
-            await create(shop, resource_of(path), number)
+            await create(sample, resource_of(path), number)
         if path.endswith("combinations") or path == "exceptions":
-            await add_combination_and_exception(shop, number)
+            await add_combination_and_exception(sample, number)
         if path.startswith("warehouses/"):
-            group = await shop.add(Usergroup, name=f"Grupo {number}")
-            await shop.post(f"/api/warehouses/{shop.warehouse}/user_groups", {"usergroup_id": group.number})
+            group = await sample.add(Usergroup, name=f"Grupo {number}")
+            await sample.post(
+                f"/api/warehouses/{sample.warehouse}/user_groups", {"usergroup_id": group.number}
+            )
             area = {"area_name": "x", "zipcodes": [{"zipcode_from": "01000000", "zipcode_to": 2_000_000}]}
-            await shop.post(f"/api/warehouses/{shop.warehouse}/delivery_areas", area)
+            await sample.post(f"/api/warehouses/{sample.warehouse}/delivery_areas", area)
         if path == "destinations":  # no route creates them
-            await shop.add(Destination, name=f"Lugar {number}")
-    many, after = await count_statements(shop, address(shop, f"{path}?items_per_page=250"))
+            await sample.add(Destination, name=f"Lugar {number}")
+    many, after = await count_statements(sample, address(sample, f"{path}?items_per_page=250"))
     assert after > before or path.endswith("/discussions")
     assert (few, many) == (LISTS[path], LISTS[path])
 
 
 @pytest.mark.parametrize("path", SINGLES)
-async def test_a_single_record_takes_a_fixed_number_of_statements(shop, path):
-    await shop.get("/api/products")
+async def test_a_single_record_takes_a_fixed_number_of_statements(sample, path):
+    await sample.get("/api/products")
     # A compiled query takes one statement, the executor one a level.
-    assert 1 <= (await count_statements(shop, address(shop, path)))[0] <= SINGLES[path]
+    assert 1 <= (await count_statements(sample, address(sample, path)))[0] <= SINGLES[path]
 
 
-async def test_an_unmatchable_filter_takes_no_statement(shop):
-    await shop.get("/api/products")
-    answer = await shop.get("/api/products?status=Z")
+async def test_an_unmatchable_filter_takes_no_statement(sample):
+    await sample.get("/api/products")
+    answer = await sample.get("/api/products?status=Z")
     assert (answer.body["products"], answer.statements) == ({}, 0)

@@ -6,45 +6,47 @@ from typing import Any
 import pytest
 
 from models.shipping import Shipment
-from tests.shop import Answer, Made, Shop
+from tests.harness.http import Response
+from tests.harness.records import Record
+from tests.harness.sample_store import SampleStore
 
 NEW = {"description": "Separado", "status": "X"}
 
 
-async def create(shop: Shop, **body: Any) -> str:
-    answer = await shop.post("/api/statuses", NEW | body)
+async def create(sample: SampleStore, **body: Any) -> str:
+    answer = await sample.post("/api/statuses", NEW | body)
     assert answer.status == 201, answer.raw
     assert set(answer.body) == {"status_id"}
     return answer.body["status_id"]
 
 
-async def read(shop: Shop, status_id: Any) -> dict[str, Any]:
-    answer = await shop.get(f"/api/statuses/{status_id}")
+async def read(sample: SampleStore, status_id: Any) -> dict[str, Any]:
+    answer = await sample.get(f"/api/statuses/{status_id}")
     assert answer.status == 200, answer.raw
     return answer.body
 
 
-async def read_status(shop: Shop, order: Any) -> str:
-    return (await shop.get(f"/api/orders/{order}")).body["status"]
+async def read_status(sample: SampleStore, order: Any) -> str:
+    return (await sample.get(f"/api/orders/{order}")).body["status"]
 
 
-async def set_status(shop: Shop, order: Any, status: str) -> Answer:
+async def set_status(sample: SampleStore, order: Any, status: str) -> Response:
     """Set the status of an order through GraphQL, which never forces a transition."""
     document = "mutation ($id: ID!, $to: OrderStatus!) { order_set_status(id: $id, status: $to) { status } }"
     sent = {"query": document, "variables": {"id": str(order.id), "to": status}}
-    return await shop.post("/graphql", sent, auth="bearer")
+    return await sample.post("/graphql", sent, auth="bearer")
 
 
-async def read_stock(shop: Shop, product: Made) -> tuple[int, int]:
-    (row,) = await shop.rows("select on_hand, reserved from products where id = $1", product.number)
+async def read_stock(sample: SampleStore, product: Record) -> tuple[int, int]:
+    (row,) = await sample.rows("select on_hand, reserved from products where id = $1", product.number)
     return row["on_hand"], row["reserved"]
 
 
 # --- Records -----------------------------------------------------------------------------------------------------------------
 
 
-async def test_every_store_has_the_built_in_statuses(shop):
-    rows = (await shop.get("/api/statuses?items_per_page=250")).body["statuses"]
+async def test_every_store_has_the_built_in_statuses(sample):
+    rows = (await sample.get("/api/statuses?items_per_page=250")).body["statuses"]
     assert {(row["type"], row["status"], row["is_default"]) for row in rows} == {
         *(("O", code, "Y") for code in "OPCDFIB"),
         *(("S", code, "Y") for code in "PAS"),
@@ -53,9 +55,9 @@ async def test_every_store_has_the_built_in_statuses(shop):
     assert inventory == {"O": "D", "P": "D", "C": "D", "B": "D", "D": "I", "F": "I", "I": "I"}
 
 
-async def test_a_status_is_created_with_defaults(shop):
-    number = await create(shop)
-    assert await read(shop, number) == {
+async def test_a_status_is_created_with_defaults(sample):
+    number = await create(sample)
+    assert await read(sample, number) == {
         "status_id": number,
         "status": "X",
         "type": "O",
@@ -65,22 +67,22 @@ async def test_a_status_is_created_with_defaults(shop):
         "params": {"inventory": "D", "notify": "Y"},
         "position": "0",
     }
-    shipment_status = await create(shop, type="S")
-    assert (await read(shop, shipment_status))["params"] == {"notify": "Y"}
+    shipment_status = await create(sample, type="S")
+    assert (await read(sample, shipment_status))["params"] == {"notify": "Y"}
 
 
-async def test_a_missing_code_defaults_to_the_first_free_one(shop):
+async def test_a_missing_code_defaults_to_the_first_free_one(sample):
     codes = []
     for _ in range(3):
-        answer = await shop.post("/api/statuses", {"description": "x"})
-        codes.append((await read(shop, answer.body["status_id"]))["status"])
+        answer = await sample.post("/api/statuses", {"description": "x"})
+        codes.append((await read(sample, answer.body["status_id"]))["status"])
     assert codes == ["A", "E", "G"]  # B, C, D and F are built in
 
 
-async def test_creation_without_a_free_code_is_422(shop):
+async def test_creation_without_a_free_code_is_422(sample):
     for _ in range(26 - 7):
-        assert (await shop.post("/api/statuses", {"description": "x"})).status == 201
-    answer = await shop.post("/api/statuses", {"description": "x"})
+        assert (await sample.post("/api/statuses", {"description": "x"})).status == 201
+    answer = await sample.post("/api/statuses", {"description": "x"})
     assert (answer.status, answer.body["message"]) == (422, "no letter is free")
 
 
@@ -99,40 +101,40 @@ async def test_creation_without_a_free_code_is_422(shop):
         ("params", {}, {"inventory": "D", "notify": "Y"}),
     ],
 )
-async def test_a_field_is_read_back_after_create_and_update(shop, name, value, expected):
-    assert (await read(shop, await create(shop, **{name: value})))[name] == expected
-    number = await create(shop, status="K")
-    before = await read(shop, number)
+async def test_a_field_is_read_back_after_create_and_update(sample, name, value, expected):
+    assert (await read(sample, await create(sample, **{name: value})))[name] == expected
+    number = await create(sample, status="K")
+    before = await read(sample, number)
     if name == "status":
         value = expected = "Z"
-    answer = await shop.put(f"/api/statuses/{number}", {name: value})
+    answer = await sample.put(f"/api/statuses/{number}", {name: value})
     assert (answer.status, answer.body) == (200, {"status_id": number})
-    assert await read(shop, number) == before | {name: expected}
+    assert await read(sample, number) == before | {name: expected}
 
 
-async def test_a_form_encoded_body_creates_a_status(shop):
+async def test_a_form_encoded_body_creates_a_status(sample):
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     form = b"status=X&description=Separado&params[inventory]=I&params[notify]=N&color=%23fff"
-    answer = await shop.post("/api/statuses", data=form, headers=headers)
-    status = await read(shop, answer.body["status_id"])
+    answer = await sample.post("/api/statuses", data=form, headers=headers)
+    status = await read(sample, answer.body["status_id"])
     assert (status["status"], status["color"]) == ("X", "#fff")
     assert status["params"] == {"inventory": "I", "notify": "N"}
 
 
-async def test_a_built_in_status_can_only_be_renamed(shop):
-    before = await read(shop, shop.status_OP)
-    assert (await shop.put(f"/api/statuses/{shop.status_OP}", before)).status == 200
-    assert await read(shop, shop.status_OP) == before
-    answer = await shop.put(
-        f"/api/statuses/{shop.status_OP}", {"description": "Pago", "params": {"notify": "N"}}
+async def test_a_built_in_status_can_only_be_renamed(sample):
+    before = await read(sample, sample.status_OP)
+    assert (await sample.put(f"/api/statuses/{sample.status_OP}", before)).status == 200
+    assert await read(sample, sample.status_OP) == before
+    answer = await sample.put(
+        f"/api/statuses/{sample.status_OP}", {"description": "Pago", "params": {"notify": "N"}}
     )
     assert answer.status == 200
-    assert (await read(shop, shop.status_OP))["description"] == "Pago"
+    assert (await read(sample, sample.status_OP))["description"] == "Pago"
     for change in ({"status": "X"}, {"params": {"inventory": "I"}}):
-        answer = await shop.put(f"/api/statuses/{shop.status_OP}", change)
+        answer = await sample.put(f"/api/statuses/{sample.status_OP}", change)
         message = "a built-in status keeps its letter and its stock rule"
         assert (answer.status, answer.body) == (422, {"status": 422, "message": message})
-    answer = await shop.delete(f"/api/statuses/{shop.status_OP}")
+    answer = await sample.delete(f"/api/statuses/{sample.status_OP}")
     assert (answer.status, answer.body["message"]) == (422, "a built-in status can't be deleted")
 
 
@@ -156,195 +158,199 @@ async def test_a_built_in_status_can_only_be_renamed(shop):
         ({"type": "S", "params": {"inventory": "D"}}, "params: inventory is for statuses of orders"),
     ],
 )
-async def test_invalid_input_is_rejected_with_the_legacy_field_name(shop, body, message):
-    answer = await shop.post("/api/statuses", NEW | body)
+async def test_invalid_input_is_rejected_with_the_legacy_field_name(sample, body, message):
+    answer = await sample.post("/api/statuses", NEW | body)
     assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
 
 
-async def test_the_type_cannot_change(shop):
-    number = await create(shop)
-    answer = await shop.put(f"/api/statuses/{number}", {"type": "S"})
+async def test_the_type_cannot_change(sample):
+    number = await create(sample)
+    answer = await sample.put(f"/api/statuses/{number}", {"type": "S"})
     assert (answer.status, answer.body["message"]) == (400, "type can't change")
 
 
-async def test_codes_are_unique_within_a_type(shop):
-    answers = await asyncio.gather(*(shop.post("/api/statuses", NEW) for _ in range(5)))
+async def test_codes_are_unique_within_a_type(sample):
+    answers = await asyncio.gather(*(sample.post("/api/statuses", NEW) for _ in range(5)))
     assert sorted(answer.status for answer in answers) == [201, 400, 400, 400, 400]
     # Shipments have their own codes.
-    assert (await shop.post("/api/statuses", NEW | {"type": "S"})).status == 201
+    assert (await sample.post("/api/statuses", NEW | {"type": "S"})).status == 201
 
 
-async def test_a_deleted_code_can_be_reused(shop):
-    number = await create(shop)
-    answer = await shop.delete(f"/api/statuses/{number}")
+async def test_a_deleted_code_can_be_reused(sample):
+    number = await create(sample)
+    answer = await sample.delete(f"/api/statuses/{number}")
     assert (answer.status, answer.raw) == (204, b"")
     for method in ("GET", "PUT", "DELETE"):
-        missing = await shop.call(method, f"/api/statuses/{number}", {} if method == "PUT" else None)
+        missing = await sample.request(method, f"/api/statuses/{number}", {} if method == "PUT" else None)
         assert (missing.status, missing.body) == (404, {"status": 404, "message": "Status not found"})
-    answer = await shop.put(f"/api/orders/{shop.order}", {"status": "X"})
+    answer = await sample.put(f"/api/orders/{sample.order}", {"status": "X"})
     assert (answer.status, answer.body["message"]) == (
         400,
         "status is 'X'; expected one of O, P, C, D, F, I, B",
     )
-    await create(shop)
+    await create(sample)
 
 
 # --- Order statuses ----------------------------------------------------------------------------------------------------------
 
 
-async def test_an_unknown_code_is_rejected_until_it_is_created(shop):
+async def test_an_unknown_code_is_rejected_until_it_is_created(sample):
     for route in ("order", "orders"):
         answer = (
-            await shop.put(f"/api/orders/{shop.order}", {"status": "X"})
+            await sample.put(f"/api/orders/{sample.order}", {"status": "X"})
             if route == "order"
-            else await shop.post(
+            else await sample.post(
                 "/api/orders",
-                {"user_id": shop.caio.number, "status": "X", "products": {str(shop.ebook): {"amount": 1}}},
+                {
+                    "user_id": sample.caio.number,
+                    "status": "X",
+                    "products": {str(sample.ebook): {"amount": 1}},
+                },
             )
         )
         assert answer.status == 400, answer.raw
         assert answer.body["message"] == "status is 'X'; expected one of O, P, C, D, F, I, B"
-    await create(shop)
-    assert (await shop.put(f"/api/orders/{shop.order}", {"status": "x"})).status == 200
-    assert await read_status(shop, shop.order) == "X"
-    answer = await shop.put(f"/api/orders/{shop.order}", {"status": "Z"})
+    await create(sample)
+    assert (await sample.put(f"/api/orders/{sample.order}", {"status": "x"})).status == 200
+    assert await read_status(sample, sample.order) == "X"
+    answer = await sample.put(f"/api/orders/{sample.order}", {"status": "Z"})
     assert answer.body["message"] == "status is 'Z'; expected one of O, P, C, D, F, I, B, X"
 
 
-async def test_every_api_family_returns_and_accepts_a_custom_code(shop):
-    await create(shop)
+async def test_every_api_family_returns_and_accepts_a_custom_code(sample):
+    await create(sample)
     # GraphQL.
-    assert (await set_status(shop, shop.order, "X")).body["data"]["order_set_status"] == {"status": "X"}
+    assert (await set_status(sample, sample.order, "X")).body["data"]["order_set_status"] == {"status": "X"}
     query = {"query": "{ orders(status: X) { id } }".replace("X", '"x"')}
-    result = (await shop.post("/graphql", query, auth="bearer")).body
-    assert result["data"]["orders"] == [{"id": shop.order.id}]
+    result = (await sample.post("/graphql", query, auth="bearer")).body
+    assert result["data"]["orders"] == [{"id": sample.order.id}]
     # The current API.
-    listed = await shop.get("/api/v1/admin/orders?status=X", auth="bearer")
+    listed = await sample.get("/api/v1/admin/orders?status=X", auth="bearer")
     assert [row["status"] for row in listed.body["orders"]] == ["X"]
-    assert (await shop.get("/api/v1/admin/orders?status=Y", auth="bearer")).status == 400
-    path = f"/api/v1/admin/orders/{shop.shared_order.id}/status"
-    changed = await shop.put(path, {"status": "x"}, auth="bearer")
+    assert (await sample.get("/api/v1/admin/orders?status=Y", auth="bearer")).status == 400
+    path = f"/api/v1/admin/orders/{sample.shared_order.id}/status"
+    changed = await sample.put(path, {"status": "x"}, auth="bearer")
     assert (changed.status, changed.body["status"]) == (200, "X")
     # The legacy API.
-    filtered = (await shop.get("/api/orders?status=x")).body
-    assert set(filtered["orders"]) == {str(shop.order), str(shop.shared_order)}
+    filtered = (await sample.get("/api/orders?status=x")).body
+    assert set(filtered["orders"]) == {str(sample.order), str(sample.shared_order)}
     assert filtered["search"] == {"status": "X"}
-    created = await shop.post(
+    created = await sample.post(
         "/api/orders",
-        {"user_id": shop.caio.number, "status": "X", "products": {str(shop.ebook): {"amount": 1}}},
+        {"user_id": sample.caio.number, "status": "X", "products": {str(sample.ebook): {"amount": 1}}},
     )
-    assert await read_status(shop, created.body["order_id"]) == "X"
-    history = (await shop.get(f"/api/orders/{shop.order}")).body["status_history"]
+    assert await read_status(sample, created.body["order_id"]) == "X"
+    history = (await sample.get(f"/api/orders/{sample.order}")).body["status_history"]
     assert [(step["status_from"], step["status"], step["forced"]) for step in history][-1] == ("O", "X", "N")
 
 
 @pytest.mark.parametrize("other", ["O", "P", "B", "C", "I"])
-async def test_a_custom_status_has_transitions_in_both_directions(shop, other):
-    await create(shop)
+async def test_a_custom_status_has_transitions_in_both_directions(sample, other):
+    await create(sample)
     if other != "O":
-        await shop.put(f"/api/orders/{shop.order}", {"status": other})
-    assert "errors" not in (await set_status(shop, shop.order, "X")).body
-    assert "errors" not in (await set_status(shop, shop.order, other)).body
-    assert await read_status(shop, shop.order) == other
+        await sample.put(f"/api/orders/{sample.order}", {"status": other})
+    assert "errors" not in (await set_status(sample, sample.order, "X")).body
+    assert "errors" not in (await set_status(sample, sample.order, other)).body
+    assert await read_status(sample, sample.order) == other
 
 
 @pytest.mark.parametrize("other", ["D", "F"])
-async def test_a_custom_status_has_no_transition_to_the_other_statuses(shop, other):
-    await create(shop)
-    await create(shop, status="Y")
-    await set_status(shop, shop.order, "X")
+async def test_a_custom_status_has_no_transition_to_the_other_statuses(sample, other):
+    await create(sample)
+    await create(sample, status="Y")
+    await set_status(sample, sample.order, "X")
     for to in (other, "Y"):
-        (error,) = (await set_status(shop, shop.order, to)).body["errors"]
+        (error,) = (await set_status(sample, sample.order, to)).body["errors"]
         assert error["extensions"]["details"]["allowed"] == ["O", "P", "B", "C", "I"]
-    await shop.put(f"/api/orders/{shop.order}", {"status": other})  # the legacy API forces transitions
-    (error,) = (await set_status(shop, shop.order, "X")).body["errors"]
+    await sample.put(f"/api/orders/{sample.order}", {"status": other})  # the legacy API forces transitions
+    (error,) = (await set_status(sample, sample.order, "X")).body["errors"]
     assert error["extensions"]["details"]["allowed"] == ["O", "P", "I"]
 
 
-async def test_a_custom_status_applies_its_inventory_rule(shop):
-    await create(shop, params={"inventory": "D"})
-    await create(shop, status="Y", params={"inventory": "I"})
-    on_hand, reserved = await read_stock(shop, shop.mug)
-    await set_status(shop, shop.order, "X")  # deducts the two reserved mugs
-    assert await read_stock(shop, shop.mug) == (on_hand - 2, reserved - 2)
-    await set_status(shop, shop.order, "O")
-    assert await read_stock(shop, shop.mug) == (on_hand, reserved)
-    await set_status(shop, shop.order, "Y")
-    assert await read_stock(shop, shop.mug) == (on_hand, reserved - 2)
-    await shop.execute("update products set on_hand = reserved where id = $1", shop.mug.number)
-    (error,) = (await set_status(shop, shop.order, "P")).body["errors"]  # sold out meanwhile
+async def test_a_custom_status_applies_its_inventory_rule(sample):
+    await create(sample, params={"inventory": "D"})
+    await create(sample, status="Y", params={"inventory": "I"})
+    on_hand, reserved = await read_stock(sample, sample.mug)
+    await set_status(sample, sample.order, "X")  # deducts the two reserved mugs
+    assert await read_stock(sample, sample.mug) == (on_hand - 2, reserved - 2)
+    await set_status(sample, sample.order, "O")
+    assert await read_stock(sample, sample.mug) == (on_hand, reserved)
+    await set_status(sample, sample.order, "Y")
+    assert await read_stock(sample, sample.mug) == (on_hand, reserved - 2)
+    await sample.execute("update products set on_hand = reserved where id = $1", sample.mug.number)
+    (error,) = (await set_status(sample, sample.order, "P")).body["errors"]  # sold out meanwhile
     assert error["message"] == "out of stock: Caneca de Ágata"
-    assert await read_status(shop, shop.order) == "Y"
+    assert await read_status(sample, sample.order) == "Y"
 
 
-async def test_an_order_whose_stock_was_returned_cannot_be_shipped(shop):
-    await create(shop, params={"inventory": "I"})
-    await set_status(shop, shop.order, "X")
+async def test_an_order_whose_stock_was_returned_cannot_be_shipped(sample):
+    await create(sample, params={"inventory": "I"})
+    await set_status(sample, sample.order, "X")
     document = "mutation ($id: ID!) { shipment_create(input: {order_id: $id}) { id } }"
-    sent = {"query": document, "variables": {"id": shop.order.id}}
-    (error,) = (await shop.post("/graphql", sent, auth="bearer")).body["errors"]
+    sent = {"query": document, "variables": {"id": sample.order.id}}
+    (error,) = (await sample.post("/graphql", sent, auth="bearer")).body["errors"]
     assert error["message"] == "an order in status X can't be shipped"
 
 
-async def test_a_code_in_use_cannot_change_or_be_deleted(shop):
-    number = await create(shop)
-    await set_status(shop, shop.order, "X")
+async def test_a_code_in_use_cannot_change_or_be_deleted(sample):
+    number = await create(sample)
+    await set_status(sample, sample.order, "X")
     for change in (
-        shop.delete(f"/api/statuses/{number}"),
-        shop.put(f"/api/statuses/{number}", {"status": "Z"}),
+        sample.delete(f"/api/statuses/{number}"),
+        sample.put(f"/api/statuses/{number}", {"status": "Z"}),
     ):
         answer = await change
         assert (answer.status, answer.body) == (422, {"status": 422, "message": "the status X is in use"})
-    await set_status(shop, shop.order, "O")
-    assert (await shop.delete(f"/api/statuses/{number}")).status == 204
+    await set_status(sample, sample.order, "O")
+    assert (await sample.delete(f"/api/statuses/{number}")).status == 204
 
 
-async def test_a_concurrent_delete_never_leaves_an_order_with_a_deleted_code(shop):
+async def test_a_concurrent_delete_never_leaves_an_order_with_a_deleted_code(sample):
     for _ in range(8):
-        number = await create(shop)
+        number = await create(sample)
         moved, deleted = await asyncio.gather(
-            set_status(shop, shop.order, "X"), shop.delete(f"/api/statuses/{number}")
+            set_status(sample, sample.order, "X"), sample.delete(f"/api/statuses/{number}")
         )
         assert ("errors" in moved.body) == (deleted.status == 204), (moved.raw, deleted.raw)
-        await set_status(shop, shop.order, "O")
+        await set_status(sample, sample.order, "O")
         if deleted.status != 204:
-            assert (await shop.delete(f"/api/statuses/{number}")).status == 204
+            assert (await sample.delete(f"/api/statuses/{number}")).status == 204
 
 
-async def test_a_vendor_with_open_orders_in_a_custom_status_cannot_be_deleted(shop):
-    number = await create(shop)
-    for order in (shop.order, shop.shared_order):
-        await set_status(shop, order, "X")
-    assert (await shop.delete(f"/api/vendors/{shop.rival}")).status == 422
-    for order in (shop.order, shop.shared_order):
-        await set_status(shop, order, "C")
-    assert (await shop.delete(f"/api/vendors/{shop.rival}")).status == 204
-    assert (await shop.delete(f"/api/statuses/{number}")).status == 204
+async def test_a_vendor_with_open_orders_in_a_custom_status_cannot_be_deleted(sample):
+    number = await create(sample)
+    for order in (sample.order, sample.shared_order):
+        await set_status(sample, order, "X")
+    assert (await sample.delete(f"/api/vendors/{sample.rival}")).status == 422
+    for order in (sample.order, sample.shared_order):
+        await set_status(sample, order, "C")
+    assert (await sample.delete(f"/api/vendors/{sample.rival}")).status == 204
+    assert (await sample.delete(f"/api/statuses/{number}")).status == 204
 
 
-async def test_a_custom_code_costs_no_extra_statement(shop):
-    before = (await shop.get("/api/orders?status=O")).statements
-    await create(shop)
-    await set_status(shop, shop.order, "X")
-    assert (await shop.get("/api/orders?status=X")).statements == before
+async def test_a_custom_code_costs_no_extra_statement(sample):
+    before = (await sample.get("/api/orders?status=O")).statements
+    await create(sample)
+    await set_status(sample, sample.order, "X")
+    assert (await sample.get("/api/orders?status=X")).statements == before
 
 
-async def test_another_stores_code_is_rejected(shop, other_shop):
-    await create(other_shop)
-    assert (await shop.put(f"/api/orders/{shop.order}", {"status": "X"})).status == 400
-    assert (await other_shop.put(f"/api/orders/{other_shop.order}", {"status": "X"})).status == 200
+async def test_another_stores_code_is_rejected(sample, other_sample):
+    await create(other_sample)
+    assert (await sample.put(f"/api/orders/{sample.order}", {"status": "X"})).status == 400
+    assert (await other_sample.put(f"/api/orders/{other_sample.order}", {"status": "X"})).status == 200
 
 
 # --- Shipment statuses -------------------------------------------------------------------------------------------------------
 
 
-async def test_shipments_accept_a_custom_code(shop):
-    shipment = await shop.add(Shipment, order_id=shop.order.number)
+async def test_shipments_accept_a_custom_code(sample):
+    shipment = await sample.add(Shipment, order_id=sample.order.number)
     document = "mutation ($id: ID!, $to: ShipmentStatus!) { shipment_update(id: $id, input: {status: $to}) { status } }"
     sent = {"query": document, "variables": {"id": shipment.id, "to": "T"}}
-    (error,) = (await shop.post("/graphql", sent, auth="bearer")).body["errors"]
+    (error,) = (await sample.post("/graphql", sent, auth="bearer")).body["errors"]
     assert error["message"] == "status is 'T'; expected one of P, A, S"
-    number = await create(shop, type="S", status="T", description="Em trânsito")
-    answer = await shop.post("/graphql", sent, auth="bearer")
+    number = await create(sample, type="S", status="T", description="Em trânsito")
+    answer = await sample.post("/graphql", sent, auth="bearer")
     assert answer.body["data"]["shipment_update"] == {"status": "T"}
-    assert (await shop.delete(f"/api/statuses/{number}")).status == 422
+    assert (await sample.delete(f"/api/statuses/{number}")).status == 422

@@ -5,29 +5,29 @@ from typing import Any
 import pytest
 
 from models.marketplace import DiscussionPost, DiscussionThread
-from tests.shop import Shop
+from tests.harness.sample_store import SampleStore
 
 NEW = {"company": "Loja Nova", "email": "nova@example.com"}
 BOTH_PATHS = pytest.mark.parametrize("path", ["stores", "vendors"])
 
 
-async def create(shop: Shop, path: str = "stores", **body: Any) -> str:
-    answer = await shop.post(f"/api/{path}", NEW | body)
+async def create(sample: SampleStore, path: str = "stores", **body: Any) -> str:
+    answer = await sample.post(f"/api/{path}", NEW | body)
     assert answer.status == 201, answer.raw
     assert set(answer.body) == {"store_id"}
     return answer.body["store_id"]
 
 
-async def read(shop: Shop, company_id: Any, path: str = "stores") -> dict[str, Any]:
-    answer = await shop.get(f"/api/{path}/{company_id}")
+async def read(sample: SampleStore, company_id: Any, path: str = "stores") -> dict[str, Any]:
+    answer = await sample.get(f"/api/{path}/{company_id}")
     assert answer.status == 200, answer.raw
     return answer.body
 
 
 @BOTH_PATHS
-async def test_a_store_is_created_with_defaults(shop, path):
-    number = await create(shop, path)
-    store = await read(shop, number, path)
+async def test_a_store_is_created_with_defaults(sample, path):
+    number = await create(sample, path)
+    store = await read(sample, number, path)
     assert store.pop("timestamp").isdigit()
     assert store == {
         "company_id": number,
@@ -78,15 +78,15 @@ async def test_a_store_is_created_with_defaults(shop, path):
         ("shippings", [], {}),
     ],
 )
-async def test_a_field_is_read_back_after_create_and_update(shop, name, value, expected):
-    assert (await read(shop, await create(shop, **{name: value})))[name] == expected
-    before = await read(shop, shop.rival)
-    answer = await shop.put(f"/api/vendors/{shop.rival}/", {name: value})
-    assert (answer.status, answer.body) == (200, {"store_id": str(shop.rival)})
-    assert await read(shop, shop.rival) == before | {name: expected}
+async def test_a_field_is_read_back_after_create_and_update(sample, name, value, expected):
+    assert (await read(sample, await create(sample, **{name: value})))[name] == expected
+    before = await read(sample, sample.rival)
+    answer = await sample.put(f"/api/vendors/{sample.rival}/", {name: value})
+    assert (answer.status, answer.body) == (200, {"store_id": str(sample.rival)})
+    assert await read(sample, sample.rival) == before | {name: expected}
 
 
-async def test_the_documented_update_body_is_accepted(shop):
+async def test_the_documented_update_body_is_accepted(sample):
     body = {
         "company": "Ateliê Lua",
         "email": "atelie@example.com",
@@ -94,32 +94,32 @@ async def test_the_documented_update_body_is_accepted(shop):
         "commission": "15.00",
         "commission_type": "P",
     }
-    answer = await shop.put(f"/api/vendors/{shop.vendor}/", body)
-    assert (answer.status, answer.body) == (200, {"store_id": str(shop.vendor)})
-    store = await read(shop, shop.vendor)
+    answer = await sample.put(f"/api/vendors/{sample.vendor}/", body)
+    assert (answer.status, answer.body) == (200, {"store_id": str(sample.vendor)})
+    store = await read(sample, sample.vendor)
     assert {name: store[name] for name in body} == body
 
 
-async def test_a_form_encoded_body_updates_a_store(shop):
+async def test_a_form_encoded_body_updates_a_store(sample):
     form = b"company=Sol&commission=10&commission_type=A&shippings[1]=Y&shippings[2]=N"
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
-    answer = await shop.put(f"/api/vendors/{shop.vendor}", data=form, headers=headers)
+    answer = await sample.put(f"/api/vendors/{sample.vendor}", data=form, headers=headers)
     assert answer.status == 200, answer.raw
-    store = await read(shop, shop.vendor)
+    store = await read(sample, sample.vendor)
     assert (store["company"], store["commission"], store["commission_type"]) == ("Sol", "10.00", "A")
     assert store["shippings"] == {"1": "Y", "2": "N"}
 
 
-async def test_updating_a_record_with_itself_changes_nothing(shop):
-    before = await read(shop, shop.vendor)
-    assert (await shop.put(f"/api/stores/{shop.vendor}", before)).status == 200
-    assert await read(shop, shop.vendor) == before
+async def test_updating_a_record_with_itself_changes_nothing(sample):
+    before = await read(sample, sample.vendor)
+    assert (await sample.put(f"/api/stores/{sample.vendor}", before)).status == 200
+    assert await read(sample, sample.vendor) == before
 
 
-async def test_both_paths_return_the_same_responses(shop):
-    for path in ("", f"/{shop.vendor}", "?status=A", "?q=sol"):
-        one = await shop.get(f"/api/stores{path}")
-        other = await shop.get(f"/api/vendors{path}")
+async def test_both_paths_return_the_same_responses(sample):
+    for path in ("", f"/{sample.vendor}", "?status=A", "?q=sol"):
+        one = await sample.get(f"/api/stores{path}")
+        other = await sample.get(f"/api/vendors{path}")
         assert (one.status, one.body) == (other.status, other.body) == (200, one.body)
 
 
@@ -139,52 +139,52 @@ async def test_both_paths_return_the_same_responses(shop):
         ({"CNPJ": "123"}, "CNPJ is '123'; expected 14 characters"),
     ],
 )
-async def test_invalid_input_is_rejected_with_the_legacy_field_name(shop, body, message):
-    answer = await shop.post("/api/stores", NEW | body)
+async def test_invalid_input_is_rejected_with_the_legacy_field_name(sample, body, message):
+    answer = await sample.post("/api/stores", NEW | body)
     assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
     if "required" not in message:
-        answer = await shop.put(f"/api/vendors/{shop.vendor}", body)
+        answer = await sample.put(f"/api/vendors/{sample.vendor}", body)
         assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
 
 
-async def test_a_store_with_open_orders_cannot_be_deleted(shop):
-    answer = await shop.delete(f"/api/vendors/{shop.vendor}")
+async def test_a_store_with_open_orders_cannot_be_deleted(sample):
+    answer = await sample.delete(f"/api/vendors/{sample.vendor}")
     assert (answer.status, answer.body["message"]) == (422, "the vendor has open orders")
-    number = await create(shop)
-    answer = await shop.delete(f"/api/vendors/{number}")
+    number = await create(sample)
+    answer = await sample.delete(f"/api/vendors/{number}")
     assert (answer.status, answer.raw) == (204, b"")
     for method, path in (("GET", "stores"), ("PUT", "vendors"), ("DELETE", "stores")):
-        missing = await shop.call(method, f"/api/{path}/{number}", {} if method == "PUT" else None)
+        missing = await sample.request(method, f"/api/{path}/{number}", {} if method == "PUT" else None)
         assert (missing.status, missing.body) == (404, {"status": 404, "message": "Vendor not found"})
 
 
-async def test_the_average_rating_is_that_of_its_products(shop):
-    thread = await shop.value(
-        "select id from discussion_threads where object_type = 'P' and object_id = $1", shop.mug.number
+async def test_the_average_rating_is_that_of_its_products(sample):
+    thread = await sample.value(
+        "select id from discussion_threads where object_type = 'P' and object_id = $1", sample.mug.number
     )
-    await shop.add(DiscussionPost, thread_id=thread, rating=4, message="x")
-    await shop.add(DiscussionPost, thread_id=thread, rating=1, message="x", status="P")  # pending
-    other = await shop.add(DiscussionThread, object_type="C", object_id=shop.mug.number)
-    await shop.add(DiscussionPost, thread_id=other.number, rating=1, message="x")  # about a category
-    assert (await read(shop, shop.vendor))["average_rating"] == "4.50"
+    await sample.add(DiscussionPost, thread_id=thread, rating=4, message="x")
+    await sample.add(DiscussionPost, thread_id=thread, rating=1, message="x", status="P")  # pending
+    other = await sample.add(DiscussionThread, object_type="C", object_id=sample.mug.number)
+    await sample.add(DiscussionPost, thread_id=other.number, rating=1, message="x")  # about a category
+    assert (await read(sample, sample.vendor))["average_rating"] == "4.50"
     for rating in ("4.50", "4.5"):
-        filtered = (await shop.get(f"/api/stores?average_rating={rating}")).body
-        assert list(filtered["stores"]) == [str(shop.vendor)]
+        filtered = (await sample.get(f"/api/stores?average_rating={rating}")).body
+        assert list(filtered["stores"]) == [str(sample.vendor)]
 
 
-async def test_numeric_filters_compare_by_value(shop):
-    await shop.put(f"/api/stores/{shop.vendor}", {"commission": "5"})
+async def test_numeric_filters_compare_by_value(sample):
+    await sample.put(f"/api/stores/{sample.vendor}", {"commission": "5"})
     for commission in ("5", "5.0", "5.00"):
-        assert list((await shop.get(f"/api/vendors?commission={commission}")).body["stores"]) == [
-            str(shop.vendor)
+        assert list((await sample.get(f"/api/vendors?commission={commission}")).body["stores"]) == [
+            str(sample.vendor)
         ]
 
 
-async def test_a_vendor_reads_and_updates_its_own_record_only(new_shop):
-    shop = await new_shop(legacy_vendor_keys="Y")
-    listed = (await shop.get("/api/vendors", by=shop.seller)).body
-    assert [row["company_id"] for row in listed["stores"]] == [str(shop.vendor)]
-    assert (await shop.get(f"/api/stores/{shop.vendor}", by=shop.seller)).status == 200
+async def test_a_vendor_reads_and_updates_its_own_record_only(new_sample):
+    sample = await new_sample(legacy_vendor_keys="Y")
+    listed = (await sample.get("/api/vendors", by=sample.vendor_user)).body
+    assert [row["company_id"] for row in listed["stores"]] == [str(sample.vendor)]
+    assert (await sample.get(f"/api/stores/{sample.vendor}", by=sample.vendor_user)).status == 200
     sent = {
         "company": "Sol & Cia",
         "phone": "81",
@@ -194,15 +194,17 @@ async def test_a_vendor_reads_and_updates_its_own_record_only(new_shop):
         "status": "D",
         "CNPJ": "99999999999999",
     }
-    before = await read(shop, shop.vendor)
-    assert (await shop.put(f"/api/vendors/{shop.vendor}", sent, by=shop.seller)).status == 200
-    after = await read(shop, shop.vendor)
+    before = await read(sample, sample.vendor)
+    assert (await sample.put(f"/api/vendors/{sample.vendor}", sent, by=sample.vendor_user)).status == 200
+    after = await read(sample, sample.vendor)
     assert after == before | {"company": "Sol & Cia", "phone": "81", "shippings": {"1": "Y"}}
     for method, path, status in (
-        ("GET", f"stores/{shop.rival}", 404),
-        ("PUT", f"stores/{shop.rival}", 404),
+        ("GET", f"stores/{sample.rival}", 404),
+        ("PUT", f"stores/{sample.rival}", 404),
         ("POST", "stores", 403),
-        ("DELETE", f"stores/{shop.vendor}", 403),
+        ("DELETE", f"stores/{sample.vendor}", 403),
     ):
-        answer = await shop.call(method, f"/api/{path}", NEW if method != "GET" else None, by=shop.seller)
+        answer = await sample.request(
+            method, f"/api/{path}", NEW if method != "GET" else None, by=sample.vendor_user
+        )
         assert answer.status == status, (method, path, answer.raw)

@@ -4,27 +4,27 @@ from typing import Any
 
 import pytest
 
-from tests.shop import Shop
+from tests.harness.sample_store import SampleStore
 
 NEW = {"usergroup": "Compradores"}
 
 
-async def create(shop: Shop, **body: Any) -> str:
-    answer = await shop.post("/api/usergroups", NEW | body)
+async def create(sample: SampleStore, **body: Any) -> str:
+    answer = await sample.post("/api/usergroups", NEW | body)
     assert answer.status == 201, answer.raw
     assert set(answer.body) == {"usergroup_id"}
     return answer.body["usergroup_id"]
 
 
-async def read(shop: Shop, usergroup_id: Any) -> dict[str, Any]:
-    answer = await shop.get(f"/api/usergroups/{usergroup_id}")
+async def read(sample: SampleStore, usergroup_id: Any) -> dict[str, Any]:
+    answer = await sample.get(f"/api/usergroups/{usergroup_id}")
     assert answer.status == 200, answer.raw
     return answer.body
 
 
-async def test_a_usergroup_is_created_with_defaults(shop):
-    number = await create(shop)
-    assert await read(shop, number) == {
+async def test_a_usergroup_is_created_with_defaults(sample):
+    number = await create(sample)
+    assert await read(sample, number) == {
         "usergroup_id": number,
         "usergroup": "Compradores",
         "type": "C",
@@ -46,19 +46,19 @@ async def test_a_usergroup_is_created_with_defaults(shop):
         ("privileges", None, []),
     ],
 )
-async def test_a_field_is_read_back_after_create_and_update(shop, name, value, expected):
-    assert (await read(shop, await create(shop, type="A", **{name: value})))[name] == expected
-    before = await read(shop, shop.team)
-    answer = await shop.put(f"/api/usergroups/{shop.team}", {name: value})
-    assert (answer.status, answer.body) == (200, {"usergroup_id": str(shop.team)})
-    assert await read(shop, shop.team) == before | {name: expected}
+async def test_a_field_is_read_back_after_create_and_update(sample, name, value, expected):
+    assert (await read(sample, await create(sample, type="A", **{name: value})))[name] == expected
+    before = await read(sample, sample.team)
+    answer = await sample.put(f"/api/usergroups/{sample.team}", {name: value})
+    assert (answer.status, answer.body) == (200, {"usergroup_id": str(sample.team)})
+    assert await read(sample, sample.team) == before | {name: expected}
 
 
-async def test_the_type_is_a_code_or_label(shop):
-    assert (await read(shop, await create(shop, type="admin")))["type"] == "A"
-    await shop.put(f"/api/usergroups/{shop.team}", {"type": "C"})
-    assert await read(shop, shop.team) == {
-        "usergroup_id": str(shop.team),
+async def test_the_type_is_a_code_or_label(sample):
+    assert (await read(sample, await create(sample, type="admin")))["type"] == "A"
+    await sample.put(f"/api/usergroups/{sample.team}", {"type": "C"})
+    assert await read(sample, sample.team) == {
+        "usergroup_id": str(sample.team),
         "usergroup": "Equipe",
         "type": "C",
         "status": "A",
@@ -66,11 +66,11 @@ async def test_the_type_is_a_code_or_label(shop):
     }
 
 
-async def test_a_form_encoded_body_creates_a_usergroup(shop):
+async def test_a_form_encoded_body_creates_a_usergroup(sample):
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     form = b"usergroup=Time&type=A&privileges[]=view_orders&privileges[]=view_users"
-    answer = await shop.post("/api/usergroups", data=form, headers=headers)
-    group = await read(shop, answer.body["usergroup_id"])
+    answer = await sample.post("/api/usergroups", data=form, headers=headers)
+    group = await read(sample, answer.body["usergroup_id"])
     assert (group["usergroup"], group["privileges"]) == ("Time", ["view_orders", "view_users"])
 
 
@@ -86,42 +86,44 @@ async def test_a_form_encoded_body_creates_a_usergroup(shop):
         ({"privileges": ["view_orders"]}, "privileges are for usergroups of type A"),
     ],
 )
-async def test_invalid_input_is_rejected_with_the_legacy_field_name(shop, body, message):
-    answer = await shop.post("/api/usergroups", NEW | body)
+async def test_invalid_input_is_rejected_with_the_legacy_field_name(sample, body, message):
+    answer = await sample.post("/api/usergroups", NEW | body)
     assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
 
 
-async def test_users_cannot_grant_privileges_they_lack(shop):
-    manager = await shop.new_person("manage_users", "view_orders")
+async def test_users_cannot_grant_privileges_they_lack(sample):
+    manager = await sample.add_user("manage_users", "view_orders")
     refused = {"status": 403, "message": "Forbidden: privilege manage_orders required"}
     body = {"type": "A", "privileges": ["manage_orders"]}
-    answer = await shop.post("/api/usergroups", NEW | body, by=manager)
+    answer = await sample.post("/api/usergroups", NEW | body, by=manager)
     assert (answer.status, answer.body) == (403, refused)
-    answer = await shop.put(f"/api/usergroups/{shop.team}", body, by=manager)
+    answer = await sample.put(f"/api/usergroups/{sample.team}", body, by=manager)
     assert (answer.status, answer.body) == (403, refused)
-    assert (await read(shop, shop.team))["privileges"] == ["view_orders"]
-    allowed = await shop.post("/api/usergroups", NEW | body | {"privileges": ["view_orders"]}, by=manager)
+    assert (await read(sample, sample.team))["privileges"] == ["view_orders"]
+    allowed = await sample.post("/api/usergroups", NEW | body | {"privileges": ["view_orders"]}, by=manager)
     assert allowed.status == 201
 
 
-async def test_deleting_a_usergroup_revokes_its_members_privileges(shop):
-    person = await shop.new_person("view_users")
-    await shop.put(f"/api/users/{person}/usergroups/{shop.team}", {"status": "A"})
-    assert (await shop.get("/api/orders", by=person)).status == 200
-    answer = await shop.delete(f"/api/usergroups/{shop.team}")
+async def test_deleting_a_usergroup_revokes_its_members_privileges(sample):
+    person = await sample.add_user("view_users")
+    await sample.put(f"/api/users/{person}/usergroups/{sample.team}", {"status": "A"})
+    assert (await sample.get("/api/orders", by=person)).status == 200
+    answer = await sample.delete(f"/api/usergroups/{sample.team}")
     assert (answer.status, answer.raw) == (204, b"")
-    assert (await shop.get("/api/orders", by=person)).status == 403
+    assert (await sample.get("/api/orders", by=person)).status == 403
     for method in ("GET", "PUT", "DELETE"):
-        missing = await shop.call(method, f"/api/usergroups/{shop.team}", {} if method == "PUT" else None)
+        missing = await sample.request(
+            method, f"/api/usergroups/{sample.team}", {} if method == "PUT" else None
+        )
         assert (missing.status, missing.body) == (404, {"status": 404, "message": "Usergroup not found"})
 
 
-async def test_usergroups_are_filtered_by_privilege(shop):
+async def test_usergroups_are_filtered_by_privilege(sample):
     async def search(query: str) -> list[str]:
-        return list((await shop.get(f"/api/usergroups?{query}")).body["usergroups"])
+        return list((await sample.get(f"/api/usergroups?{query}")).body["usergroups"])
 
-    assert await search("privileges=view_orders") == [str(shop.team)]
-    assert await search("privileges[]=view_orders&privileges[]=view_users") == [str(shop.team)]
+    assert await search("privileges=view_orders") == [str(sample.team)]
+    assert await search("privileges[]=view_orders&privileges[]=view_users") == [str(sample.team)]
     assert await search("privileges=fly") == []
-    assert await search("q=equi") == [str(shop.team)]
-    assert await search("type=customer&status=active") == [str(shop.wholesale)]
+    assert await search("q=equi") == [str(sample.team)]
+    assert await search("type=customer&status=active") == [str(sample.wholesale)]

@@ -9,7 +9,9 @@ from kernel.scope import active_scope
 from models.marketplace import Vendor
 from rest_facade.legacy import routes
 from rest_facade.routing import Credential
-from tests.shop import NO_NUMBER, NOBODY, Answer, Shop
+from tests.harness.http import Response
+from tests.harness.records import UNKNOWN_ID, UNKNOWN_NUMBER
+from tests.harness.sample_store import SampleStore
 
 ROUTES = [route for route in routes() if route.credential is Credential.VENDOR]
 EVERY_ROUTE = pytest.mark.parametrize("route", ROUTES, ids=[f"{r.method} {r.path}" for r in ROUTES])
@@ -17,22 +19,22 @@ MISSING = "Authentication required. Use Basic with email and API key or a Bearer
 VENDORS_ONLY = "Forbidden: vendor scope required"
 
 
-def path_to(shop: Shop, route: Any) -> str:
-    number = shop.order if "order" in route.path else shop.mug
+def path_to(sample: SampleStore, route: Any) -> str:
+    number = sample.order if "order" in route.path else sample.mug
     return route.path.replace("{id}", str(number))
 
 
-async def call_route(shop: Shop, route: Any, **kwargs: Any) -> Answer:
+async def call_route(sample: SampleStore, route: Any, **kwargs: Any) -> Response:
     body: Any = {} if route.method in ("POST", "PUT") else None
-    return await shop.call(route.method, path_to(shop, route), body, **kwargs)
+    return await sample.request(route.method, path_to(sample, route), body, **kwargs)
 
 
-async def as_vendor(shop: Shop, method: str, path: str, body: Any = None, **kwargs: Any) -> Answer:
-    return await shop.call(method, f"/api/{path}", body, **{"by": shop.seller} | kwargs)
+async def as_vendor(sample: SampleStore, method: str, path: str, body: Any = None, **kwargs: Any) -> Response:
+    return await sample.request(method, f"/api/{path}", body, **{"by": sample.vendor_user} | kwargs)
 
 
-async def row(shop: Shop, table: str, number: int) -> dict[str, Any]:
-    [record] = await shop.rows(f"select * from {table} where id = $1", number)
+async def row(sample: SampleStore, table: str, number: int) -> dict[str, Any]:
+    [record] = await sample.rows(f"select * from {table} where id = $1", number)
     return dict(record)
 
 
@@ -40,48 +42,48 @@ async def row(shop: Shop, table: str, number: int) -> dict[str, Any]:
 
 
 @EVERY_ROUTE
-async def test_a_route_is_for_vendors_only(shop, other_shop, route):
-    anonymous = await call_route(shop, route, auth=None)
+async def test_a_route_is_for_vendors_only(sample, other_sample, route):
+    anonymous = await call_route(sample, route, auth=None)
     assert (anonymous.status, anonymous.body) == (401, {"status": 401, "message": MISSING})
-    for person, auth in ((shop.caio, "bearer"), (shop.owner, "basic"), (shop.staff, "basic")):
-        answer = await call_route(shop, route, by=person, auth=auth)
+    for person, auth in ((sample.caio, "bearer"), (sample.owner, "basic"), (sample.staff, "basic")):
+        answer = await call_route(sample, route, by=person, auth=auth)
         assert (answer.status, answer.body) == (403, {"status": 403, "message": VENDORS_ONLY})
-    foreign = await call_route(shop, route, by=shop.seller, at=other_shop)
+    foreign = await call_route(sample, route, by=sample.vendor_user, at=other_sample)
     assert foreign.status == 401
-    foreign = await call_route(shop, route, by=shop.seller, auth="bearer", at=other_shop)
+    foreign = await call_route(sample, route, by=sample.vendor_user, auth="bearer", at=other_sample)
     assert foreign.status == 403
 
 
 @pytest.mark.parametrize("setting", ["N", "Y"])
-async def test_the_app_does_not_depend_on_legacy_vendor_keys(new_shop, setting):
-    shop = await new_shop(legacy_vendor_keys=setting)
-    assert (await as_vendor(shop, "GET", "vendor_products")).status == 200
-    assert (await as_vendor(shop, "GET", "products")).status == (200 if setting == "Y" else 403)
-    assert (await as_vendor(shop, "GET", "users")).status == 403
+async def test_the_app_does_not_depend_on_legacy_vendor_keys(new_sample, setting):
+    sample = await new_sample(legacy_vendor_keys=setting)
+    assert (await as_vendor(sample, "GET", "vendor_products")).status == 200
+    assert (await as_vendor(sample, "GET", "products")).status == (200 if setting == "Y" else 403)
+    assert (await as_vendor(sample, "GET", "users")).status == 403
 
 
 @EVERY_ROUTE
-async def test_unknown_and_foreign_ids_are_not_found(shop, route):
+async def test_unknown_and_foreign_ids_are_not_found(sample, route):
     if "{id}" not in route.path:
         return
     entity = "Order" if "order" in route.path else "Product"
-    foreign = await shop.new_order((shop.plate, 1), user=shop.caio.id)
-    foreign_ids = [foreign, foreign.id] if entity == "Order" else [shop.plate, shop.plate.id]
-    for record_id in (*foreign_ids, NOBODY, NO_NUMBER, "0", "-1", "abc", "9" * 40, "%20"):
+    foreign = await sample.place_order((sample.plate, 1), user=sample.caio.id)
+    foreign_ids = [foreign, foreign.id] if entity == "Order" else [sample.plate, sample.plate.id]
+    for record_id in (*foreign_ids, UNKNOWN_ID, UNKNOWN_NUMBER, "0", "-1", "abc", "9" * 40, "%20"):
         path = route.path.replace("{id}", str(record_id))
         body = {"status": "P", "price": "1"} if route.method == "PUT" else None
-        answer = await shop.call(route.method, path, body, by=shop.seller)
+        answer = await sample.request(route.method, path, body, by=sample.vendor_user)
         message = f"{entity} not found"
         assert (answer.status, answer.body) == (404, {"status": 404, "message": message}), record_id
 
 
 @EVERY_ROUTE
-async def test_a_malformed_body_changes_nothing(shop, route):
+async def test_a_malformed_body_changes_nothing(sample, route):
     if route.method not in ("POST", "PUT"):
         return
     for data in (b"{broken", b"[1, 2]", b'{"product": "a\\u0000b"}', b'{"a": 1e999}', b"{" + b'"a":{' * 99):
-        answer = await shop.call(
-            route.method, path_to(shop, route), data=data, by=shop.seller,
+        answer = await sample.request(
+            route.method, path_to(sample, route), data=data, by=sample.vendor_user,
             headers={"Content-Type": "application/json"},
         )  # fmt: skip
         assert (answer.status, answer.body["status"]) == (400, 400), data
@@ -90,8 +92,8 @@ async def test_a_malformed_body_changes_nothing(shop, route):
 # --- Start and dashboard -----------------------------------------------------------------------------------------------------
 
 
-async def test_vendor_start_returns_the_configuration(shop):
-    answer = await as_vendor(shop, "GET", "vendor_start")
+async def test_vendor_start_returns_the_configuration(sample):
+    answer = await as_vendor(sample, "GET", "vendor_start")
     assert answer.status == 200
     body = answer.body
     assert set(body) == {
@@ -107,21 +109,21 @@ async def test_vendor_start_returns_the_configuration(shop):
     assert "manage_products" in body["permissions"]
 
 
-async def test_vendor_start_returns_the_store_settings(new_shop):
-    shop = await new_shop(
+async def test_vendor_start_returns_the_store_settings(new_sample):
+    sample = await new_sample(
         support_email="ajuda@example.com", support_phone="1130000000", logo_url="https://x.example/l.png"
     )
-    body = (await as_vendor(shop, "GET", "vendor_start")).body
+    body = (await as_vendor(sample, "GET", "vendor_start")).body
     assert body["support"] == {"email": "ajuda@example.com", "phone": "1130000000"}
     assert body["store"]["logo"] == "https://x.example/l.png"
 
 
-async def test_the_dashboard_sums_the_vendors_own_lines(shop):
+async def test_the_dashboard_sums_the_vendors_own_lines(sample):
     # Two mugs and shipping 114.80, a mug of a shared order 49.90, a paid e-book 15.00.
-    await shop.execute(
-        "update vendors set commission = '10.00', commission_type = 'P' where id = $1", shop.vendor.number
+    await sample.execute(
+        "update vendors set commission = '10.00', commission_type = 'P' where id = $1", sample.vendor.number
     )
-    body = (await as_vendor(shop, "GET", "vendor_dashboard")).body
+    body = (await as_vendor(sample, "GET", "vendor_dashboard")).body
     assert set(body) == {
         "sales", "orders_count", "average_ticket", "balance", "products", "orders_by_status", "graph",
     }  # fmt: skip
@@ -132,13 +134,13 @@ async def test_the_dashboard_sums_the_vendors_own_lines(shop):
     [day] = body["graph"]
     assert (day["total"], day["orders"]) == ("179.70", "3")
     assert int(day["date"]) % 86_400 == 0
-    rival = (await as_vendor(shop, "GET", "vendor_dashboard", by=shop.rival_seller)).body
+    rival = (await as_vendor(sample, "GET", "vendor_dashboard", by=sample.rival_vendor_user)).body
     assert (rival["sales"], rival["orders_count"], rival["balance"]) == ("75.00", "1", "0.00")
 
 
-async def test_cancelled_orders_are_not_sales(shop):
-    await shop.put(f"/api/orders/{shop.order}", {"status": "I"})
-    body = (await as_vendor(shop, "GET", "vendor_dashboard")).body
+async def test_cancelled_orders_are_not_sales(sample):
+    await sample.put(f"/api/orders/{sample.order}", {"status": "I"})
+    body = (await as_vendor(sample, "GET", "vendor_dashboard")).body
     assert (body["sales"], body["orders_count"]) == ("64.90", "2")
     assert body["orders_by_status"]["I"] == "1"
 
@@ -159,15 +161,15 @@ async def test_cancelled_orders_are_not_sales(shop):
         ("?time_from=x", "0"),
     ],
 )
-async def test_the_dashboard_accepts_the_periods_of_orders(shop, query, count):
-    answer = await as_vendor(shop, "GET", f"vendor_dashboard{query}")
+async def test_the_dashboard_accepts_the_periods_of_orders(sample, query, count):
+    answer = await as_vendor(sample, "GET", f"vendor_dashboard{query}")
     assert (answer.status, answer.body["orders_count"]) == (200, count)
 
 
-async def test_a_vendor_without_orders_has_an_empty_dashboard(shop):
-    vendor = await shop.add(Vendor, name="Vazia", email="v@example.com")
-    person = await shop.new_person(user_type="V", vendor_id=vendor.number)
-    body = (await as_vendor(shop, "GET", "vendor_dashboard", by=person)).body
+async def test_a_vendor_without_orders_has_an_empty_dashboard(sample):
+    vendor = await sample.add(Vendor, name="Vazia", email="v@example.com")
+    person = await sample.add_user(user_type="V", vendor_id=vendor.number)
+    body = (await as_vendor(sample, "GET", "vendor_dashboard", by=person)).body
     assert (body["sales"], body["average_ticket"], body["balance"], body["graph"]) == (
         "0.00",
         "0.00",
@@ -180,10 +182,10 @@ async def test_a_vendor_without_orders_has_an_empty_dashboard(shop):
 # --- Company and profile -----------------------------------------------------------------------------------------------------
 
 
-async def test_the_company_is_the_store_record(shop):
-    company = (await as_vendor(shop, "GET", "vendor_company")).body
-    assert (company["company_id"], company["company"]) == (str(shop.vendor), "Ateliê Sol")
-    assert company == (await shop.get(f"/api/vendors/{shop.vendor}")).body
+async def test_the_company_is_the_store_record(sample):
+    company = (await as_vendor(sample, "GET", "vendor_company")).body
+    assert (company["company_id"], company["company"]) == (str(sample.vendor), "Ateliê Sol")
+    assert company == (await sample.get(f"/api/vendors/{sample.vendor}")).body
     assert {
         "email",
         "status",
@@ -197,21 +199,21 @@ async def test_the_company_is_the_store_record(shop):
     assert company["average_rating"] == "5.00"
 
 
-async def test_a_vendor_updates_only_the_contact_data_of_its_company(shop):
-    before = await row(shop, "vendors", shop.vendor.number)
-    rival = await row(shop, "vendors", shop.rival.number)
+async def test_a_vendor_updates_only_the_contact_data_of_its_company(sample):
+    before = await row(sample, "vendors", sample.vendor.number)
+    rival = await row(sample, "vendors", sample.rival.number)
     allowed = {
         "company": "Ateliê Lua Nova", "email": "lua@example.com", "phone": "1130000000", "address": "Rua B, 2",
         "city": "Olinda", "state": "PE", "country": "BR", "zipcode": "53020-140",
         "url": "https://lua.example", "shippings": {"1": {"status": "A"}},
     }  # fmt: skip
     ignored = {
-        "company_id": shop.rival.number, "commission": "0.01", "commission_type": "X", "status": "Z", "CNPJ": "bad",
+        "company_id": sample.rival.number, "commission": "0.01", "commission_type": "X", "status": "Z", "CNPJ": "bad",
         "timestamp": "1", "average_rating": "5", "user_type": "A", "privileges": ["all"], "is_root": "Y",
     }  # fmt: skip
-    answer = await as_vendor(shop, "PUT", "vendor_company", allowed | ignored)
-    assert (answer.status, answer.body) == (200, {"company_id": str(shop.vendor)})
-    after = await row(shop, "vendors", shop.vendor.number)
+    answer = await as_vendor(sample, "PUT", "vendor_company", allowed | ignored)
+    assert (answer.status, answer.body) == (200, {"company_id": str(sample.vendor)})
+    after = await row(sample, "vendors", sample.vendor.number)
     changed = {name for name in after if after[name] != before[name]} - {"updated_at"}
     assert changed <= {
         "name",
@@ -226,43 +228,43 @@ async def test_a_vendor_updates_only_the_contact_data_of_its_company(shop):
         "shippings",
     }
     assert (after["name"], after["zipcode"], after["city"]) == ("Ateliê Lua Nova", "53020140", "Olinda")
-    assert await row(shop, "vendors", shop.rival.number) == rival
+    assert await row(sample, "vendors", sample.rival.number) == rival
 
 
 @pytest.mark.parametrize("body", [{"email": "x"}, {"company": ""}, {"company": ["x"]}, {"city": {"a": 1}}])
-async def test_invalid_contact_data_is_rejected(shop, body):
-    before = await row(shop, "vendors", shop.vendor.number)
-    answer = await as_vendor(shop, "PUT", "vendor_company", body)
+async def test_invalid_contact_data_is_rejected(sample, body):
+    before = await row(sample, "vendors", sample.vendor.number)
+    answer = await as_vendor(sample, "PUT", "vendor_company", body)
     assert (answer.status, answer.body["status"]) == (400, 400)
     assert next(iter(body)) in answer.body["message"]
-    assert await row(shop, "vendors", shop.vendor.number) == before
+    assert await row(sample, "vendors", sample.vendor.number) == before
 
 
-async def test_the_profile_is_the_callers_user_record(shop):
-    mine = (await as_vendor(shop, "GET", "vendor_profile")).body
-    assert mine == (await shop.get(f"/api/users/{shop.seller}")).body
+async def test_the_profile_is_the_callers_user_record(sample):
+    mine = (await as_vendor(sample, "GET", "vendor_profile")).body
+    assert mine == (await sample.get(f"/api/users/{sample.vendor_user}")).body
 
 
-async def test_a_vendor_updates_only_name_and_credentials_of_its_profile(shop):
-    before = await row(shop, "users", shop.seller.number)
+async def test_a_vendor_updates_only_name_and_credentials_of_its_profile(sample):
+    before = await row(sample, "users", sample.vendor_user.number)
     allowed = {"email": "nova@example.com", "firstname": "Nina", "lastname": "Sá", "phone": "81 99999-0000"}
     ignored = {
-        "user_id": shop.owner.number, "user_type": "A", "status": "D", "company_id": "nonsense", "CNPJ": "bad",
+        "user_id": sample.owner.number, "user_type": "A", "status": "D", "company_id": "nonsense", "CNPJ": "bad",
         "CPF": "bad", "company": "x", "is_root": "Y", "points": 1_000, "usergroups": [1], "privileges": ["all"],
         "timestamp": {},
     }  # fmt: skip
-    answer = await as_vendor(shop, "PUT", "vendor_profile", allowed | ignored)
-    assert (answer.status, answer.body) == (200, {"user_id": str(shop.seller)})
-    after = await row(shop, "users", shop.seller.number)
+    answer = await as_vendor(sample, "PUT", "vendor_profile", allowed | ignored)
+    assert (answer.status, answer.body) == (200, {"user_id": str(sample.vendor_user)})
+    after = await row(sample, "users", sample.vendor_user.number)
     changed = {name for name in after if after[name] != before[name]}
     assert changed - {"updated_at", "search", "name", "name_folded", "last_login_at"} == set(allowed)
     assert (after["email"], after["phone"]) == ("nova@example.com", "81999990000")
 
 
-async def test_a_new_password_revokes_the_tokens(shop):
-    assert (await as_vendor(shop, "GET", "vendor_profile", auth="bearer")).status == 200
-    assert (await as_vendor(shop, "PUT", "vendor_profile", {"password": "another long one"})).status == 200
-    assert (await as_vendor(shop, "GET", "vendor_profile", auth="bearer")).status == 401
+async def test_a_new_password_revokes_the_tokens(sample):
+    assert (await as_vendor(sample, "GET", "vendor_profile", auth="bearer")).status == 200
+    assert (await as_vendor(sample, "PUT", "vendor_profile", {"password": "another long one"})).status == 200
+    assert (await as_vendor(sample, "GET", "vendor_profile", auth="bearer")).status == 401
 
 
 @pytest.mark.parametrize(
@@ -275,54 +277,54 @@ async def test_a_new_password_revokes_the_tokens(shop):
         {"firstname": []},
     ],
 )
-async def test_an_invalid_profile_is_rejected(shop, body):
-    before = await row(shop, "users", shop.seller.number)
-    answer = await as_vendor(shop, "PUT", "vendor_profile", body)
+async def test_an_invalid_profile_is_rejected(sample, body):
+    before = await row(sample, "users", sample.vendor_user.number)
+    answer = await as_vendor(sample, "PUT", "vendor_profile", body)
     assert (answer.status, answer.body["status"]) == (400, 400)
-    assert await row(shop, "users", shop.seller.number) == before
+    assert await row(sample, "users", sample.vendor_user.number) == before
 
 
 # --- Categories and products -------------------------------------------------------------------------------------------------
 
 
-async def test_categories_are_listed_in_both_forms(new_shop):
+async def test_categories_are_listed_in_both_forms(new_sample):
     for form in ("contract", "cscart"):
-        shop = await new_shop(legacy_lists=form)
-        body = (await as_vendor(shop, "GET", "vendor_categories")).body
+        sample = await new_sample(legacy_lists=form)
+        body = (await as_vendor(sample, "GET", "vendor_categories")).body
         assert [category["category"] for category in body["categories"]] == ["Casa", "Cozinha", "Oculta"]
         assert body["params"]["total_items"] == 3
 
 
-async def test_products_are_the_vendors_own_in_both_forms(new_shop):
+async def test_products_are_the_vendors_own_in_both_forms(new_sample):
     for form in ("contract", "cscart"):
-        shop = await new_shop(legacy_lists=form)
-        own = {str(shop.mug), str(shop.ebook), str(shop.secret)}
-        body = (await as_vendor(shop, "GET", "vendor_products")).body
+        sample = await new_sample(legacy_lists=form)
+        own = {str(sample.mug), str(sample.ebook), str(sample.secret)}
+        body = (await as_vendor(sample, "GET", "vendor_products")).body
         assert {product["product_id"] for product in body["products"]} == own
         assert body["params"]["total_items"] == 3
-        body = (await as_vendor(shop, "GET", "vendor_products?status=active&items_per_page=1")).body
+        body = (await as_vendor(sample, "GET", "vendor_products?status=active&items_per_page=1")).body
         assert len(body["products"]) == 1
         assert isinstance(body["products"], dict if form == "contract" else list)
         assert body["params"]["total_items"] == 2
-        body = (await as_vendor(shop, "GET", f"vendor_products?company_id={shop.rival}")).body
+        body = (await as_vendor(sample, "GET", f"vendor_products?company_id={sample.rival}")).body
         assert not body["products"]
 
 
-async def test_a_product_is_created_read_and_updated(shop):
-    body = {"product": "Bule", "price": "99.90", "amount": 3, "category_ids": [shop.kitchen.number]}
-    created = await as_vendor(shop, "POST", "vendor_product", body)
+async def test_a_product_is_created_read_and_updated(sample):
+    body = {"product": "Bule", "price": "99.90", "amount": 3, "category_ids": [sample.kitchen.number]}
+    created = await as_vendor(sample, "POST", "vendor_product", body)
     assert (created.status, set(created.body)) == (201, {"product_id"})
     number = created.body["product_id"]
-    product = (await as_vendor(shop, "GET", f"vendor_product/{number}")).body
-    assert product == (await shop.get(f"/api/products/{number}")).body
+    product = (await as_vendor(sample, "GET", f"vendor_product/{number}")).body
+    assert product == (await sample.get(f"/api/products/{number}")).body
     assert (product["company_id"], product["price"], product["amount"]) == (
-        str(shop.vendor),
+        str(sample.vendor),
         "99.90",
         "3",
     )
-    answer = await as_vendor(shop, "PUT", f"vendor_product/{number}", {"price": 50, "status": "hidden"})
+    answer = await as_vendor(sample, "PUT", f"vendor_product/{number}", {"price": 50, "status": "hidden"})
     assert (answer.status, answer.body) == (200, {"product_id": number})
-    product = (await as_vendor(shop, "GET", f"vendor_product/{number}")).body
+    product = (await as_vendor(sample, "GET", f"vendor_product/{number}")).body
     assert (product["price"], product["status"], product["product"]) == ("50.00", "H", "Bule")
 
 
@@ -335,149 +337,157 @@ async def test_a_product_is_created_read_and_updated(shop):
         ({"product": "x", "price": "-1"}, None),
         ({"product": "x", "price": "1", "amount": 10**30}, None),
         ({"product": "x", "price": "1", "status": "Z"}, None),
-        ({"product": "x", "price": "1", "category_ids": [NO_NUMBER]}, None),
+        ({"product": "x", "price": "1", "category_ids": [UNKNOWN_NUMBER]}, None),
     ],
 )
-async def test_an_invalid_product_is_rejected(shop, body, message):
-    answer = await as_vendor(shop, "POST", "vendor_product", body)
+async def test_an_invalid_product_is_rejected(sample, body, message):
+    answer = await as_vendor(sample, "POST", "vendor_product", body)
     assert (answer.status, answer.body["status"]) == (400, 400)
     assert message is None or answer.body["message"] == message
 
 
-async def test_a_vendor_cannot_set_the_vendor_or_approval_of_a_product(new_shop):
-    shop = await new_shop(vendor_products_need_approval=True)
-    for company in (shop.rival.number, "nonsense", {"a": 1}):
+async def test_a_vendor_cannot_set_the_vendor_or_approval_of_a_product(new_sample):
+    sample = await new_sample(vendor_products_need_approval=True)
+    for company in (sample.rival.number, "nonsense", {"a": 1}):
         body = {"product": "x", "price": 1, "company_id": company, "status": "A"}
-        created = await as_vendor(shop, "POST", "vendor_product", body)
-        product = await row(shop, "products", int(created.body["product_id"]))
-        assert (product["vendor_id"], product["status"]) == (shop.vendor.number, "P")
+        created = await as_vendor(sample, "POST", "vendor_product", body)
+        product = await row(sample, "products", int(created.body["product_id"]))
+        assert (product["vendor_id"], product["status"]) == (sample.vendor.number, "P")
         answer = await as_vendor(
-            shop, "PUT", f"vendor_product/{product['id']}", {"status": "A", "company_id": company}
+            sample, "PUT", f"vendor_product/{product['id']}", {"status": "A", "company_id": company}
         )
         assert answer.status == 200
-        after = await row(shop, "products", product["id"])
-        assert (after["vendor_id"], after["status"]) == (shop.vendor.number, "P")
+        after = await row(sample, "products", product["id"])
+        assert (after["vendor_id"], after["status"]) == (sample.vendor.number, "P")
 
 
-async def test_a_bulk_delete_deletes_own_products_and_reports_the_others(shop):
-    product_ids = [shop.mug.number, shop.ebook.id, str(shop.plate), NO_NUMBER, "abc", shop.mug.id]
-    answer = await as_vendor(shop, "POST", "vendor_products", {"product_ids": product_ids})
+async def test_a_bulk_delete_deletes_own_products_and_reports_the_others(sample):
+    product_ids = [
+        sample.mug.number,
+        sample.ebook.id,
+        str(sample.plate),
+        UNKNOWN_NUMBER,
+        "abc",
+        sample.mug.id,
+    ]
+    answer = await as_vendor(sample, "POST", "vendor_products", {"product_ids": product_ids})
     assert answer.status == 200
     assert answer.body == {
-        "deleted": [str(shop.mug), str(shop.ebook)],
-        "not_found": [str(shop.plate), str(NO_NUMBER), "abc"],
+        "deleted": [str(sample.mug), str(sample.ebook)],
+        "not_found": [str(sample.plate), str(UNKNOWN_NUMBER), "abc"],
     }
-    assert (await as_vendor(shop, "GET", f"vendor_product/{shop.mug}")).status == 404
-    assert (await row(shop, "products", shop.plate.number))["deleted_at"] is None
-    events = await shop.rows("select name from outbox_events where name = 'product.deleted'")
+    assert (await as_vendor(sample, "GET", f"vendor_product/{sample.mug}")).status == 404
+    assert (await row(sample, "products", sample.plate.number))["deleted_at"] is None
+    events = await sample.rows("select name from outbox_events where name = 'product.deleted'")
     assert len(events) == 2
-    repeated = await as_vendor(shop, "POST", "vendor_products", {"product_ids": str(shop.mug)})
-    assert repeated.body == {"deleted": [], "not_found": [str(shop.mug)]}
+    repeated = await as_vendor(sample, "POST", "vendor_products", {"product_ids": str(sample.mug)})
+    assert repeated.body == {"deleted": [], "not_found": [str(sample.mug)]}
 
 
 @pytest.mark.parametrize(
     "product_ids", [None, [], "", {}, [[1]], [{"a": 1}], [True], [None], list(range(1, 600)), 1.5]
 )
-async def test_an_invalid_bulk_delete_deletes_nothing(shop, product_ids):
+async def test_an_invalid_bulk_delete_deletes_nothing(sample, product_ids):
     body = {} if product_ids is None else {"product_ids": product_ids}
-    answer = await as_vendor(shop, "POST", "vendor_products", body)
+    answer = await as_vendor(sample, "POST", "vendor_products", body)
     if product_ids == 1.5:
         assert (answer.status, answer.body) == (200, {"deleted": [], "not_found": ["1.5"]})
     else:
         assert (answer.status, "product_ids" in answer.body["message"]) == (400, True)
-    assert (await row(shop, "products", shop.mug.number))["deleted_at"] is None
+    assert (await row(sample, "products", sample.mug.number))["deleted_at"] is None
 
 
 # --- Orders ------------------------------------------------------------------------------------------------------------------
 
 
-async def test_orders_are_those_with_lines_of_the_vendor(shop):
-    body = (await as_vendor(shop, "GET", "vendor_orders")).body
+async def test_orders_are_those_with_lines_of_the_vendor(sample):
+    body = (await as_vendor(sample, "GET", "vendor_orders")).body
     assert {order["order_id"] for order in body["orders"]} == {
-        str(shop.order), str(shop.shared_order), str(shop.guest_order),
+        str(sample.order), str(sample.shared_order), str(sample.guest_order),
     }  # fmt: skip
-    body = (await as_vendor(shop, "GET", "vendor_orders?status=open", by=shop.rival_seller)).body
+    body = (await as_vendor(sample, "GET", "vendor_orders?status=open", by=sample.rival_vendor_user)).body
     [order] = body["orders"].values()
-    assert (order["order_id"], order["total"]) == (str(shop.shared_order), "75.00")
-    assert [line["product_id"] for line in order["products"].values()] == [str(shop.plate)]
+    assert (order["order_id"], order["total"]) == (str(sample.shared_order), "75.00")
+    assert [line["product_id"] for line in order["products"].values()] == [str(sample.plate)]
 
 
-async def test_an_order_is_returned_without_staff_fields(shop):
-    order = (await as_vendor(shop, "GET", f"vendor_order/{shop.order}")).body
-    assert order["order_id"] == str(shop.order)
+async def test_an_order_is_returned_without_staff_fields(sample):
+    order = (await as_vendor(sample, "GET", f"vendor_order/{sample.order}")).body
+    assert order["order_id"] == str(sample.order)
     assert not {"details", "ip_address"} & set(order)
-    assert order == (await as_vendor(shop, "GET", f"vendor_order/{shop.order.id}")).body
+    assert order == (await as_vendor(sample, "GET", f"vendor_order/{sample.order.id}")).body
 
 
-async def test_an_own_order_follows_the_status_transitions(shop):
-    path = f"vendor_order/{shop.order}"
-    answer = await as_vendor(shop, "PUT", path, {"status": "processed"})
-    assert (answer.status, answer.body) == (200, {"order_id": str(shop.order)})
-    assert (await as_vendor(shop, "PUT", path, {"status": "P"})).status == 200  # the current status
+async def test_an_own_order_follows_the_status_transitions(sample):
+    path = f"vendor_order/{sample.order}"
+    answer = await as_vendor(sample, "PUT", path, {"status": "processed"})
+    assert (answer.status, answer.body) == (200, {"order_id": str(sample.order)})
+    assert (await as_vendor(sample, "PUT", path, {"status": "P"})).status == 200  # the current status
     for status, allowed in (("I", ["C", "B"]), ("O", ["C", "B"]), ("D", ["C", "B"])):
-        refused = await as_vendor(shop, "PUT", path, {"status": status})
+        refused = await as_vendor(sample, "PUT", path, {"status": status})
         assert (refused.status, refused.body["allowed"]) == (422, allowed)
-    assert (await as_vendor(shop, "PUT", path, {"status": "B"})).status == 200
-    assert (await as_vendor(shop, "PUT", path, {"status": "I"})).status == 200
-    assert (await as_vendor(shop, "PUT", path, {"status": "O"})).status == 422
-    history = await shop.rows(
+    assert (await as_vendor(sample, "PUT", path, {"status": "B"})).status == 200
+    assert (await as_vendor(sample, "PUT", path, {"status": "I"})).status == 200
+    assert (await as_vendor(sample, "PUT", path, {"status": "O"})).status == 422
+    history = await sample.rows(
         "select from_status, to_status, forced, actor_kind from order_status_changes where order_id = $1 order by id",
-        shop.order.number,
+        sample.order.number,
     )
     assert [tuple(step) for step in history[1:]] == [
         ("O", "P", False, "vendor"), ("P", "B", False, "vendor"), ("B", "I", False, "vendor"),
     ]  # fmt: skip
 
 
-async def test_a_tracking_number_creates_one_shipment(shop):
-    path = f"vendor_order/{shop.order}"
+async def test_a_tracking_number_creates_one_shipment(sample):
+    path = f"vendor_order/{sample.order}"
     body = {"status": "C", "tracking_number": "BR123", "carrier": "Correios"}
     for _ in range(2):
-        assert (await as_vendor(shop, "PUT", path, body)).status == 200
-    [shipment] = await shop.rows("select * from shipments where order_id = $1", shop.order.number)
+        assert (await as_vendor(sample, "PUT", path, body)).status == 200
+    [shipment] = await sample.rows("select * from shipments where order_id = $1", sample.order.number)
     assert (shipment["tracking_number"], shipment["carrier"]) == ("BR123", "Correios")
-    another = await as_vendor(shop, "PUT", path, {"tracking_number": "BR456"})
+    another = await as_vendor(sample, "PUT", path, {"tracking_number": "BR456"})
     assert (another.status, another.body["message"]) == (400, "every item of the order has been shipped")
 
 
-async def test_a_vendor_ships_only_its_own_lines_of_a_shared_order(shop):
-    path = f"vendor_order/{shop.shared_order}"
-    before = await row(shop, "orders", shop.shared_order.number)
+async def test_a_vendor_ships_only_its_own_lines_of_a_shared_order(sample):
+    path = f"vendor_order/{sample.shared_order}"
+    before = await row(sample, "orders", sample.shared_order.number)
     for body in ({"status": "P"}, {"status": "O"}, {"status": "C", "tracking_number": "X"}):
-        answer = await as_vendor(shop, "PUT", path, body)
+        answer = await as_vendor(sample, "PUT", path, body)
         assert answer.status == 403, body
-    assert await row(shop, "orders", shop.shared_order.number) == before
-    assert (await as_vendor(shop, "PUT", path, {"tracking_number": "BR1"})).status == 200
-    sent = await shop.rows(
+    assert await row(sample, "orders", sample.shared_order.number) == before
+    assert (await as_vendor(sample, "PUT", path, {"tracking_number": "BR1"})).status == 200
+    sent = await sample.rows(
         "select l.product_id, s.quantity from shipment_lines s join order_lines l on l.id = s.order_line_id"
-        " where l.order_id = $1", shop.shared_order.number,
+        " where l.order_id = $1", sample.shared_order.number,
     )  # fmt: skip
-    assert [tuple(line) for line in sent] == [(shop.mug.number, 1)]
-    assert (await row(shop, "orders", shop.shared_order.number))["status"] == "O"
-    rival = await as_vendor(shop, "PUT", path, {"tracking_number": "BR2"}, by=shop.rival_seller)
+    assert [tuple(line) for line in sent] == [(sample.mug.number, 1)]
+    assert (await row(sample, "orders", sample.shared_order.number))["status"] == "O"
+    rival = await as_vendor(sample, "PUT", path, {"tracking_number": "BR2"}, by=sample.rival_vendor_user)
     assert rival.status == 200
     assert (
-        await shop.value("select count(*) from shipments where order_id = $1", shop.shared_order.number) == 2
+        await sample.value("select count(*) from shipments where order_id = $1", sample.shared_order.number)
+        == 2
     )
 
 
-async def test_a_shipment_of_a_cancelled_order_changes_nothing(shop):
+async def test_a_shipment_of_a_cancelled_order_changes_nothing(sample):
     answer = await as_vendor(
-        shop, "PUT", f"vendor_order/{shop.order}", {"status": "I", "tracking_number": "X"}
+        sample, "PUT", f"vendor_order/{sample.order}", {"status": "I", "tracking_number": "X"}
     )
     assert answer.status == 422
-    assert (await row(shop, "orders", shop.order.number))["status"] == "O"
+    assert (await row(sample, "orders", sample.order.number))["status"] == "O"
 
 
 @pytest.mark.parametrize(
     "body", [{}, {"status": ""}, {"carrier": "x"}, {"status": "Z"}, {"status": 1}, {"status": "P", "tracking_number": []},
              {"tracking_number": "x" * 300}]
 )  # fmt: skip
-async def test_an_invalid_order_update_is_rejected(shop, body):
-    before = await row(shop, "orders", shop.order.number)
-    answer = await as_vendor(shop, "PUT", f"vendor_order/{shop.order}", body)
+async def test_an_invalid_order_update_is_rejected(sample, body):
+    before = await row(sample, "orders", sample.order.number)
+    answer = await as_vendor(sample, "PUT", f"vendor_order/{sample.order}", body)
     assert (answer.status, answer.body["status"]) == (400, 400)
-    assert await row(shop, "orders", shop.order.number) == before
+    assert await row(sample, "orders", sample.order.number) == before
 
 
 # --- Statements --------------------------------------------------------------------------------------------------------------
@@ -498,59 +508,61 @@ STATEMENTS = {
 
 
 @pytest.mark.parametrize("path", STATEMENTS)
-async def test_statement_counts_do_not_depend_on_the_number_of_rows(shop, path):
+async def test_statement_counts_do_not_depend_on_the_number_of_rows(sample, path):
     maximum = STATEMENTS[path]
-    path = path.format(mug=shop.mug)
-    await as_vendor(shop, "GET", path)  # fills the credential cache
-    few = (await as_vendor(shop, "GET", path)).statements
+    path = path.format(mug=sample.mug)
+    await as_vendor(sample, "GET", path)  # fills the credential cache
+    few = (await as_vendor(sample, "GET", path)).statements
     for _ in range(12):
-        await shop.new_order((await shop.new_product(), 1), user=shop.caio.id)
-    many = (await as_vendor(shop, "GET", path)).statements
+        await sample.place_order((await sample.add_product(), 1), user=sample.caio.id)
+    many = (await as_vendor(sample, "GET", path)).statements
     assert few == many <= maximum
 
 
 # --- Product details ---------------------------------------------------------------------------------------------------------
 
 
-async def test_options_attachments_and_required_products_of_an_own_product(shop):
-    options = (await as_vendor(shop, "GET", f"vendor_product_options?product_id={shop.mug}")).body["options"]
+async def test_options_attachments_and_required_products_of_an_own_product(sample):
+    options = (await as_vendor(sample, "GET", f"vendor_product_options?product_id={sample.mug}")).body[
+        "options"
+    ]
     assert {option["option_name"] for option in options.values()} >= {"Tamanho", "Estampa"}
     for number, option in options.items():
-        assert option == (await shop.get(f"/api/options/{number}")).body
-    files = (await as_vendor(shop, "GET", f"vendor_product_attachments?product_id={shop.mug.id}")).body
+        assert option == (await sample.get(f"/api/options/{number}")).body
+    files = (await as_vendor(sample, "GET", f"vendor_product_attachments?product_id={sample.mug.id}")).body
     [file] = files["attachments"]
     assert file | {
         "description": "", "filename": "cuidados.pdf", "url": "https://files.example.com/c.pdf", "filesize": "9",
     } == file  # fmt: skip
     assert set(file) == {"attachment_id", "description", "filename", "url", "filesize"}
-    with active_scope(shop.scope()):
-        await require_products(shop.scope(), shop.mug.number, [shop.ebook.number, shop.plate.number])
-    required = (await as_vendor(shop, "GET", f"vendor_required_products?product_id={shop.mug}")).body
+    with active_scope(sample.scope):
+        await require_products(sample.scope, sample.mug.number, [sample.ebook.number, sample.plate.number])
+    required = (await as_vendor(sample, "GET", f"vendor_required_products?product_id={sample.mug}")).body
     [product] = required["required_products"]  # the plate is another vendor's
-    rows = (await as_vendor(shop, "GET", f"vendor_products?product_id={shop.ebook}")).body["products"]
-    assert product == rows[str(shop.ebook)]
+    rows = (await as_vendor(sample, "GET", f"vendor_products?product_id={sample.ebook}")).body["products"]
+    assert product == rows[str(sample.ebook)]
 
 
 @pytest.mark.parametrize("part", ["product_options", "product_attachments", "required_products"])
-async def test_details_of_other_products_are_not_found(shop, part):
-    for product_id in (shop.plate, shop.plate.id, NOBODY, NO_NUMBER, "abc", "0", "%00"):
-        answer = await as_vendor(shop, "GET", f"vendor_{part}?product_id={product_id}")
+async def test_details_of_other_products_are_not_found(sample, part):
+    for product_id in (sample.plate, sample.plate.id, UNKNOWN_ID, UNKNOWN_NUMBER, "abc", "0", "%00"):
+        answer = await as_vendor(sample, "GET", f"vendor_{part}?product_id={product_id}")
         assert answer.status == (400 if product_id == "%00" else 404), product_id
     for query in ("", "?product_id=", "?product_id[]=1"):
-        answer = await as_vendor(shop, "GET", f"vendor_{part}{query}")
+        answer = await as_vendor(sample, "GET", f"vendor_{part}{query}")
         assert (answer.status, answer.body) == (400, {"status": 400, "message": "product_id is required"})
-    empty = await as_vendor(shop, "GET", f"vendor_{part}?product_id={shop.secret}")
+    empty = await as_vendor(sample, "GET", f"vendor_{part}?product_id={sample.secret}")
     [rows] = empty.body.values()
     assert not rows
 
 
-async def test_fields_reserved_for_staff_are_ignored_on_the_entity_routes(new_shop):
-    shop = await new_shop(legacy_vendor_keys="Y")
+async def test_fields_reserved_for_staff_are_ignored_on_the_entity_routes(new_sample):
+    sample = await new_sample(legacy_vendor_keys="Y")
     reserved = {"company_id": {"a": 1}, "commission": "x", "commission_type": "?", "CNPJ": "1"}
-    assert (await as_vendor(shop, "PUT", f"products/{shop.mug}", {"price": 1} | reserved)).status == 200
+    assert (await as_vendor(sample, "PUT", f"products/{sample.mug}", {"price": 1} | reserved)).status == 200
     answer = await as_vendor(
-        shop, "PUT", f"stores/{shop.vendor}", {"city": "Olinda", "status": "Z"} | reserved
+        sample, "PUT", f"stores/{sample.vendor}", {"city": "Olinda", "status": "Z"} | reserved
     )
     assert answer.status == 200, answer.raw
-    vendor = await row(shop, "vendors", shop.vendor.number)
+    vendor = await row(sample, "vendors", sample.vendor.number)
     assert (vendor["city"], vendor["status"], vendor["commission"]) == ("Olinda", "A", "0.00")

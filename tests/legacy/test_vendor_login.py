@@ -9,27 +9,30 @@ import pytest
 from domain.mails import outbox
 from domain.people import two_factor
 from kernel.scope import active_scope
-from tests.shop import PASSWORD, Answer, Shop, some_address
+from tests.harness.http import Response
+from tests.harness.records import PASSWORD
+from tests.harness.sample_store import SampleStore
+from tests.harness.scopes import unused_ip
 
 LOGIN = "/api/vendor_login"
 SIGNUP = "/api/vendor_signup"
 SIGNUP_BODY = {"company": "Ateliê Novo", "email": "novo@example.com", "password": "a good long password"}
 
 
-async def sign_in(shop: Shop, *, from_new_ip: bool = True, **changes) -> Answer:
+async def sign_in(sample: SampleStore, *, from_new_ip: bool = True, **changes) -> Response:
     if from_new_ip:
-        shop.address = some_address()
-    body = {"email": shop.seller.email, "password": PASSWORD} | changes
-    return await shop.post(LOGIN, body, auth=None)
+        sample.ip = unused_ip()
+    body = {"email": sample.vendor_user.email, "password": PASSWORD} | changes
+    return await sample.post(LOGIN, body, auth=None)
 
 
-async def get_with_token(shop: Shop, token: str, path: str = "/api/vendor_profile") -> Answer:
-    return await shop.get(path, auth=None, headers={"Authorization": f"Bearer {token}"})
+async def get_with_token(sample: SampleStore, token: str, path: str = "/api/vendor_profile") -> Response:
+    return await sample.get(path, auth=None, headers={"Authorization": f"Bearer {token}"})
 
 
-async def read_emailed_token(shop: Shop) -> str:
-    with active_scope(shop.scope()):
-        [mail] = [mail for mail in await outbox.list_latest(shop.scope()) if mail.kind == "password_reset"]
+async def read_emailed_token(sample: SampleStore) -> str:
+    with active_scope(sample.scope):
+        [mail] = [mail for mail in await outbox.list_latest(sample.scope) if mail.kind == "password_reset"]
     match = re.search(r"^    ([A-Za-z0-9_-]{43})$", mail.body, re.MULTILINE)
     assert match is not None, mail.body
     return match[1]
@@ -38,29 +41,33 @@ async def read_emailed_token(shop: Shop) -> str:
 # --- Sign-in -----------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_vendor_signs_in_and_the_token_authenticates(shop):
-    answer = await sign_in(shop, email=f" {shop.seller.email.upper()} ")
+async def test_a_vendor_signs_in_and_the_token_authenticates(sample):
+    answer = await sign_in(sample, email=f" {sample.vendor_user.email.upper()} ")
     assert answer.status == 200
     body = answer.body
     assert set(body) == {"token", "ttl", "user_id", "company_id", "expires_at"}
-    assert (body["user_id"], body["company_id"], body["ttl"]) == (str(shop.seller), str(shop.vendor), 86_400)
+    assert (body["user_id"], body["company_id"], body["ttl"]) == (
+        str(sample.vendor_user),
+        str(sample.vendor),
+        86_400,
+    )
     assert 0 <= int(body["expires_at"]) - int(datetime.now(UTC).timestamp()) - 86_400 + 60 <= 61
     assert answer.headers["Cache-Control"] == "no-store"
-    profile = await get_with_token(shop, body["token"])
-    assert (profile.status, profile.body["user_id"]) == (200, str(shop.seller))
+    profile = await get_with_token(sample, body["token"])
+    assert (profile.status, profile.body["user_id"]) == (200, str(sample.vendor_user))
 
 
 @pytest.mark.parametrize("base", ["/api", "/api/v1.0", "/api/2.0", "/api/2"])
-async def test_sign_in_is_served_under_every_base(shop, base):
-    shop.address = some_address()
+async def test_sign_in_is_served_under_every_base(sample, base):
+    sample.ip = unused_ip()
     for slash in ("", "/"):
-        body = {"email": shop.seller.email, "password": PASSWORD}
-        assert (await shop.post(f"{base}/vendor_login{slash}", body, auth=None)).status == 200
+        body = {"email": sample.vendor_user.email, "password": PASSWORD}
+        assert (await sample.post(f"{base}/vendor_login{slash}", body, auth=None)).status == 200
 
 
 @pytest.mark.parametrize("name", ["owner", "staff", "caio"])
-async def test_other_users_are_forbidden_with_the_right_password(shop, name):
-    answer = await sign_in(shop, email=getattr(shop, name).email)
+async def test_other_users_are_forbidden_with_the_right_password(sample, name):
+    answer = await sign_in(sample, email=getattr(sample, name).email)
     message = "Forbidden: vendor scope required"
     assert (answer.status, answer.body) == (403, {"status": 403, "message": message})
 
@@ -77,21 +84,23 @@ async def test_other_users_are_forbidden_with_the_right_password(shop, name):
         ({"password": None}, 400, "password is required"),
     ],
 )
-async def test_errors_have_the_legacy_format(shop, change, status, message):
-    answer = await sign_in(shop, **change)
+async def test_errors_have_the_legacy_format(sample, change, status, message):
+    answer = await sign_in(sample, **change)
     assert (answer.status, answer.body) == (status, {"status": status, "message": message})
 
 
 @pytest.mark.parametrize("change", [{"email": ["x"]}, {"password": {"a": 1}}, {"email": True}])
-async def test_wrong_types_are_rejected(shop, change):
-    assert (await sign_in(shop, **change)).status == 400
+async def test_wrong_types_are_rejected(sample, change):
+    assert (await sign_in(sample, **change)).status == 400
 
 
 @pytest.mark.parametrize("data", [b"{broken", b"[1]", b'{"email": "a\\u0000b"}', b"\xff"])
 @pytest.mark.parametrize("method, path", [("POST", LOGIN), ("PUT", LOGIN), ("POST", SIGNUP)])
-async def test_a_malformed_body_is_rejected(shop, method, path, data):
-    shop.address = some_address()
-    answer = await shop.call(method, path, auth=None, data=data, headers={"Content-Type": "application/json"})
+async def test_a_malformed_body_is_rejected(sample, method, path, data):
+    sample.ip = unused_ip()
+    answer = await sample.request(
+        method, path, auth=None, data=data, headers={"Content-Type": "application/json"}
+    )
     assert answer.status == 400
     assert answer.body["status"] == 400
 
@@ -104,81 +113,81 @@ async def test_a_malformed_body_is_rejected(shop, method, path, data):
         ({"email_verified_at": None}, "Confirme o seu e-mail antes de entrar."),
     ],
 )
-async def test_an_inactive_account_is_403_with_the_reason(shop, columns, message):
-    person = await shop.new_person(user_type="V", vendor_id=shop.vendor.number, **columns)
-    answer = await sign_in(shop, email=person.email)
+async def test_an_inactive_account_is_403_with_the_reason(sample, columns, message):
+    person = await sample.add_user(user_type="V", vendor_id=sample.vendor.number, **columns)
+    answer = await sign_in(sample, email=person.email)
     assert (answer.status, answer.body["message"]) == (403, message)
 
 
-async def test_two_factor_authentication_requires_a_code(shop):
-    with active_scope(shop.scope()):
-        totp = pyotp.TOTP(await two_factor.enable_for_demo(shop.scope(), shop.seller.number))
+async def test_two_factor_authentication_requires_a_code(sample):
+    with active_scope(sample.scope):
+        totp = pyotp.TOTP(await two_factor.enable_for_demo(sample.scope, sample.vendor_user.number))
     for code in (None, "", "  "):
-        answer = await sign_in(shop, code=code)
+        answer = await sign_in(sample, code=code)
         assert (answer.status, answer.body) == (401, {"status": 401, "message": "two-factor code required"})
-    wrong = await sign_in(shop, code="000000" if totp.now() != "000000" else "111111")
+    wrong = await sign_in(sample, code="000000" if totp.now() != "000000" else "111111")
     assert (wrong.status, wrong.body) == (401, {"status": 401, "message": "invalid code"})
-    assert (await sign_in(shop, code=totp.now())).status == 200
+    assert (await sign_in(sample, code=totp.now())).status == 200
 
 
-async def test_the_sixth_attempt_in_a_minute_is_rate_limited_on_this_route_only(shop):
-    shop.address = some_address()
+async def test_the_sixth_attempt_in_a_minute_is_rate_limited_on_this_route_only(sample):
+    sample.ip = unused_ip()
     for _ in range(5):
-        assert (await sign_in(shop, from_new_ip=False)).status == 200
-    answer = await sign_in(shop, from_new_ip=False)
+        assert (await sign_in(sample, from_new_ip=False)).status == 200
+    answer = await sign_in(sample, from_new_ip=False)
     assert (answer.status, answer.headers["Retry-After"]) == (429, "60")
     assert answer.body["message"] == "rate limit exceeded"
-    body = {"email": shop.seller.email, "password": PASSWORD}
-    assert (await shop.post("/api/auth_tokens", body, auth=None)).status == 201
+    body = {"email": sample.vendor_user.email, "password": PASSWORD}
+    assert (await sample.post("/api/auth_tokens", body, auth=None)).status == 201
 
 
-async def test_ten_wrong_passwords_lock_the_account(shop):
+async def test_ten_wrong_passwords_lock_the_account(sample):
     for _ in range(10):
-        assert (await sign_in(shop, password="wrong")).status == 401
-    answer = await sign_in(shop)
+        assert (await sign_in(sample, password="wrong")).status == 401
+    answer = await sign_in(sample)
     assert (answer.status, answer.body["message"]) == (429, "account_locked")
     assert int(answer.headers["Retry-After"]) > 0
 
 
-async def test_a_vendor_of_another_store_is_unknown(shop, other_shop):
-    answer = await shop.post(
+async def test_a_vendor_of_another_store_is_unknown(sample, other_sample):
+    answer = await sample.post(
         LOGIN,
         {
-            "email": (await other_shop.new_person(user_type="V", vendor_id=other_shop.vendor.number)).email,
+            "email": (await other_sample.add_user(user_type="V", vendor_id=other_sample.vendor.number)).email,
             "password": PASSWORD,
         },
         auth=None,
     )
     assert answer.status == 401
-    token = (await sign_in(other_shop)).body["token"]
-    assert (await get_with_token(shop, token)).status == 403
+    token = (await sign_in(other_sample)).body["token"]
+    assert (await get_with_token(sample, token)).status == 403
 
 
 # --- Password reset ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("email", ["seller", "nobody@example.com", "no address"])
-async def test_a_reset_request_does_not_reveal_accounts(shop, email):
-    shop.address = some_address()
-    email = shop.seller.email if email == "seller" else email
-    answer = await shop.put(LOGIN, {"email": email}, auth=None)
+@pytest.mark.parametrize("email", ["vendor_user", "nobody@example.com", "no address"])
+async def test_a_reset_request_does_not_reveal_accounts(sample, email):
+    sample.ip = unused_ip()
+    email = sample.vendor_user.email if email == "vendor_user" else email
+    answer = await sample.put(LOGIN, {"email": email}, auth=None)
     assert (answer.status, answer.body) == (200, {"result": "sent"})
 
 
-async def test_the_emailed_token_sets_the_password_once(shop):
-    token = (await sign_in(shop)).body["token"]
-    await shop.put(LOGIN, {"email": shop.seller.email}, auth=None)
-    mailed = await read_emailed_token(shop)
+async def test_the_emailed_token_sets_the_password_once(sample):
+    token = (await sign_in(sample)).body["token"]
+    await sample.put(LOGIN, {"email": sample.vendor_user.email}, auth=None)
+    mailed = await read_emailed_token(sample)
     new = "an even better password"
-    short = await shop.put(LOGIN, {"token": mailed, "password": "short"}, auth=None)
+    short = await sample.put(LOGIN, {"token": mailed, "password": "short"}, auth=None)
     assert short.status == 400
-    changed = await shop.put(LOGIN, {"token": mailed, "password": new}, auth=None)
+    changed = await sample.put(LOGIN, {"token": mailed, "password": new}, auth=None)
     assert (changed.status, changed.body) == (200, {"result": "changed"})
-    repeated = await shop.put(LOGIN, {"token": mailed, "password": new}, auth=None)
+    repeated = await sample.put(LOGIN, {"token": mailed, "password": new}, auth=None)
     assert (repeated.status, repeated.body["message"]) == (401, "invalid or expired token")
-    assert (await get_with_token(shop, token)).status == 401  # revoked by the password change
-    assert (await sign_in(shop)).status == 401
-    assert (await sign_in(shop, password=new)).status == 200
+    assert (await get_with_token(sample, token)).status == 401  # revoked by the password change
+    assert (await sign_in(sample)).status == 401
+    assert (await sign_in(sample, password=new)).status == 200
 
 
 @pytest.mark.parametrize(
@@ -190,44 +199,44 @@ async def test_the_emailed_token_sets_the_password_once(shop):
         ({"password": "a good long password"}, "token is required"),
     ],
 )
-async def test_a_reset_with_missing_fields_is_rejected(shop, body, message):
-    shop.address = some_address()
-    answer = await shop.put(LOGIN, body, auth=None)
+async def test_a_reset_with_missing_fields_is_rejected(sample, body, message):
+    sample.ip = unused_ip()
+    answer = await sample.put(LOGIN, body, auth=None)
     assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
 
 
 # --- Sign-up -----------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_signup_is_pending_until_approved(shop):
+async def test_a_signup_is_pending_until_approved(sample):
     body = SIGNUP_BODY | {
         "phone": "81 99999-0000",
         "CNPJ": "11.222.333/0001-81",
         "firstname": "Nina",
         "lastname": "Sá",
     }
-    answer = await shop.post(SIGNUP, body, auth=None)
+    answer = await sample.post(SIGNUP, body, auth=None)
     assert answer.status == 201
     assert set(answer.body) == {"company_id", "user_id", "status"}
     assert answer.body["status"] == "P"
-    user = (await shop.get(f"/api/users/{answer.body['user_id']}")).body
+    user = (await sample.get(f"/api/users/{answer.body['user_id']}")).body
     assert (user["user_type"], user["status"], user["company_id"]) == ("V", "P", answer.body["company_id"])
     assert (user["firstname"], user["lastname"], user["phone"]) == ("Nina", "Sá", "81999990000")
-    [vendor] = await shop.rows("select * from vendors where id = $1", int(answer.body["company_id"]))
+    [vendor] = await sample.rows("select * from vendors where id = $1", int(answer.body["company_id"]))
     assert (vendor["name"], vendor["status"], vendor["cnpj"]) == ("Ateliê Novo", "P", "11222333000181")
-    pending = await sign_in(shop, email=body["email"], password=body["password"])
+    pending = await sign_in(sample, email=body["email"], password=body["password"])
     assert (pending.status, pending.body["message"]) == (403, "Esta conta aguarda a aprovação da loja.")
     approve = 'mutation ($id: ID!) { vendor_update(id: $id, input: {status: "A"}) { status } }'
-    approved = await shop.post(
+    approved = await sample.post(
         "/graphql", {"query": approve, "variables": {"id": answer.body["company_id"]}}, auth="bearer"
     )
     assert approved.body["data"]["vendor_update"] == {"status": "A"}
-    assert (await sign_in(shop, email=body["email"], password=body["password"])).status == 200
+    assert (await sign_in(sample, email=body["email"], password=body["password"])).status == 200
 
 
-async def test_a_signup_emits_an_event_of_its_user(shop):
-    await shop.post(SIGNUP, SIGNUP_BODY, auth=None)
-    [event] = await shop.rows(
+async def test_a_signup_emits_an_event_of_its_user(sample):
+    await sample.post(SIGNUP, SIGNUP_BODY, auth=None)
+    [event] = await sample.rows(
         "select name from outbox_events where subject_type = 'user' order by id desc limit 1"
     )
     assert event["name"] == "user.registered"
@@ -241,8 +250,8 @@ async def test_a_signup_emits_an_event_of_its_user(shop):
         ({"password": ""}, "password is required"),
     ],
 )
-async def test_a_signup_requires_company_email_and_password(shop, change, message):
-    answer = await shop.post(SIGNUP, SIGNUP_BODY | change, auth=None)
+async def test_a_signup_requires_company_email_and_password(sample, change, message):
+    answer = await sample.post(SIGNUP, SIGNUP_BODY | change, auth=None)
     assert (answer.status, answer.body) == (400, {"status": 400, "message": message})
 
 
@@ -261,33 +270,39 @@ async def test_a_signup_requires_company_email_and_password(shop, change, messag
         {"firstname": {"a": 1}},
     ],
 )
-async def test_an_invalid_signup_creates_nothing(shop, change):
-    before = await shop.value("select count(*) from vendors"), await shop.value("select count(*) from users")
-    answer = await shop.post(SIGNUP, SIGNUP_BODY | change, auth=None)
+async def test_an_invalid_signup_creates_nothing(sample, change):
+    before = (
+        await sample.value("select count(*) from vendors"),
+        await sample.value("select count(*) from users"),
+    )
+    answer = await sample.post(SIGNUP, SIGNUP_BODY | change, auth=None)
     assert (answer.status, answer.body["status"]) == (400, 400)
-    after = await shop.value("select count(*) from vendors"), await shop.value("select count(*) from users")
+    after = (
+        await sample.value("select count(*) from vendors"),
+        await sample.value("select count(*) from users"),
+    )
     assert after == before
 
 
-async def test_a_taken_email_creates_neither_vendor_nor_user(shop):
-    before = await shop.value("select count(*) from vendors")
-    answer = await shop.post(SIGNUP, SIGNUP_BODY | {"email": shop.caio.email.upper()}, auth=None)
+async def test_a_taken_email_creates_neither_vendor_nor_user(sample):
+    before = await sample.value("select count(*) from vendors")
+    answer = await sample.post(SIGNUP, SIGNUP_BODY | {"email": sample.caio.email.upper()}, auth=None)
     assert answer.status == 400
-    assert await shop.value("select count(*) from vendors") == before
+    assert await sample.value("select count(*) from vendors") == before
 
 
-async def test_fields_reserved_for_staff_are_ignored_in_a_signup(shop):
+async def test_fields_reserved_for_staff_are_ignored_in_a_signup(sample):
     request = SIGNUP_BODY | {
-        "user_type": "A", "status": "A", "company_id": shop.vendor.number, "commission": "0", "privileges": ["x"],
+        "user_type": "A", "status": "A", "company_id": sample.vendor.number, "commission": "0", "privileges": ["x"],
         "is_root": "Y",
     }  # fmt: skip
-    body = (await shop.post(SIGNUP, request, auth=None)).body
-    [user] = await shop.rows("select * from users where id = $1", int(body["user_id"]))
+    body = (await sample.post(SIGNUP, request, auth=None)).body
+    [user] = await sample.rows("select * from users where id = $1", int(body["user_id"]))
     assert (user["user_type"], user["status"], user["privileges"]) == ("V", "P", [])
-    assert user["vendor_id"] == int(body["company_id"]) != shop.vendor.number
+    assert user["vendor_id"] == int(body["company_id"]) != sample.vendor.number
 
 
-async def test_other_methods_are_not_allowed(shop):
+async def test_other_methods_are_not_allowed(sample):
     for path, allowed in ((LOGIN, "POST, PUT"), (SIGNUP, "POST")):
-        answer = await shop.get(path)
+        answer = await sample.get(path)
         assert (answer.status, answer.headers["Allow"], answer.body["status"]) == (405, allowed, 405)

@@ -16,7 +16,7 @@ from models.catalog import Product
 from models.connections import NO_STORE, StoreConnection
 from models.marketplace import Vendor
 from models.pool import DatabaseSettings, close_pool, open_pool
-from tests.conftest import scope_of
+from tests.harness.scopes import system_scope
 
 TASKS = 50
 ROUNDS = 80
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("database")
 
 @pytest.fixture
 async def scopes(new_store) -> list[Scope]:
-    scopes = [scope_of(await new_store(name=f"Store {n}")) for n in range(STORES)]
+    scopes = [system_scope(await new_store(name=f"Store {n}")) for n in range(STORES)]
     for scope in scopes:
         with active_scope(scope):
             await Vendor.bulk_create([Vendor(name=f"{scope.store.id}") for _ in range(3)])

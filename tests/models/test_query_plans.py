@@ -1,6 +1,6 @@
 """Query plans: no filter or sort of a list needs a sequential scan of products, orders, users or order lines.
 
-The statements are captured from requests to the whole application, in a store as large as the Olist marketplace beside another one, and
+The statements are captured from requests to the whole application, in a store as large as the Olist marketplace next to another one, and
 explained as the serving role.
 """
 
@@ -28,7 +28,8 @@ from models.queries import Row, encode_cursor
 from rest_facade import collections
 from rest_facade.list_parameters import DIRECTIONS
 from server.app import create_app
-from tests.shop import SECRET, Shop, furnish
+from tests.harness.database import SECRET
+from tests.harness.sample_store import SampleStore, filled_store
 
 BIG = ("products", "orders", "order_lines", "users")
 PRODUCTS, ORDERS, USERS = 6_000, 8_000, 8_000
@@ -103,16 +104,16 @@ async def client(database: object) -> AsyncIterator[TestClient]:
 
 
 @pytest.fixture(scope="module")
-async def big_shop(client: TestClient, database_url: str) -> AsyncIterator[Shop]:
-    """Return a store with as many records as Olist's; another, smaller store exists beside it."""
+async def big_sample(client: TestClient, database_url: str) -> AsyncIterator[SampleStore]:
+    """Return a store with as many records as Olist's; another, smaller store exists next to it."""
     shops = [await _create_store(client) for _ in range(2)]
     connection = await asyncpg.connect(database_url)
     # VACUUM does not mark pages as visible whose commit is not on disk yet.
     await connection.execute("set synchronous_commit = on")
-    for shop, share in zip(shops, (1, 10), strict=True):
-        await connection.execute("select set_config('vitrine.tenant', $1, false)", str(shop.store.id))
+    for sample, share in zip(shops, (1, 10), strict=True):
+        await connection.execute("select set_config('vitrine.tenant', $1, false)", str(sample.store.id))
         sizes = {"users": USERS // share, "products": PRODUCTS // share, "orders": ORDERS // share}
-        await connection.execute(_FILL.format(**sizes).replace("$1", str(shop.vendor.number)))
+        await connection.execute(_FILL.format(**sizes).replace("$1", str(sample.vendor.number)))
     for table in (*BIG, "product_categories", "categories", "vendors", "order_addresses"):
         # Not only ANALYZE: index-only scans need the visibility map.
         await connection.execute(f"vacuum (analyze) {table}")
@@ -120,8 +121,8 @@ async def big_shop(client: TestClient, database_url: str) -> AsyncIterator[Shop]
         yield shops[0]
     finally:
         # Other tests of this process expect small tables.
-        for shop in shops:
-            await connection.execute("select set_config('vitrine.tenant', $1, false)", str(shop.store.id))
+        for sample in shops:
+            await connection.execute("select set_config('vitrine.tenant', $1, false)", str(sample.store.id))
             for table in (
                 "shipments",
                 "payments",
@@ -134,7 +135,7 @@ async def big_shop(client: TestClient, database_url: str) -> AsyncIterator[Shop]
         await connection.close()
 
 
-async def _create_store(client: TestClient) -> Shop:
+async def _create_store(client: TestClient) -> SampleStore:
     public_id = uuid7()
     async with db.cross_store_connection() as connection:
         number = await connection.fetchval(
@@ -143,11 +144,13 @@ async def _create_store(client: TestClient) -> Shop:
         await connection.execute(
             "insert into store_hosts (host, store_id) values ($1, $2)", f"big-{public_id.hex}.test", number
         )
-    shop = Shop(client, Store(number, public_id, "Grande"), f"big-{public_id.hex}.test")
-    shop.made.update(await furnish(shop.scope()))
+    sample = SampleStore(client, Store(number, public_id, "Grande"), f"big-{public_id.hex}.test")
+    sample.records.update(await filled_store(sample.scope))
     async with db.cross_store_connection() as connection:
-        await connection.execute("update tenants set owner_id = $2 where id = $1", number, shop.owner.number)
-    return shop
+        await connection.execute(
+            "update tenants set owner_id = $2 where id = $1", number, sample.owner.number
+        )
+    return sample
 
 
 @pytest.fixture
@@ -229,57 +232,57 @@ GRAPHQL = [
 ]  # fmt: skip
 
 
-def _fill_placeholders(shop: Shop, text: str) -> str:
+def _fill_placeholders(sample: SampleStore, text: str) -> str:
     """Replace the placeholders by ids."""
-    for name, made in shop.some.items():
+    for name, made in sample.some.items():
         text = text.replace(f"{{{name}}}", str(made.number)).replace(f"{{{name}_id}}", made.id)
     return text
 
 
 @pytest.fixture(scope="module")
-async def shop(big_shop: Shop) -> Shop:
+async def sample(big_sample: SampleStore) -> SampleStore:
     """Return the large store with the records for the placeholders."""
-    from tests.shop import Made
+    from tests.harness.records import Record
 
-    async def first(sql: str) -> Made:
-        row = (await big_shop.rows(sql))[0]
-        return Made(row["id"], str(row["public_id"]))
+    async def first(sql: str) -> Record:
+        row = (await big_sample.rows(sql))[0]
+        return Record(row["id"], str(row["public_id"]))
 
-    big_shop.made["some"] = {
+    big_sample.records["some"] = {
         "vendor": await first("select id, public_id from vendors where name = 'Loja 50'"),
         "category": await first("select id, public_id from categories where name = 'Categoria 9'"),
         "user": await first("select id, public_id from users where email = 'pessoa77@exemplo.com.br'"),
         "product": await first("select id, public_id from products where sku = 'SKU77'"),
         "order": await first("select id, public_id from orders order by id desc limit 1"),
     }
-    return big_shop
+    return big_sample
 
 
 @pytest.mark.parametrize("path", LEGACY)
 async def test_legacy_lists_have_no_sequential_scan(
-    shop: Shop, path: str, captured: list[tuple[str, Sequence[Any]]]
+    sample: SampleStore, path: str, captured: list[tuple[str, Sequence[Any]]]
 ) -> None:
-    response = await shop.get(_fill_placeholders(shop, path))
+    response = await sample.get(_fill_placeholders(sample, path))
     assert response.status == 200, response.raw
-    await _check(shop, captured)
+    await _check(sample, captured)
 
 
 @pytest.mark.parametrize("path", CURRENT)
 async def test_lists_of_the_current_api_have_no_sequential_scan(
-    shop: Shop, path: str, captured: list[tuple[str, Sequence[Any]]]
+    sample: SampleStore, path: str, captured: list[tuple[str, Sequence[Any]]]
 ) -> None:
-    response = await shop.get(_fill_placeholders(shop, path), auth="bearer")
+    response = await sample.get(_fill_placeholders(sample, path), auth="bearer")
     assert response.status == 200, response.raw
-    await _check(shop, captured)
+    await _check(sample, captured)
 
 
 @pytest.mark.parametrize("document", GRAPHQL)
 async def test_graphql_queries_have_no_sequential_scan(
-    shop: Shop, document: str, captured: list[tuple[str, Sequence[Any]]]
+    sample: SampleStore, document: str, captured: list[tuple[str, Sequence[Any]]]
 ) -> None:
-    response = await shop.post("/graphql", {"query": _fill_placeholders(shop, document)}, auth="bearer")
+    response = await sample.post("/graphql", {"query": _fill_placeholders(sample, document)}, auth="bearer")
     assert "errors" not in response.body, response.raw
-    await _check(shop, captured)
+    await _check(sample, captured)
 
 
 @pytest.mark.parametrize(
@@ -294,12 +297,12 @@ async def test_graphql_queries_have_no_sequential_scan(
     ],
 )
 async def test_keyset_pagination_uses_an_index_condition_without_a_sort(
-    shop: Shop, captured: list[tuple[str, Sequence[Any]]], name: str, sort: str, key: str
+    sample: SampleStore, captured: list[tuple[str, Sequence[Any]]], name: str, sort: str, key: str
 ) -> None:
     column, _, direction = sort.lower().rpartition("_")
     order = f"{'-' if direction == 'desc' else ''}{column}"
     row = (
-        await shop.rows(
+        await sample.rows(
             f"select {key}, id from {name}s where deleted_at is null order by {key} {direction}, id {direction}"
             " limit 1 offset 4990"
         )
@@ -308,11 +311,11 @@ async def test_keyset_pagination_uses_an_index_condition_without_a_sort(
     document = (
         f'{{ {name}_connection(first: 10, sort: {sort}, after: "{after}") {{ edges {{ node {{ id }} }} }} }}'
     )
-    response = await shop.post("/graphql", {"query": document}, auth="bearer")
+    response = await sample.post("/graphql", {"query": document}, auth="bearer")
     assert len(response.body["data"][f"{name}_connection"]["edges"]) == 10, response.raw
-    await _check(shop, captured)
+    await _check(sample, captured)
     for sql, arguments in list(captured):
-        plan = await _plan(shop, sql, arguments)
+        plan = await _plan(sample, sql, arguments)
         assert not [node for node in _nodes(plan) if "Sort" in node["Node Type"]], _format_plan(plan)
         assert [node for node in _nodes(plan) if f"ROW({key}, id)" in node.get("Index Cond", "")], (
             _format_plan(plan)
@@ -320,12 +323,14 @@ async def test_keyset_pagination_uses_an_index_condition_without_a_sort(
 
 
 @pytest.mark.parametrize("function, word", [("search_products", "sku77"), ("search_users", "pessoa77")])
-async def test_a_search_uses_its_index(shop: Shop, database_url: str, function: str, word: str) -> None:
+async def test_a_search_uses_its_index(
+    sample: SampleStore, database_url: str, function: str, word: str
+) -> None:
     connection = await asyncpg.connect(database_url)
     try:
         body = await connection.fetchval("select prosrc from pg_proc where proname = $1", function)
         await connection.execute("set role vitrine_search")
-        await connection.execute("select set_config('vitrine.tenant', $1, false)", str(shop.store.id))
+        await connection.execute("select set_config('vitrine.tenant', $1, false)", str(sample.store.id))
         sql = re.sub(r"\bwanted\b", f"to_tsquery('simple', '{word}:*')", body)
         plan = json.loads(await connection.fetchval(f"explain (format json) {sql}"))[0]["Plan"]
     finally:
@@ -336,18 +341,18 @@ async def test_a_search_uses_its_index(shop: Shop, database_url: str, function: 
     assert not [node for node in _nodes(plan) if node["Node Type"] == "Seq Scan"], _format_plan(plan)
 
 
-async def _check(shop: Shop, captured: list[tuple[str, Sequence[Any]]]) -> None:
+async def _check(sample: SampleStore, captured: list[tuple[str, Sequence[Any]]]) -> None:
     assert captured
     for sql, arguments in list(captured):
-        plan = await _plan(shop, sql, arguments)
+        plan = await _plan(sample, sql, arguments)
         scanned = {node["Relation Name"] for node in _nodes(plan) if node["Node Type"] == "Seq Scan"} & set(
             BIG
         )
         assert not scanned, f"sequential scan of {scanned}: {sql}\n{_format_plan(plan)}"
 
 
-async def _plan(shop: Shop, sql: str, arguments: Sequence[Any]) -> dict[str, Any]:
-    with active_scope(shop.scope()):
+async def _plan(sample: SampleStore, sql: str, arguments: Sequence[Any]) -> dict[str, Any]:
+    with active_scope(sample.scope):
         assert await db.fetchval("select current_user") == "vitrine_app"
         explained = await db.fetchval(f"explain (format json) {sql}", *arguments)
     plan: dict[str, Any] = json.loads(explained)[0]["Plan"]

@@ -16,7 +16,7 @@ from kernel.text import fold, fold_sql, prefix_tsquery, search_terms, words_sql
 from models import database as db
 from models.catalog import Product
 from models.users import User
-from tests.conftest import scope_of
+from tests.harness.scopes import system_scope
 
 SAMPLES = [
     "", "Calçado", "AÇÃO", "Ação", "ﬁm", "Straße", "ÆSIR", "Łódź", "Ñandú", "ΑΘΗΝΑ", "Σίσυφος ΤΟΥΣ", "Москва ЁЖ",
@@ -162,7 +162,7 @@ class TestPlan:
         assert plan["Rows Removed by Filter"] == 0  # rows of other stores are excluded by the index
 
     async def test_searching_is_fast_and_finds_one_of_thousands(self, big_store):
-        scope = scope_of(big_store)
+        scope = system_scope(big_store)
         assert len(await search(scope, "c4ca4238")) == 1
         loop = asyncio.get_running_loop()
         with active_scope(scope):

@@ -8,7 +8,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from server.openapi.documents import FAMILIES, FOLDER, documents, find_unused_docs, serialize
-from tests import openapi_responses
+from tests.harness import openapi_responses
 
 NAMES = [family.name for family in FAMILIES]
 
@@ -39,18 +39,18 @@ def test_every_operation_has_a_unique_id_and_a_summary(family):
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_a_document_is_public(shop_client, name):
-    response = await shop_client.get(f"/api/docs/{name}.json")
+async def test_a_document_is_public(http, name):
+    response = await http.get(f"/api/docs/{name}.json")
     assert response.status == 200
     assert await response.json() == documents()[name]
 
 
-async def test_an_unknown_document_is_404(shop_client):
-    assert (await shop_client.get("/api/docs/nothing.json")).status == 404
+async def test_an_unknown_document_is_404(http):
+    assert (await http.get("/api/docs/nothing.json")).status == 404
 
 
-async def test_the_page_links_every_document_and_no_external_host(shop_client):
-    response = await shop_client.get("/api/docs")
+async def test_the_page_links_every_document_and_no_external_host(http):
+    response = await http.get("/api/docs")
     page = await response.text()
     assert response.status == 200
     assert "default-src 'none'" in response.headers["Content-Security-Policy"]

@@ -20,9 +20,9 @@ from schemathesis.specs.openapi.checks import response_schema_conformance, statu
 from auth.storefront_keys import create_storefront_key
 from kernel.scope import active_scope
 from server.openapi.documents import documents
-from tests.current.kit import Caller
-from tests.current.oauth import issue_tokens, register_app
-from tests.shop import Shop, some_address
+from tests.harness.oauth import issue_tokens, register_app
+from tests.harness.sample_store import SampleStore
+from tests.harness.scopes import unused_ip
 
 load_all_checks()
 CHECKS = [not_a_server_error, status_code_conformance, response_schema_conformance]
@@ -45,31 +45,31 @@ def _operations() -> Iterator[Any]:
                 yield pytest.param(name, path, method, id=f"{name} {method.upper()} {path}")
 
 
-async def _app_token(shop: Shop) -> str:
-    owner = Caller(shop.client, shop.store, await shop.token(shop.owner), some_address())
+async def _app_token(sample: SampleStore) -> str:
+    owner = await sample.client(sample.owner)
     app = await register_app(owner, scopes=APP_SCOPES)
     return str((await issue_tokens(owner, app, APP_SCOPES))["access_token"])
 
 
-async def _credentials(shop: Shop, schemes: list[str]) -> dict[str, str]:
+async def _credentials(sample: SampleStore, schemes: list[str]) -> dict[str, str]:
     """Return the headers of a caller with all privileges, for the operation's security schemes."""
     if "basic" in schemes:
-        return {"Authorization": shop.owner.basic}
+        return {"Authorization": sample.owner.basic}
     if "user" in schemes:
-        return {"Authorization": f"Bearer {await shop.token(shop.owner)}"}
+        return {"Authorization": f"Bearer {await sample.token(sample.owner)}"}
     if "app" in schemes:
-        return {"Authorization": f"Bearer {await _app_token(shop)}"}
+        return {"Authorization": f"Bearer {await _app_token(sample)}"}
     if "storefront_key" in schemes:
-        with active_scope(shop.scope()):
-            key = await create_storefront_key(shop.scope(), {"name": "fuzz", "rate_limit": 100_000})
+        with active_scope(sample.scope):
+            key = await create_storefront_key(sample.scope, {"name": "fuzz", "rate_limit": 100_000})
         return {"X-API-Key": key.key}
     return {}
 
 
-def _existing_ids(shop: Shop) -> list[str]:
+def _existing_ids(sample: SampleStore) -> list[str]:
     """List numbers and UUIDs of the store's records; which kind the path needs is left to chance."""
     ids: list[str] = []
-    for record in shop.made.values():
+    for record in sample.records.values():
         for attribute in ("number", "id"):
             value = getattr(record, attribute, None)
             if isinstance(value, int | str):
@@ -97,23 +97,25 @@ def _fuzz(
 
 
 @pytest.mark.parametrize("name,path,method", list(_operations()))
-async def test_responses_match_their_documentation(shop: Shop, name: str, path: str, method: str) -> None:
+async def test_responses_match_their_documentation(
+    sample: SampleStore, name: str, path: str, method: str
+) -> None:
     operation = SCHEMAS[name][path][method]
     documented = documents()[name]["paths"][path][method]
     schemes = [scheme for requirement in documented["security"] for scheme in requirement]
     headers = {
-        **await _credentials(shop, schemes),
-        "X-Tenant-ID": str(shop.store.public_id),
-        "X-Forwarded-For": some_address(),
+        **await _credentials(sample, schemes),
+        "X-Tenant-ID": str(sample.store.public_id),
+        "X-Forwarded-For": unused_ip(),
     }
-    base = str(shop.client.make_url("")).rstrip("/")
+    base = str(sample.http.make_url("")).rstrip("/")
 
     def send(case: Case) -> None:
         extra_headers = {key: value for key, value in (case.headers or {}).items() if key not in headers}
         response = case.call(base_url=base, headers={**extra_headers, **headers}, timeout=SECONDS)
         case.validate_response(response, checks=CHECKS)
 
-    ids = _existing_ids(shop)
+    ids = _existing_ids(sample)
     for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
         strategy = operation.as_strategy(generation_mode=mode)
         await asyncio.to_thread(_fuzz, strategy, send, ids, TIMES)

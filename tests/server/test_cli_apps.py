@@ -13,7 +13,7 @@ from domain.apps.installations import approve_app
 from domain.apps.registration import authenticate_client, find_app
 from kernel.scope import Store, active_scope
 from server import store_admin
-from tests.current.oauth import signing_secret
+from tests.harness.oauth import signing_secret
 from tests.server.command_line import SECRET, Vitrine
 
 pytestmark = pytest.mark.usefixtures("database")

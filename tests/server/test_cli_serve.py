@@ -58,7 +58,7 @@ async def test_serve_starts_from_scratch_alongside_commands_and_survives_kills(f
         await server.stop(signal.SIGKILL)
 
     async with vitrine.running("serve") as server, client_of(server) as client:
-        # The interrupted demo is created anew.
+        # The interrupted demo is created again.
         assert any("creating the demo stores" in line for line in server.output)
         output = await server.wait_for_output("Its administrator")
         email, password = output.split()[2:4]

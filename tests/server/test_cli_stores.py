@@ -167,8 +167,8 @@ def test_invalid_users_are_rejected(vitrine, store):
     assert vendor == "--type V requires --vendor"
     key = vitrine("user", "api-key", *tenant, "--email", "c@loja.example").error_line
     assert key == "API keys are for administrators and vendors with an e-mail"
-    nobody = vitrine("user", "privileges", *tenant, "--email", "z@loja.example").error_line
-    assert nobody == "no user of Test store has the e-mail 'z@loja.example'"
+    error = vitrine("user", "privileges", *tenant, "--email", "z@loja.example").error_line
+    assert error == "no user of Test store has the e-mail 'z@loja.example'"
     unknown = vitrine("user", "privileges", *tenant, "--email", "c@loja.example", "--set", "fly").error_line
     assert unknown.startswith("privileges holds 'fly'")
 

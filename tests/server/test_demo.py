@@ -35,7 +35,7 @@ from tests.server.command_line import SECRET, Vitrine
 
 pytestmark = pytest.mark.usefixtures("database")
 
-LETTERS = set("OPCDFIB")
+STATUSES = set("OPCDFIB")
 
 
 @pytest.fixture(scope="module")
@@ -230,9 +230,9 @@ async def test_content_is_created(created):
 
 
 async def test_sixty_orders_cover_every_status_with_a_plausible_history(created):
-    letters = [row[0] for row in await rows("select status from orders where tenant_id = $1")]
-    assert len(letters) == 60
-    assert set(letters) == LETTERS
+    statuses = [row[0] for row in await rows("select status from orders where tenant_id = $1")]
+    assert len(statuses) == 60
+    assert set(statuses) == STATUSES
     # Completed orders are fully paid and shipped; cancelled ones are refunded.
     assert {
         tuple(row)
@@ -476,7 +476,7 @@ async def test_a_second_run_restores_changed_accounts(created):
     await test_the_stores_resolve_by_host_with_their_status(created)
 
 
-async def test_an_interrupted_demo_is_created_anew(created):
+async def test_an_interrupted_demo_is_created_again(created):
     scope = store_admin.system_scope(await store_business.find_store(OTHER.public_id))
     with active_scope(scope):
         await db.execute("delete from external_references where tenant_id = $1", scope.store.id)

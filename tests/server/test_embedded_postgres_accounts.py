@@ -34,7 +34,7 @@ def folder() -> Iterator[Path]:
         yield folder
 
 
-needs_root = pytest.mark.skipif(not ROOT, reason="only root becomes somebody else")
+needs_root = pytest.mark.skipif(not ROOT, reason="only root can become another user")
 # The default capabilities of root in a container: no DAC_READ_SEARCH, no SYS_PTRACE.
 CONTAINER = (
     "-all,+chown,+dac_override,+fsetid,+fowner,+kill,+setgid,+setuid,+setpcap,+net_bind_service,+sys_chroot"
@@ -132,7 +132,7 @@ async def test_root_in_a_sandbox_without_other_users_can_run_it(folder: Path) ->
 
 @pytest.fixture
 def open_folder(folder: Path) -> Path:
-    """Return the same folder, accessible by all and owned by `nobody`."""
+    """Return the same folder, accessible by all and owned by the account `nobody`."""
     folder.parent.chmod(0o755)
     home = folder.parent / "home"
     home.mkdir()
@@ -152,16 +152,16 @@ def python_for_others() -> str:
 
 @needs_root
 async def test_root_can_join_a_server_started_by_an_ordinary_user(open_folder: Path) -> None:
-    nobody = open_folder.parent.stat().st_uid
-    as_nobody: dict[str, Any] = {
+    account = open_folder.parent.stat().st_uid
+    as_account: dict[str, Any] = {
         "python": [python_for_others()],
         "code": Path(code_for("read").name),
-        "user": nobody,
+        "user": account,
         "extra_groups": [],
     }
-    other = OtherProcess(open_folder, **as_nobody)
+    other = OtherProcess(open_folder, **as_account)
     url = other.line()
-    assert os.stat(f"/proc/{postgres_processes(open_folder)[0]}").st_uid == nobody
+    assert os.stat(f"/proc/{postgres_processes(open_folder)[0]}").st_uid == account
     with running_postgres(open_folder) as server:
         assert server.superuser_url() == url
         await query(url, *WRITE)
@@ -170,8 +170,8 @@ async def test_root_can_join_a_server_started_by_an_ordinary_user(open_folder: P
     assert postgres_processes(open_folder) == []
     with running_postgres(open_folder) as server:  # now started by root, under the account that owns the data
         assert await query(server.superuser_url(), READ) == 7
-        assert os.stat(f"/proc/{postgres_processes(open_folder)[0]}").st_uid == nobody
-        again = OtherProcess(open_folder, **as_nobody)
+        assert os.stat(f"/proc/{postgres_processes(open_folder)[0]}").st_uid == account
+        again = OtherProcess(open_folder, **as_account)
         assert again.line() == url
     again.release()
     assert postgres_processes(open_folder) == []

@@ -23,7 +23,7 @@ from kernel.ids import uuid7
 from kernel.scope import Scope, Store, active_scope
 from models import database as db
 from server.job_worker import JobWorker
-from tests.conftest import scope_of
+from tests.harness.scopes import system_scope
 from tests.server.command_line import SECRET, Vitrine
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -268,7 +268,7 @@ async def test_a_run_ends_early_when_the_worker_stops_or_the_database_is_unavail
 async def add_order(
     store: Store, hold_until: datetime | None, status: str = "O", paid: str = "unpaid"
 ) -> int:
-    with active_scope(scope_of(store)):
+    with active_scope(system_scope(store)):
         order_id: int = await db.fetchval(
             """
             insert into orders (tenant_id, public_id, status, stock_state, payment_status, hold_until, origin)
@@ -280,7 +280,7 @@ async def add_order(
 
 
 async def status_of(store: Store, order_id: int) -> str:
-    with active_scope(scope_of(store)):
+    with active_scope(system_scope(store)):
         status: str = await db.fetchval(
             "select status from orders where tenant_id = $1 and id = $2", store.id, order_id
         )
@@ -302,7 +302,7 @@ async def test_unpaid_checkouts_expire_in_every_store(store, other_store):
 
 
 async def test_expired_rows_are_deleted_and_others_kept(store):
-    scope = scope_of(store)
+    scope = system_scope(store)
     ages = {"old": timedelta(days=31), "recent": timedelta(days=29)}
     with active_scope(scope):
         for name, age in ages.items():

@@ -20,7 +20,7 @@ from models import database
 from server.app import create_app
 from server.commands.checks import check_settings
 from server.process import log_startup
-from tests.auth.kit import system_scope
+from tests.harness.scopes import system_scope
 
 PATH = "/dev/mails"
 PRIVATE = Settings(trusted_proxies=(ip_network("127.0.0.0/8"),), ip_rate=0, failed_auth_rate=0)

@@ -14,15 +14,15 @@ from kernel.settings import Settings
 from models.database_errors import UniqueViolation
 from rest_facade.bodies import read_json_object
 from rest_facade.responses import json_response
-from rest_facade.routing import CLIENT_IP, Credential, Route, request_id_of, scope_of
+from rest_facade.routing import CLIENT_IP, Credential, Route, request_id_of, system_scope
 from tests.server.middleware_server import DEMO, IN_MAINTENANCE, MAINTENANCE, OTHER, SUSPENDED, run_server
 
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
-NOBODY = "01900000-0000-7000-8000-0000000000ff"
+UNKNOWN_ID = "01900000-0000-7000-8000-0000000000ff"
 
 
 async def shown(request: web.Request) -> web.Response:
-    scope = scope_of(request)
+    scope = system_scope(request)
     assert current_scope() is scope
     return json_response(
         {
@@ -144,7 +144,7 @@ async def test_a_valid_request_reaches_its_handler_with_its_scope():
 async def test_the_store_is_checked_before_the_credential_and_the_privilege():
     async with run_server(*ROUTES) as server:
         path = "/api/v1/admin/things/7"
-        absent = await server.get(path, X_Tenant_ID=NOBODY)
+        absent = await server.get(path, X_Tenant_ID=UNKNOWN_ID)
         assert absent.status_and_json == (404, {"error": "tenant not found"})
         closed = await server.get(path, X_Tenant_ID=str(SUSPENDED.public_id))
         assert closed.status == 503
@@ -159,7 +159,7 @@ async def test_the_store_is_checked_before_the_credential_and_the_privilege():
 
 async def test_unknown_routes_and_methods_are_rejected_before_the_store_lookup():
     async with run_server(*ROUTES) as server:
-        nobodys = {"X-Tenant-ID": NOBODY}
+        nobodys = {"X-Tenant-ID": UNKNOWN_ID}
         assert (await server.call("GET", "/api/v1/nowhere", headers=nobodys)).status_and_json == (
             404,
             {"error": "route not found"},
@@ -203,7 +203,7 @@ async def test_a_public_route_needs_a_store_and_no_credential():
 
 async def test_a_route_without_credential_works_without_a_store():
     async with run_server(*ROUTES) as server:
-        assert (await server.get("/api/v1/free", X_Tenant_ID=NOBODY)).status == 200
+        assert (await server.get("/api/v1/free", X_Tenant_ID=UNKNOWN_ID)).status == 200
 
 
 async def test_a_store_in_maintenance_accepts_gateway_notifications_only():

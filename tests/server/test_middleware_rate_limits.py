@@ -215,6 +215,6 @@ async def test_the_number_of_keys_is_bounded(monkeypatch):
     counters = ProcessCounters()
     for number in range(500):
         counters.hit(f"ip:{number}", 10)
-    held = next(iter(counters._windows.values()))
-    assert len(held) <= 50
-    assert "ip:499" in held
+    window = next(iter(counters._windows.values()))
+    assert len(window) <= 50
+    assert "ip:499" in window

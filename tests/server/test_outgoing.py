@@ -165,9 +165,9 @@ def test_development_normalizes_addresses_too(url):
         ["not an address"],
     ],
 )
-async def test_a_name_that_resolves_to_a_private_address_is_rejected_at_every_attempt(found):
+async def test_a_name_that_resolves_to_a_private_address_is_rejected_at_every_attempt(matches):
     async def lookup(_host: str, _port: int) -> list[str]:
-        return found
+        return matches
 
     async with outgoing_client(allows_private=False, lookup=lookup):
         for _ in range(2):

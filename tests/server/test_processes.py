@@ -25,8 +25,8 @@ PRODUCTION = {"VITRINE_ENV": "production", "VITRINE_SECRET_KEY": "s" * 40, "VITR
 
 def children(process: Any) -> set[int]:
     """Return the serving child processes, without an embedded PostgreSQL."""
-    found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    return {int(each) for each in found if b"run_child" in Path(f"/proc/{each}/cmdline").read_bytes()}
+    matches = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return {int(each) for each in matches if b"run_child" in Path(f"/proc/{each}/cmdline").read_bytes()}
 
 
 def is_alive(pid: int) -> bool:

@@ -125,8 +125,8 @@ async def test_an_address_cannot_add_headers(to):
 )
 def test_the_url_is_parsed(url, expected):
     server = MailServer.from_url(url)
-    found = (server.host, server.port, server.is_tls, server.user, server.password, server.sender)
-    assert found == expected
+    matches = (server.host, server.port, server.is_tls, server.user, server.password, server.sender)
+    assert matches == expected
 
 
 @pytest.mark.parametrize(

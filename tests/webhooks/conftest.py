@@ -12,11 +12,7 @@ import pytest
 from resolvers.webhook_queries import run_query
 from server.outgoing import outgoing_client
 from server.webhook_worker import WebhookWorker
-from tests.apps.conftest import admin, app, new_app, other_admin
-from tests.shop import new_shop, other_shop, shop, shop_client
 from tests.webhooks.receiver import Receiver
-
-__all__ = ["admin", "app", "new_app", "new_shop", "other_admin", "other_shop", "shop", "shop_client"]
 
 RunWorker: TypeAlias = Callable[..., AbstractAsyncContextManager[WebhookWorker]]
 

@@ -11,13 +11,13 @@ from domain import events
 from kernel.ids import uuid7
 from kernel.scope import Store, active_scope
 from models import database
-from tests.current import kit
-from tests.current.kit import Caller
+from tests.harness import scopes
+from tests.harness.http import Client
 
 WEBHOOKS = "/api/admin/webhooks"
 
 
-async def subscribe(app: Caller, url: str, *names: str, **more: Any) -> str:
+async def subscribe(app: Client, url: str, *names: str, **more: Any) -> str:
     """Create an endpoint and return its id."""
     response = await app.post(WEBHOOKS, {"url": url, "events": list(names) or ["order.updated"], **more})
     assert response.status == 201, response
@@ -34,7 +34,7 @@ async def emit_events(
 ) -> list[UUID]:
     """Emit events, each about a new subject unless one is passed; return their ids."""
     subjects = [subject or uuid7() for _ in range(times)]
-    scope = kit.system_scope(store)
+    scope = scopes.system_scope(store)
     async with database.transaction(scope):
         await events.emit_all(
             scope,
@@ -59,7 +59,9 @@ async def emit_events(
 
 
 async def deliveries(store: Store) -> list[Any]:
-    return await kit.rows(store, "select * from event_deliveries where tenant_id = $1 order by id", store.id)
+    return await scopes.rows(
+        store, "select * from event_deliveries where tenant_id = $1 order by id", store.id
+    )
 
 
 async def states(store: Store) -> list[str]:
@@ -67,7 +69,7 @@ async def states(store: Store) -> list[str]:
 
 
 async def endpoint(store: Store, public_id: str) -> Any:
-    rows = await kit.rows(store, "select * from event_endpoints where public_id = $1", public_id)
+    rows = await scopes.rows(store, "select * from event_endpoints where public_id = $1", public_id)
     return rows[0]
 
 

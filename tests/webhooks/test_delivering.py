@@ -1,4 +1,4 @@
-"""Events reach their subscribers, signed, and nobody else."""
+"""Events reach their subscribers, signed, and no one else."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import hmac
 import json
 import time
 
-from tests.apps.conftest import NewApp
-from tests.current import kit
-from tests.current.kit import Caller
-from tests.current.oauth import INSTALLED, UNINSTALL, UPDATE, graphql_result
+from tests.harness import scopes
+from tests.harness.clients import NewApp
+from tests.harness.http import Client
+from tests.harness.oauth import INSTALLED, UNINSTALL, UPDATE, graphql_result
 from tests.webhooks.conftest import RunWorker
 from tests.webhooks.kit import WEBHOOKS, deliveries, emit_events, endpoint, sha256, states, subscribe
 from tests.webhooks.receiver import Receiver, answers, wait_until
 
 
 async def test_a_change_in_the_store_is_delivered_and_signed(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     await subscribe(app, receiver.url(), "product.created", "product.updated")
     async with run_worker():
@@ -74,12 +74,12 @@ async def test_a_change_in_the_store_is_delivered_and_signed(
     }
 
 
-async def delivered(app: Caller) -> bool:
+async def delivered(app: Client) -> bool:
     return await states(app.store) == ["delivered"]
 
 
 async def test_each_endpoint_gets_its_subscribed_events_within_its_scopes(
-    new_app: NewApp, other_admin: Caller, receiver: Receiver, run_worker: RunWorker
+    new_app: NewApp, other_admin: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     orders, everything = await new_app("read_orders"), await new_app()
     elsewhere = await new_app(at=other_admin)
@@ -96,14 +96,14 @@ async def test_each_endpoint_gets_its_subscribed_events_within_its_scopes(
     assert receiver.names("/orders") == ["order.updated"]
     assert receiver.names("/users") == ["user.registered"]
     assert receiver.names("/elsewhere") == []
-    pending = await kit.value(
+    pending = await scopes.value(
         store, "select count(*) from outbox_events where tenant_id = $1 and dispatched_at is null", store.id
     )
     assert pending == 0
 
 
 async def test_endpoints_get_no_events_from_before_their_creation(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     await emit_events(app.store)
     await asyncio.sleep(0.01)
@@ -117,11 +117,13 @@ async def test_endpoints_get_no_events_from_before_their_creation(
 
 
 async def test_events_of_one_subject_are_numbered_consecutively(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     await subscribe(app, receiver.url(), "order.updated")
     (first,) = await emit_events(app.store)
-    subject = await kit.value(app.store, "select subject_id from outbox_events where public_id = $1", first)
+    subject = await scopes.value(
+        app.store, "select subject_id from outbox_events where public_id = $1", first
+    )
     await emit_events(app.store, subject=subject)
     async with run_worker():
         await receiver.wait_for(2)
@@ -129,7 +131,7 @@ async def test_events_of_one_subject_are_numbered_consecutively(
 
 
 async def test_failed_delivery_is_retried_with_the_same_id(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     receiver.answer = answers(500, 200)
     await subscribe(app, receiver.url(), "order.updated")
@@ -147,7 +149,7 @@ async def test_failed_delivery_is_retried_with_the_same_id(
 
 
 async def test_removing_the_app_cancels_pending_deliveries(
-    app: Caller, admin: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, admin: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     receiver.answer = answers(500)
     await subscribe(app, receiver.url(), "order.updated")
@@ -163,12 +165,12 @@ async def test_removing_the_app_cancels_pending_deliveries(
     assert (await states(app.store), len(receiver.received)) == (["cancelled"], 1)
 
 
-async def failed(app: Caller) -> bool:
+async def failed(app: Client) -> bool:
     return await states(app.store) == ["failed"]
 
 
 async def test_reducing_scopes_cancels_uncovered_deliveries(
-    new_app: NewApp, admin: Caller, receiver: Receiver, run_worker: RunWorker
+    new_app: NewApp, admin: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     app = await new_app("read_orders", "read_users")
     receiver.answer = answers(500)
@@ -192,18 +194,18 @@ async def test_reducing_scopes_cancels_uncovered_deliveries(
     ]
 
 
-async def both_failed(app: Caller) -> bool:
+async def both_failed(app: Client) -> bool:
     return await states(app.store) == ["failed", "failed"]
 
 
-async def test_scopes_are_checked_at_delivery(app: Caller, receiver: Receiver, run_worker: RunWorker) -> None:
+async def test_scopes_are_checked_at_delivery(app: Client, receiver: Receiver, run_worker: RunWorker) -> None:
     await subscribe(app, receiver.url(), "order.updated")
     await emit_events(app.store)
     from domain.webhooks.fan_out import fan_out_events
 
     await fan_out_events()
     # Directly in the database, so that nothing cancels the pending delivery.
-    await kit.execute(
+    await scopes.execute(
         app.store, "update app_installations set scopes = '{read_users}' where tenant_id = $1", app.store.id
     )
     async with run_worker():
@@ -211,12 +213,12 @@ async def test_scopes_are_checked_at_delivery(app: Caller, receiver: Receiver, r
     assert receiver.received == []
 
 
-async def cancelled(app: Caller) -> bool:
+async def cancelled(app: Client) -> bool:
     return await states(app.store) == ["cancelled"]
 
 
 async def test_endpoint_answering_410_is_disabled_and_audited(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     receiver.answer = answers(410)
     endpoint_id = await subscribe(app, receiver.url(), "order.updated")
@@ -226,7 +228,7 @@ async def test_endpoint_answering_410_is_disabled_and_audited(
     endpoint_row = await endpoint(app.store, endpoint_id)
     assert (endpoint_row["status"], endpoint_row["disabled_reason"]) == ("D", "gone")
     assert await states(app.store) == ["dead"]
-    entries = await kit.rows(
+    entries = await scopes.rows(
         app.store, "select action, details from audit_entries where tenant_id = $1 order by id", app.store.id
     )
     assert [(entry["action"], entry["details"]) for entry in entries][-1] == (
@@ -237,5 +239,5 @@ async def test_endpoint_answering_410_is_disabled_and_audited(
     assert (shown.body["status"], shown.body["disabled_reason"]) == ("D", "gone")
 
 
-async def disabled(app: Caller, endpoint_id: str) -> bool:
+async def disabled(app: Client, endpoint_id: str) -> bool:
     return (await endpoint(app.store, endpoint_id))["status"] == "D"

@@ -19,7 +19,6 @@ from uuid import UUID
 
 import orjson
 import pytest
-from aiohttp.test_utils import TestClient
 
 from domain import events
 from domain.webhooks.envelope import EventRecord, build_request, sign
@@ -27,11 +26,11 @@ from domain.webhooks.event_scopes import PING, READ_SCOPES
 from domain.webhooks.payloads import PAYLOADS
 from kernel.clock import now
 from kernel.payload_fields import PayloadField
-from tests.apps.conftest import NewApp, _administrator
-from tests.current import kit
-from tests.current.oauth import graphql_result
-from tests.current.storefront_client import open_storefront
-from tests.shop import Shop
+from tests.harness import records
+from tests.harness.clients import NewApp
+from tests.harness.oauth import graphql_result
+from tests.harness.sample_store import SampleStore
+from tests.harness.storefront import open_storefront
 from tests.webhooks.conftest import RunWorker
 from tests.webhooks.kit import WEBHOOKS, subscribe
 from tests.webhooks.receiver import Receiver, wait_until
@@ -68,13 +67,13 @@ EMITTED_WHEN = {
 
 @pytest.fixture
 async def envelopes(
-    shop: Shop, shop_client: TestClient, new_app: NewApp, receiver: Receiver, run_worker: RunWorker
+    sample: SampleStore, new_app: NewApp, receiver: Receiver, run_worker: RunWorker
 ) -> dict[str, dict[str, Any]]:
     """Trigger each event through the clients' routes, and return the first envelope of each."""
-    admin = await _administrator(shop_client, shop.store)
+    admin = await sample.client(sample.owner)
     app = await new_app(at=admin)
     endpoint_id = await subscribe(app, receiver.url(), *events.NAMES)
-    category = await kit.add_category(shop.store, name="Cozinha")
+    category = await records.add_category(sample.store, name="Cozinha")
     product = await app.post(
         "/api/admin/products",
         {
@@ -99,8 +98,8 @@ async def envelopes(
         },
     )
     assert created["id"]
-    storefront = await open_storefront(shop)
-    order = (await storefront.order((shop.mug, 2), customer_name="Ana Souza")).body
+    storefront = await open_storefront(sample)
+    order = (await storefront.order((sample.mug, 2), customer_name="Ana Souza")).body
     for status in ("P", "I"):
         changed = await app.put(f"/api/admin/orders/{order['id']}/status", {"status": status})
         assert changed.status == 200, changed
@@ -232,9 +231,9 @@ def _vector() -> dict[str, Any]:
 
 
 def _block(language: str) -> str:
-    found = re.search(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert found is not None
-    return found[1]
+    result_rows = re.search(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert result_rows is not None
+    return result_rows[1]
 
 
 def _python() -> dict[str, Any]:
@@ -245,9 +244,9 @@ def _python() -> dict[str, Any]:
 
 def _documented_vector() -> dict[str, Any]:
     text = PAGE.read_text(encoding="utf-8")
-    found = re.search(r"a test vector\n.*?```json\n(.*?)```", text, re.DOTALL)
-    assert found is not None
-    vector: dict[str, Any] = json.loads(found[1])
+    result_rows = re.search(r"a test vector\n.*?```json\n(.*?)```", text, re.DOTALL)
+    assert result_rows is not None
+    vector: dict[str, Any] = json.loads(result_rows[1])
     return vector
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.apps.conftest import NewApp
-from tests.current import kit
-from tests.current.kit import Caller
-from tests.current.oauth import INSTALLED, UPDATE, graphql_result
+from tests.harness import records
+from tests.harness.clients import NewApp
+from tests.harness.http import Client
+from tests.harness.oauth import INSTALLED, UPDATE, graphql_result
 from tests.webhooks.conftest import RunWorker
 from tests.webhooks.kit import WEBHOOKS, deliveries, sha256, states, subscribe
 from tests.webhooks.receiver import Receiver, wait_until
@@ -15,8 +15,8 @@ from tests.webhooks.receiver import Receiver, wait_until
 URL = "https://hooks.example.com/"
 
 
-async def test_query_selects_the_data(app: Caller, receiver: Receiver, run_worker: RunWorker) -> None:
-    category = await kit.add_category(app.store, name="Cozinha")
+async def test_query_selects_the_data(app: Client, receiver: Receiver, run_worker: RunWorker) -> None:
+    category = await records.add_category(app.store, name="Cozinha")
     await subscribe(
         app,
         receiver.url(),
@@ -37,9 +37,9 @@ async def test_query_selects_the_data(app: Caller, receiver: Receiver, run_worke
 
 
 async def test_event_of_a_deleted_subject_has_the_stored_data(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
-    product = await kit.add_product(app.store)
+    product = await records.add_product(app.store)
     await subscribe(app, receiver.url(), "product.deleted", query="{ name }")
     answer = await graphql_result(
         app, "mutation ($id: ID!) { product_delete(id: $id) { id } }", id=product.id
@@ -71,7 +71,7 @@ async def test_event_of_a_deleted_subject_has_the_stored_data(
         "{ id @include(if: $yes) }",
     ],
 )
-async def test_invalid_selection_is_refused(app: Caller, query: str) -> None:
+async def test_invalid_selection_is_refused(app: Client, query: str) -> None:
     answer = await app.post(WEBHOOKS, {"url": URL, "events": ["order.created"], "query": query})
     if not query:  # none
         assert (answer.status, answer.body["query"]) == (201, None)
@@ -83,7 +83,7 @@ async def test_invalid_selection_is_refused(app: Caller, query: str) -> None:
     )
 
 
-async def test_query_requires_events_about_one_subject_type(app: Caller) -> None:
+async def test_query_requires_events_about_one_subject_type(app: Client) -> None:
     body = {"url": URL, "events": ["order.created", "user.registered"], "query": "{ id }"}
     assert (await app.post(WEBHOOKS, body)).body["fields"] == {"query": "query_invalid"}
     endpoint_id = await subscribe(app, URL, "order.created", query="{ id total_cents }")
@@ -98,7 +98,7 @@ async def test_query_requires_events_about_one_subject_type(app: Caller) -> None
     assert (removed.status, removed.body["query"]) == (200, None)
 
 
-async def test_too_complex_query_is_refused(app: Caller) -> None:
+async def test_too_complex_query_is_refused(app: Client) -> None:
     expensive = "{ items { product { reviews(limit: 100) { id } category { products(limit: 100) { reviews(limit: 100) { id } } } } } }"
     answer = await app.post(WEBHOOKS, {"url": URL, "events": ["order.created"], "query": expensive})
     assert (answer.status, answer.body["fields"]) == (400, {"query": "query_too_complex"})
@@ -126,10 +126,10 @@ async def test_query_outside_the_scopes_is_refused(
 
 
 async def test_query_that_lost_its_scopes_cancels_the_delivery(
-    new_app: NewApp, admin: Caller, receiver: Receiver, run_worker: RunWorker
+    new_app: NewApp, admin: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     app = await new_app("read_orders", "read_products")
-    order = await kit.add_order(app.store)
+    order = await records.add_order(app.store)
     await subscribe(app, receiver.url(), "order.updated", query="{ id items { product { name } } }")
     (installed,) = await graphql_result(admin, INSTALLED)
     await graphql_result(admin, UPDATE, id=installed["id"], input={"scopes": ["read_orders"]})
@@ -142,12 +142,12 @@ async def test_query_that_lost_its_scopes_cancels_the_delivery(
     assert delivery["last_error"].startswith("the query was refused")
 
 
-async def _cancelled(app: Caller) -> bool:
+async def _cancelled(app: Client) -> bool:
     return await states(app.store) == ["cancelled"]
 
 
 async def test_administrator_cannot_set_a_query_outside_the_apps_scopes(
-    admin: Caller, new_app: NewApp
+    admin: Client, new_app: NewApp
 ) -> None:
     await new_app("read_orders")
     (installed,) = await graphql_result(admin, INSTALLED)

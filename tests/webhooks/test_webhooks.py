@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from models import database
-from tests.apps.conftest import NewApp
-from tests.current import kit
-from tests.current.kit import Caller
-from tests.current.oauth import TOKEN, graphql, graphql_error, graphql_result
-from tests.shop import NOBODY
+from tests.harness import records, scopes
+from tests.harness.clients import NewApp
+from tests.harness.http import Client
+from tests.harness.oauth import TOKEN, graphql, graphql_error, graphql_result
+from tests.harness.records import UNKNOWN_ID
 from tests.webhooks.conftest import RunWorker
 from tests.webhooks.kit import WEBHOOKS, deliveries, emit_events, sha256, states, subscribe
 from tests.webhooks.receiver import Receiver, answers, wait_until
@@ -36,7 +36,7 @@ def is_app_error(answer: Any, status: int, code: str) -> None:
 # --- Endpoints -------------------------------------------------------------------------------------------------------
 
 
-async def test_an_endpoint_is_created_read_updated_and_deleted(app: Caller) -> None:
+async def test_an_endpoint_is_created_read_updated_and_deleted(app: Client) -> None:
     created = await app.post(
         WEBHOOKS, {"url": URL, "events": ["product.updated", "order.created", "order.created"]}
     )
@@ -94,7 +94,7 @@ async def test_an_endpoint_is_created_read_updated_and_deleted(app: Caller) -> N
         ),
     ],
 )
-async def test_invalid_body_fields_are_named(app: Caller, body: Any, fields: dict[str, str]) -> None:
+async def test_invalid_body_fields_are_named(app: Client, body: Any, fields: dict[str, str]) -> None:
     answer = await app.post(WEBHOOKS, body)
     is_app_error(answer, 400, "validation_failed")
     assert answer.body["fields"] == fields
@@ -102,17 +102,24 @@ async def test_invalid_body_fields_are_named(app: Caller, body: Any, fields: dic
 
 
 @pytest.mark.parametrize("data", ["", "[]", "{", '"x"', '{"url": "\\u0000"}', "null"])
-async def test_body_that_is_not_an_object_is_refused(app: Caller, data: str) -> None:
+async def test_body_that_is_not_an_object_is_refused(app: Client, data: str) -> None:
     answer = await app.request("POST", WEBHOOKS, data=data, headers={"Content-Type": "application/json"})
     is_app_error(answer, 400, "invalid_request_body")
 
 
-@pytest.mark.parametrize("endpoint_id", [NOBODY, "7", "x", "%00", "9" * 40, "..%2F"])
+@pytest.mark.parametrize("endpoint_id", [UNKNOWN_ID, "7", "x", "%00", "9" * 40, "..%2F"])
 @pytest.mark.parametrize(
     "rest",
-    ["", "/ping", "/deliveries", f"/deliveries/{NOBODY}", f"/deliveries/{NOBODY}/redeliver", "/replay"],
+    [
+        "",
+        "/ping",
+        "/deliveries",
+        f"/deliveries/{UNKNOWN_ID}",
+        f"/deliveries/{UNKNOWN_ID}/redeliver",
+        "/replay",
+    ],
 )
-async def test_missing_endpoint_is_not_found(app: Caller, endpoint_id: str, rest: str) -> None:
+async def test_missing_endpoint_is_not_found(app: Client, endpoint_id: str, rest: str) -> None:
     post = rest.endswith(("ping", "redeliver", "replay"))
     body = {"since": "2026-01-01T00:00:00Z"} if rest == "/replay" else None
     answer = await (
@@ -144,13 +151,13 @@ async def test_subscribing_requires_the_read_scope_of_the_subject(new_app: NewAp
     ]
 
 
-async def test_an_app_has_at_most_twenty_endpoints(app: Caller) -> None:
+async def test_an_app_has_at_most_twenty_endpoints(app: Client) -> None:
     for _ in range(20):
         await subscribe(app, URL)
     is_app_error(await app.post(WEBHOOKS, {"url": URL, "events": ["order.updated"]}), 422, "rule_violation")
 
 
-async def test_an_app_reaches_its_own_endpoints_only(new_app: NewApp, other_admin: Caller) -> None:
+async def test_an_app_reaches_its_own_endpoints_only(new_app: NewApp, other_admin: Client) -> None:
     mine, neighbour, elsewhere = await new_app(), await new_app(), await new_app(at=other_admin)
     endpoint_id = await subscribe(mine, URL)
     for stranger in (neighbour, elsewhere):
@@ -162,7 +169,7 @@ async def test_an_app_reaches_its_own_endpoints_only(new_app: NewApp, other_admi
     assert (await mine.get(f"{WEBHOOKS}/{endpoint_id}")).body["status"] == "A"
 
 
-async def test_user_token_is_not_accepted(admin: Caller) -> None:
+async def test_user_token_is_not_accepted(admin: Client) -> None:
     is_app_error(await admin.get(WEBHOOKS), 401, "invalid_token")
 
 
@@ -170,7 +177,7 @@ async def test_user_token_is_not_accepted(admin: Caller) -> None:
 
 
 async def test_ping_is_delivered_to_its_endpoint_only(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     endpoint_id = await subscribe(app, receiver.url("one"), "order.updated")
     await subscribe(app, receiver.url("two"), "order.updated")
@@ -186,11 +193,11 @@ async def test_ping_is_delivered_to_its_endpoint_only(
     assert received.envelope["data"] == {"endpoint_id": endpoint_id, "events": ["order.updated"]}
 
 
-async def all_delivered(app: Caller) -> bool:
+async def all_delivered(app: Client) -> bool:
     return set(await states(app.store)) == {"delivered"}
 
 
-async def test_disabled_endpoint_refuses_ping_and_replay(app: Caller) -> None:
+async def test_disabled_endpoint_refuses_ping_and_replay(app: Client) -> None:
     endpoint_id = await subscribe(app, URL, status="D")
     is_app_error(await app.post(f"{WEBHOOKS}/{endpoint_id}/ping"), 422, "rule_violation")
     is_app_error(
@@ -201,7 +208,7 @@ async def test_disabled_endpoint_refuses_ping_and_replay(app: Caller) -> None:
 
 
 async def test_deliveries_are_listed_and_redelivered(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     endpoint_id = await subscribe(app, receiver.url(), "order.updated", "user.registered")
     await emit_events(app.store, "order.updated")
@@ -260,7 +267,7 @@ async def test_a_delivery_is_found_under_its_own_endpoint_only(
 
 
 async def test_events_of_a_period_are_replayed(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     endpoint_id = await subscribe(app, receiver.url(), "order.updated", "order.created")
     await emit_events(app.store, "order.updated", times=3)
@@ -293,7 +300,7 @@ async def test_events_of_a_period_are_replayed(
 
 
 async def test_unsubscribed_events_are_cancelled(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     receiver.answer = answers(500)
     endpoint_id = await subscribe(app, receiver.url(), "order.updated", "order.created")
@@ -311,7 +318,7 @@ async def test_unsubscribed_events_are_cancelled(
     assert set(await states(app.store)) == {"cancelled"}
 
 
-async def failed_all(app: Caller) -> bool:
+async def failed_all(app: Client) -> bool:
     return set(await states(app.store)) == {"failed"}
 
 
@@ -319,7 +326,7 @@ async def failed_all(app: Caller) -> bool:
 
 
 async def test_administrators_read_and_disable_the_endpoints_of_every_app(
-    admin: Caller, new_app: NewApp, receiver: Receiver, run_worker: RunWorker
+    admin: Client, new_app: NewApp, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     app, neighbour = await new_app(), await new_app()
     endpoint_id = await subscribe(app, receiver.url(), "order.updated")
@@ -345,7 +352,7 @@ async def test_administrators_read_and_disable_the_endpoints_of_every_app(
     assert (stopped.status, stopped.body["status"]) == (200, "D")
     assert (await admin.delete(f"{ADMIN}/{endpoint_id}")).status == 204
     assert (await admin.get(f"{ADMIN}/{endpoint_id}")).body == {"error": "event endpoint not found"}
-    entries = await kit.rows(
+    entries = await scopes.rows(
         admin.store,
         "select action from audit_entries where subject_type = 'event_endpoint' and tenant_id = $1 order by id",
         admin.store.id,
@@ -358,34 +365,34 @@ async def test_administrators_read_and_disable_the_endpoints_of_every_app(
     ]
 
 
-async def test_administrators_subscribe_an_app_by_its_installation(admin: Caller, new_app: NewApp) -> None:
+async def test_administrators_subscribe_an_app_by_its_installation(admin: Client, new_app: NewApp) -> None:
     await new_app("read_orders")
     installed = (await graphql_result(admin, "{ installed_apps { id } }"))[0]["id"]
     body = {"url": URL, "events": ["order.updated"], "installed_app_id": installed}
     created = await admin.post(ADMIN, body)
     assert (created.status, created.body["installed_app_id"]) == (201, installed)
     assert (await admin.post(ADMIN, {**body, "events": ["user.registered"]})).status == 403
-    for wrong in (None, NOBODY, "x"):
+    for wrong in (None, UNKNOWN_ID, "x"):
         response = await admin.post(ADMIN, {**body, "installed_app_id": wrong})
         assert (response.status, response.body["error"]) == (400, "validation_failed")
         assert "installed_app_id" in response.body["fields"]
 
 
-async def test_endpoints_require_the_app_privileges(app: Caller) -> None:
+async def test_endpoints_require_the_app_privileges(app: Client) -> None:
     endpoint_id = await subscribe(app, URL)
     for privileges, reads, writes in (
         ((), 403, 403),
         (("view_apps",), 200, 403),
         (("manage_apps",), 200, 200),
     ):
-        user = await kit.add_user(app.store, *(privileges or ("view_orders",)))
-        caller = app.with_token((await kit.sign_in(app.store, user)).access_token).from_new_address()
+        user = await records.add_user(app.store, *(privileges or ("view_orders",)))
+        caller = app.with_token((await records.sign_in(app.store, user)).access_token).from_new_address()
         assert (await caller.get(ADMIN)).status == reads
         assert (await caller.get(f"{ADMIN}/{endpoint_id}/deliveries")).status == reads
         assert (await caller.patch(f"{ADMIN}/{endpoint_id}", {"status": "A"})).status == writes
 
 
-async def test_endpoints_in_graphql(app: Caller, admin: Caller) -> None:
+async def test_endpoints_in_graphql(app: Client, admin: Client) -> None:
     created = await graphql_result(
         app,
         "mutation ($input: EventEndpointInput!) { event_endpoint_create(input: $input) { id url client_id events } }",
@@ -416,7 +423,7 @@ async def test_endpoints_in_graphql(app: Caller, admin: Caller) -> None:
 
 
 async def test_both_secrets_are_valid_for_a_day_after_rotation(
-    app: Caller, admin: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, admin: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     old = app.user.client_secret
     await subscribe(app, receiver.url(), "order.updated")
@@ -449,7 +456,7 @@ async def test_both_secrets_are_valid_for_a_day_after_rotation(
         received = (await receiver.wait_for(2))[1]
         assert received.headers["X-Service-Signature"] == sha256(new, received.raw)
         assert len(received.headers["webhook-signature"].split(" ")) == 1
-    entry = await kit.value(
+    entry = await scopes.value(
         app.store,
         "select details from audit_entries where action = 'app.secret_rotated' and tenant_id = $1",
         app.store.id,
@@ -458,7 +465,7 @@ async def test_both_secrets_are_valid_for_a_day_after_rotation(
 
 
 async def test_immediate_rotation_revokes_the_old_secret(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     old = app.user.client_secret
     await subscribe(app, receiver.url(), "order.updated")
@@ -490,13 +497,13 @@ async def test_immediate_rotation_revokes_the_old_secret(
         ({"client_secret": "x", "immediate": "maybe"}, "invalid"),
     ],
 )
-async def test_rotation_requires_the_current_secret(app: Caller, body: Any, code: str) -> None:
+async def test_rotation_requires_the_current_secret(app: Client, body: Any, code: str) -> None:
     answer = await app.post(f"{WEBHOOKS}/rotate-secret", body)
     is_app_error(answer, 400, "validation_failed")
     assert code in answer.body["fields"].values()
 
 
-async def test_replaced_secret_cannot_rotate(app: Caller) -> None:
+async def test_replaced_secret_cannot_rotate(app: Client) -> None:
     old = app.user.client_secret
     assert (await app.post(f"{WEBHOOKS}/rotate-secret", {"client_secret": old})).status == 200
     is_app_error(
@@ -504,7 +511,7 @@ async def test_replaced_secret_cannot_rotate(app: Caller) -> None:
     )
 
 
-async def test_administrators_cannot_rotate_an_apps_secret(admin: Caller) -> None:
+async def test_administrators_cannot_rotate_an_apps_secret(admin: Client) -> None:
     error = await graphql_error(
         admin, 'mutation { client_secret_rotate(client_secret: "x") { client_secret } }'
     )

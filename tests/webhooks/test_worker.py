@@ -24,10 +24,10 @@ from domain.webhooks import claims
 from kernel.ids import uuid7
 from models import database as models_database
 from server.embedded_postgres import EmbeddedServer
-from tests.apps.conftest import NewApp
-from tests.current import kit
-from tests.current.kit import Caller
-from tests.shop import SECRET
+from tests.harness import scopes
+from tests.harness.clients import NewApp
+from tests.harness.database import SECRET
+from tests.harness.http import Client
 from tests.webhooks.conftest import RunWorker
 from tests.webhooks.killed_worker import LEASE
 from tests.webhooks.kit import deliveries, emit_events, endpoint, states, subscribe
@@ -37,8 +37,8 @@ ROOT = Path(__file__).resolve().parents[2]
 _KILLS = 4
 
 
-async def count_pending(app: Caller) -> int:
-    rows: int = await kit.value(
+async def count_pending(app: Client) -> int:
+    rows: int = await scopes.value(
         app.store,
         "select count(*) from event_deliveries where tenant_id = $1 and due_at is not null",
         app.store.id,
@@ -46,8 +46,8 @@ async def count_pending(app: Caller) -> int:
     return rows
 
 
-async def all_processed(app: Caller) -> bool:
-    waiting = await kit.value(
+async def all_processed(app: Client) -> bool:
+    waiting = await scopes.value(
         app.store,
         "select count(*) from outbox_events where tenant_id = $1 and dispatched_at is null",
         app.store.id,
@@ -87,7 +87,7 @@ async def _kill(worker: Process) -> None:
 
 @pytest.mark.slow
 async def test_killed_workers_lose_no_events_and_duplicate_only_those_in_flight(
-    app: Caller, receiver: Receiver, database_url: str
+    app: Client, receiver: Receiver, database_url: str
 ) -> None:
     chance = random.Random(20261120)
 
@@ -131,7 +131,7 @@ async def test_killed_workers_lose_no_events_and_duplicate_only_those_in_flight(
 
 
 async def test_expired_claims_are_delivered_by_another_worker(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     await subscribe(app, receiver.url(), "order.updated")
     await emit_events(app.store)
@@ -149,7 +149,7 @@ async def test_expired_claims_are_delivered_by_another_worker(
 
 
 async def test_stopping_worker_finishes_current_deliveries(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     async def slowly(_: Received) -> web.Response:
         await asyncio.sleep(0.5)
@@ -164,7 +164,7 @@ async def test_stopping_worker_finishes_current_deliveries(
 
 
 async def test_stopping_worker_releases_unfinished_deliveries(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     async def never(_: Received) -> web.Response:
         await asyncio.sleep(20)
@@ -186,7 +186,7 @@ async def test_stopping_worker_releases_unfinished_deliveries(
 
 
 async def test_worker_survives_dropped_database_connections(
-    app: Caller, receiver: Receiver, run_worker: RunWorker, postgres: EmbeddedServer, database_url: str
+    app: Client, receiver: Receiver, run_worker: RunWorker, postgres: EmbeddedServer, database_url: str
 ) -> None:
     async def slowly(_: Received) -> web.Response:
         await asyncio.sleep(0.01)
@@ -217,14 +217,14 @@ async def test_worker_survives_dropped_database_connections(
     }
 
 
-async def _all_processed_or_error(app: Caller) -> bool:
+async def _all_processed_or_error(app: Client) -> bool:
     try:
         return await all_processed(app)
     except Exception:
         return False  # our own connections are dropped too
 
 
-async def _emit_one(app: Caller) -> str:
+async def _emit_one(app: Client) -> str:
     (made,) = await emit_events(app.store)
     return f"evt_{made.hex}"
 
@@ -233,7 +233,7 @@ async def _emit_one(app: Caller) -> str:
 
 
 async def test_concurrent_workers_deliver_each_event_once(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     for path in ("one", "two"):
         await subscribe(app, receiver.url(path), "order.updated")
@@ -245,7 +245,7 @@ async def test_concurrent_workers_deliver_each_event_once(
 
 
 async def test_an_endpoint_has_at_most_four_deliveries_in_flight(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     async def slowly(_: Received) -> web.Response:
         await asyncio.sleep(0.05)
@@ -290,7 +290,7 @@ def _received_more(before: int, receiver: Receiver) -> bool:
 
 
 async def test_circuit_breaker_pauses_a_failing_endpoint(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     receiver.answer = answers(500)
     endpoint_id = await subscribe(app, receiver.url(), "order.updated")
@@ -303,7 +303,7 @@ async def test_circuit_breaker_pauses_a_failing_endpoint(
         assert 10 <= tried <= 14
         # After the pause one delivery is attempted alone; when it succeeds all others follow.
         receiver.answer = None
-        await kit.execute(
+        await scopes.execute(
             app.store, "update event_endpoints set paused_until = now() where tenant_id = $1", app.store.id
         )
         await wait_until(lambda: len(receiver.received) >= 60)
@@ -311,7 +311,7 @@ async def test_circuit_breaker_pauses_a_failing_endpoint(
     assert (rows["failures"], rows["paused_until"], rows["failing_since"]) == (0, None, None)
 
 
-async def _paused(app: Caller, endpoint_id: str) -> bool:
+async def _paused(app: Client, endpoint_id: str) -> bool:
     return (await endpoint(app.store, endpoint_id))["paused_until"] is not None
 
 
@@ -319,7 +319,7 @@ async def _paused(app: Caller, endpoint_id: str) -> bool:
 
 
 async def _attempt_once(
-    app: Caller, receiver: Receiver, run_worker: RunWorker, url: str | None = None, **options: Any
+    app: Client, receiver: Receiver, run_worker: RunWorker, url: str | None = None, **options: Any
 ) -> Any:
     await subscribe(app, url or receiver.url(), "order.updated")
     await emit_events(app.store)
@@ -329,14 +329,14 @@ async def _attempt_once(
     return delivery
 
 
-async def _was_attempted(app: Caller) -> bool:
+async def _was_attempted(app: Client) -> bool:
     rows = await deliveries(app.store)
     return bool(rows) and rows[0]["tries"] > 0
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 async def test_any_2xx_status_is_a_success(
-    app: Caller, receiver: Receiver, run_worker: RunWorker, status: int
+    app: Client, receiver: Receiver, run_worker: RunWorker, status: int
 ) -> None:
     receiver.answer = answers(status)
     delivery = await _attempt_once(app, receiver, run_worker)
@@ -345,7 +345,7 @@ async def test_any_2xx_status_is_a_success(
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308, 400, 401, 404, 500, 503])
 async def test_any_other_status_fails_including_redirects(
-    app: Caller, receiver: Receiver, run_worker: RunWorker, status: int
+    app: Client, receiver: Receiver, run_worker: RunWorker, status: int
 ) -> None:
     receiver.answer = answers(status, headers={"Location": receiver.url("elsewhere")})
     delivery = await _attempt_once(app, receiver, run_worker)
@@ -357,7 +357,7 @@ async def test_any_other_status_fails_including_redirects(
 
 
 async def test_unresponsive_receiver_times_out(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     async def hang(_: Received) -> web.Response:
         await asyncio.sleep(30)
@@ -374,7 +374,7 @@ async def test_unresponsive_receiver_times_out(
     assert 350 < attempt["duration_ms"] < 3_000
 
 
-async def test_default_timeout_is_ten_seconds(app: Caller, receiver: Receiver, run_worker: RunWorker) -> None:
+async def test_default_timeout_is_ten_seconds(app: Client, receiver: Receiver, run_worker: RunWorker) -> None:
     async def hang(_: Received) -> web.Response:
         await asyncio.sleep(30)
         return web.Response()
@@ -386,7 +386,7 @@ async def test_default_timeout_is_ten_seconds(app: Caller, receiver: Receiver, r
 
 
 async def test_unreachable_receiver_is_retried(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -396,18 +396,20 @@ async def test_unreachable_receiver_is_retried(
 
 
 async def test_retry_after_delays_the_retry_and_the_endpoint(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     receiver.answer = answers(429, headers={"Retry-After": "120"})
     delivery = await _attempt_once(app, receiver, run_worker)
     left = (delivery["due_at"] - delivery["updated_at"]).total_seconds()
     assert 115 < left < 125
-    rows = (await kit.rows(app.store, "select * from event_endpoints where tenant_id = $1", app.store.id))[0]
+    rows = (await scopes.rows(app.store, "select * from event_endpoints where tenant_id = $1", app.store.id))[
+        0
+    ]
     assert 110 < (rows["paused_until"] - delivery["updated_at"]).total_seconds() < 125
 
 
 async def test_delivery_is_dead_after_the_last_attempt(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     receiver.answer = answers(500)
     await subscribe(app, receiver.url(), "order.updated")
@@ -416,12 +418,12 @@ async def test_delivery_is_dead_after_the_last_attempt(
         for tries in range(1, 11):
             await wait_until(partial(_has_attempts, app, tries))
             # Make retries due now instead of in hours.
-            await kit.execute(
+            await scopes.execute(
                 app.store,
                 "update event_deliveries set due_at = now() where tenant_id = $1 and state = 'failed'",
                 app.store.id,
             )
-            await kit.execute(
+            await scopes.execute(
                 app.store, "update event_endpoints set paused_until = null where tenant_id = $1", app.store.id
             )
         await asyncio.sleep(0.3)
@@ -432,18 +434,18 @@ async def test_delivery_is_dead_after_the_last_attempt(
     assert len({delivery.envelope["id"] for delivery in receiver.received}) == 1
 
 
-async def _has_attempts(app: Caller, tries: int) -> bool:
+async def _has_attempts(app: Client, tries: int) -> bool:
     rows = await deliveries(app.store)
     return bool(rows) and rows[0]["tries"] >= tries
 
 
 async def test_endpoint_failing_for_five_days_is_disabled_and_audited(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     receiver.answer = answers(500)
     endpoint_id = await subscribe(app, receiver.url(), "order.updated")
     await emit_events(app.store, times=2)
-    await kit.execute(
+    await scopes.execute(
         app.store,
         "update event_endpoints set failing_since = now() - interval '5 days 1 minute' where tenant_id = $1",
         app.store.id,
@@ -453,7 +455,7 @@ async def test_endpoint_failing_for_five_days_is_disabled_and_audited(
     rows = await endpoint(app.store, endpoint_id)
     assert rows["disabled_reason"] == "failing"
     assert set(await states(app.store)) == {"cancelled"}
-    line = await kit.value(
+    line = await scopes.value(
         app.store,
         "select details from audit_entries where action = 'event_endpoint.disabled' and tenant_id = $1",
         app.store.id,
@@ -461,12 +463,12 @@ async def test_endpoint_failing_for_five_days_is_disabled_and_audited(
     assert json.loads(line) == {"reason": "failing"}
 
 
-async def _is_disabled(app: Caller, endpoint_id: str) -> bool:
+async def _is_disabled(app: Client, endpoint_id: str) -> bool:
     return (await endpoint(app.store, endpoint_id))["status"] == "D"
 
 
 async def test_private_address_is_refused_on_every_attempt(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     from server.outgoing import outgoing_client
 
@@ -490,7 +492,7 @@ async def test_private_address_is_refused_on_every_attempt(
 
 
 async def test_delivered_events_are_deleted_after_thirty_days_pending_ones_later(
-    app: Caller, receiver: Receiver, run_worker: RunWorker
+    app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
     from domain.jobs import delete_expired_data
 
@@ -500,25 +502,25 @@ async def test_delivered_events_are_deleted_after_thirty_days_pending_ones_later
         await wait_until(lambda: all_processed(app))
     old = "now() - interval '30 days 1 hour'"
     ids = [delivery["event_id"] for delivery in await deliveries(app.store)]
-    await kit.execute(
+    await scopes.execute(
         app.store,
         f"update outbox_events set created_at = {old}, dispatched_at = {old} where id = any($1)",
         ids[:2],
     )
-    await kit.execute(
+    await scopes.execute(
         app.store,
         "update event_deliveries set state = 'failed', due_at = now() + interval '1 day' where event_id = $1",
         ids[1],
     )
-    await delete_expired_data(kit.system_scope(app.store))
+    await delete_expired_data(scopes.system_scope(app.store))
     assert [delivery["event_id"] for delivery in await deliveries(app.store)] == ids[1:]
 
 
 async def test_worker_reads_deliveries_of_all_stores_and_stores_only_their_own(
-    app: Caller, other_admin: Caller, receiver: Receiver
+    app: Client, other_admin: Client, receiver: Receiver
 ) -> None:
     await subscribe(app, receiver.url(), "order.updated")
-    assert await kit.value(other_admin.store, "select count(*) from event_endpoints") == 0
+    assert await scopes.value(other_admin.store, "select count(*) from event_endpoints") == 0
     async with models_database.cross_store_connection() as connection:
         assert (
             await connection.fetchval(

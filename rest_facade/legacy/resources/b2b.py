@@ -6,7 +6,7 @@ from typing import Any
 
 from kernel.codes import SWITCH_STATUSES, TRANSACTION_TYPES
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field
+from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field, same_names
 
 _STATUS = RecordField("status", types.code(SWITCH_STATUSES), "status", "status")
 _TIMESTAMP = RecordField("timestamp", types.UNIX_TIME, filter_name="created_at")
@@ -36,10 +36,8 @@ def _parse_days(value: Any, label: str) -> list[int]:
 
 MANAGERS = Resource(
     path="managers",
-    key="manager_id",
     display_name="manager",
     privilege_area="b2b",
-    operations="Manager",
     fields=(
         id_field("manager_id"),
         RecordField("name", types.TEXT, "name", "name"),
@@ -51,45 +49,33 @@ MANAGERS = Resource(
         RecordField("balance", types.MONEY, filter_name="balance_cents"),
         _TIMESTAMP,
     ),
-    required={"name": "name is required", "email": "email is required"},
+    required=("name", "email"),
     message_terms={"user": "user_id"},
     filters=(SEARCH,),
-    sorts={
-        "name": "NAME",
-        "email": "EMAIL",
-        "status": "STATUS",
-        "timestamp": "CREATED_AT",
-        "manager_id": "ID",
-    },
-    default_sort=("name", "asc"),
+    sorts=dict(name="NAME", email="EMAIL", status="STATUS", timestamp="CREATED_AT", manager_id="ID"),
 )
 PAYMENT_CODES = Resource(
     path="payment_codes",
-    key="payment_code_id",
     display_name="payment code",
     privilege_area="b2b",
-    operations="PaymentCode",
     actions=("list", "create"),
     fields=(
         id_field("payment_code_id"),
-        RecordField("code", types.TEXT, "code", "code"),
-        RecordField("description", types.TEXT, "description", "description"),
+        *same_names(types.TEXT, "code", "description"),
         RecordField("installments", types.INTEGER, "installments", "installments"),
         RecordField("days", types.rendered_by(list, _parse_days), "days"),
         RecordField("min_amount", types.MONEY, "min_amount_cents", "min_amount_cents"),
         _STATUS,
     ),
-    required={"code": "code is required"},
+    required=("code",),
     filters=(SEARCH,),
     sorts={"code": "CODE", "status": "STATUS", "payment_code_id": "ID"},
-    default_sort=("code", "asc"),
 )
 BUSINESS_PARTNERS = Resource(
     path="business_partners",
     key="partner_id",
     display_name="business partner",
     privilege_area="b2b",
-    operations="BusinessPartner",
     actions=("list", "show", "create", "update"),
     fields=(
         id_field("partner_id"),
@@ -100,40 +86,29 @@ BUSINESS_PARTNERS = Resource(
         RecordField("contact_name", types.TEXT, "contact_name", "contact_name"),
         _STATUS,
         RecordField("credit_limit", types.MONEY, "credit_limit_cents", "credit_limit_cents"),
-        RecordField("payment_code_id", types.ID, "payment_code_id", "payment_code_id"),
-        RecordField("manager_id", types.ID, "manager_id", "manager_id"),
+        *same_names(types.ID, "payment_code_id", "manager_id"),
         _TIMESTAMP,
     ),
-    required={"company": "company is required", "CNPJ": "CNPJ is required"},
+    required=("company", "CNPJ"),
     message_terms={name: _TERMS[name] for name in ("manager", "payment code", "payment_code")},
     filters=(SEARCH,),
-    sorts={
-        "company": "NAME",
-        "email": "EMAIL",
-        "CNPJ": "CNPJ",
-        "status": "STATUS",
-        "timestamp": "CREATED_AT",
-        "partner_id": "ID",
-    },
-    default_sort=("company", "asc"),
+    sorts=dict(
+        company="NAME", email="EMAIL", CNPJ="CNPJ", status="STATUS", timestamp="CREATED_AT", partner_id="ID"
+    ),
 )
 MIX_PRODUCTS = Resource(
     path="mix_products",
-    key="mix_product_id",
     display_name="mix product",
     privilege_area="b2b",
-    operations="MixProduct",
     actions=("list", "create"),
     fields=(
         id_field("mix_product_id"),
-        RecordField("product_id", types.ID, "product_id", "product_id"),
-        RecordField("partner_id", types.ID, "partner_id", "partner_id"),
-        RecordField("manager_id", types.ID, "manager_id", "manager_id"),
+        *same_names(types.ID, "product_id", "partner_id", "manager_id"),
         RecordField("min_amount", types.BIGINT, "min_quantity", "min_quantity"),
         RecordField("price", types.MONEY, "price_cents", "price_cents"),
         _STATUS,
     ),
-    required={"product_id": "product_id is required"},
+    required=("product_id",),
     message_terms={name: _TERMS[name] for name in ("product", "partner", "business partner", "manager")},
     sorts={"status": "STATUS", "mix_product_id": "ID"},
     default_sort=("mix_product_id", "asc"),
@@ -143,38 +118,34 @@ MANAGER_TRANSACTIONS = Resource(
     key="transaction_id",
     display_name="manager transaction",
     privilege_area="b2b",
-    operations="ManagerTransaction",
     actions=("list", "create"),
     fields=(
         id_field("transaction_id"),
-        RecordField("manager_id", types.ID, "manager_id", "manager_id"),
-        RecordField("order_id", types.ID, "order_id", "order_id"),
+        *same_names(types.ID, "manager_id", "order_id"),
         RecordField("type", types.code(TRANSACTION_TYPES), "type", "type"),
         RecordField("amount", types.MONEY, "amount_cents", "amount_cents"),
         RecordField("description", types.TEXT, "description", "description"),
         _TIMESTAMP,
     ),
-    required={"manager_id": "manager_id is required", "amount": "amount is required"},
+    required=("manager_id", "amount"),
     message_terms={name: _TERMS[name] for name in ("manager", "order")},
     sorts={"timestamp": "CREATED_AT", "amount": "AMOUNT", "transaction_id": "ID"},
     default_sort=("transaction_id", "desc"),
 )
 ORDER_LIMIT = Resource(
     path="order_limit",
-    key="order_limit_id",
     display_name="order limit",
     privilege_area="b2b",
-    operations="OrderLimit",
     actions=("set",),
     fields=(
         id_field("order_limit_id"),
         RecordField("user_id", types.ID, "user_id"),
         RecordField("company_id", types.ID, "vendor_id"),
         RecordField("limit_amount", types.MONEY, "limit_cents"),
-        RecordField("used_amount", types.MONEY),
-        RecordField("available_amount", types.MONEY),
+        RecordField("used_amount", types.MONEY, source="used_cents"),
+        RecordField("available_amount", types.MONEY, source="available_cents"),
     ),
-    required={"user_id": "user_id is required", "company_id": "company_id is required"},
+    required=("user_id", "company_id"),
     message_terms={name: _TERMS[name] for name in ("user", "vendor")},
 )
 CREDIT_SCORE = Resource(
@@ -183,23 +154,15 @@ CREDIT_SCORE = Resource(
     display_name="company",
     privilege_area="b2b",
     operations="CreditScore",
+    root_fields={"ask": "credit_check"},
     actions=("ask",),
     fields=(
         RecordField("CNPJ", types.document(14), "cnpj"),
         RecordField("score", types.BIGINT),
         RecordField("risk", types.TEXT),
-        RecordField("limit_suggested", types.MONEY),
+        RecordField("limit_suggested", types.MONEY, source="limit_suggested_cents"),
         RecordField("source", types.TEXT),
         RecordField("checked_at", types.UNIX_TIME),
     ),
-    required={"CNPJ": "CNPJ is required"},
-)
-B2B: tuple[Resource, ...] = (
-    BUSINESS_PARTNERS,
-    MANAGERS,
-    PAYMENT_CODES,
-    MIX_PRODUCTS,
-    MANAGER_TRANSACTIONS,
-    ORDER_LIMIT,
-    CREDIT_SCORE,
+    required=("CNPJ",),
 )

@@ -9,10 +9,8 @@ from rest_facade.legacy.resources.products import PRODUCTS
 
 CATEGORIES = Resource(
     path="categories",
-    key="category_id",
     display_name="category",
     privilege_area="catalog",
-    operations="Category",
     fields=(
         id_field("category_id"),
         RecordField("category", types.TEXT, "name", "name"),
@@ -25,10 +23,9 @@ CATEGORIES = Resource(
         RecordField("company_id", types.ID, "vendor_id", "seller_id"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
     ),
-    required={"category": "category is required"},
+    required=("category",),
     message_terms={"parent": "parent_id", "vendor": "company_id"},
     filters=(SEARCH,),
     sorts={"position": "POSITION", "category": "NAME", "timestamp": "CREATED_AT", "category_id": "ID"},
-    default_sort=("position", "asc"),
     subroutes=(NestedList("products", "CategoryProducts", PRODUCTS, parent_filter="category_id"),),
 )

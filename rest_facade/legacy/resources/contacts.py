@@ -6,16 +6,16 @@ from dataclasses import replace
 
 from kernel.codes import CALL_REQUEST_STATUSES, SWITCH_STATUSES
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field
+from rest_facade.legacy.resource import ALREADY_EXISTS, SEARCH, RecordField, Resource, id_field, same_names
 
 _ACTIONS = ("list", "show", "create", "delete")
 
 SUBSCRIBERS = Resource(
     path="subscribers",
-    key="subscriber_id",
     display_name="subscriber",
     privilege_area="users",
-    operations="Subscriber",
+    root_fields={"create": "subscriber_add"},
+    results={"create": f"subscriber_id: number {ALREADY_EXISTS}"},
     actions=_ACTIONS,
     fields=(
         id_field("subscriber_id"),
@@ -24,15 +24,9 @@ SUBSCRIBERS = Resource(
         RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
     ),
-    required={"email": "email is required"},
+    required=("email",),
     filters=(SEARCH,),
-    sorts={
-        "timestamp": "CREATED_AT",
-        "date": "CREATED_AT",
-        "email": "EMAIL",
-        "status": "STATUS",
-        "subscriber_id": "ID",
-    },
+    sorts=dict(timestamp="CREATED_AT", date="CREATED_AT", email="EMAIL", status="STATUS", subscriber_id="ID"),
     default_sort=("timestamp", "desc"),
 )
 
@@ -41,29 +35,18 @@ CALL_REQUESTS = Resource(
     key="request_id",
     display_name="call request",
     privilege_area="users",
-    operations="CallRequest",
     actions=_ACTIONS,
     fields=(
         id_field("request_id"),
-        RecordField("name", types.TEXT, "name", "name"),
-        RecordField("phone", types.TEXT, "phone", "phone"),
-        RecordField("time_from", types.TEXT, "time_from", "time_from"),
-        RecordField("time_to", types.TEXT, "time_to", "time_to"),
-        RecordField("product_id", types.ID, "product_id", "product_id"),
-        RecordField("order_id", types.ID, "order_id", "order_id"),
+        *same_names(types.TEXT, "name", "phone", "time_from", "time_to"),
+        *same_names(types.ID, "product_id", "order_id"),
         RecordField("notes", types.TEXT, "notes", "notes"),
         RecordField("status", types.code(CALL_REQUEST_STATUSES), "status", "status"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
     ),
-    required={"phone": "phone is required"},
+    required=("phone",),
     message_terms={"product": "product_id", "order": "order_id"},
     filters=(SEARCH,),
-    sorts={
-        "timestamp": "CREATED_AT",
-        "date": "CREATED_AT",
-        "name": "NAME",
-        "status": "STATUS",
-        "request_id": "ID",
-    },
+    sorts=dict(timestamp="CREATED_AT", date="CREATED_AT", name="NAME", status="STATUS", request_id="ID"),
     default_sort=("timestamp", "desc"),
 )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kernel.codes import PAGE_STATUSES, PAGE_TYPES, SWITCH_STATUSES
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field
+from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field, same_names
 
 _SWITCH_STATUS = types.code(SWITCH_STATUSES)
 _LANG_CODE = RecordField("lang_code", replace(types.TEXT, parse_filter=str.lower), "lang_code", "lang_code")
@@ -16,7 +16,7 @@ LANGUAGES = Resource(
     key="lang_code",
     display_name="language",
     privilege_area="content",
-    operations="Language",
+    root_fields={"show": "language_named"},
     actions=("list", "show"),
     fields=(
         id_field("lang_id"),
@@ -28,26 +28,20 @@ LANGUAGES = Resource(
     ),
     filters=(SEARCH,),
     sorts={"lang_id": "ID", "lang_code": "CODE", "name": "NAME", "status": "STATUS"},
-    default_sort=("lang_id", "asc"),
     always_keyed=True,
 )
 
 PAGES = Resource(
     path="pages",
-    key="page_id",
     display_name="page",
     privilege_area="content",
-    operations="Page",
     fields=(
         id_field("page_id"),
         RecordField("parent_id", types.ID, "parent_id", "parent_id"),
         # `page` is the pagination parameter, so titles are searched with `q` (docs/reference/legacy.md#filters).
         RecordField("page", types.TEXT, "name"),
         RecordField("page_type", types.code(PAGE_TYPES), "type", "type"),
-        RecordField("link", types.TEXT, "link", "link"),
-        RecordField("description", types.TEXT, "description", "description"),
-        RecordField("meta_keywords", types.TEXT, "meta_keywords", "meta_keywords"),
-        RecordField("meta_description", types.TEXT, "meta_description", "meta_description"),
+        *same_names(types.TEXT, "link", "description", "meta_keywords", "meta_description"),
         RecordField("page_title", types.TEXT, "seo_title", "seo_title"),
         RecordField("position", types.INTEGER, "position", "position"),
         RecordField("status", types.code(PAGE_STATUSES), "status", "status"),
@@ -55,39 +49,29 @@ PAGES = Resource(
         _LANG_CODE,
         RecordField("company_id", types.ID, "vendor_id", "vendor_id"),
     ),
-    required={"page": "page is required"},
+    required=("page",),
     message_terms={"parent": "parent_id", "vendor": "company_id"},
     filters=(SEARCH,),
-    sorts={
-        "position": "POSITION",
-        "page": "NAME",
-        "name": "NAME",
-        "status": "STATUS",
-        "timestamp": "CREATED_AT",
-        "page_id": "ID",
-    },
-    default_sort=("position", "asc"),
+    sorts=dict(
+        position="POSITION", page="NAME", name="NAME", status="STATUS", timestamp="CREATED_AT", page_id="ID"
+    ),
     always_has_search=True,
 )
 
 BLOCKS = Resource(
     path="blocks",
-    key="block_id",
     display_name="block",
     privilege_area="content",
-    operations="Block",
     fields=(
         id_field("block_id"),
-        RecordField("type", types.TEXT, "type", "type"),
-        RecordField("name", types.TEXT, "name", "name"),
+        *same_names(types.TEXT, "type", "name"),
         RecordField("properties", types.OBJECT, "properties"),
         RecordField("content", types.OBJECT, "content"),
         RecordField("status", _SWITCH_STATUS, "status", "status"),
         _LANG_CODE,
     ),
-    required={"type": "type is required", "name": "name is required"},
+    required=("type", "name"),
     filters=(SEARCH,),
     sorts={"block_id": "ID", "name": "NAME", "type": "TYPE", "status": "STATUS"},
-    default_sort=("block_id", "asc"),
     unwrapped=True,
 )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kernel.codes import DISCUSSION_OBJECT_TYPES, DISCUSSION_TYPES, SWITCH_STATUSES, CodeTable
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field
+from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field, same_names
 
 _STATUS = CodeTable("status", {**SWITCH_STATUSES.labels, "P": ("pending",)})
 
@@ -20,7 +20,7 @@ DISCUSSIONS = Resource(
     key="post_id",
     display_name="discussion",
     privilege_area="products",
-    operations="Discussion",
+    entity="review",
     actions=("list", "show", "create", "delete"),
     fields=(
         id_field("post_id"),
@@ -29,25 +29,26 @@ DISCUSSIONS = Resource(
             "object_type", types.optional(types.code(DISCUSSION_OBJECT_TYPES)), "object_type", "object_type"
         ),
         RecordField("object_id", types.ID, "object_id", "object_id"),
-        RecordField("type", types.optional(types.code(DISCUSSION_TYPES)), "type", "thread_type"),
-        RecordField("name", types.TEXT, "name", "name"),
-        RecordField("message", types.TEXT, "message", "message"),
+        RecordField(
+            "type", types.optional(types.code(DISCUSSION_TYPES)), "type", "thread_type", source="thread_type"
+        ),
+        *same_names(types.TEXT, "name", "message"),
         RecordField("rating_value", _RATING, "rating", "stars"),
-        RecordField("user_id", _AUTHOR, "customer_id", "author_id"),
+        RecordField("user_id", _AUTHOR, "customer_id", "author_id", source="user_number"),
         RecordField("ip_address", types.TEXT, "ip_address", "ip_address", permission="sees_addresses"),
         RecordField("status", types.code(_STATUS), "status", "status"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
     ),
     message_terms={"review": "discussion", "object": "object_id", "thread": "thread_id", "user": "user_id"},
     filters=(SEARCH,),
-    sorts={
-        "timestamp": "CREATED_AT",
-        "date": "CREATED_AT",
-        "post_id": "ID",
-        "name": "NAME",
-        "rating_value": "RATING",
-        "status": "STATUS",
-    },
+    sorts=dict(
+        timestamp="CREATED_AT",
+        date="CREATED_AT",
+        post_id="ID",
+        name="NAME",
+        rating_value="RATING",
+        status="STATUS",
+    ),
     default_sort=("timestamp", "desc"),
     permissions={"sees_addresses": lambda scope: scope.actor.has_privilege("manage_products")},
 )

@@ -7,10 +7,10 @@ from rest_facade.legacy.resource import RecordField, Resource
 
 EXTRA_ORDER_FIELDS = Resource(
     path="extra_order_fields",
-    key="order_id",
     display_name="order",
     privilege_area="orders",
     operations="ExtraOrderFields",
+    root_fields={"update": "order_set_fiscal_data"},
     actions=("update",),
     fields=(),
     input_fields=tuple(

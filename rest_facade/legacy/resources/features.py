@@ -9,7 +9,15 @@ from kernel.codes import FEATURE_TYPES, SWITCH_STATUSES
 from kernel.text import InvalidValue
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.reshape import record_renderer
-from rest_facade.legacy.resource import QueryFilter, Record, RecordField, Resource, id_field
+from rest_facade.legacy.resource import (
+    QueryFilter,
+    Record,
+    RecordField,
+    Resource,
+    id_field,
+    same_names,
+    selection_of,
+)
 from rest_facade.legacy.resources.variants import variant_entries
 
 
@@ -21,13 +29,12 @@ def _flatten(row: Record) -> None:
     row["variants"] = {str(row["variant_id"]): _render_variant(variant)} if variant else {}
 
 
-_render_variant = record_renderer(
-    (
-        RecordField("variant_id", types.BIGINT),
-        RecordField("variant", types.RAW),
-        RecordField("position", types.BIGINT),
-    )
+_VARIANT = (
+    RecordField("variant_id", types.BIGINT, source="number"),
+    RecordField("variant", types.RAW, source="name"),
+    RecordField("position", types.BIGINT),
 )
+_render_variant = record_renderer(_VARIANT)
 _FIELDS = (
     RecordField("feature_id", types.BIGINT),
     RecordField("feature_type", types.RAW),
@@ -77,7 +84,6 @@ def _parse_feature(key: str | None, entry: Any, label: str) -> dict[str, Any]:
 
 PRODUCT_FEATURES = Resource(
     path="features",
-    key="feature_id",
     display_name="feature",
     privilege_area="products",
     actions=(),
@@ -118,16 +124,14 @@ def _render_path(numbers: list[int]) -> str:
 
 FEATURES = Resource(
     path="features",
-    key="feature_id",
     display_name="feature",
     privilege_area="catalog",
-    operations="Feature",
     fields=(
         id_field("feature_id"),
         RecordField("description", types.TEXT, "name", "name"),
         RecordField("feature_type", types.code(FEATURE_TYPES), "type", "type"),
-        RecordField("parent_id", types.ID, "group_id", "group_id"),
-        RecordField("group_id", types.ID, "group_id", "group_id"),
+        RecordField("parent_id", types.ID, "group_id", "group_id", source="parent_number"),
+        RecordField("group_id", types.ID, "group_id", "group_id", source="parent_number"),
         # CS-Cart format: comma-separated numbers, empty for all categories.
         RecordField(
             "categories_path",
@@ -138,16 +142,17 @@ FEATURES = Resource(
         RecordField("categories_ids", types.IDS, "category_ids", "category_id"),
         RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
         RecordField("position", types.INTEGER, "position", "position"),
-        RecordField("prefix", types.TEXT, "prefix", "prefix"),
-        RecordField("suffix", types.TEXT, "suffix", "suffix"),
-        RecordField("comparison", types.FLAG, "comparison", "comparison"),
-        RecordField("display_on_product", types.FLAG, "display_on_product", "display_on_product"),
-        RecordField("display_on_catalog", types.FLAG, "display_on_catalog", "display_on_catalog"),
-        RecordField("variants", types.ValueType(render=_render_variants, parse=_parse_variants), "variants"),
+        *same_names(types.TEXT, "prefix", "suffix"),
+        *same_names(types.FLAG, "comparison", "display_on_product", "display_on_catalog"),
+        RecordField(
+            "variants",
+            types.ValueType(render=_render_variants, parse=_parse_variants),
+            "variants",
+            source=f"variants {selection_of(_VARIANT)}",
+        ),
     ),
-    required={"description": "description is required"},
+    required=("description",),
     message_terms={"group": "group_id", "categories": "categories_ids", "type": "feature_type"},
     filters=(QueryFilter("category_id", "category_id", types.ID),),
     sorts={"position": "POSITION", "description": "NAME", "feature_id": "ID"},
-    default_sort=("position", "asc"),
 )

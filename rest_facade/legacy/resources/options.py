@@ -9,7 +9,7 @@ from kernel.codes import EXCEPTION_TYPES, MODIFIER_TYPES, OPTION_TYPES, SWITCH_S
 from kernel.ids import parse_reference
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.reshape import record_renderer
-from rest_facade.legacy.resource import Record, RecordField, Resource, id_field
+from rest_facade.legacy.resource import Record, RecordField, Resource, id_field, same_names, selection_of
 from rest_facade.legacy.resources.variants import variant_entries
 
 _MODIFIER_TYPE = types.code(MODIFIER_TYPES)
@@ -17,13 +17,14 @@ _PATHS = ("image_path", "http_image_path", "https_image_path")
 
 # --- Variants ----------------------------------------------------------------------------------------------------------------
 
-_render_variant = record_renderer(
-    (
-        RecordField("variant_id", types.BIGINT),
-        RecordField("modifier", types.SIGNED_MONEY),
-        RecordField("position", types.BIGINT),
-    )
+_VARIANT = (
+    RecordField("variant_id", types.BIGINT, source="number"),
+    RecordField("variant_name", types.TEXT, source="name"),
+    RecordField("modifier", types.SIGNED_MONEY),
+    RecordField("modifier_type", types.TEXT),
+    RecordField("position", types.BIGINT),
 )
+_render_variant = record_renderer(_VARIANT)
 
 
 def _render_variants(variants: list[Record]) -> Record:
@@ -129,10 +130,8 @@ def _numbered_urls(value: Any, label: str) -> Iterator[tuple[str, str]]:
 
 OPTIONS = Resource(
     path="options",
-    key="option_id",
     display_name="option",
     privilege_area="catalog",
-    operations="Option",
     open_to_vendors=True,
     always_keyed=True,
     unwrapped=True,
@@ -142,26 +141,24 @@ OPTIONS = Resource(
         RecordField("company_id", types.ID, "vendor_id", "vendor_id"),
         RecordField("option_name", types.TEXT, "name", "name"),
         RecordField("option_type", types.code(OPTION_TYPES), "type", "type"),
-        RecordField("required", types.FLAG, "required", "required"),
-        RecordField("inventory", types.FLAG, "inventory", "inventory"),
+        *same_names(types.FLAG, "required", "inventory"),
         RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
         RecordField("position", types.INTEGER, "position", "position"),
         RecordField("description", types.TEXT, "description", "description"),
-        RecordField("variants", types.ValueType(render=_render_variants, parse=_parse_variants), "variants"),
+        RecordField(
+            "variants",
+            types.ValueType(render=_render_variants, parse=_parse_variants),
+            "variants",
+            source=f"variants {selection_of(_VARIANT, 'image_url image_alt')}",
+        ),
     ),
     input_fields=(
         RecordField("main_pair", types.ValueType(parse=_parse_variant_images), "variant_pictures"),
         RecordField("product_ids", types.IDS, "product_ids"),
     ),
-    required={"option_name": "option_name is required"},
-    message_terms={
-        "product": "product_id",
-        "products": "product_ids",
-        "vendor": "company_id",
-        "type": "option_type",
-    },
+    required=("option_name",),
+    message_terms=dict(product="product_id", products="product_ids", vendor="company_id", type="option_type"),
     sorts={"position": "POSITION", "option_name": "NAME", "option_id": "ID"},
-    default_sort=("position", "asc"),
 )
 
 # --- Combinations and exceptions ---------------------------------------------------------------------------------------------
@@ -201,44 +198,42 @@ COMBINATIONS = Resource(
     lookup_parameters=("product_id",),
     display_name="combination",
     privilege_area="catalog",
-    operations="Combination",
+    root_fields={
+        "show": "combination_called",
+        "update": "combination_called_update",
+        "delete": "combination_called_delete",
+    },
+    results=dict.fromkeys(("create", "update"), "combination_hash: hash combination_id: number"),
     unwrapped=True,
     fields=(
         RecordField("combination_hash", types.TEXT, filter_name="hash"),
         id_field("combination_id"),
         RecordField("product_id", types.ID, "product_id", "product_id"),
         RecordField("product_code", types.TEXT, "sku", "sku"),
-        RecordField("combination", CHOICES, "choices"),
+        RecordField("combination", CHOICES, "choices", source="choice_numbers"),
         RecordField("amount", types.BIGINT, "stock", "stock"),
         RecordField("price", types.SIGNED_MONEY, "price_cents", "price_cents"),
         RecordField("position", types.INTEGER, "position", "position"),
     ),
-    required={"product_id": "product_id is required", "combination": "combination is required"},
+    required=("product_id", "combination"),
     message_terms=COMBINATION_TERMS,
     sorts={"position": "POSITION", "product_code": "SKU", "amount": "STOCK", "combination_id": "ID"},
-    default_sort=("position", "asc"),
 )
 
 EXCEPTIONS = Resource(
     path="exceptions",
-    key="exception_id",
     display_name="exception",
     privilege_area="catalog",
-    operations="Exception",
+    entity="option_exception",
     actions=("list", "show", "create", "delete"),
     unwrapped=True,
     fields=(
         id_field("exception_id"),
         RecordField("product_id", types.ID, "product_id", "product_id"),
-        RecordField("combination", CHOICES, "choices"),
+        RecordField("combination", CHOICES, "choices", source="choice_numbers"),
         RecordField("type", types.code(EXCEPTION_TYPES), "type", "type"),
     ),
-    required={
-        "product_id": "product_id is required",
-        "combination": "combination is required",
-        "type": "type is required",
-    },
+    required=("product_id", "combination", "type"),
     message_terms={"choices": "combination", "product": "product_id"},
     sorts={"exception_id": "ID"},
-    default_sort=("exception_id", "asc"),
 )

@@ -12,24 +12,24 @@ from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.reshape import record_renderer
-from rest_facade.legacy.resource import Record, RecordField
+from rest_facade.legacy.resource import Record, RecordField, selection_of
 
 # --- Lines -------------------------------------------------------------------------------------------------------------------
 
-_render_line = record_renderer(
-    (
-        RecordField("item_id", types.ID),
-        RecordField("product_id", types.ID),
-        RecordField("product", types.TEXT),
-        RecordField("product_code", types.TEXT),
-        RecordField("amount", types.BIGINT),
-        RecordField("price", types.MONEY),
-        RecordField("base_price", types.MONEY),
-        RecordField("subtotal", types.MONEY),
-        RecordField("company_id", types.ID),
-        RecordField("extra", types.RAW),
-    )
+_LINE = (
+    RecordField("item_id", types.ID, source="number"),
+    RecordField("product_id", types.ID),
+    RecordField("product", types.TEXT, source="name"),
+    RecordField("product_code", types.TEXT, source="sku"),
+    RecordField("amount", types.BIGINT, source="quantity"),
+    RecordField("price", types.MONEY, source="price_cents"),
+    RecordField("base_price", types.MONEY, source="base_price_cents"),
+    RecordField("subtotal", types.MONEY, source="total_cents"),
+    RecordField("company_id", types.ID, source="vendor_number"),
+    RecordField("extra", types.RAW),
 )
+LINES_SOURCE = f"items {selection_of(_LINE, 'position')}"
+_render_line = record_renderer(_LINE)
 
 
 def _render_lines(lines: list[Record]) -> Record:
@@ -80,6 +80,8 @@ LINES = types.ValueType(render=_render_lines, parse=_parse_lines)
 _LINE_1 = ("street", "number")
 _LINE_2 = ("complement", "district")
 _MEMBERS = ("firstname", "lastname", "city", "state", "country", "zipcode", "phone")
+_ADDRESS = f"{{ {' '.join((*_MEMBERS, *_LINE_1, *_LINE_2))} }}"
+ADDRESSES = f"billing_address {_ADDRESS} shipping_address {_ADDRESS}"
 
 
 def _address_line(members: tuple[str, str]) -> types.ValueType:
@@ -100,14 +102,23 @@ def address_fields(prefix: str, kind: str, parent_object: str) -> tuple[RecordFi
                 f"{path}.{name}",
                 f"{kind}_{name}",
                 parent_object=parent_object,
+                source=None,
             )
             for name in _MEMBERS
         ),
-        RecordField(
-            f"{prefix}_address", _address_line(_LINE_1), path, f"{kind}_line_1", parent_object=parent_object
-        ),
-        RecordField(
-            f"{prefix}_address_2", _address_line(_LINE_2), path, f"{kind}_line_2", parent_object=parent_object
+        *(
+            RecordField(
+                f"{prefix}_{name}",
+                _address_line(members),
+                path,
+                f"{kind}_{filter_name}",
+                parent_object=parent_object,
+                source=None,
+            )
+            for name, members, filter_name in (
+                ("address", _LINE_1, "line_1"),
+                ("address_2", _LINE_2, "line_2"),
+            )
         ),
     )
 
@@ -126,15 +137,20 @@ def _join(address: Mapping[str, str], members: tuple[str, str]) -> str:
 
 # --- Payment and shipping methods --------------------------------------------------------------------------------------------
 
-_render_payment_method = record_renderer(
-    (
-        RecordField("payment_id", types.ID),
-        RecordField("payment", types.TEXT),
-        RecordField("position", types.BIGINT),
-        RecordField("a_surcharge", types.MONEY),
-        RecordField("p_surcharge", types.MONEY),
-    )
+_PAYMENT_METHOD = (
+    RecordField("payment_id", types.ID, source="number"),
+    RecordField("payment", types.TEXT, source="name"),
+    RecordField("description", types.TEXT),
+    RecordField("instructions", types.TEXT),
+    RecordField("status", types.RAW),
+    RecordField("position", types.BIGINT),
+    RecordField("a_surcharge", types.MONEY, source="surcharge_cents"),
+    RecordField("p_surcharge", types.MONEY, source="surcharge_percent"),
+    RecordField("processor_type", types.TEXT, source="processor", permission="sees_processors"),
 )
+PAYMENT_SOURCE = f"payment_method {selection_of(_PAYMENT_METHOD)}"
+SHIPPING_SOURCE = "shipping_method { shipping_id: number shipping: name delivery_time }"
+_render_payment_method = record_renderer(_PAYMENT_METHOD)
 
 
 def render_payment(method: Record | None) -> Record:
@@ -161,14 +177,17 @@ FIRST_ID = types.ValueType(
 
 # --- History -----------------------------------------------------------------------------------------------------------------
 
-_render_step = record_renderer(
-    (
-        RecordField("timestamp", types.UNIX_TIME),
-        RecordField("status_from", types.ValueType(render=lambda code: code or "")),
-        RecordField("forced", types.FLAG),
-        RecordField("user_id", types.ValueType(render=lambda number: str(number or 0))),
-    )
+_STEP = (
+    RecordField("timestamp", types.UNIX_TIME, source="at_unix"),
+    RecordField("status_from", types.ValueType(render=lambda code: code or ""), source="from_status"),
+    RecordField("status", types.RAW, source="to_status"),
+    RecordField("forced", types.FLAG),
+    RecordField("reason", types.RAW),
+    RecordField("actor", types.RAW, source="actor_kind"),
+    RecordField("user_id", types.ValueType(render=lambda number: str(number or 0))),
 )
+HISTORY_SOURCE = f"history {selection_of(_STEP)}"
+_render_step = record_renderer(_STEP)
 
 
 def render_history(steps: list[Record]) -> list[Record]:

@@ -12,6 +12,7 @@ from rest_facade.legacy.resource import (
     RecordField,
     Resource,
     id_field,
+    same_names,
 )
 from rest_facade.legacy.resources.discussions import DISCUSSIONS
 from rest_facade.legacy.resources.features import PRODUCT_FEATURES, parse_features, render_features
@@ -20,10 +21,8 @@ from rest_facade.legacy.resources.product_filters import parse_category
 
 PRODUCTS = Resource(
     path="products",
-    key="product_id",
     display_name="product",
     privilege_area="products",
-    operations="Product",
     open_to_vendors=True,
     protected_from_vendors=("company_id",),
     fields=(
@@ -38,14 +37,13 @@ PRODUCTS = Resource(
         RecordField("company_name", types.TEXT, filter_name="vendor_name"),
         RecordField("category_ids", types.IDS, "category_ids", "category_id"),
         RecordField("main_category", types.ID, "category_id", "main_category_id"),
-        RecordField("main_pair", IMAGE, "main_image"),
+        RecordField("main_pair", IMAGE, "main_image", source="main_image { ...LegacyPicture }"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
         RecordField("updated_timestamp", types.UNIX_TIME, filter_name="updated_at"),
         RecordField("weight", types.WEIGHT, "weight_grams", "weight_grams"),
         RecordField("short_description", types.TEXT, "short_description", "short_description"),
         RecordField("full_description", types.TEXT, "description", "description"),
-        RecordField("is_edp", types.FLAG, "is_edp", "is_edp"),
-        RecordField("free_shipping", types.FLAG, "free_shipping", "free_shipping"),
+        *same_names(types.FLAG, "is_edp", "free_shipping"),
         RecordField("tracking", types.choice("B", "D"), "tracking", "tracking"),
         RecordField("min_qty", types.INTEGER, "min_quantity", "min_quantity"),
         RecordField("max_qty", types.INTEGER, "max_quantity", "max_quantity"),
@@ -55,10 +53,15 @@ PRODUCTS = Resource(
         RecordField("seo_name", types.TEXT, "slug", "slug"),
     ),
     detail_fields=(
-        RecordField("image_pairs", IMAGES, "more_images"),
-        RecordField("product_features", types.rendered_by(render_features, parse_features), "features"),
+        RecordField("image_pairs", IMAGES, "more_images", source="more_images { ...LegacyPicture }"),
+        RecordField(
+            "product_features",
+            types.rendered_by(render_features, parse_features),
+            "features",
+            source="features { ...LegacyFeatureValue }",
+        ),
     ),
-    required={"product": "product (name) is required", "price": "price is required"},
+    required=("product", "price"),
     message_terms={"vendor": "company_id", "tax": "tax_ids", "taxes": "tax_ids"},
     filters=(
         SEARCH,
@@ -69,17 +72,17 @@ PRODUCTS = Resource(
         QueryFilter("amount_to", "stock_to", types.BIGINT, multiple=False, keys_rows=False),
         CombinedFilter(("category_id", "cid", "subcats"), parse_category, keying_parameters=("category_id",)),
     ),
-    sorts={
-        "product": "NAME",
-        "price": "PRICE",
-        "amount": "STOCK",
-        "timestamp": "CREATED_AT",
-        "updated_timestamp": "UPDATED_AT",
-        "code": "SKU",
-        "product_code": "SKU",
-        "status": "STATUS",
-        "product_id": "ID",
-    },
+    sorts=dict(
+        product="NAME",
+        price="PRICE",
+        amount="STOCK",
+        timestamp="CREATED_AT",
+        updated_timestamp="UPDATED_AT",
+        code="SKU",
+        product_code="SKU",
+        status="STATUS",
+        product_id="ID",
+    ),
     default_sort=("timestamp", "desc"),
     subroutes=(
         NestedList("discussions", "ProductDiscussions", DISCUSSIONS, parent_filter="product_id"),

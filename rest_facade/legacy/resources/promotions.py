@@ -49,10 +49,8 @@ def _parse_zone(value: Any, label: str) -> str:
 
 PROMOTIONS = Resource(
     path="promotions",
-    key="promotion_id",
     display_name="promotion",
     privilege_area="content",
-    operations="Promotion",
     fields=(
         id_field("promotion_id"),
         RecordField("name", types.TEXT, "name", "name"),
@@ -70,8 +68,7 @@ PROMOTIONS = Resource(
         RecordField("stop", types.FLAG, "stop", "stop"),
         RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
     ),
-    required={"name": "name is required"},
+    required=("name",),
     filters=(SEARCH,),
     sorts={"priority": "PRIORITY", "name": "NAME", "promotion_id": "ID"},
-    default_sort=("priority", "asc"),
 )

@@ -30,7 +30,7 @@ SETTINGS = Resource(
     key="object_id",
     display_name="setting",
     privilege_area="settings",
-    operations="Setting",
+    results={"update": "setting_id: number"},
     actions=("list", "show", "update"),
     fields=(
         id_field("object_id"),
@@ -39,9 +39,12 @@ SETTINGS = Resource(
         RecordField("type", types.choice("C", "S", "U", "I", "P"), filter_name="type"),
         RecordField("value", types.ValueType(parse=_parse_value, parse_filter=nfc), "value", "value"),
         RecordField("description", types.TEXT, filter_name="description"),
-        RecordField("variants", types.rendered_by(_render_variants, schema=_VARIANTS)),
+        RecordField(
+            "variants",
+            types.rendered_by(_render_variants, schema=_VARIANTS),
+            source="variants { value name }",
+        ),
     ),
     filters=(SEARCH,),
     sorts={"section_id": "SECTION", "section": "SECTION", "name": "NAME", "object_id": "ID"},
-    default_sort=("section_id", "asc"),
 )

@@ -9,7 +9,7 @@ from kernel.clock import format_rfc3339, parse_unix
 from kernel.codes import SHIPMENT_STATUSES
 from kernel.text import InvalidValue
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.resource import CombinedFilter, Record, RecordField, Resource, id_field
+from rest_facade.legacy.resource import CombinedFilter, Record, RecordField, Resource, id_field, same_names
 from rest_facade.legacy.resources.order_parts import parse_period
 
 
@@ -67,42 +67,37 @@ _ORDER_TIME = types.ValueType(render=str, parse=_parse_time, parse_filter=types.
 
 SHIPMENTS = Resource(
     path="shipments",
-    key="shipment_id",
     display_name="shipment",
     privilege_area="orders",
-    operations="Shipment",
     open_to_vendors=True,
     fields=(
         id_field("shipment_id"),
         RecordField("order_id", types.ID, "order_id", "order_id"),
-        RecordField("products", types.rendered_by(_render_products, _parse_products), "lines"),
-        RecordField("shipping_id", _METHOD, "shipping_method_id", "shipping_method_id"),
+        RecordField(
+            "products",
+            types.rendered_by(_render_products, _parse_products),
+            "lines",
+            source="lines { line_number quantity }",
+        ),
+        RecordField(
+            "shipping_id", _METHOD, "shipping_method_id", "shipping_method_id", source="shipping_number"
+        ),
         RecordField("shipping", _METHOD_NAME, "shipping_name", "shipping_name"),
         RecordField("carrier", types.TEXT, "carrier", "carrier"),
         RecordField("user_id", types.ID, "user_id", "user_id"),
-        RecordField("tracking_number", types.TEXT, "tracking_number", "tracking_number"),
-        RecordField("comments", types.TEXT, "comments", "comments"),
-        RecordField("group_key", types.TEXT, "group_key", "group_key"),
-        RecordField("order_timestamp", _ORDER_TIME, "order_placed_at", "order_placed_at"),
+        *same_names(types.TEXT, "tracking_number", "comments", "group_key"),
+        RecordField(
+            "order_timestamp", _ORDER_TIME, "order_placed_at", "order_placed_at", source="order_unix"
+        ),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
         RecordField("status", types.open_code(SHIPMENT_STATUSES), "status", "status"),
     ),
     input_fields=(RecordField("order_status", types.ORDER_STATUS, "order_status"),),
     # `shipping_id`, `shipping` and `carrier` are required too, but have defaults.
-    required={
-        "order_id": "order_id is required",
-        "products": "products is required",
-        "user_id": "user_id is required",
-    },
+    required=("order_id", "products", "user_id"),
     message_terms={"order": "order_id", "user": "user_id", "shipping method": "shipping_id"},
     filters=(CombinedFilter(("period", "time_from", "time_to"), parse_period),),
-    sorts={
-        "timestamp": "CREATED_AT",
-        "date": "CREATED_AT",
-        "shipment_id": "ID",
-        "id": "ID",
-        "order_id": "ORDER",
-    },
+    sorts=dict(timestamp="CREATED_AT", date="CREATED_AT", shipment_id="ID", id="ID", order_id="ORDER"),
     default_sort=("timestamp", "desc"),
     default_order="desc",
 )

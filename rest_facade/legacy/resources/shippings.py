@@ -59,10 +59,9 @@ def _parse_rate(key: Any, entry: Any, label: str) -> Record:
 
 SHIPPINGS = Resource(
     path="shippings",
-    key="shipping_id",
     display_name="shipping",
     privilege_area="shipping",
-    operations="Shipping",
+    entity="shipping_method",
     fields=(
         id_field("shipping_id"),
         RecordField("company_id", types.ID, "vendor_id", "seller_id"),
@@ -80,10 +79,12 @@ SHIPPINGS = Resource(
         RecordField("tax_ids", types.IDS, "tax_ids", "tax_id"),
         RecordField("position", types.optional(types.INTEGER), "position", "position"),
         RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
-        RecordField("rates", types.ValueType(render=_render_rates, parse=_parse_rates), "rates"),
+        RecordField(
+            "rates", types.ValueType(render=_render_rates, parse=_parse_rates), "rates", source="price_list"
+        ),
         RecordField("service", types.OBJECT, "service"),
     ),
-    required={"shipping": "shipping is required"},
+    required=("shipping",),
     message_terms={
         "shipping method": "shipping",
         "vendor": "company_id",
@@ -93,27 +94,25 @@ SHIPPINGS = Resource(
     },
     filters=(SEARCH,),
     sorts={"position": "POSITION", "shipping": "NAME", "shipping_id": "ID"},
-    default_sort=("position", "asc"),
 )
 
 DESTINATIONS = Resource(
     path="destinations",
-    key="destination_id",
     display_name="destination",
     privilege_area="shipping",
-    operations="Destination",
     actions=("list", "show"),
     fields=(
         id_field("destination_id"),
         RecordField("destination", types.TEXT, filter_name="name"),
         RecordField("status", types.code(SWITCH_STATUSES), filter_name="status"),
-        RecordField("countries", types.ValueType(parse_filter=str.upper), filter_name="country"),
-        RecordField("states", types.ValueType(parse_filter=str.upper), filter_name="state"),
+        RecordField(
+            "countries", types.ValueType(parse_filter=str.upper), filter_name="country", source="countries"
+        ),
+        RecordField("states", types.ValueType(parse_filter=str.upper), filter_name="state", source="states"),
         # An array of `{zipcode_from, zipcode_to}`, as in warehouses.
-        RecordField("zipcodes", types.RAW),
-        RecordField("cities", types.TEXT, filter_name="city"),
+        RecordField("zipcodes", types.RAW, source="zipcodes { zipcode_from zipcode_to }"),
+        RecordField("cities", types.TEXT, filter_name="city", source="cities"),
     ),
     filters=(SEARCH,),
     sorts={"destination_id": "ID", "destination": "NAME"},
-    default_sort=("destination_id", "asc"),
 )

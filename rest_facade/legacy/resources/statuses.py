@@ -41,10 +41,8 @@ def _render_params(params: Record) -> Record:
 
 STATUSES = Resource(
     path="statuses",
-    key="status_id",
     display_name="status",
     privilege_area="orders",
-    operations="Status",
     fields=(
         id_field("status_id"),
         RecordField(
@@ -54,11 +52,15 @@ STATUSES = Resource(
         RecordField("description", types.TEXT, "description", "description"),
         RecordField("is_default", types.FLAG, filter_name="is_built_in"),
         RecordField("color", replace(types.TEXT, parse_filter=str.lower), "color", "color"),
-        RecordField("params", types.rendered_by(_render_params, _parse_params, _PARAMS), "params"),
+        RecordField(
+            "params",
+            types.rendered_by(_render_params, _parse_params, _PARAMS),
+            "params",
+            source="params { inventory notify }",
+        ),
         RecordField("position", types.INTEGER, "position", "position"),
     ),
-    required={"description": "description is required"},
+    required=("description",),
     filters=(SEARCH,),
     sorts={"position": "POSITION", "description": "DESCRIPTION", "status": "LETTER", "status_id": "ID"},
-    default_sort=("position", "asc"),
 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from kernel.codes import COMMISSION_TYPES, VENDOR_STATUSES
 from kernel.money import format_cents, parse_cents
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field
+from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field, same_names
 
 
 def _two_decimals(text: str) -> str:
@@ -26,6 +26,8 @@ STORES = Resource(
     display_name="vendor",
     privilege_area="marketplace",
     operations="Store",
+    entity="vendor",
+    results=dict.fromkeys(("create", "update"), "store_id: number"),
     open_to_vendors=True,
     protected_from_vendors=("status", "CNPJ", "commission", "commission_type"),
     fields=(
@@ -33,12 +35,7 @@ STORES = Resource(
         RecordField("company", types.TEXT, "name", "name"),
         RecordField("email", types.EMAIL, "email", "email"),
         RecordField("status", types.code(VENDOR_STATUSES), "status", "status"),
-        RecordField("phone", types.TEXT, "phone", "phone"),
-        RecordField("address", types.TEXT, "address", "address"),
-        RecordField("city", types.TEXT, "city", "city"),
-        RecordField("state", types.TEXT, "state", "state"),
-        RecordField("country", types.TEXT, "country", "country"),
-        RecordField("zipcode", types.TEXT, "zipcode", "zipcode"),
+        *same_names(types.TEXT, "phone", "address", "city", "state", "country", "zipcode"),
         RecordField("CNPJ", types.document(14), "cnpj", "cnpj"),
         RecordField("url", types.OPTIONAL_TEXT, "url", "url"),
         RecordField(
@@ -49,17 +46,16 @@ STORES = Resource(
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
         RecordField("average_rating", _RATING, filter_name="average_rating"),
     ),
-    required={"company": "company is required", "email": "email is required"},
+    required=("company", "email"),
     filters=(SEARCH,),
-    sorts={
-        "company": "NAME",
-        "name": "NAME",
-        "email": "EMAIL",
-        "status": "STATUS",
-        "timestamp": "CREATED_AT",
-        "date": "CREATED_AT",
-        "company_id": "ID",
-        "id": "ID",
-    },
-    default_sort=("company", "asc"),
+    sorts=dict(
+        company="NAME",
+        name="NAME",
+        email="EMAIL",
+        status="STATUS",
+        timestamp="CREATED_AT",
+        date="CREATED_AT",
+        company_id="ID",
+        id="ID",
+    ),
 )

@@ -11,7 +11,7 @@ from kernel.codes import SWITCH_STATUSES, TAX_ADDRESS_TYPES, TAX_RATE_TYPES
 from kernel.text import InvalidValue, repr_value
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.reshape import record_renderer
-from rest_facade.legacy.resource import SEARCH, Record, RecordField, Resource, id_field
+from rest_facade.legacy.resource import SEARCH, Record, RecordField, Resource, id_field, selection_of
 from rest_facade.legacy.resources.shippings import rate_entries
 
 _DECIMAL = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,20})?")
@@ -40,9 +40,12 @@ _RATE = types.ValueType(
 )
 _RATE_TYPE = types.optional(types.code(TAX_RATE_TYPES))
 
-_render_rate_row = record_renderer(
-    (RecordField("destination_id", types.ID), RecordField("rate_value", _RATE))
+_RATE_ROW = (
+    RecordField("destination_id", types.ID),
+    RecordField("rate_type", types.RAW),
+    RecordField("rate_value", _RATE),
 )
+_render_rate_row = record_renderer(_RATE_ROW)
 
 
 def _render_rates(rates: list[Record]) -> list[Record]:
@@ -70,10 +73,8 @@ def _parse_entry(key: Any, entry: Any, label: str) -> Record:
 
 TAXES = Resource(
     path="taxes",
-    key="tax_id",
     display_name="tax",
     privilege_area="payments",
-    operations="Tax",
     fields=(
         id_field("tax_id"),
         RecordField("tax", types.TEXT, "name", "name"),
@@ -86,11 +87,15 @@ TAXES = Resource(
         RecordField("regnumber", types.TEXT, "regnumber", "regnumber"),
         RecordField("priority", types.optional(types.INTEGER), "priority", "priority"),
         RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
-        RecordField("rates", types.ValueType(render=_render_rates, parse=_parse_rates), "rates"),
+        RecordField(
+            "rates",
+            types.ValueType(render=_render_rates, parse=_parse_rates),
+            "rates",
+            source=f"rates {selection_of(_RATE_ROW)}",
+        ),
     ),
-    required={"tax": "tax is required"},
+    required=("tax",),
     message_terms={"destination": "destination_id"},
     filters=(SEARCH,),
     sorts={"priority": "PRIORITY", "tax": "NAME", "tax_id": "ID"},
-    default_sort=("priority", "asc"),
 )

@@ -19,10 +19,8 @@ def _parse_privileges(value: Any, label: str) -> list[str]:
 
 USERGROUPS = Resource(
     path="usergroups",
-    key="usergroup_id",
     display_name="usergroup",
     privilege_area="users",
-    operations="Usergroup",
     fields=(
         id_field("usergroup_id"),
         RecordField("usergroup", types.TEXT, "name", "name"),
@@ -35,9 +33,8 @@ USERGROUPS = Resource(
             "privilege",
         ),
     ),
-    required={"usergroup": "usergroup is required"},
+    required=("usergroup",),
     sorts={"usergroup_id": "ID", "usergroup": "NAME", "name": "NAME", "type": "TYPE", "status": "STATUS"},
-    default_sort=("usergroup_id", "asc"),
     filters=(SEARCH,),
     always_keyed=True,
     unwrapped=True,

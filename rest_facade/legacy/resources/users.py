@@ -15,13 +15,13 @@ from rest_facade.legacy.resource import (
     RecordField,
     Resource,
     id_field,
+    same_names,
 )
 
 _MEMBERSHIP = types.code(MEMBERSHIP_STATUSES)
 
 MEMBERSHIPS = Resource(
     path="usergroups",
-    key="usergroup_id",
     display_name="usergroup",
     privilege_area="users",
     actions=(),
@@ -47,17 +47,15 @@ def _render_membership(user: Record, path: Mapping[str, str]) -> dict[str, Any]:
 
 USERS = Resource(
     path="users",
-    key="user_id",
     display_name="user",
     privilege_area="users",
-    operations="User",
+    results={"create": "user_id: number profile_id: number"},
     fields=(
         id_field("user_id"),
         RecordField("email", types.EMAIL, "email", "email"),
         RecordField("user_type", types.code(USER_TYPES), "user_type", "user_type"),
         RecordField("status", types.code(USER_STATUSES), "status", "status"),
-        RecordField("firstname", types.TEXT, "firstname", "firstname"),
-        RecordField("lastname", types.TEXT, "lastname", "lastname"),
+        *same_names(types.TEXT, "firstname", "lastname"),
         RecordField("phone", types.PHONE, "phone", "phone"),
         RecordField("company_id", types.ID, "vendor_id", "employer_id"),
         RecordField("company", types.TEXT, "company_name", "company_name"),
@@ -69,28 +67,29 @@ USERS = Resource(
         RecordField("points", types.BIGINT, filter_name="points"),
     ),
     input_fields=(RecordField("password", types.TEXT, "password"),),
-    required={"email": "email is required", "password": "password is required"},
+    required=("email", "password"),
     message_terms={"vendor": "company_id"},
     filters=(SEARCH,),
-    sorts={
-        "user_id": "ID",
-        "id": "ID",
-        "email": "EMAIL",
-        "name": "NAME",
-        "status": "STATUS",
-        "timestamp": "CREATED_AT",
-        "date": "CREATED_AT",
-    },
+    sorts=dict(
+        user_id="ID",
+        id="ID",
+        email="EMAIL",
+        name="NAME",
+        status="STATUS",
+        timestamp="CREATED_AT",
+        date="CREATED_AT",
+    ),
     default_sort=("timestamp", "desc"),
     subroutes=(
         NestedList("usergroups", "UserUsergroups", MEMBERSHIPS),
         ActionRoute(
             method="PUT",
             path="usergroups/{group_id}",
-            operation="UserUsergroupSet",
+            operation="UsergroupMembershipSet",
+            result="user_id: number usergroups { usergroup_id: usergroup_number status usergroup { id } }",
             path_arguments={"user_id": "id", "usergroup_id": "group_id"},
             body_fields=(RecordField("status", _MEMBERSHIP, "status"),),
-            required={"status": "status is required"},
+            required=("status",),
             render_result=_render_membership,
         ),
     ),

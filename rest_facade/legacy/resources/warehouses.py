@@ -18,6 +18,8 @@ from rest_facade.legacy.resource import (
     RecordField,
     Resource,
     id_field,
+    same_names,
+    selection_of,
 )
 
 _STATUS = types.code(WAREHOUSE_STATUSES)
@@ -56,7 +58,12 @@ _AREA_FIELDS = (
     RecordField("area_name", types.TEXT, "area_name", "name"),
     RecordField("states", _TEXTS, "states"),
     RecordField("cities", _TEXTS, "cities"),
-    RecordField("zipcodes", types.ValueType(parse=_parse_zipcodes), "zipcodes"),
+    RecordField(
+        "zipcodes",
+        types.ValueType(parse=_parse_zipcodes),
+        "zipcodes",
+        source="zipcodes { zipcode_from zipcode_to }",
+    ),
     RecordField("delivery_time", types.JSON_INTEGER, "delivery_time"),
     RecordField("status", _STATUS, "status", "status"),
 )
@@ -111,133 +118,100 @@ def _input_fields(fields: tuple[RecordField, ...]) -> tuple[RecordField, ...]:
 
 DELIVERY_AREAS = Resource(
     path="delivery_areas",
+    entity="warehouse_area",
     key="area_id",
     display_name="delivery area",
     privilege_area="warehouses",
     actions=(),
     fields=_AREA_FIELDS,
     sorts={"area_id": "ID"},
-    default_sort=("area_id", "asc"),
 )
 USER_GROUPS = Resource(
     path="user_groups",
-    key="usergroup_id",
+    entity="warehouse_usergroup",
     display_name="usergroup",
     privilege_area="warehouses",
     actions=(),
     fields=_GROUP_FIELDS,
     sorts={"id": "ID"},
-    default_sort=("id", "asc"),
 )
 
 
-def _render_area_id(done: Record, _path: Mapping[str, str]) -> Record:
-    return {"area_id": str(done["area_id"])}
+def _member_routes(
+    resource: Resource, list_operation: str, number: str, verbs: tuple[str, str], required: str
+) -> tuple[NestedList | ActionRoute, ...]:
+    """Describe the routes of a warehouse's areas or groups; `number` is the GraphQL field of their id."""
+    key, entity = resource.key, "".join(map(str.capitalize, resource.entity.split("_")))
+    single, arguments = f"{resource.path}/{{{key}}}", {"warehouse_id": "id", key: key}
+    inputs = _input_fields(resource.fields)
 
+    def render_id(done: Record, _path: Mapping[str, str]) -> Record:
+        return {key: str(done[key])}
 
-def _render_usergroup_id(done: Record, _path: Mapping[str, str]) -> Record:
-    return {"usergroup_id": str(done["usergroup_id"])}
+    def route(method: str, verb: str, path: str = single, **options: Any) -> ActionRoute:
+        operation = f"{entity}{verb}"
+        return ActionRoute(
+            method=method, path=path, operation=operation, **{"path_arguments": arguments, **options}
+        )
 
+    written: dict[str, Any] = {"result": f"{key}: {number}", "render_result": render_id}
+    return (
+        NestedList(resource.path, list_operation, resource, parent_filter="warehouse_id"),
+        route(
+            "POST",
+            verbs[0],
+            resource.path,
+            path_arguments={"warehouse_id": "id"},
+            body_fields=inputs,
+            required=(required,),
+            status=201,
+            **written,
+        ),
+        route("PUT", "Update", body_fields=tuple(f for f in inputs if f.name != key), **written),
+        route("DELETE", verbs[1]),
+    )
 
-_AREA_ARGUMENTS = {"warehouse_id": "id", "area_id": "area_id"}
-_GROUP_ARGUMENTS = {"warehouse_id": "id", "usergroup_id": "usergroup_id"}
 
 WAREHOUSES = Resource(
     path="warehouses",
-    key="warehouse_id",
     display_name="warehouse",
     privilege_area="warehouses",
-    operations="Warehouse",
     fields=(
         id_field("warehouse_id"),
-        RecordField("name", types.TEXT, "name", "name"),
-        RecordField("code", types.TEXT, "code", "code"),
-        RecordField("description", types.TEXT, "description", "description"),
+        *same_names(types.TEXT, "name", "code", "description"),
         RecordField("status", _STATUS, "status", "status"),
-        RecordField("address", types.TEXT, "address", "address"),
-        RecordField("city", types.TEXT, "city", "city"),
-        RecordField("state", types.TEXT, "state", "state"),
-        RecordField("country", types.TEXT, "country", "country"),
+        *same_names(types.TEXT, "address", "city", "state", "country"),
         # As a filter, `zipcode` matches the delivery areas, not the address (docs/reference/legacy.md#warehouses).
         RecordField("zipcode", types.TEXT, "zipcode"),
-        RecordField("phone", types.TEXT, "phone", "phone"),
-        RecordField("email", types.TEXT, "email", "email"),
-        RecordField("latitude", types.TEXT, "latitude", "latitude"),
-        RecordField("longitude", types.TEXT, "longitude", "longitude"),
+        *same_names(types.TEXT, "phone", "email", "latitude", "longitude"),
         RecordField("priority", types.JSON_INTEGER, "priority", "priority"),
         RecordField("is_default", types.FLAG, "is_default", "is_default"),
-        RecordField("shipping_delay", types.JSON_INTEGER, "shipping_delay", "shipping_delay"),
-        RecordField("min_items_in_box", types.JSON_INTEGER, "min_items_in_box", "min_items_in_box"),
-        RecordField("max_items_in_box", types.JSON_INTEGER, "max_items_in_box", "max_items_in_box"),
+        *same_names(types.JSON_INTEGER, "shipping_delay", "min_items_in_box", "max_items_in_box"),
         RecordField("company_id", types.ID, "vendor_id", "owner_id"),
         RecordField(
             "delivery_areas",
             types.rendered_by(lambda rows: [_render_area(row) for row in rows], _parse_areas),
             "areas",
+            source=f"areas {selection_of(_AREA_FIELDS)}",
         ),
         RecordField(
             "user_groups",
             types.rendered_by(lambda rows: [_render_group(row) for row in rows], _parse_groups),
             "usergroups",
+            source=f"usergroups {selection_of(_GROUP_FIELDS)}",
         ),
-        RecordField("created_at", types.ISO_TIME, filter_name="created_at"),
-        RecordField("updated_at", types.ISO_TIME, filter_name="updated_at"),
+        RecordField("created_at", types.ISO_TIME, filter_name="created_at", source="created_at"),
+        RecordField("updated_at", types.ISO_TIME, filter_name="updated_at", source="updated_at"),
     ),
-    required={"name": "name is required"},
+    required=("name",),
     message_terms={"vendor": "company_id"},
     filters=(SEARCH, QueryFilter("zipcode", "covers_zipcode", types.TEXT, multiple=False)),
     sorts={"priority": "PRIORITY", "name": "NAME", "created_at": "CREATED_AT", "warehouse_id": "ID"},
     default_sort=("priority", "desc"),
     subroutes=(
-        NestedList("delivery_areas", "WarehouseAreas", DELIVERY_AREAS, parent_filter="warehouse_id"),
-        ActionRoute(
-            method="POST",
-            path="delivery_areas",
-            operation="WarehouseAreaCreate",
-            path_arguments={"warehouse_id": "id"},
-            body_fields=_input_fields(_AREA_FIELDS),
-            required={"area_name": "area_name is required"},
-            render_result=_render_area_id,
-            status=201,
-        ),
-        ActionRoute(
-            method="PUT",
-            path="delivery_areas/{area_id}",
-            operation="WarehouseAreaUpdate",
-            path_arguments=_AREA_ARGUMENTS,
-            body_fields=_input_fields(_AREA_FIELDS),
-            render_result=_render_area_id,
-        ),
-        ActionRoute(
-            method="DELETE",
-            path="delivery_areas/{area_id}",
-            operation="WarehouseAreaDelete",
-            path_arguments=_AREA_ARGUMENTS,
-        ),
-        NestedList("user_groups", "WarehouseGroups", USER_GROUPS, parent_filter="warehouse_id"),
-        ActionRoute(
-            method="POST",
-            path="user_groups",
-            operation="WarehouseGroupAdd",
-            path_arguments={"warehouse_id": "id"},
-            body_fields=_input_fields(_GROUP_FIELDS),
-            required={"usergroup_id": "usergroup_id is required"},
-            render_result=_render_usergroup_id,
-            status=201,
-        ),
-        ActionRoute(
-            method="PUT",
-            path="user_groups/{usergroup_id}",
-            operation="WarehouseGroupUpdate",
-            path_arguments=_GROUP_ARGUMENTS,
-            body_fields=_input_fields(_GROUP_FIELDS[1:]),
-            render_result=_render_usergroup_id,
-        ),
-        ActionRoute(
-            method="DELETE",
-            path="user_groups/{usergroup_id}",
-            operation="WarehouseGroupRemove",
-            path_arguments=_GROUP_ARGUMENTS,
+        *_member_routes(DELIVERY_AREAS, "WarehouseAreas", "number", ("Create", "Delete"), "area_name"),
+        *_member_routes(
+            USER_GROUPS, "WarehouseGroups", "usergroup_number", ("Add", "Remove"), "usergroup_id"
         ),
     ),
 )

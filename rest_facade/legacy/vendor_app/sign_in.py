@@ -26,7 +26,6 @@ _SIGN_UP = (
     RecordField("phone", PHONE, "phone"),
     RecordField("CNPJ", document(14), "cnpj"),
 )
-_REQUIRED = {name: f"{name} is required" for name in ("company", "email", "password")}
 _NO_STORE = {"Cache-Control": "no-store"}
 
 
@@ -64,7 +63,7 @@ def reset_password(forgot: FacadeOperation, reset: FacadeOperation) -> Handler:
         if body.get("token") or body.get("password"):
             await execute_mutation(scope, reset, parse_token(body), rename, USERS)
             return json_response({"result": "changed"})
-        require(body, {"email": _REQUIRED["email"]})
+        require(body, ("email",))
         await execute_mutation(scope, forgot, parse_email(body), rename, USERS)
         return json_response({"result": "sent"})
 
@@ -78,7 +77,7 @@ def sign_up(operation: FacadeOperation) -> Handler:
     async def handler(request: web.Request) -> web.Response:
         scope = authorized_scope(request, operation)
         body = await read_legacy(request)
-        require(body, _REQUIRED)
+        require(body, ("company", "email", "password"))
         done = await execute_mutation(scope, operation, {"input": parse(body)}, rename, STORES)
         result = {
             "company_id": str(done["company_id"]),

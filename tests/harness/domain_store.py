@@ -1,9 +1,9 @@
-"""A store with short helpers to arrange and inspect domain tests."""
+"""An empty store with short helpers to arrange and inspect domain tests."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -15,38 +15,22 @@ from domain.orders.placement import PlacedOrder, place_order
 from domain.payments.methods import PAYMENT_METHOD_RECORDS
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from kernel.ids import uuid7
-from kernel.scope import Actor, ActorKind, Scope, active_scope
-from models import database
+from kernel.scope import Scope, Store, active_scope
 from models.users import User
+from tests.harness.scopes import StoreAccess
 
 
 @dataclass
-class StoreKit:
-    """A store in the system's scope; `as_…` return the scopes of other callers."""
+class DomainStore(StoreAccess):
+    """A store in the system's scope whose records are created through the domain; `rows` and `value` pass the store as $1."""
 
     scope: Scope
     created: int = 0
     methods: dict[str, int] = field(default_factory=dict)
 
-    # --- Callers ---
-
-    def as_actor(self, kind: ActorKind, *, family: str = "graphql", **fields: Any) -> Scope:
-        return replace(self.scope, actor=Actor(kind, **fields), family=family)
-
-    def as_admin(self, *, family: str = "graphql") -> Scope:
-        return self.as_actor(ActorKind.ADMIN, family=family)
-
-    def as_app(self) -> Scope:
-        return self.as_actor(ActorKind.APP, family="apps", app_id=7)
-
-    def as_storefront(self) -> Scope:
-        return self.as_actor(ActorKind.STOREFRONT)
-
-    def as_vendor(self, vendor: int, *, family: str = "legacy") -> Scope:
-        return self.as_actor(ActorKind.VENDOR, family=family, vendor_id=vendor)
-
-    def as_customer(self, user: int) -> Scope:
-        return self.as_actor(ActorKind.CUSTOMER, user_id=user)
+    @property
+    def store(self) -> Store:
+        return self.scope.store
 
     # --- Records ---
 
@@ -108,12 +92,10 @@ class StoreKit:
     # --- Inspection ---
 
     async def rows(self, sql: str, *args: Any) -> list[Any]:
-        with active_scope(self.scope):
-            return await database.fetch(sql, self.scope.store.id, *args)
+        return await super().rows(sql, self.store.id, *args)
 
     async def value(self, sql: str, *args: Any) -> Any:
-        with active_scope(self.scope):
-            return await database.fetchval(sql, self.scope.store.id, *args)
+        return await super().value(sql, self.store.id, *args)
 
     async def figures(self, product: int) -> tuple[int, int]:
         """Return the stock on hand and reserved."""

@@ -8,12 +8,16 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from auth.secrets import APP_SECRET_PURPOSE, decrypt
 from models.database import fetchval
-from tests.current.kit import Caller
-from tests.shop import Answer
+from tests.harness.http import Client, Response
 
 TOKEN, REVOKE = "/api/v1/oauth/token", "/api/v1/oauth/revoke"
 REDIRECT = "https://app.example/callback"
 SCOPES = ["read_orders", "write_products"]
+APP_SCOPES = [
+    f"write_{part}"
+    for part in ("products", "orders", "users", "categories", "inventory", "content", "shipping")
+]
+"""All scopes of apps."""
 VERIFIER = "a-verifier-of-at-least-43-characters-abcdefghijk"
 
 REGISTER = (
@@ -49,70 +53,62 @@ def challenge(verifier: str = VERIFIER) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
 
 
-async def graphql(caller: Caller, query: str, **variables: Any) -> dict[str, Any]:
+async def graphql(caller: Client, query: str, **variables: Any) -> dict[str, Any]:
     """Execute a GraphQL operation and return the response body."""
-    answer = await caller.client.post(
-        "/graphql",
-        json={"query": query, "variables": variables},
-        headers={
-            "X-Tenant-ID": str(caller.store.public_id),
-            "X-Forwarded-For": caller.address,
-            **({"Authorization": f"Bearer {caller.token}"} if caller.token else {}),
-        },
-    )
-    assert answer.status == 200, await answer.text()
-    return await answer.json()
+    response = await caller.post("/graphql", {"query": query, "variables": variables})
+    assert response.status == 200, response
+    return response.body
 
 
-async def graphql_result(caller: Caller, query: str, **variables: Any) -> Any:
+async def graphql_result(caller: Client, query: str, **variables: Any) -> Any:
     """Execute a GraphQL operation and return the value of its only root field."""
     body = await graphql(caller, query, **variables)
     assert "errors" not in body, body
     return next(iter(body["data"].values()))
 
 
-async def graphql_error(caller: Caller, query: str, **variables: Any) -> dict[str, Any]:
+async def graphql_error(caller: Client, query: str, **variables: Any) -> dict[str, Any]:
     """Execute a GraphQL operation and return its only error."""
     body = await graphql(caller, query, **variables)
     assert len(body["errors"]) == 1, body
     return body["errors"][0]
 
 
-async def register_app(admin: Caller, **fields: Any) -> App:
+async def register_app(admin: Client, **fields: Any) -> App:
     defaults = {"name": "Etiquetas", "redirect_uris": [REDIRECT], "scopes": SCOPES}
     made = await graphql_result(admin, REGISTER, input=defaults | fields)
     return App(made["client_id"], made["client_secret"])
 
 
 async def approve_app(
-    admin: Caller, app: App, scopes: list[str] | None = None, **more: Any
+    admin: Client, app: App, scopes: list[str] | None = None, **more: Any
 ) -> dict[str, str]:
     return await graphql_result(admin, INSTALL, client_id=app.client_id, scopes=scopes or SCOPES, **more)
 
 
-async def exchange_code(caller: Caller, app: App, code: str, **more: Any) -> Answer:
+async def exchange_code(caller: Client, app: App, code: str, **more: Any) -> Response:
     body = {"grant_type": "authorization_code", **app.credentials, "code": code} | more
     return await caller.with_token(None).post(TOKEN, body)
 
 
-async def refresh_tokens(caller: Caller, refresh_token: str, **more: Any) -> Answer:
+async def refresh_tokens(caller: Client, refresh_token: str, **more: Any) -> Response:
     body = {"grant_type": "refresh_token", "refresh_token": refresh_token} | more
     return await caller.with_token(None).post(TOKEN, body)
 
 
-async def post_form(caller: Caller, path: str, *, basic: str | None = None, **fields: str) -> Answer:
+async def post_form(caller: Client, path: str, *, basic: str | None = None, **fields: str) -> Response:
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Authorization": basic}
     return await caller.with_token(None).request("POST", path, data=urlencode(fields), headers=headers)
 
 
-async def issue_tokens(admin: Caller, app: App, scopes: list[str] | None = None) -> dict[str, Any]:
+async def issue_tokens(admin: Client, app: App, scopes: list[str] | None = None) -> dict[str, Any]:
     """Install the app and return its first token pair."""
     answer = await exchange_code(admin, app, (await approve_app(admin, app, scopes))["code"])
     assert answer.status == 200, answer
     return answer.body
 
 
-async def find_installation(admin: Caller, app: App) -> dict[str, Any]:
+async def find_installation(admin: Client, app: App) -> dict[str, Any]:
     return next(app_ for app_ in await graphql_result(admin, INSTALLED) if app_["client_id"] == app.client_id)
 
 

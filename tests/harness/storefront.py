@@ -8,7 +8,9 @@ from typing import Any
 
 from auth.storefront_keys import create_storefront_key
 from kernel.scope import active_scope
-from tests.shop import Answer, Made, Person, Shop
+from tests.harness.http import Client, Requests, Response, bearer
+from tests.harness.records import Record, UserRecord
+from tests.harness.sample_store import SampleStore
 
 BASE = "/api/v1/storefront"
 ADDRESS = {
@@ -34,38 +36,31 @@ ORDER = {
 
 
 @dataclass(frozen=True)
-class StorefrontClient:
+class StorefrontClient(Requests):
     """A storefront with its own key; requests carry the token of `customer`."""
 
-    shop: Shop
+    sample: SampleStore
     key: str | None
-    customer: Person | None = None
+    customer: UserRecord | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
-    async def call(self, method: str, path: str, body: Any = None, **options: Any) -> Answer:
-        headers = dict(self.headers)
+    async def request(
+        self, method: str, path: str, json: Any = None, *, at: SampleStore | None = None, **options: Any
+    ) -> Response:
+        credentials = dict(self.headers)
         if self.key is not None:
-            headers["X-API-Key"] = self.key
+            credentials["X-API-Key"] = self.key
         if self.customer is not None:
-            headers["Authorization"] = f"Bearer {await self.shop.token(self.customer)}"
-        headers |= options.pop("headers", {})
-        return await self.shop.call(method, f"{BASE}/{path}", body, auth=None, headers=headers, **options)
+            credentials |= bearer(await self.sample.token(self.customer))
+        client = Client(self.sample.http, (at or self.sample).store, credentials, self.sample.ip)
+        return await client.request(method, f"{BASE}/{path}", json, **options)
 
-    async def get(self, path: str, **options: Any) -> Answer:
-        return await self.call("GET", path, **options)
-
-    async def post(self, path: str, body: Any = None, **options: Any) -> Answer:
-        return await self.call("POST", path, body, **options)
-
-    async def put(self, path: str, body: Any = None, **options: Any) -> Answer:
-        return await self.call("PUT", path, body, **options)
-
-    def as_customer(self, person: Person | None) -> StorefrontClient:
+    def as_customer(self, person: UserRecord | None) -> StorefrontClient:
         return replace(self, customer=person)
 
     # --- shortcuts ---
 
-    async def cart(self, *items: tuple[Made, int], ready: bool = True, **fields: Any) -> str:
+    async def cart(self, *items: tuple[Record, int], ready: bool = True, **fields: Any) -> str:
         """Create a cart; a ready one has an address and, if it needs shipping, a shipping method."""
         lines = [{"product_id": product.id, "quantity": quantity} for product, quantity in items]
         made = await self.post("carts", {"items": lines, **fields})
@@ -73,24 +68,24 @@ class StorefrontClient:
         cart: str = made.body["id"]
         if ready:
             await self.put(f"carts/{cart}/address", ADDRESS)
-            await self.put(f"carts/{cart}/shipping-option", {"shipping_id": self.shop.sedex.id})
+            await self.put(f"carts/{cart}/shipping-option", {"shipping_id": self.sample.sedex.id})
         return cart
 
-    async def check_out(self, cart: str, *, key: str | None = None, **fields: Any) -> Answer:
+    async def check_out(self, cart: str, *, key: str | None = None, **fields: Any) -> Response:
         """Check out a cart, by default as a guest who pays by Pix."""
-        body = {"customer_email": "ana@example.com", "payment_id": self.shop.pix.id, **fields}
+        body = {"customer_email": "ana@example.com", "payment_id": self.sample.pix.id, **fields}
         body = {name: value for name, value in body.items() if value is not None}
         headers = {"Idempotency-Key": key} if key else {}
         return await self.post(f"carts/{cart}/checkout", body, headers=headers)
 
-    async def order(self, *items: tuple[Made, int], **fields: Any) -> Answer:
+    async def order(self, *items: tuple[Record, int], **fields: Any) -> Response:
         """Create a cart and check it out."""
         return await self.check_out(await self.cart(*items), **fields)
 
 
-async def open_storefront(shop: Shop, **fields: Any) -> StorefrontClient:
+async def open_storefront(sample: SampleStore, **fields: Any) -> StorefrontClient:
     """Return a client with a new storefront key, by default with all scopes."""
-    scope = shop.scope()
+    scope = sample.scope
     with active_scope(scope):
         made = await create_storefront_key(scope, fields)
-    return StorefrontClient(shop, made.key)
+    return StorefrontClient(sample, made.key)

@@ -1,0 +1,92 @@
+"""Limit the objects and bytes of a client's answer while it is read (docs/reference/shared.md#graphql-limits).
+
+The static cost of a document counts a relation without a size argument as ten records, whatever it holds. Operations of the facades have
+no limit here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from kernel.errors import AnswerTooLarge
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLimits:
+    """The maximum number of objects and bytes of an answer."""
+
+    max_objects: int
+    max_bytes: int
+
+
+class AnswerSize:
+    """The objects and bytes of one answer so far: those it will hold, counted before it is built."""
+
+    __slots__ = ("_bytes", "_limits", "_objects", "_rows")
+
+    def __init__(self, limits: AnswerLimits) -> None:
+        self._limits = limits
+        self._objects = 0
+        self._rows = 0
+        self._bytes = 0
+
+    @property
+    def max_objects(self) -> int:
+        """Return the maximum number of objects."""
+        return self._limits.max_objects
+
+    def add(self, objects: int, size: int) -> None:
+        """Count objects and bytes; raise `AnswerTooLarge` over a limit."""
+        self._objects += objects
+        self._bytes += size
+        if self._objects > self._limits.max_objects:
+            raise self._too_many_objects()
+        if self._bytes > self._limits.max_bytes:
+            raise too_many_bytes(self._limits)
+
+    def add_rows(self, rows: int) -> None:
+        """Count rows that the executor has still to turn into objects; raise `AnswerTooLarge` over the limit of objects."""
+        self._rows += rows
+        if self._rows > self._limits.max_objects:
+            raise self._too_many_objects()
+
+    def _too_many_objects(self) -> AnswerTooLarge:
+        return AnswerTooLarge(f"the answer has more than {self._limits.max_objects} objects")
+
+
+def too_many_bytes(limits: AnswerLimits) -> AnswerTooLarge:
+    """Return the error of an answer over the limit of bytes."""
+    return AnswerTooLarge(f"the answer has more than {limits.max_bytes} bytes")
+
+
+_current: ContextVar[AnswerSize | None] = ContextVar("vitrine_answer_size", default=None)
+
+
+def current_answer() -> AnswerSize | None:
+    """Return the size of the answer that is being read; None without limits."""
+    return _current.get()
+
+
+@contextmanager
+def limited_answer(limits: AnswerLimits | None) -> Iterator[None]:
+    """Limit the answer that is read in a `with` block."""
+    token = _current.set(AnswerSize(limits) if limits is not None else None)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def value_size(value: Any) -> int:
+    """Return at most the number of bytes that a value takes in the answer: its characters, for text."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, list):
+        return sum([value_size(item) for item in value])
+    if isinstance(value, dict):
+        return sum([len(key) + value_size(item) for key, item in value.items()])
+    return 1

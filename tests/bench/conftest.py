@@ -1,5 +1,0 @@
-from __future__ import annotations
-
-from tests.shop import new_shop, other_shop, shop, shop_client
-
-__all__ = ["new_shop", "other_shop", "shop", "shop_client"]

@@ -1,5 +1,0 @@
-"""Provide a populated store to the contract tests."""
-
-from tests.shop import new_shop, other_shop, shop, shop_client
-
-__all__ = ["new_shop", "other_shop", "shop", "shop_client"]

@@ -1,0 +1,194 @@
+"""Every test run has its own PostgreSQL server, every process its own database, every test its own stores.
+
+The server is started by the first process that needs it and stopped by the last (also under pytest-xdist). One database is migrated
+and copied for each process. Nothing is truncated: a test uses its own stores, so tests can run concurrently.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from auth.configuration import configure
+from kernel.ids import uuid7
+from kernel.scope import Scope, Store
+from models import database as models_database
+from models.migrate import migrate
+from resolvers import query_compiler
+from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
+from server.embedded_postgres.data_folder import OWNER
+from server.embedded_postgres.locks import FileLock, exclusive_lock
+from tests.harness.installed_postgres import use_installed_postgres
+from tests.harness.scopes import system_scope
+
+use_installed_postgres()
+
+# `VITRINE_COMPILED_READS=0 make test` runs everything through the executor: both ways must pass.
+query_compiler.set_enabled(os.environ.get("VITRINE_COMPILED_READS") != "0")
+
+SECRET = b"the secret of the tests, 32 bytes"
+TEMPLATE = "vitrine_template"
+WAIT_SECONDS = 120
+# Durability is not needed; connections for a dozen processes are.
+OPTIONS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "max_connections": "300",
+    "shared_buffers": "64MB",
+}
+
+NewStore: TypeAlias = Callable[..., Awaitable[Store]]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def deployment_secret() -> None:
+    """Configure the deployment's secret."""
+    configure(SECRET)
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """Share one server among the processes of this run."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent  # each worker has a folder of its own below the run's
+    folder, lock = base / "postgres", base / "postgres.lock"
+    postgres = EmbeddedPostgres(folder, options=OPTIONS)
+    with exclusive_lock(lock, WAIT_SECONDS):
+        server = postgres.start()
+    try:
+        yield server
+    finally:
+        with exclusive_lock(lock, WAIT_SECONDS):
+            postgres.stop()
+            _remove_unused(folder)
+
+
+def _remove_unused(folder: Path) -> None:
+    users = FileLock(folder / "users.lock")
+    try:
+        if users.try_exclusive():
+            shutil.rmtree(
+                folder, ignore_errors=True
+            )  # pytest keeps the folders of three runs: without this one
+    finally:
+        users.close()
+
+
+@pytest.fixture(scope="session")
+def database_name() -> str:
+    """Return the name of the database that only this process uses."""
+    return f"vitrine_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
+
+
+@pytest.fixture(scope="session")
+async def database_url(
+    postgres: EmbeddedServer, database_name: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[str]:
+    """Return the owner's URL of a migrated database that only this process uses."""
+    name = database_name
+    base = tmp_path_factory.getbasetemp()
+    lock = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "template.lock"
+    connection = await asyncpg.connect(postgres.superuser_url())
+    try:
+        with exclusive_lock(lock, WAIT_SECONDS):
+            if not await connection.fetchval("select 1 from pg_database where datname = $1", TEMPLATE):
+                await connection.execute(f"create database {TEMPLATE}_new owner {OWNER}")
+                await migrate(postgres.url(f"{TEMPLATE}_new"))
+                await connection.execute(f"alter database {TEMPLATE}_new rename to {TEMPLATE}")
+            await connection.execute(f"create database {name} template {TEMPLATE} owner {OWNER}")
+        yield postgres.url(name)
+        await connection.execute(f"drop database {name} with (force)")
+    finally:
+        await connection.close()
+
+
+@pytest.fixture
+async def empty_database_url(postgres: EmbeddedServer) -> AsyncIterator[str]:
+    """Return the owner's URL of a database without tables."""
+    name = f"empty_{uuid4().hex}"
+    connection = await asyncpg.connect(postgres.superuser_url())
+    try:
+        await connection.execute(f"create database {name} owner {OWNER}")
+        yield postgres.url(name)
+        await connection.execute(f"drop database {name} with (force)")
+    finally:
+        await connection.close()
+
+
+@pytest.fixture(scope="session")
+async def database(database_url: str) -> AsyncIterator[models_database.DatabaseSettings]:
+    """Connect `models.database` as the serving role, for the whole run of this process."""
+    settings = models_database.DatabaseSettings(database_url)
+    await models_database.connect(settings)
+    await models_database.check_role()
+    try:
+        yield settings
+    finally:
+        await models_database.close()
+
+
+@pytest.fixture
+async def new_store(database: models_database.DatabaseSettings) -> NewStore:
+    """Return a function that creates a store: `store = await new_store(name="Loja")`."""
+
+    async def create(**columns: Any) -> Store:
+        values = {"name": "Test store", "currency": "BRL", "status": "A"} | columns
+        public_id = uuid7()
+        async with models_database.cross_store_connection() as connection:
+            number = await connection.fetchval(
+                "insert into tenants (public_id, name, currency, status) values ($1, $2, $3, $4) returning id",
+                public_id,
+                values["name"],
+                values["currency"],
+                values["status"],
+            )
+        return Store(number, public_id, values["name"], currency=values["currency"], status=values["status"])
+
+    return create
+
+
+@pytest.fixture
+async def kill_backend(postgres: EmbeddedServer) -> AsyncIterator[Callable[[int], Awaitable[None]]]:
+    """Return a function that terminates the backend with the process id, like an administrator or a crash."""
+    connection = await asyncpg.connect(postgres.superuser_url())
+
+    async def kill(pid: int) -> None:
+        assert await connection.fetchval("select pg_terminate_backend($1, 5000)", pid)
+
+    try:
+        yield kill
+    finally:
+        await connection.close()
+
+
+@pytest.fixture
+async def store(new_store: NewStore) -> Store:
+    """Return a new store."""
+    return await new_store()
+
+
+@pytest.fixture
+async def other_store(new_store: NewStore) -> Store:
+    """Return another new store."""
+    return await new_store(name="Other store")
+
+
+@pytest.fixture
+def scope(store: Store) -> Scope:
+    """Return a scope of the new store with all privileges."""
+    return system_scope(store)
+
+
+@pytest.fixture
+def other_scope(other_store: Store) -> Scope:
+    """Return a scope of the other store with all privileges."""
+    return system_scope(other_store)

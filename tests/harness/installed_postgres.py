@@ -1,0 +1,32 @@
+"""Run the tests on an installed PostgreSQL, such as Debian's, in place of the wheel's: `VITRINE_TEST_POSTGRES_BIN=/usr/lib/postgresql/15/bin`.
+
+Locks, accounts and sockets are those of the embedded one; only the programs differ.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from server.embedded_postgres import data_folder, layout
+
+VARIABLE = "VITRINE_TEST_POSTGRES_BIN"
+# The provider `builtin` came with 17; C.UTF-8 of the C library folds text the same way.
+_LIBC_LOCALE = ("--locale-provider=libc", "--locale=C.UTF-8")
+
+
+def use_installed_postgres() -> None:
+    """Let `EmbeddedPostgres` run the programs that the variable names, if it is set."""
+    folder = os.environ.get(VARIABLE)
+    if not folder:
+        return
+    programs = Path(folder)
+    version = subprocess.run([programs / "postgres", "--version"], check=True, capture_output=True, text=True)
+    major = int(version.stdout.split()[2].partition(".")[0])
+    layout.MAJOR = data_folder.MAJOR = major
+    layout.wheel_programs = lambda: programs
+    data_folder.INITDB = (
+        *(option for option in data_folder.INITDB if "locale" not in option),
+        *_LIBC_LOCALE,
+    )

@@ -1,0 +1,204 @@
+"""Stores with sample data: one is filled through the domain, the others are cloned from it."""
+
+from __future__ import annotations
+
+import json as json_module
+import random
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import pytest
+from aiohttp.test_utils import TestClient
+
+from kernel.ids import uuid7
+from kernel.scope import Scope, Store, active_scope
+from kernel.signatures import token_hash
+from models import database
+from models.catalog import Product
+from server.embedded_postgres import EmbeddedServer
+from tests.harness.cloning import Cloner
+from tests.harness.http import Client, Requests, Response, bearer
+from tests.harness.records import NamedRecord, Record, UserRecord, add_user, record_of, sign_in
+from tests.harness.sample_records import (
+    SANDBOX_BUREAU,
+    create_sample_records,
+    language_code,
+    place,
+    setting_records,
+)
+from tests.harness.scopes import StoreAccess, system_scope, unused_ip
+
+
+@dataclass
+class SampleStore(StoreAccess, Requests):
+    """A store with sample data, whose records are attributes; requests are the owner's unless said otherwise."""
+
+    http: TestClient
+    store: Store
+    host: str
+    ip: str = field(default_factory=unused_ip)
+    records: dict[str, Any] = field(default_factory=dict)
+    tokens: dict[int, str] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["records"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    @property
+    def scope(self) -> Scope:  # type: ignore[override]
+        """Return a new scope with all privileges."""
+        return system_scope(self.store)
+
+    @property
+    def anonymous(self) -> Client:
+        return Client(self.http, self.store, ip=self.ip)
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        json: Any = None,
+        *,
+        auth: str | None = "basic",
+        by: UserRecord | None = None,
+        at: SampleStore | None = None,
+        **options: Any,
+    ) -> Response:
+        """Send a request as a user, with legacy Basic or Bearer credentials or none, to this store or another."""
+        user = by or self.owner
+        credentials = {}
+        if auth is not None:
+            credentials = {"Authorization": user.basic} if auth == "basic" else bearer(await self.token(user))
+        client = Client(self.http, (at or self).store, credentials, self.ip)
+        return await client.request(method, path, json, **options)
+
+    async def token(self, user: UserRecord) -> str:
+        """Return the user's access token; signing in takes a password check, so it is done at first use."""
+        if user.number not in self.tokens:
+            self.tokens[user.number] = (await sign_in(self.store, user)).access_token
+        return self.tokens[user.number]
+
+    async def client(self, user: UserRecord) -> Client:
+        return Client(self.http, self.store, bearer(await self.token(user)), self.ip, user)
+
+    async def add(self, model: Any, **columns: Any) -> Record:
+        """Insert a row of a model."""
+        with active_scope(self.scope):
+            return record_of(await model.create(**columns))
+
+    async def add_user(self, *privileges: str, key: bool = True, **columns: Any) -> UserRecord:
+        return await add_user(self.store, *privileges, key=key, **columns)
+
+    async def add_product(self, **columns: Any) -> Record:
+        """Insert a product with a price and stock."""
+        number = random.randrange(10**9)
+        values = {
+            "name": f"Coisa {number}",
+            "slug": f"coisa-{number}",
+            "price_cents": 1_000,
+            "on_hand": 100,
+            "vendor_id": self.vendor.number,
+        }
+        return await self.add(Product, **values | columns)
+
+    async def place_order(self, *lines: tuple[Record, int], **draft: Any) -> Record:
+        """Place an order of these quantities of products through the domain, as the system."""
+        scope = self.scope
+        with active_scope(scope):
+            return await place(scope, self.records, *lines, **draft)
+
+
+NewSampleStore: TypeAlias = Callable[..., Awaitable[SampleStore]]
+
+
+@pytest.fixture(scope="session")
+async def new_sample(
+    http: TestClient, postgres: EmbeddedServer, database_name: str
+) -> AsyncIterator[NewSampleStore]:
+    """Return a function that creates a store with sample data; keywords are settings of the store."""
+    cloner: Cloner | None = None
+    original: SampleStore
+
+    async def create(**settings: Any) -> SampleStore:
+        nonlocal cloner, original
+        if cloner is None:
+            original = await filled_store(http)
+            unique_texts = [*_key_hashes(original.records).values(), original.language.name]
+            cloner = Cloner(postgres.superuser_url(database_name), original.store, unique_texts)
+        sample = await _empty_store(http, {"credit_bureau_url": SANDBOX_BUREAU} | settings)
+        keys = {hash_: uuid7().hex for hash_ in _key_hashes(original.records).values()}
+        language = language_code()
+        texts = {hash_: token_hash(key).hex() for hash_, key in keys.items()} | {
+            original.language.name: language
+        }
+        offset, public_ids = await cloner.clone(sample.store.id, texts)
+        for name, record in original.records.items():
+            changes: dict[str, Any] = {}
+            if isinstance(record, UserRecord) and record.api_key:
+                changes = {"api_key": keys[token_hash(record.api_key).hex()]}
+            elif isinstance(record, NamedRecord):
+                shifted = re.sub(r"\d+", lambda match: str(int(match.group()) + offset), record.name)
+                changes = {"name": texts.get(record.name, shifted)}
+            sample.records[name] = replace(
+                record, number=record.number + offset, id=public_ids.get(record.id, record.id), **changes
+            )
+        sample.records |= await setting_records(sample.scope)  # their ids are not those of rows
+        await _set_owner(sample)
+        return sample
+
+    yield create
+    if cloner is not None:
+        await cloner.close()
+
+
+async def filled_store(http: TestClient) -> SampleStore:
+    """Create a store with sample data through the domain."""
+    sample = await _empty_store(http, {})
+    sample.records.update(await create_sample_records(sample.scope))
+    await _set_owner(sample)
+    return sample
+
+
+async def _empty_store(http: TestClient, settings: Mapping[str, Any]) -> SampleStore:
+    public_id = uuid7()
+    host = f"store-{public_id.hex}.test"
+    async with database.cross_store_connection() as connection:
+        number = await connection.fetchval(
+            "insert into tenants (public_id, name, settings) values ($1, 'Loja', $2::text::jsonb) returning id",
+            public_id,
+            json_module.dumps(settings),
+        )
+        await connection.execute("insert into store_hosts (host, store_id) values ($1, $2)", host, number)
+    return SampleStore(http, Store(number, public_id, "Loja", settings=settings), host)
+
+
+async def _set_owner(sample: SampleStore) -> None:
+    async with database.cross_store_connection() as connection:
+        await connection.execute(
+            "update tenants set owner_id = $2 where id = $1", sample.store.id, sample.owner.number
+        )
+
+
+def _key_hashes(records: Mapping[str, Any]) -> dict[str, str]:
+    """Map each user with an API key to the key's hash as PostgreSQL writes it."""
+    return {
+        name: token_hash(record.api_key).hex()
+        for name, record in records.items()
+        if isinstance(record, UserRecord) and record.api_key
+    }
+
+
+@pytest.fixture
+async def sample(new_sample: NewSampleStore) -> SampleStore:
+    """Return a new store with sample data."""
+    return await new_sample()
+
+
+@pytest.fixture
+async def other_sample(new_sample: NewSampleStore) -> SampleStore:
+    """Return another one, whose records the first must never read or change."""
+    return await new_sample()
