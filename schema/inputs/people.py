@@ -8,7 +8,6 @@ from schema.inputs.optional_fields import optional_field
 from schema.scalars import (
     ID,
     JSON,
-    MembershipStatus,
     ReviewStatus,
     Role,
     UsergroupStatus,
