@@ -19,7 +19,9 @@ from kernel.text import InvalidValue, repr_value
 from models import audit, database
 
 PREFIX = "sfk_"
-DEFAULT_RATE = 600
+# A key is public: its limit counts the requests of all customers, and each client address has a share of it.
+DEFAULT_RATE = 60_000
+DEFAULT_ADDRESS_RATE = 1_200
 MAX_RATE_LIMIT = 100_000
 HINT_LENGTH = 4
 MAX_NAME = 100
@@ -38,6 +40,7 @@ FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", text(MAX_NAME), "name_invalid"),
     "scopes": InputField("scopes", parse_storefront_scopes, "scope_unknown"),
     "rate_limit": InputField("rate_limit", integer(1, MAX_RATE_LIMIT), "rate_limit_invalid"),
+    "per_address": InputField("per_address", integer(0, MAX_RATE_LIMIT), "rate_limit_invalid"),
     "server_side": InputField("server_side", _parse_boolean),
 }
 
@@ -49,10 +52,12 @@ class CreatedStorefrontKey:
     number: int
     id: UUID
     key: str
+    rate_limit: int
+    per_address: int
 
 
 async def create_storefront_key(scope: Scope, values: Mapping[str, Any]) -> CreatedStorefrontKey:
-    """Create a key: `name`, `scopes` (default all three), `rate_limit` (requests per minute) and `server_side`.
+    """Create a key: `name`, `scopes` (default all three), `rate_limit` and `per_address` (requests per minute) and `server_side`.
 
     Raise `InsufficientPrivileges` without `manage_apps`, `ValidationFailed` naming invalid fields.
     """
@@ -60,12 +65,14 @@ async def create_storefront_key(scope: Scope, values: Mapping[str, Any]) -> Crea
     columns = read_fields(FIELDS, {name: value for name, value in values.items() if value is not None})
     key, public_id = checksummed_token(PREFIX), uuid7()
     scopes = columns.get("scopes", list(STOREFRONT_SCOPES))
+    rate_limit = columns.get("rate_limit", DEFAULT_RATE)
+    per_address = columns.get("per_address", min(DEFAULT_ADDRESS_RATE, rate_limit))
     async with database.transaction(scope):
         number = await database.fetchval(
             """
             insert into storefront_keys
-                (tenant_id, public_id, key_hash, hint, name, scopes, rate_limit, server_side, created_at)
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning id
+                (tenant_id, public_id, key_hash, hint, name, scopes, rate_limit, per_address, server_side, created_at)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning id
             """,
             scope.store.id,
             public_id,
@@ -73,12 +80,13 @@ async def create_storefront_key(scope: Scope, values: Mapping[str, Any]) -> Crea
             key[-HINT_LENGTH:],
             columns.get("name", ""),
             scopes,
-            columns.get("rate_limit", DEFAULT_RATE),
+            rate_limit,
+            per_address,
             columns.get("server_side", False),
             scope.now,
         )
         await audit.record(scope, "storefront_key.created", "storefront_key", public_id, {"scopes": scopes})
-    return CreatedStorefrontKey(number, public_id, key)
+    return CreatedStorefrontKey(number, public_id, key, rate_limit, per_address)
 
 
 async def revoke_storefront_key(scope: Scope, key: UUID | str) -> None:
@@ -106,7 +114,7 @@ async def find_storefront_key(scope: Scope, key: str) -> VerifiedCredential | No
         return None
     row = await database.fetchrow(
         """
-        select id, scopes, rate_limit, server_side, last_used_at from storefront_keys
+        select id, scopes, rate_limit, per_address, server_side, last_used_at from storefront_keys
         where tenant_id = $1 and key_hash = $2 and revoked_at is null
         """,
         scope.store.id,
@@ -121,6 +129,7 @@ async def find_storefront_key(scope: Scope, key: str) -> VerifiedCredential | No
         scopes=frozenset(row["scopes"]),
         storefront_key_id=row["id"],
         rate_limit=row["rate_limit"],
+        rate_limit_per_address=row["per_address"],
         server_side=row["server_side"],
         credential=f"key:{row['id']}",
     )

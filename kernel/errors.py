@@ -23,6 +23,7 @@
     │   └── AccountLocked          429
     ├── TenantClosed               503   the store is suspended or in maintenance
     └── Unavailable                503   timed out, or the database is down; retry
+        └── TransactionConflict    503   a deadlock or serialization failure, after the retries
 
 Domain code raises these and never builds a response. `code` is stable and for programs, the message is for people, `details`
 are added to the response. Two classes can't share a code.
@@ -278,3 +279,10 @@ class Unavailable(DomainError):
 
     def __init__(self, message: str = "request timeout") -> None:
         super().__init__(message)
+
+
+class TransactionConflict(Unavailable):
+    """Reject because a transaction lost against a concurrent one; `models.database.retry_conflicts` repeats it first."""
+
+    def __init__(self) -> None:
+        super().__init__("another change to the same records was under way; try again")

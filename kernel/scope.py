@@ -70,6 +70,8 @@ class Actor:
     storefront_key_id: int | None = None
     rate_limit: int | None = None
     """The requests per minute of an app's installation or a storefront key; None for the default."""
+    rate_limit_per_address: int = 0
+    """The requests per minute of one client address with a storefront key; 0 for no limit of its own."""
     server_side: bool = False
     """Whether a storefront key is used on a server only; it may then act for customers without their token."""
     credential: str = ""

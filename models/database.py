@@ -50,7 +50,7 @@ class NotConnected(RuntimeError):
 
 
 class UnsafeRole(RuntimeError):
-    """The serving role bypasses row-level security."""
+    """The role of a session bypasses row-level security, or is not the serving role."""
 
 
 class _Database:
@@ -64,6 +64,24 @@ class _Database:
         self.listener = Listener(settings, role)
         self._worker: StorePool | None = None
         self._spare: StorePool | None = None
+
+    @property
+    def lacks_role(self) -> bool:
+        """Return whether a session acts as the login role in place of a configured role."""
+        return (self.role, self.worker_role) != (self.settings.role, self.settings.worker_role)
+
+    def adopt(self, usable: set[str]) -> None:
+        """Let connections act as their configured role if it is usable."""
+        if self.role is None and self.settings.role in usable:
+            self.role = self.settings.role
+            self.listener.set_role(self.role)
+            for pool in (self.pool, self._spare):
+                if pool is not None:
+                    pool.set_role(self.settings, self.role)
+        if self.worker_role is None and self.settings.worker_role in usable:
+            self.worker_role = self.settings.worker_role
+            if self._worker is not None:
+                self._worker.set_role(self.settings, self.worker_role)
 
     async def open(self) -> None:
         with self.context:  # Tortoise looks up the current context while it creates one
@@ -167,9 +185,16 @@ async def _usable_roles(settings: DatabaseSettings) -> set[str]:
 
 
 async def check_role() -> None:
-    """Raise `UnsafeRole` when the current role bypasses row-level security."""
+    """Raise `UnsafeRole` when the current role bypasses row-level security, or is not the serving role although that is usable."""
+    serving_role = _connected().settings.role
     role = await fetchrow(
-        "select rolname, rolsuper, rolbypassrls from pg_catalog.pg_roles where rolname = current_user"
+        f"""
+        select rolname, rolsuper, rolbypassrls, rolname <> $1 and exists (
+            select from pg_catalog.pg_roles where rolname = $1 and pg_has_role(session_user, oid, {SET_ROLE_PRIVILEGE})
+        ) as is_other_role
+        from pg_catalog.pg_roles where rolname = current_user
+        """,
+        serving_role,
     )
     if role is None or role["rolsuper"] or role["rolbypassrls"]:
         name = role["rolname"] if role else "(unknown)"
@@ -177,6 +202,24 @@ async def check_role() -> None:
             f"the database role {name} is a superuser or has BYPASSRLS, so stores would not be isolated; "
             "use a login role that owns the database and may create roles, or an ordinary one"
         )
+    if role["is_other_role"]:
+        raise UnsafeRole(
+            f"the database session acts as {role['rolname']}, expected {serving_role}: a connection pooler between must pass on "
+            "the startup parameter role"
+        )
+
+
+async def adopt_roles() -> bool:
+    """Switch to the roles that became usable since `connect`, when the first migration created them; return whether none is missing.
+
+    Open connections are replaced before their next statement outside of a transaction.
+    """
+    database = _connected()
+    if not database.lacks_role:
+        return True
+    with translate_errors():
+        database.adopt(await _usable_roles(database.settings))
+    return not database.lacks_role
 
 
 class transaction:  # noqa: N801  # it is used as a function; a class costs less than a generator

@@ -1,6 +1,7 @@
 """Database errors, the same for our own SQL and for Tortoise's.
 
-Unavailable              database not reachable, timeout, deadlock or serialization failure: the client may retry the request
+Unavailable              database not reachable, timeout: the client may retry the request
+└── TransactionConflict  deadlock or serialization failure: `models.database.retry_conflicts` repeats the transaction
 ConstraintViolation      a constraint failed; also a Tortoise IntegrityError, which Tortoise's own code catches
 ├── UniqueViolation
 ├── CheckViolation
@@ -16,7 +17,7 @@ from contextlib import contextmanager
 import asyncpg
 from tortoise.exceptions import IntegrityError
 
-from kernel.errors import Unavailable
+from kernel.errors import TransactionConflict, Unavailable
 from models.base import WrongStore
 
 
@@ -42,7 +43,6 @@ class ReferenceViolation(ConstraintViolation):
 
 TIMED_OUT = "request timeout"
 NOT_AVAILABLE = "the database is not available; try again"
-CONCURRENT_CHANGE = "another change to the same records was under way; try again"
 
 _VIOLATIONS: tuple[tuple[type[Exception], type[ConstraintViolation]], ...] = (
     (asyncpg.UniqueViolationError, UniqueViolation),
@@ -51,9 +51,8 @@ _VIOLATIONS: tuple[tuple[type[Exception], type[ConstraintViolation]], ...] = (
     (asyncpg.ForeignKeyViolationError, ReferenceViolation),
     (asyncpg.RestrictViolationError, ReferenceViolation),
 )
+_CONFLICTS = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError, asyncpg.LockNotAvailableError)
 _RETRYABLE: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
-    ((asyncpg.DeadlockDetectedError, asyncpg.SerializationError), CONCURRENT_CHANGE),
-    ((asyncpg.LockNotAvailableError,), CONCURRENT_CHANGE),
     # QueryCanceled is the server's statement_timeout, TimeoutError our own for a connection or a response.
     ((asyncpg.QueryCanceledError, TimeoutError), TIMED_OUT),
     ((asyncpg.IdleInTransactionSessionTimeoutError, asyncpg.TransactionTimeoutError), TIMED_OUT),
@@ -86,6 +85,8 @@ def translated_error(error: BaseException) -> Exception | None:
         return CheckViolation(f"{error.table_name}_{error.column_name}_not_null", str(error))
     if isinstance(error, asyncpg.InsufficientPrivilegeError):
         return WrongStore(f"the database refused: {error}")
+    if isinstance(error, _CONFLICTS):
+        return TransactionConflict()
     for driver_errors, message in _RETRYABLE:
         if isinstance(error, driver_errors):
             return Unavailable(message)

@@ -50,6 +50,10 @@ class Listener:
             self._task = asyncio.get_running_loop().create_task(self._run())
         await confirmed.wait()
 
+    def set_role(self, role: str) -> None:
+        """Act as the role from the next connection on; a session that only listens needs no other."""
+        self._role = role
+
     async def close(self) -> None:
         """Stop listening."""
         task, self._task = self._task, None

@@ -146,13 +146,13 @@ async def _migrate(connection: asyncpg.Connection) -> list[str]:
 
 async def _update_privileges(connection: asyncpg.Connection, *, changed: bool) -> None:
     with_roles = await ensure_roles(connection)
-    checks_current_role = with_roles and await owner_inherits_roles(connection)
-    version = privileges_version(with_roles, checks_current_role=checks_current_role)
+    owner_inherits = with_roles and await owner_inherits_roles(connection)
+    version = privileges_version(with_roles, owner_inherits=owner_inherits)
     current = await connection.fetchval("select obj_description('tortoise_migrations'::regclass)")
     if not changed and current == f"rights {version}":
         return  # granting again would lock every table needlessly
     async with connection.transaction():
-        await grant_privileges(connection, with_roles=with_roles, checks_current_role=checks_current_role)
+        await grant_privileges(connection, with_roles=with_roles, owner_inherits=owner_inherits)
         await connection.execute(f"comment on table tortoise_migrations is 'rights {version}'")
 
 

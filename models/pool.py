@@ -124,6 +124,8 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         try:
             connection: StoreConnection | None = holder._con
             if connection is None or connection.is_closed() or holder._generation != self._generation:
+                if connection is not None:
+                    connection.terminate()  # asyncpg would close it later, and free the holder then
                 await holder.acquire()  # connects
                 connection = holder._con
             else:
@@ -161,6 +163,14 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         task.add_done_callback(self._resetting.discard)
         # The reset goes on if the caller is cancelled.
         await asyncio.shield(task)
+
+    def set_role(self, settings: DatabaseSettings, role: str) -> None:
+        """Let connections act as the role; those open are closed instead of used again."""
+        self._connect_kwargs["server_settings"] = settings.server_settings(role)
+        self._generation += 1  # closes a used connection when it is released
+        for holder in self._holders:
+            if holder.is_idle() and holder._con is not None:
+                holder._con.terminate()
 
     async def _initialize(self) -> None:
         await super()._initialize()

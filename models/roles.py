@@ -124,12 +124,12 @@ async def owner_inherits_roles(connection: asyncpg.Connection) -> bool:
     return inherits
 
 
-def privileges_version(with_roles: bool, *, checks_current_role: bool = False) -> str:
+def privileges_version(with_roles: bool, *, owner_inherits: bool = False) -> str:
     """Return a hash of the privilege rules; privileges are granted again when it differs from the one stored in the database."""
     rules = repr(
         (
             with_roles,
-            checks_current_role,
+            owner_inherits,
             _PLATFORM_GRANTS,
             _PLATFORM_RLS_TABLES,
             _CROSS_STORE_GRANTS,
@@ -142,11 +142,11 @@ def privileges_version(with_roles: bool, *, checks_current_role: bool = False) -
 
 
 async def grant_privileges(
-    connection: asyncpg.Connection, *, with_roles: bool, checks_current_role: bool = False
+    connection: asyncpg.Connection, *, with_roles: bool, owner_inherits: bool = False
 ) -> None:
     """Grant each role exactly the privileges above; call inside a transaction.
 
-    `checks_current_role` makes the policies across stores apply to their own role only, not to an owner that inherits it.
+    With `owner_inherits` the policies across stores apply to their own role only, not to an owner that inherits it.
     """
     schema: str = await connection.fetchval("select quote_ident(current_schema())")
     stores = [
@@ -156,15 +156,19 @@ async def grant_privileges(
             "where relnamespace = current_schema()::regnamespace and relkind = 'r' and attname = 'tenant_id' order by 1"
         )
     ]
-    for statement in _statements(schema, stores, with_roles, checks_current_role):
+    for statement in _statements(schema, stores, with_roles, owner_inherits):
         await connection.execute(statement)
     await _create_search_functions(connection, schema, with_roles)
 
 
-def _statements(schema: str, stores: list[str], with_roles: bool, checks_current_role: bool) -> list[str]:
+def _statements(schema: str, stores: list[str], with_roles: bool, owner_inherits: bool) -> list[str]:
     cross_store = {table: rights for table, rights in _CROSS_STORE_GRANTS.items() if table in stores}
     drops = [f"DROP POLICY IF EXISTS across_stores ON {table}" for table in (*stores, *_PLATFORM_RLS_TABLES)]
-    drops += [f"DROP POLICY IF EXISTS searched ON {table}" for table in _SEARCH_TABLES.values()]
+    drops += [
+        f"DROP POLICY IF EXISTS {policy} ON {table}"
+        for policy in ("searched", "owner_own_store")
+        for table in _SEARCH_TABLES.values()
+    ]
     if not with_roles:
         # The OR with own_store prevents the use of the tenant_id index unless a statement has its own tenant_id condition, as all do.
         return drops + [
@@ -173,11 +177,10 @@ def _statements(schema: str, stores: list[str], with_roles: bool, checks_current
             for table in cross_store
         ]
     all_roles = ", ".join(ROLES)
-
-    def applies_to(role: str) -> str:
-        # `true` lets the planner drop the policy, so it is used wherever the owner doesn't inherit it.
-        return f"current_user = '{role}'" if checks_current_role else "true"
-
+    # Where nobody inherits the policy, `true` lets the planner drop it.
+    is_worker = f"current_user = '{WORKER_ROLE}'" if owner_inherits else "true"
+    # Such a condition would keep the search role from using the search index, so here the owner is restricted instead.
+    restricted = _SEARCH_TABLES.values() if owner_inherits else ()
     return [
         *drops,
         f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {all_roles}",
@@ -189,12 +192,16 @@ def _statements(schema: str, stores: list[str], with_roles: bool, checks_current
         *(f"GRANT {rights} ON {tables} TO {role}" for role, rights, tables in _PLATFORM_GRANTS),
         *(f"GRANT {rights} ON {table} TO {WORKER_ROLE}" for table, rights in cross_store.items()),
         *(
-            f"CREATE POLICY across_stores ON {table} TO {WORKER_ROLE} USING ({applies_to(WORKER_ROLE)})"
+            f"CREATE POLICY across_stores ON {table} TO {WORKER_ROLE} USING ({is_worker})"
             for table in (*cross_store, *_PLATFORM_RLS_TABLES)
         ),
         *(
-            f"CREATE POLICY searched ON {table} FOR SELECT TO {SEARCH_ROLE} USING ({applies_to(SEARCH_ROLE)})"
+            f"CREATE POLICY searched ON {table} FOR SELECT TO {SEARCH_ROLE} USING (true)"
             for table in _SEARCH_TABLES.values()
+        ),
+        *(
+            f"CREATE POLICY owner_own_store ON {table} AS RESTRICTIVE FOR SELECT TO CURRENT_USER USING (tenant_id = {_STORE})"
+            for table in restricted
         ),
         *(
             f"GRANT SELECT (tenant_id, id, deleted_at, search) ON {table} TO {SEARCH_ROLE}"

@@ -185,7 +185,7 @@ def _object_markers(fields: tuple[ResponseField, ...]) -> set[str]:
             nested: list[tuple[ResponseField, ...]] = [field.shape.fields]
             while nested:
                 inner = nested.pop()
-                markers.add(f'{{"{inner[0].key}" : ')
+                markers.add(f'{{"{inner[0].key}" : ' if inner else "{}")
                 nested += [other.fields for other in inner if isinstance(other, ObjectField)]
             markers |= _object_markers(field.shape.fields)
         elif isinstance(field, ObjectField):

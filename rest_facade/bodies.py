@@ -7,9 +7,10 @@ renders them in its error format. Parsing itself is in `kernel.request_bodies`.
 from __future__ import annotations
 
 import asyncio
+import zlib
 from typing import Any
 
-from aiohttp import web
+from aiohttp import hdrs, web
 from aiohttp.http_exceptions import PayloadEncodingError
 
 from kernel.errors import MalformedRequest, TooLarge, Unavailable
@@ -19,6 +20,10 @@ MAX_BYTES = 2 * 1024 * 1024
 # aiohttp would wait forever. The route's timeout would end that too, but occupies a slot for longer.
 BODY_TIMEOUT_SECONDS = 20.0
 
+# Concatenated gzip streams (RFC 1952, section 2.2) beyond this number only cost time.
+MAX_GZIP_MEMBERS = 16
+
+_DECOMPRESSED = web.RequestKey("decompressed_body", bytes)
 _FORM_TYPE = "application/x-www-form-urlencoded"
 _LEGACY_FORM_TYPES = ("", "text/plain", _FORM_TYPE)
 _UTF8 = ("utf-8", "utf8", "us-ascii")
@@ -27,7 +32,44 @@ _BOM = b"\xef\xbb\xbf"
 
 
 async def read_raw(request: web.Request) -> bytes:
-    """Read the raw body (after Content-Encoding), at most 2 MiB; repeated calls return the same bytes."""
+    """Read the raw body, decompressed (gzip, deflate): at most 2 MiB before and after; repeated calls return the same bytes.
+
+    The server doesn't decompress bodies itself (`server.connections`), so a request refused before this costs no decompression.
+    """
+    raw = await _read_body(request)
+    encoding = request.headers.get(hdrs.CONTENT_ENCODING, "").lower()
+    if not raw or encoding not in ("gzip", "deflate"):
+        return raw
+    if _DECOMPRESSED not in request:
+        try:
+            request[_DECOMPRESSED] = _decompress(raw, encoding)
+        except zlib.error as error:
+            raise MalformedRequest(detail=f"the body is not in the content encoding {encoding}") from error
+    return request[_DECOMPRESSED]
+
+
+def _decompress(raw: bytes, encoding: str) -> bytes:
+    """Decompress a body up to the limit."""
+    if encoding == "gzip":
+        window_bits = 16 + zlib.MAX_WBITS
+    else:
+        # Many clients send deflate without its zlib header (RFC 9110, section 8.4.1.2).
+        window_bits = zlib.MAX_WBITS if raw[0] & 0x0F == 8 else -zlib.MAX_WBITS
+    body = b""
+    for _ in range(MAX_GZIP_MEMBERS):
+        stream = zlib.decompressobj(window_bits)
+        body += stream.decompress(raw, MAX_BYTES + 1 - len(body))
+        if len(body) > MAX_BYTES:
+            raise _too_large()
+        if not stream.eof:
+            raise zlib.error("incomplete stream")
+        raw = stream.unused_data
+        if not raw:
+            return body
+    raise zlib.error("too many streams")
+
+
+async def _read_body(request: web.Request) -> bytes:
     if (request.content_length or 0) > MAX_BYTES:
         raise _too_large()
     try:

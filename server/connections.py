@@ -23,6 +23,8 @@ OPTIONS: dict[str, Any] = {
     "keepalive_timeout": IDLE_SECONDS,
     "lingering_time": LINGER_SECONDS,
     "access_log": None,
+    # rest_facade/bodies.py decompresses, up to the size limit and only bodies that are read.
+    "auto_decompress": False,
 }
 
 PIPELINE: web.AppKey[Middleware] = web.AppKey("pipeline")

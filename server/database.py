@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+import asyncpg
+
 from kernel import logging
 from kernel.errors import DomainError
 from kernel.settings import SettingError, Settings
@@ -26,6 +28,7 @@ _LOCK_SECONDS = 10.0
 _EXTRA_CONNECTIONS = 5
 _MIN_POOL = 2
 _ACQUIRE_SECONDS = 10.0
+_ROLES_RECHECK_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +65,30 @@ async def _stop(embedded: EmbeddedPostgres, starting: asyncio.Future[EmbeddedSer
 
 @asynccontextmanager
 async def connection_pools(settings: Settings, location: DatabaseLocation) -> AsyncIterator[None]:
-    """Open this process's pools; raises Unavailable, or UnsafeRole for a role that bypasses row-level security."""
+    """Open this process's pools; raises Unavailable, or UnsafeRole for a role that bypasses row-level security or isn't the serving one."""
     await database.connect(database_settings(settings, location.serving_url))
+    adopting = asyncio.create_task(_adopt_roles(location))
     try:
         await database.check_role()
         yield
     finally:
+        adopting.cancel()
+        await asyncio.wait([adopting])
         await database.close()
+
+
+async def _adopt_roles(location: DatabaseLocation) -> None:
+    """Switch to the database roles once the first `vitrine migrate` has created them, without a restart."""
+    is_migrated = False
+    while True:
+        try:
+            if await database.adopt_roles() or is_migrated:
+                return  # a login role that may not create roles serves as itself
+            is_migrated = not await migrate.pending_migrations(location.serving_url)
+        except (DomainError, OSError, asyncpg.PostgresError):
+            logging.event("waiting for the database roles: the database is unavailable", level="warning")
+        if not is_migrated:
+            await asyncio.sleep(_ROLES_RECHECK_SECONDS)
 
 
 def database_settings(settings: Settings, url: str) -> database.DatabaseSettings:
@@ -123,20 +143,18 @@ def _usable_connections(allowed: int) -> int:
 
 
 def readiness_checks(location: DatabaseLocation) -> Checks:
-    """Create the checks of `/health/ready`: the database answers and no migration is pending."""
+    """Create the checks of `/health/ready`: the database answers in the serving role and no migration is pending."""
     is_migrated = False
 
     async def check() -> dict[str, bool]:
         nonlocal is_migrated
         try:
-            is_reachable = await database.fetchval("select 1") == 1
+            await database.check_role()
             # Once all are applied none can become pending for this version.
-            is_migrated = is_migrated or (
-                is_reachable and not await migrate.pending_migrations(location.serving_url)
-            )
-        except (DomainError, OSError):
+            is_migrated = is_migrated or not await migrate.pending_migrations(location.serving_url)
+        except (DomainError, OSError, database.UnsafeRole):
             return {"database": False, "migrations": is_migrated}
-        return {"database": is_reachable, "migrations": is_migrated}
+        return {"database": True, "migrations": is_migrated}
 
     return check
 

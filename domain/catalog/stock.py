@@ -10,8 +10,8 @@ stock state of an order's lines is:
 Every change of orders goes through `adjust_stock`, one statement that locks the products in ascending id order, rejects what is not
 available, and changes the figures relatively. CHECK constraints (`0 <= reserved <= on_hand`) are the second safeguard.
 
-These statements can't deadlock: each locks its product rows in ascending order, after the order's own row. They lock FOR NO KEY UPDATE,
-because foreign keys of order lines take FOR KEY SHARE locks in no particular order, which only FOR UPDATE would conflict with.
+Rows are locked FOR NO KEY UPDATE, because foreign keys of order lines take FOR KEY SHARE locks in no particular order, which only
+FOR UPDATE would conflict with. `domain.orders.locked` documents the order in which changes of orders lock rows.
 
 Combinations have their own stock, handled the same way; a line with a combination doesn't change its product's stock. Untracked products
 (`tracking` `D`) never get here: their lines are marked as untracked when the order is placed.
@@ -28,7 +28,7 @@ from domain.notifications import write as notifications
 from domain.notifications.write import StockLevelChange
 from kernel.errors import RuleViolation
 from kernel.scope import Scope
-from models.database import fetch
+from models.database import execute, fetch
 
 RESERVED, DEDUCTED, UNRESERVED = "R", "D", "N"
 
@@ -67,33 +67,15 @@ class StockOwner(StrEnum):
     COMBINATION = "combination"
 
 
-# The arrays are in subqueries to hide their length from the planner, which would otherwise plan short calls each time.
-_ADJUST = """
-WITH wanted AS (
-    SELECT * FROM unnest((SELECT $2::bigint[]), (SELECT $3::bigint[]), (SELECT $4::bigint[])) AS w (product_id, on_hand, reserved)
-), locked AS (
-    SELECT p.id, w.on_hand, w.reserved FROM products p JOIN wanted w ON w.product_id = p.id
-    WHERE p.tenant_id = $1 ORDER BY p.id FOR NO KEY UPDATE OF p
+# Functions (models/migrations/sql/0014_stock_functions) that lock the rows in id order, then change those with enough stock.
+_ADJUST = "SELECT * FROM vitrine_adjust_product_stock($1, $2, $3, $4)"
+_ADJUST_COMBINATIONS = "SELECT * FROM vitrine_adjust_combination_stock($1, $2, $3, $4)"
+_LOCK_PRODUCTS = (
+    "SELECT id FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
 )
-UPDATE products p SET on_hand = p.on_hand + k.on_hand, reserved = p.reserved + k.reserved
-FROM locked k
-WHERE p.tenant_id = $1 AND p.id = k.id AND p.on_hand + k.on_hand >= p.reserved + k.reserved
-RETURNING p.id, p.name, p.vendor_id, p.stock AS after, p.stock - k.on_hand + k.reserved AS before
-"""
-
-_ADJUST_COMBINATIONS = """
-WITH wanted AS (
-    SELECT * FROM unnest((SELECT $2::bigint[]), (SELECT $3::bigint[]), (SELECT $4::bigint[])) AS w (combination_id, on_hand, reserved)
-), locked AS (
-    SELECT c.id, w.on_hand, w.reserved FROM combinations c JOIN wanted w ON w.combination_id = c.id
-    WHERE c.tenant_id = $1 ORDER BY c.id FOR NO KEY UPDATE OF c
+_LOCK_COMBINATIONS = (
+    "SELECT id FROM combinations WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
 )
-UPDATE combinations c SET on_hand = c.on_hand + k.on_hand, reserved = c.reserved + k.reserved
-FROM locked k, products p
-WHERE c.tenant_id = $1 AND c.id = k.id AND c.on_hand + k.on_hand >= c.reserved + k.reserved
-    AND p.tenant_id = $1 AND p.id = c.product_id
-RETURNING c.id, p.name || ' (' || c.sku || ')' AS name, p.vendor_id, c.stock AS after, c.stock - k.on_hand + k.reserved AS before
-"""
 
 _UNAVAILABLE = """
 SELECT public_id, name, stock FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id
@@ -137,7 +119,7 @@ async def adjust_stock(
 ) -> None:
     """Change the stock of products (or of combinations), all or none, as part of the current transaction.
 
-    Callers that change both change products first, to avoid deadlocks. Raises RuleViolation `out_of_stock`, naming the products without
+    Callers that change both change products first. Raises RuleViolation `out_of_stock`, naming the products without
     enough stock.
     """
     nonzero = [(product, change) for product, change in changes.items() if change != StockChange()]
@@ -156,8 +138,18 @@ async def adjust_stock(
         raise await out_of_stock_error(scope, unavailable, owner)
     await notifications.notify_low_stock(
         scope,
-        [StockLevelChange(row["name"], row["vendor_id"], row["before"], row["after"]) for row in changed],
+        [
+            StockLevelChange(row["name"], row["vendor_id"], row["stock_before"], row["stock_after"])
+            for row in changed
+        ],
     )
+
+
+async def lock_stock(scope: Scope, products: Iterable[int], combinations: Iterable[int]) -> None:
+    """Lock the stock of products, then of combinations, until the transaction ends."""
+    for sql, ids in ((_LOCK_PRODUCTS, list(products)), (_LOCK_COMBINATIONS, list(combinations))):
+        if ids:
+            await execute(sql, scope.store.id, ids)
 
 
 async def out_of_stock_error(

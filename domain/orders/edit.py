@@ -7,7 +7,7 @@ recalculating the amounts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -31,6 +31,7 @@ from domain.orders.option_selection import selection_key
 from domain.orders.order_references import OrderReferences, load_references, reject_unavailable
 from domain.orders.order_rows import address_row, line_row
 from domain.orders.transitions import CANCELLED, EDITABLE, STOCK_STATES
+from domain.promotions.rewards import lock_uses
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import InputValues, read_fields
 from kernel.scope import ActorKind, Scope
@@ -86,11 +87,16 @@ async def update_order(
         reject_shared(scope, locked)
         references = await _load_references(scope, locked, changes)
         columns |= _reference_columns(references, changes)
-        columns |= await _reprice(scope, locked, references, changes)
+        repricing_result = await _reprice(scope, locked, references, changes)
+        if repricing_result is not None:
+            columns |= repricing_result.columns
         await _write(scope, locked, columns, changes)
         user_id = columns.get("user_id", locked.user_id)
+        # Lock order (`domain.orders.locked`): limits, promotions, stock.
         if user_id is not None and columns.get("total_cents", 0) > locked.total_cents:
             await limits.reject_growth_over_limit(scope, user_id, locked.id)
+        if repricing_result is not None:
+            await _move_uses_and_stock(scope, locked, repricing_result, changes)
         transition = None
         if changes.get("status") is not None:
             updated = replace(locked, user_id=user_id)
@@ -157,33 +163,45 @@ def _reference_columns(references: OrderReferences, changes: InputValues) -> dic
     return columns | {name: text for name, text in contact.items() if name not in changes}
 
 
+@dataclass(frozen=True, slots=True)
+class _RepricingResult:
+    """The changed amounts, and the lines before and after; `lines` is None when they stay."""
+
+    columns: Mapping[str, Any]
+    current: Sequence[PricedLine]
+    lines: Sequence[PricedLine] | None = None
+
+
 async def _reprice(
     scope: Scope, locked: LockedOrder, references: OrderReferences, changes: InputValues
-) -> dict[str, Any]:
-    """Replace the lines if requested and return the changed amounts; none once the order is paid or processed."""
+) -> _RepricingResult | None:
+    """Replace the lines if requested and price the order; None once it is paid or processed, or if nothing changes its price.
+
+    Writes rows of the order only: promotions' uses and stock are locked later, in their order.
+    """
     if not any(name in changes for name in _PRICING_FIELDS) and (
         locked.imported
         or locked.status not in EDITABLE
         or not await repricing.changes_destination(scope, locked, changes)
     ):
-        return {}
+        return None
     if locked.status not in EDITABLE:
         if "lines" in changes or "discount_cents" in changes:
             raise RuleViolation(
                 f"the lines of an order in status {locked.status} can't change; expected {' or '.join(EDITABLE)}",
                 reason="order_not_editable",
             )
-        return {}
-    await repricing.release_replaced_promotions(scope, locked, changes)
+        return None
     current = await repricing.load_lines(scope, locked)
     if "lines" not in changes:
-        return await repricing.recalculate_totals(scope, locked, references, changes, current)
+        totals = await repricing.recalculate_totals(scope, locked, references, changes, current)
+        return _RepricingResult(totals, current)
     lines = await _new_lines(scope, locked, parse_lines(changes["lines"] or ()), current)
     if not locked.imported:
         reject_unavailable(scope, references, lines)
-    await _replace_lines(scope, locked, lines, current)
+    await _replace_lines(scope, locked, lines)
     totals = await repricing.recalculate_totals(scope, locked, references, changes, lines)
-    return {**totals, "vendor_id": sole_vendor(lines)}
+    return _RepricingResult({**totals, "vendor_id": sole_vendor(lines)}, current, lines)
 
 
 async def _new_lines(
@@ -207,10 +225,7 @@ async def _new_lines(
     return lines
 
 
-async def _replace_lines(
-    scope: Scope, locked: LockedOrder, lines: Sequence[PricedLine], current: Sequence[PricedLine]
-) -> None:
-    """Replace the lines, and reserve or restore the difference in stock."""
+async def _replace_lines(scope: Scope, locked: LockedOrder, lines: Sequence[PricedLine]) -> None:
     shipped = await fetchval(
         "SELECT EXISTS (SELECT 1 FROM shipments WHERE tenant_id = $1 AND order_id = $2)",
         scope.store.id,
@@ -221,12 +236,27 @@ async def _replace_lines(
     await execute("DELETE FROM order_lines WHERE tenant_id = $1 AND order_id = $2", scope.store.id, locked.id)
     line_rows = [line_row(line, position) for position, line in enumerate(lines, start=1)]
     await execute(_REPLACE_LINES, scope.store.id, locked.id, orjson.dumps(line_rows).decode())
-    previous = [line for line in current if line.offer.id]
+
+
+async def _move_uses_and_stock(
+    scope: Scope, locked: LockedOrder, result: _RepricingResult, changes: InputValues
+) -> None:
+    """Release replaced promotions, and reserve or restore the difference in stock."""
+    previous = [line for line in result.current if line.offer.id]
+    if result.lines is not None and changes.get("status") is not None:
+        # The status change that follows locks promotions and the stock of every line: lock them now, before the difference.
+        if locked.has_promotions:
+            await lock_uses(scope, locked.id)
+        both = [*previous, *result.lines]
+        await stock.lock_stock(scope, tracked_units(both), combination_units(both))
+    await repricing.release_replaced_promotions(scope, locked, changes)
+    if result.lines is None:
+        return
     for owner, units in (
         (stock.StockOwner.PRODUCT, tracked_units),
         (stock.StockOwner.COMBINATION, combination_units),
     ):
-        await _adjust_stock(scope, locked, units(previous), units(lines), owner)
+        await _adjust_stock(scope, locked, units(previous), units(result.lines), owner)
 
 
 async def _adjust_stock(

@@ -130,7 +130,7 @@ async def apply_transition(
     )
     if not changed:
         raise Conflict(f"order {locked.id} is no longer in status {locked.status}")
-    # Lock order: limits, promotions, stock, as in `placement`.
+    # Lock order (`domain.orders.locked`): limits, promotions, stock.
     await _check_limits(scope, locked, to_status)
     await _update_promotion_uses(scope, locked, transition.stock_state)
     if transition.moves_stock:

@@ -37,7 +37,7 @@ ON CONFLICT (tenant_id, user_id, vendor_id) DO UPDATE SET limit_cents = excluded
 RETURNING id
 """
 _FIND = "SELECT id FROM order_limits WHERE tenant_id = $1 AND user_id = $2 AND vendor_id = $3"
-# Lock order: by id, so that two concurrent orders of one customer with two vendors can't deadlock.
+# By id, so that two concurrent orders of one customer with two vendors can't deadlock.
 _LOCK = """
 SELECT id FROM order_limits WHERE tenant_id = $1 AND user_id = $2 AND vendor_id = ANY($3::bigint[])
 ORDER BY id FOR NO KEY UPDATE

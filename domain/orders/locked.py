@@ -1,6 +1,16 @@
 """Lock an order for the rest of the transaction: every change of an order starts here.
 
-Lock order: an order's row is locked before any promotion or product row, so that concurrent changes of orders can't deadlock.
+Lock order of every change of orders, so that they can't deadlock; within a table by id:
+
+    1. the cart (`domain.carts.locked`), or the gateway notification
+    2. the order; rows that belong to one order alone (lines, taxes, charges) are locked with it
+    3. the limits of its customer (`limits`)
+    4. its promotions (`domain.promotions.rewards`)
+    5. products, then combinations (`domain.catalog.stock`)
+    6. events' sequence numbers (`domain.events`)
+
+Lock shared rows in a statement of its own (or in a function like those of `domain.catalog.stock`) before the statement that changes them: an
+UPDATE that itself waited for a row sees its old version, locks the new one again and may deadlock.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Place an order: load its references, validate, calculate prices, insert it, reserve stock, emit the event.
 
 Whatever the number of lines, this takes seven statements between BEGIN and COMMIT: references, products, prices, the order with all its
-rows, the stock, the event and the notifications; three or four more when a promotion applies. Lock order: promotions' uses, then stock
-(as wherever orders change); stock comes last, so that rows of popular products stay locked briefly. The conditional stock update prevents
-an oversell under concurrency.
+rows, the stock, the event and the notifications; three or four more when a promotion applies. Lock order (`domain.orders.locked`): limits,
+promotions, stock; stock comes last, so that rows of popular products stay locked briefly. The conditional stock update prevents an oversell
+under concurrency.
 """
 
 from __future__ import annotations

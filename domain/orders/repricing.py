@@ -120,7 +120,7 @@ async def changes_destination(scope: Scope, locked: LockedOrder, changes: InputV
 
 
 async def release_replaced_promotions(scope: Scope, locked: LockedOrder, changes: InputValues) -> None:
-    """Release promotion uses replaced by an explicit discount. Lock order: before any product row is locked."""
+    """Release promotion uses replaced by an explicit discount; before any product is locked."""
     if locked.has_promotions and _explicit_discount(changes) is not None:
         await delete_uses(scope, locked.id)
 

@@ -5,8 +5,8 @@
         ...                                              # insert the order
         await redeem(scope, reward, order_id)            # before any product is locked
 
-`domain.orders.placement` does both for every order placed without `priced`; previews call `find_reward` alone. Lock order everywhere: the
-order, promotions, products.
+`domain.orders.placement` does both for every order placed without `priced`; previews call `find_reward` alone. For the lock order see
+`domain.orders.locked`.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ def _json(value: Any) -> Any:
     return orjson.loads(value) if isinstance(value, str | bytes) else value
 
 
-# Lock order: by id, so that concurrent orders with the same promotions can't deadlock.
+# By id, so that concurrent orders with the same promotions can't deadlock.
 _LOCK = (
     "SELECT id FROM promotions WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
 )
@@ -272,15 +272,20 @@ async def redeem(scope: Scope, reward: Reward, order_id: int) -> None:
         raise RuleViolation("the coupon is no longer available", reason="coupon_unavailable")
 
 
+async def lock_uses(scope: Scope, order_id: int) -> None:
+    """Lock the promotions of an order, whose uses are counted, until the transaction ends."""
+    await execute(_LOCK_OF_ORDER, scope.store.id, order_id)
+
+
 async def release_uses(scope: Scope, order_id: int) -> None:
     """Release the promotion uses of a cancelled or failed order; idempotent."""
-    await execute(_LOCK_OF_ORDER, scope.store.id, order_id)
+    await lock_uses(scope, order_id)
     await execute(_RELEASE, scope.store.id, order_id)
 
 
 async def restore_uses(scope: Scope, order_id: int) -> None:
     """Count the uses of a reopened order again, even beyond the usage limit: its price was agreed."""
-    await execute(_LOCK_OF_ORDER, scope.store.id, order_id)
+    await lock_uses(scope, order_id)
     await execute(_RESTORE, scope.store.id, order_id)
 
 

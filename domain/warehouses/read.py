@@ -40,7 +40,7 @@ def _folded_match(column: str) -> Callable[[object], Condition]:
     def build(value: object) -> Condition:
         values = value if isinstance(value, list) else [value]
         return Condition(
-            f"vitrine_fold({column}) = ANY({{}}::text[])", ([fold(item) for item in values],)
+            f"vitrine_fold({column}) = ANY({{}}::text[])", ([fold(str(item)) for item in values],)
         )
 
     return build

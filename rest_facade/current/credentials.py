@@ -17,8 +17,13 @@ from rest_facade.records import path_uuid
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Handler, Route
 
-_KEY_FIELDS = ("name", "scopes", "rate_limit", "server_side")
-_KEY_CODES = {"name": "name_invalid", "scopes": "scope_unknown", "rate_limit": "rate_limit_invalid"}
+_KEY_FIELDS = ("name", "scopes", "rate_limit", "per_address", "server_side")
+_KEY_CODES = {
+    "name": "name_invalid",
+    "scopes": "scope_unknown",
+    "rate_limit": "rate_limit_invalid",
+    "per_address": "rate_limit_invalid",
+}
 _APP_FIELDS = ("scopes", "rate_limit")
 # Tokens and keys must not be cached in transit.
 _NO_STORE = {"Cache-Control": "no-store"}
@@ -98,7 +103,7 @@ def _delete_handler(operation: FacadeOperation, display_name: str) -> Handler:
 
 def _create_handler(operation: FacadeOperation) -> Handler:
     async def create(request: web.Request) -> web.Response:
-        """Create a storefront key: `{name?, scopes?, rate_limit?, server_side?}`; only this response contains the key."""
+        """Create a storefront key: `{name?, scopes?, rate_limit?, per_address?, server_side?}`; only this response contains the key."""
         scope = authorized_scope(request, operation)
         body = await read_json_object(request)
         values = {name: body[name] for name in _KEY_FIELDS if name in body}

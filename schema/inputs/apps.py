@@ -38,7 +38,11 @@ class StorefrontKeyInput:
         "Any of `storefront:read`, `storefront:cart`, `storefront:checkout`; defaults to all three."
     )
     rate_limit: int | None = optional_field(
-        "The rate limit, in requests per minute, 1 to 100000; defaults to 600."
+        "The rate limit of all callers together, in requests per minute, 1 to 100000; defaults to 60000."
+    )
+    per_address: int | None = optional_field(
+        "The rate limit of one client address, in requests per minute, 0 (none) to 100000; "
+        "defaults to 1200, or to `rate_limit` where that is lower."
     )
     server_side: bool | None = optional_field(
         "Whether the key is used by a server, which may act for customers without their token."

@@ -46,7 +46,13 @@ def add(commands: Any) -> None:
         help="any of storefront:read, storefront:cart, storefront:checkout (default all)",
     )
     create_key.add_argument(
-        "--rate-limit", metavar="N", type=int, default=600, help="requests per minute (default 600)"
+        "--rate-limit", metavar="N", type=int, help="requests per minute of all callers together (default 60000)"
+    )
+    create_key.add_argument(
+        "--per-address",
+        metavar="N",
+        type=int,
+        help="requests per minute of one client address, 0 for no limit (default 1200, or the rate limit where that is lower)",
     )
     create_key.add_argument(
         "--server-side", action="store_true", help="for use on a server only, where it may act for customers"
@@ -92,6 +98,7 @@ def _create_key(args: argparse.Namespace) -> None:
             "name": args.name,
             "scopes": scopes,
             "rate_limit": args.rate_limit,
+            "per_address": args.per_address,
             "server_side": args.server_side,
         }
         async with open_context(read_settings()):
@@ -102,7 +109,8 @@ def _create_key(args: argparse.Namespace) -> None:
             "storefront_key_id": str(created.id),
             "storefront_key": created.key,
             "scopes": scopes,
-            "rate_limit": args.rate_limit,
+            "rate_limit": created.rate_limit,
+            "per_address": created.per_address,
             "server_side": args.server_side,
         }
 

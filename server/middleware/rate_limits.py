@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from aiohttp import hdrs, web
 from multidict import istr
 
+from auth import storefront_keys
 from kernel.errors import RateLimited
 from kernel.ip_addresses import rate_limit_key
 from kernel.scope import Actor, ActorKind, Scope
@@ -16,7 +17,6 @@ from server.families import RouteFamily
 from server.limits import MINUTE, Counters, RateLimitState, resolved
 
 APP_RATE = 120
-STOREFRONT_KEY_RATE = 600
 # The error text of a storefront key differs from all others.
 STOREFRONT_KEY_MESSAGE = "rate_limit_exceeded"
 WAIT_SECONDS = 60
@@ -34,7 +34,7 @@ def default_limit_of(actor: Actor) -> int:
     """Return the requests per minute of an app or storefront key: its own limit or the default."""
     if actor.rate_limit is not None:
         return actor.rate_limit
-    return APP_RATE if actor.kind is ActorKind.APP else STOREFRONT_KEY_RATE
+    return APP_RATE if actor.kind is ActorKind.APP else storefront_keys.DEFAULT_RATE
 
 
 def has_credential(headers: Mapping[str, str]) -> bool:
@@ -90,10 +90,25 @@ class RateLimiter:
         if actor.kind is ActorKind.APP:
             await self._count(request, family, scope, self._limit_of(actor), "of this app")
         elif actor.kind is ActorKind.STOREFRONT:
+            await self._count_address_with_key(request, family, scope)
             message = STOREFRONT_KEY_MESSAGE
             await self._count(request, family, scope, self._limit_of(actor), "with this key", message)
         elif self._legacy_rate and family.name == "legacy":
             await self._count(request, family, scope, self._legacy_rate, "with this credential")
+
+    async def _count_address_with_key(self, request: web.Request, family: RouteFamily, scope: Scope) -> None:
+        """Count the request against its address's share of a storefront key; one over it leaves the key's own count alone."""
+        actor = scope.actor
+        limit = actor.rate_limit_per_address
+        if not limit:
+            return
+        key = _caller_key(family, scope)
+        state = await resolved(self._counters.hit(f"{key}:{rate_limit_key(scope.client_ip)}", limit))
+        if not state.allowed:
+            _set_header_state(
+                request, family, await resolved(self._counters.peek(key, self._limit_of(actor)))
+            )
+            raise _error(limit, "with this key from this address", STOREFRONT_KEY_MESSAGE)
 
     async def _count(
         self,
@@ -104,13 +119,16 @@ class RateLimiter:
         scope_text: str,
         message: str = "rate limit exceeded",
     ) -> None:
-        # All customers' tokens share the limit of the storefront key.
-        credential = scope.actor.credential.partition("/")[0]
-        key = f"{family.name if family.name == 'legacy' else 'caller'}:{scope.store.id}:{credential}"
-        state = await resolved(self._counters.hit(key, limit))
+        state = await resolved(self._counters.hit(_caller_key(family, scope), limit))
         _set_header_state(request, family, state)
         if not state.allowed:
             raise _error(limit, scope_text, message)
+
+
+def _caller_key(family: RouteFamily, scope: Scope) -> str:
+    # All customers' tokens share the limit of the storefront key.
+    credential = scope.actor.credential.partition("/")[0]
+    return f"{family.name if family.name == 'legacy' else 'caller'}:{scope.store.id}:{credential}"
 
 
 def _set_header_state(request: web.Request, family: RouteFamily, state: RateLimitState) -> None:

@@ -209,9 +209,9 @@ GOOD_FORM = {"Content-Type": "application/json"}
 @pytest.mark.parametrize(
     "attempt",
     [
-        {"body": {"email": "nobody@example.com", "password": "wrong password"}},
-        {"body": {}},
-        {"body": {"email": 5, "password": "x"}},
+        {"json": {"email": "nobody@example.com", "password": "wrong password"}},
+        {"json": {}},
+        {"json": {"email": 5, "password": "x"}},
         {"data": b"{", "headers": GOOD_FORM},
         {"data": b"a=b", "headers": {"Content-Type": "application/x-www-form-urlencoded"}},
         {"data": b"", "headers": {}},
@@ -222,7 +222,7 @@ async def test_the_sixth_attempt_in_a_minute_is_rejected_regardless_of_the_previ
 ) -> None:
     user = await records.add_user(visitor.store)
     await _send_attempts(visitor, *[attempt] * 5)
-    for sixth in ({"body": {"email": user.email, "password": PASSWORD}}, attempt):
+    for sixth in ({"json": {"email": user.email, "password": PASSWORD}}, attempt):
         answer = await visitor.post(LOGIN, **sixth)
         assert answer.status == 429
         assert answer.body["error"] == "rate limit exceeded"
@@ -234,7 +234,7 @@ async def test_the_sixth_attempt_in_a_minute_is_rejected_regardless_of_the_previ
 
 async def test_attempts_at_all_stores_share_one_rate_limit(visitor: Client, other_store: Store) -> None:
     user = await records.add_user(visitor.store)
-    valid = {"body": {"email": user.email, "password": PASSWORD}}
+    valid = {"json": {"email": user.email, "password": PASSWORD}}
     await _send_attempts(visitor, valid, valid)
     await _send_attempts(visitor.at(other_store), valid, valid, valid)
     assert (await visitor.post(LOGIN, **valid)).status == 429

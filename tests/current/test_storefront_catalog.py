@@ -195,9 +195,9 @@ async def test_every_route_requires_its_scope(sample: SampleStore, scope: str) -
         await open_storefront(sample, scopes=[scope]),
     )
     for method, path in ROUTES[scope]:
-        rejected = await without_scope.call(method, path, {} if method != "GET" else None)
+        rejected = await without_scope.request(method, path, {} if method != "GET" else None)
         assert (rejected.status, rejected.body["error"]) == (403, "missing_scope"), path
-        let_in = await with_scope.call(method, path, {} if method != "GET" else None)
+        let_in = await with_scope.request(method, path, {} if method != "GET" else None)
         assert let_in.status not in (401, 403), path
 
 

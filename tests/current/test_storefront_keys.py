@@ -14,7 +14,7 @@ KEYS = "/api/v1/admin/storefront-keys"
 ALL = ["storefront:read", "storefront:cart", "storefront:checkout"]
 CREATE = (
     "mutation ($input: StorefrontKeyInput!) { storefront_key_create(input: $input)"
-    " { key storefront_key { id name hint scopes rate_limit server_side created_at last_used_at } } }"
+    " { key storefront_key { id name hint scopes rate_limit per_address server_side created_at last_used_at } } }"
 )
 REVOKE = "mutation ($id: ID!) { storefront_key_revoke(id: $id) { id } }"
 INVALID = {"error": "invalid_api_key", "message": "invalid_api_key", "status": 401}
@@ -54,6 +54,7 @@ async def test_creating_a_key_returns_it_once(admin):
         "hint": key[-4:],
         "scopes": ["storefront:read", "storefront:cart"],
         "rate_limit": 50,
+        "per_address": 50,
         "server_side": True,
         "created_at": made["created_at"],
         "last_used_at": None,
@@ -64,12 +65,27 @@ async def test_creating_a_key_returns_it_once(admin):
     assert key not in str(await scopes.rows(admin.store, "select * from storefront_keys"))
 
 
-async def test_a_key_defaults_to_all_scopes_and_600_requests_a_minute(admin):
+async def test_a_key_defaults_to_all_scopes_and_60000_requests_a_minute_1200_per_address(admin):
     made = await graphql_result(admin, CREATE, input={})
     assert made["storefront_key"]["scopes"] == ALL
-    assert made["storefront_key"]["rate_limit"] == 600
+    assert made["storefront_key"]["rate_limit"] == 60_000
+    assert made["storefront_key"]["per_address"] == 1_200
     assert made["storefront_key"]["server_side"] is False
     assert (await run_graphql(admin, "{ products { id } }", key=made["key"])).status == 200
+
+
+@pytest.mark.parametrize("per_address", [0, 7, 100_000])
+async def test_the_share_of_an_address_is_set_with_the_key(admin, per_address):
+    answer = await admin.post(KEYS, {"rate_limit": 50, "per_address": per_address})
+    assert (answer.status, answer.body["rate_limit"], answer.body["per_address"]) == (201, 50, per_address)
+
+
+async def test_an_address_over_its_share_of_a_key_is_429_on_every_route(admin):
+    key = await create_key(admin, rate_limit=50, per_address=1)
+    answer = await run_graphql(admin, "{ products { id } }", key=key)
+    assert (answer.status, answer.headers["X-RateLimit-Limit"]) == (200, "50")
+    answer = await run_graphql(admin, "{ products { id } }", key=key)
+    assert (answer.status, answer.body["error"]) == (429, "rate_limit_exceeded")
 
 
 @pytest.mark.parametrize(
@@ -85,6 +101,9 @@ async def test_a_key_defaults_to_all_scopes_and_600_requests_a_minute(admin):
         ({"rate_limit": "many"}, {"rate_limit": "rate_limit_invalid"}),
         ({"rate_limit": 1.5}, {"rate_limit": "rate_limit_invalid"}),
         ({"rate_limit": 2**40}, {"rate_limit": "rate_limit_invalid"}),
+        ({"per_address": -1}, {"per_address": "rate_limit_invalid"}),
+        ({"per_address": 10**6}, {"per_address": "rate_limit_invalid"}),
+        ({"per_address": "many"}, {"per_address": "rate_limit_invalid"}),
         ({"name": "x" * 101}, {"name": "name_invalid"}),
         ({"name": {}}, {"name": "name_invalid"}),
         ({"server_side": "yes"}, {"server_side": "invalid"}),
@@ -120,7 +139,7 @@ async def test_graphql_accepts_a_key_in_either_header(admin, header):
     await add_product(admin.store, name="Caneca")
     answer = await run_graphql(admin, "{ products { name } }", **{header: await create_key(admin)})
     assert (answer.status, answer.body["data"]) == (200, {"products": [{"name": "Caneca"}]})
-    assert (answer.headers["X-RateLimit-Limit"], answer.headers["X-RateLimit-Remaining"]) == ("600", "599")
+    assert (answer.headers["X-RateLimit-Limit"], answer.headers["X-RateLimit-Remaining"]) == ("60000", "59999")
 
 
 async def test_a_key_reads_only_public_data(admin):

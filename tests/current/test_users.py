@@ -71,7 +71,7 @@ async def test_only_customers_are_listed_as_customers(admin: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "query, found",
+    "query, matches",
     [
         ({"role": "admin"}, {"Ana"}),
         ({"role": "Vendor"}, {"Vera"}),

@@ -19,16 +19,22 @@ def refused(results):
     return [result for result in results if isinstance(result, BaseException)]
 
 
+def total(*changes: StockChange) -> StockChange:
+    return StockChange(
+        sum(change.on_hand for change in changes), sum(change.reserved for change in changes)
+    )
+
+
 def test_every_stock_change_is_reversible():
     for (one, other), figures in stock.CHANGE_PER_UNIT.items():
         back = stock.CHANGE_PER_UNIT.get((other, one))
         if back is not None:
-            assert figures.plus(back) == StockChange()
+            assert total(figures, back) == StockChange()
 
 
 def test_indirect_transitions_change_stock_like_direct_ones():
     direct = stock.CHANGE_PER_UNIT["N", "D"]
-    assert stock.CHANGE_PER_UNIT["N", "R"].plus(stock.CHANGE_PER_UNIT["R", "D"]) == direct
+    assert total(stock.CHANGE_PER_UNIT["N", "R"], stock.CHANGE_PER_UNIT["R", "D"]) == direct
 
 
 async def test_thirty_concurrent_orders_do_not_oversell_the_last_five_units(kit):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -13,7 +13,7 @@ import pytest
 from auth.privileges import ALL
 from domain.settings import find_setting
 from kernel.ids import uuid7
-from kernel.scope import Actor, ActorKind, Scope, Store, active_scope
+from kernel.scope import ActorKind, Scope, active_scope
 from models import database
 from models.apps import AppInstallation, StorefrontKey
 from models.b2b import BusinessPartner, Manager, ManagerTransaction, MixProduct, OrderLimit, PaymentCode
@@ -59,6 +59,8 @@ from models.warehouses import Warehouse, WarehouseArea, WarehouseUsergroup, Ware
 from resolvers import root
 from schema.documents import prepare_document
 from schema.execution import ExecutionContext, execute_document, format_error
+from tests.harness.database import NewStore
+from tests.harness.scopes import StoreAccess, system_scope
 
 SCOPES = frozenset(
     f"{verb}_{area}"
@@ -79,51 +81,31 @@ class GraphQLResponse:
 
 
 @dataclass
-class StoreRecords:
+class StoreRecords(StoreAccess):
     """One record of every type, with a second product, order and user."""
 
     scope: Scope
     ids: dict[str, str]
     numbers: dict[str, int]
 
-    def as_actor(self, actor: Actor) -> Scope:
-        return replace(self.scope, actor=actor)
-
     @property
     def callers(self) -> dict[str, Scope]:
         """Return a scope for each kind of caller."""
-        admin = Actor(
-            ActorKind.ADMIN,
-            user_id=self.numbers["admin"],
-            user_public_id=UUID(self.ids["admin"]),
-            privileges=ALL,
-        )
+
+        def user(name: str) -> dict[str, Any]:
+            return {"user_id": self.numbers[name], "user_public_id": UUID(self.ids[name])}
+
         return {
-            "admin": self.as_actor(admin),
-            "clerk": self.as_actor(replace(admin, privileges=frozenset({"view_orders"}))),
-            "admin_without_privileges": self.as_actor(replace(admin, privileges=frozenset())),
-            "vendor": self.as_actor(
-                Actor(
-                    ActorKind.VENDOR,
-                    user_id=self.numbers["vendor_user"],
-                    user_public_id=UUID(self.ids["vendor_user"]),
-                    vendor_id=self.numbers["vendor"],
-                )
-            ),
-            "customer": self.as_actor(
-                Actor(
-                    ActorKind.CUSTOMER,
-                    user_id=self.numbers["customer"],
-                    user_public_id=UUID(self.ids["customer"]),
-                )
-            ),
-            "app": self.as_actor(Actor(ActorKind.APP, app_id=1, scopes=SCOPES)),
-            "app_without": self.as_actor(Actor(ActorKind.APP, app_id=1)),
-            "storefront": self.as_actor(
-                Actor(ActorKind.STOREFRONT, storefront_key_id=1, scopes=frozenset({"storefront:read"}))
-            ),
-            "storefront_without": self.as_actor(Actor(ActorKind.STOREFRONT, storefront_key_id=1)),
-            "anonymous": self.as_actor(Actor(ActorKind.ANONYMOUS)),
+            "admin": self.as_admin(privileges=ALL, **user("admin")),
+            "clerk": self.as_admin(privileges=frozenset({"view_orders"}), **user("admin")),
+            "admin_without_privileges": self.as_admin(**user("admin")),
+            "vendor": self.as_vendor(self.numbers["vendor"], family="graphql", **user("vendor_user")),
+            "customer": self.as_actor(ActorKind.CUSTOMER, **user("customer")),
+            "app": self.as_actor(ActorKind.APP, app_id=1, scopes=SCOPES),
+            "app_without": self.as_actor(ActorKind.APP, app_id=1),
+            "storefront": self.as_storefront(storefront_key_id=1, scopes=frozenset({"storefront:read"})),
+            "storefront_without": self.as_storefront(storefront_key_id=1),
+            "anonymous": self.as_anonymous(family="graphql"),
         }
 
 
@@ -404,13 +386,16 @@ async def _create_pricing(product: int, payment: int, shipping: int) -> dict[str
     return {"destination": destination, "closed_destination": closed, "tax": tax, "promotion": promotion}
 
 
-@pytest.fixture
-async def records(scope: Scope, store: Store) -> StoreRecords:
+# Queries only read, so the records are created once per process.
+
+
+@pytest.fixture(scope="session")
+async def records(new_store: NewStore) -> StoreRecords:
     """Return the records of a store."""
-    return await create_records(scope)
+    return await create_records(system_scope(await new_store()))
 
 
-@pytest.fixture
-async def other_records(other_scope: Scope) -> StoreRecords:
+@pytest.fixture(scope="session")
+async def other_records(new_store: NewStore) -> StoreRecords:
     """Return the records of another store."""
-    return await create_records(other_scope)
+    return await create_records(system_scope(await new_store()))

@@ -8,27 +8,18 @@ import pytest
 from graphql import GraphQLObjectType, get_named_type
 
 from auth.access import Access
-from kernel.errors import DomainError
-from kernel.scope import Scope
 from models import database
 from resolvers import root
 from schema.fields import ACCESS, entity_of, field_source, strawberry_field
 from tests.graphql.conftest import ExecuteQuery, StoreRecords
 from tests.graphql.full_selections import full_selection, list_fields, single_record_fields
+from tests.harness.scopes import is_allowed
 
 SCHEMA = root.public_schema()
 CALLERS = [
     "admin", "clerk", "admin_without_privileges", "vendor", "customer", "app", "app_without",
     "storefront", "storefront_without", "anonymous",
 ]  # fmt: skip
-
-
-def is_allowed(access: Access, scope: Scope) -> bool:
-    try:
-        access.check(scope)
-    except DomainError:
-        return False
-    return True
 
 
 def _access(name: str) -> Access:

@@ -204,6 +204,21 @@ async def test_the_schema_and_the_playground_are_public(sample: SampleStore) -> 
     assert b"sign_in" not in schema.raw
 
 
+async def test_the_schema_has_an_entity_tag(sample: SampleStore) -> None:
+    first = await sample.get("/graphql/schema", auth=None)
+    tag = first.headers["ETag"]
+    assert tag.startswith('"')
+    assert first.headers["Content-Type"] == "text/plain; charset=utf-8"
+    for known in (tag, f'"other", {tag}', f"W/{tag}", "*"):
+        cached = await sample.get("/graphql/schema", auth=None, headers={"If-None-Match": known})
+        assert (cached.status, cached.raw, cached.headers["ETag"]) == (304, b"", tag)
+    for known in ('"other"', "", "nonsense"):
+        changed = await sample.get("/graphql/schema", auth=None, headers={"If-None-Match": known})
+        assert (changed.status, changed.raw) == (200, first.raw)
+    head = await sample.request("HEAD", "/graphql/schema", auth=None)
+    assert (head.status, head.raw, head.headers["ETag"]) == (200, b"", tag)
+
+
 async def test_a_mutation_is_visible_immediately_and_a_failed_one_changes_nothing(
     sample: SampleStore,
 ) -> None:

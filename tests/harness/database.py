@@ -136,7 +136,7 @@ async def database(database_url: str) -> AsyncIterator[models_database.DatabaseS
         await models_database.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 async def new_store(database: models_database.DatabaseSettings) -> NewStore:
     """Return a function that creates a store: `store = await new_store(name="Loja")`."""
 

@@ -1,4 +1,4 @@
-"""Run the tests on an installed PostgreSQL, such as Debian's, in place of the wheel's: `VITRINE_TEST_POSTGRES_BIN=/usr/lib/postgresql/15/bin`.
+"""Run the tests on an installed PostgreSQL such as Debian's: `VITRINE_TEST_POSTGRES_BIN=/usr/lib/postgresql/15/bin`.
 
 Locks, accounts and sockets are those of the embedded one; only the programs differ.
 """

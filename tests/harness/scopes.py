@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from auth.access import Access
+from kernel.errors import DomainError
 from kernel.ids import uuid7
 from kernel.scope import ANONYMOUS, SYSTEM, Actor, ActorKind, Scope, Store, active_scope
 from models import database
@@ -86,3 +88,12 @@ class StoreAccess:
     async def execute(self, sql: str, *args: Any) -> int:
         with active_scope(self.scope):
             return await database.execute(sql, *args)
+
+
+def is_allowed(access: Access, scope: Scope) -> bool:
+    """Return whether an access rule allows the caller."""
+    try:
+        access.check(scope)
+    except DomainError:
+        return False
+    return True

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.harness.processes import restore_sigint
+
 ROOT = Path(__file__).resolve().parents[2]
 # As in tests/auth: keys in the test database are encrypted with it.
 SECRET = "the secret of the tests, 32 bytes"
@@ -115,7 +117,7 @@ class Vitrine:
         """Run a long-running command and stop it at the end."""
         process = await asyncio.create_subprocess_exec(
             *PROGRAM, command, cwd=ROOT, env=self.environment(**settings),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=restore_sigint,
         )  # fmt: skip
         try:
             yield RunningCommand(process)

@@ -15,6 +15,7 @@ from typing import ClassVar
 import asyncpg
 
 from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
+from tests.harness.processes import restore_sigint
 
 ROOT = os.geteuid() == 0
 CHECKOUT = Path(__file__).parents[2]
@@ -110,6 +111,7 @@ class OtherProcess:
             text=True,
             cwd="/",
             env={**os.environ, "PYTHONPATH": str(code)},
+            preexec_fn=restore_sigint,
             **options,
         )
 

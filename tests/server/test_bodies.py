@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gzip
+import time
+import zlib
 
 import pytest
 from aiohttp import web
@@ -30,7 +33,20 @@ ROUTES = (
     Route("POST", "/api/v1/raw", reading(read_raw), Credential.NONE),
     Route("POST", "/api/admin/json", reading(read_json_object), Credential.NONE),
     Route("POST", "/api/legacy", reading(read_legacy), Credential.NONE),
+    Route("POST", "/api/v1/private", reading(read_raw), Credential.ADMIN),
 )
+# CPU time that decompressing 500 MB exceeds.
+DECOMPRESSION_SECONDS = 0.2
+
+
+@functools.cache
+def compressed_zeros(megabytes: int) -> bytes:
+    """Return so many megabytes of zeros, compressed to a thousandth."""
+    stream = zlib.compressobj(wbits=31)
+    zeros = bytes(1_000_000)
+    return b"".join(stream.compress(zeros) for _ in range(megabytes)) + stream.flush()
+
+
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 
@@ -125,6 +141,48 @@ async def test_a_compressed_body_is_decompressed_and_a_broken_one_is_400():
     )
     broken = await post("/api/v1/json", b"no gzip", Content_Encoding="gzip")
     assert (broken.status, broken.json["error"]) == (400, "invalid request body")
+
+
+@pytest.mark.parametrize("pack", [zlib.compress, lambda body: zlib.compress(body, wbits=-15)])
+async def test_deflate_is_accepted_with_and_without_its_header(pack):
+    packed = pack(b'{"a": 1}')
+    assert (await post("/api/v1/json", packed, Content_Encoding="deflate")).json == {"received": {"a": 1}}
+
+
+async def test_gzip_may_consist_of_several_streams_of_which_all_must_be_complete():
+    packed = gzip.compress(b'{"a":') + gzip.compress(b" 1}")
+    assert (await post("/api/v1/json", packed, Content_Encoding="gzip")).json == {"received": {"a": 1}}
+    for broken in (packed[:-1], packed + b"x", gzip.compress(b"") * 50_000):
+        assert (await post("/api/v1/json", broken, Content_Encoding="gzip")).status == 400
+
+
+@pytest.mark.parametrize(
+    "method,path,status",
+    [
+        ("GET", "/health/live", 200),
+        ("POST", "/nowhere", 404),
+        ("DELETE", "/api/v1/json", 405),
+        ("POST", "/api/v1/private", 401),
+    ],
+)
+async def test_a_body_is_not_decompressed_before_it_is_read(method, path, status):
+    packed = compressed_zeros(500)
+    async with run_server(*ROUTES) as server:
+        started = time.process_time()
+        response = await server.call(method, path, data=packed, headers={"Content-Encoding": "gzip"})
+        assert response.status == status
+        assert (await server.get("/health/live")).status == 200  # after the rest of the body
+        assert time.process_time() - started < DECOMPRESSION_SECONDS
+
+
+async def test_decompression_stops_at_the_limit():
+    packed = compressed_zeros(500)
+    async with run_server(*ROUTES) as server:
+        started = time.process_time()
+        response = await server.call("POST", "/api/v1/raw", data=packed, headers={"Content-Encoding": "gzip"})
+        assert response.status == 413
+        assert (await server.get("/health/live")).status == 200
+        assert time.process_time() - started < DECOMPRESSION_SECONDS
 
 
 @pytest.mark.parametrize(

@@ -98,13 +98,15 @@ async def test_a_storefront_key_is_created_for_a_store(vitrine, store):
         == {"storefront:read", "storefront:cart", "storefront:checkout"}
         == set(created["scopes"])
     )
-    assert (actor.rate_limit, actor.server_side) == (600, False)
+    assert (actor.rate_limit, actor.rate_limit_per_address, actor.server_side) == (60_000, 1_200, False)
+    assert (created["rate_limit"], created["per_address"]) == (60_000, 1_200)
     created = vitrine(
         "storefront-key", "create", "--tenant", str(store.public_id), "--scopes", "storefront:read", "--rate-limit",
-        "30", "--server-side", "--json",
+        "30", "--per-address", "0", "--server-side", "--json",
     ).json  # fmt: skip
     actor = await actor_of(store, created["storefront_key"])
     assert (actor.scopes, actor.rate_limit, actor.server_side) == ({"storefront:read"}, 30, True)
+    assert actor.rate_limit_per_address == created["per_address"] == 0
     output = vitrine("storefront-key", "create", "--tenant", str(store.public_id)).out
     assert "The key is shown only once." in output
 

@@ -22,6 +22,7 @@ from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Route
 from server.app import HEALTH
 from server.sockets import addresses_of, open_sockets
+from tests.harness.processes import restore_sigint
 from tests.server.middleware_server import run_server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -164,7 +165,7 @@ async def running(folder: Path, **environ: str):
     settings_json = {"VITRINE_DATA_DIR": str(folder / "data"), "PORT": "0", **environ}
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", PROGRAM, orjson.dumps(settings_json).decode(),
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=restore_sigint,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(folder)},
     )  # fmt: skip
     try:

@@ -14,7 +14,7 @@ from kernel.settings import Settings
 from models.database_errors import UniqueViolation
 from rest_facade.bodies import read_json_object
 from rest_facade.responses import json_response
-from rest_facade.routing import CLIENT_IP, Credential, Route, request_id_of, system_scope
+from rest_facade.routing import CLIENT_IP, Credential, Route, request_id_of, scope_of
 from tests.server.middleware_server import DEMO, IN_MAINTENANCE, MAINTENANCE, OTHER, SUSPENDED, run_server
 
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -22,7 +22,7 @@ UNKNOWN_ID = "01900000-0000-7000-8000-0000000000ff"
 
 
 async def shown(request: web.Request) -> web.Response:
-    scope = system_scope(request)
+    scope = scope_of(request)
     assert current_scope() is scope
     return json_response(
         {

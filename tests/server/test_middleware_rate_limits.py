@@ -9,11 +9,12 @@ from aiohttp import web
 
 from kernel.errors import Unauthenticated
 from kernel.ip_addresses import parse_network
+from kernel.scope import Actor, ActorKind
 from kernel.settings import Settings
 from rest_facade.responses import json_response
 from rest_facade.routing import CLIENT_IP, Credential, Route
 from server.limits import ProcessCounters
-from tests.server.middleware_server import OTHER, run_server
+from tests.server.middleware_server import KEYS, OTHER, run_server
 
 
 async def fine(request: web.Request) -> web.Response:
@@ -161,11 +162,11 @@ async def test_without_an_app_the_rate_limit_of_the_address_is_reported():
         assert "X-RateLimit-Limit" not in (await server.get("/api/things")).headers
 
 
-async def test_the_defaults_are_120_for_an_app_and_600_for_a_storefront_key():
+async def test_the_defaults_are_120_for_an_app_and_60000_for_a_storefront_key():
     async with run_server(*ROUTES) as server:
         assert limits(await server.get("/api/admin/things", "Bearer vat_live_app")) == (120, 119)
         key = await server.get("/api/v1/storefront/things", X_API_Key="sfk_shop")
-        assert limits(key) == (600, 599)
+        assert limits(key) == (60_000, 59_999)
 
 
 async def test_a_storefront_key_over_its_limit_gets_its_own_error_text():
@@ -176,6 +177,35 @@ async def test_a_storefront_key_over_its_limit_gets_its_own_error_text():
             429,
             {"error": "rate_limit_exceeded", "detail": "more than 1 requests a minute with this key"},
         )
+
+
+async def test_each_address_has_its_own_share_of_a_storefront_key(monkeypatch):
+    key = Actor(ActorKind.STOREFRONT, rate_limit=5, rate_limit_per_address=2, credential="key:8")
+    monkeypatch.setitem(KEYS, "sfk_browser", key)
+
+    async def call(server, address):
+        return await server.get(
+            "/api/v1/storefront/things", X_API_Key="sfk_browser", X_Forwarded_For=address
+        )
+
+    async with run_server(*ROUTES, settings=Settings(**PROXIED)) as server:
+        assert [(await call(server, "203.0.113.1")).status for _ in range(2)] == [200, 200]
+        refused = await call(server, "203.0.113.1")
+        assert refused.status_and_json == (
+            429,
+            {
+                "error": "rate_limit_exceeded",
+                "detail": "more than 2 requests a minute with this key from this address",
+            },
+        )
+        assert limits(refused) == (5, 2)
+        # What was refused did not count against the key, and the key's own limit counts all addresses.
+        assert limits(await call(server, "2001:db8::1")) == (5, 2)
+        assert limits(await call(server, "2001:db8::2")) == (5, 1)
+        assert (await call(server, "2001:db8::3")).status == 429
+        assert limits(await call(server, "203.0.113.2")) == (5, 0)
+        over = await call(server, "203.0.113.3")
+        assert (over.status, over.json["detail"]) == (429, "more than 5 requests a minute with this key")
 
 
 async def test_the_legacy_rate_limit_applies_only_when_configured():

@@ -152,7 +152,7 @@ def test_development_normalizes_addresses_too(url):
 
 
 @pytest.mark.parametrize(
-    "found",
+    "matches",
     [
         ["127.0.0.1"],
         ["169.254.169.254"],

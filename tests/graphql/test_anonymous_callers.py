@@ -1,0 +1,58 @@
+"""Without a credential nothing is executed, whatever was executed and cached before; a development server answers introspection."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from aiohttp.test_utils import TestClient
+
+from auth.schemes import authenticate
+from auth.store_resolution import CachedStoreResolver
+from kernel.settings import Settings
+from resolvers import query_compiler
+from server.app import create_app
+from server.graphql_view import allow_anonymous_introspection
+from tests.harness.sample_store import SampleStore
+
+DOCUMENTS = ("{ __typename }", "{ store { __typename } }", "{ products { id } }")
+
+
+@pytest.fixture(scope="session")
+async def development(database: object, aiohttp_client: Any) -> TestClient:
+    """Return a connection to a development server, which allows introspection without a credential."""
+    settings = Settings(ip_rate=0, failed_auth_rate=0)
+    client: TestClient = await aiohttp_client(
+        create_app(
+            settings,
+            store_resolver=CachedStoreResolver(settings.shared_hosts),
+            authenticate=allow_anonymous_introspection(authenticate),
+        )
+    )
+    return client
+
+
+@pytest.fixture(autouse=True)
+def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query_compiler, "_enabled", True)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+async def test_a_cached_plan_is_not_executed_without_a_credential(
+    document: str, sample: SampleStore, development: TestClient
+):
+    for server in (sample, replace(sample, http=development)):
+        for _ in range(2):  # the first compiles the plan, the second executes it
+            assert "data" in (await server.post("/graphql", {"query": document}, auth="bearer")).body
+        response = await server.post("/graphql", {"query": document}, auth=None)
+        assert (response.status, response.body["error"]) == (401, "missing authorization header")
+
+
+async def test_a_development_server_answers_introspection(sample: SampleStore, development: TestClient):
+    response = await replace(sample, http=development).post(
+        "/graphql", {"query": "{ __schema { queryType { name } } }"}, auth=None
+    )
+    assert response.body["data"] == {"__schema": {"queryType": {"name": "Query"}}}
+    refused = await sample.post("/graphql", {"query": "{ __schema { queryType { name } } }"}, auth=None)
+    assert refused.status == 401

@@ -1,0 +1,140 @@
+"""Outside the legacy API a record is named by its UUID only; a number names nothing (docs/reference/shared.md#ids)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from graphql import get_named_type, is_object_type
+
+from resolvers import query_compiler, root
+from tests.harness.records import UNKNOWN_ID
+from tests.harness.sample_store import SampleStore
+
+RECORDS = ("product", "order", "user", "category", "vendor", "payment_method", "shipping_method")
+ENDED = "mug"
+
+
+@pytest.fixture(params=[True, False], ids=["compiled", "executor"])
+def execution(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query_compiler, "_enabled", request.param)
+
+
+async def execute(sample: SampleStore, text: str, **variables: Any) -> dict[str, Any]:
+    response = await sample.post("/graphql", {"query": text, "variables": variables}, auth="bearer")
+    body: dict[str, Any] = response.body
+    return body
+
+
+async def numbers(sample: SampleStore) -> dict[str, int]:
+    tables = {
+        "product": "products",
+        "order": "orders",
+        "user": "users",
+        "category": "categories",
+        "vendor": "vendors",
+        "payment_method": "payment_methods",
+        "shipping_method": "shipping_methods",
+    }
+    return {name: await sample.value(f"SELECT id FROM {table} LIMIT 1") for name, table in tables.items()}
+
+
+async def test_a_query_by_number_finds_nothing(sample: SampleStore, execution: None):
+    for name, number in (await numbers(sample)).items():
+        plural = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+        for _ in range(2):  # the second time by the cached plan
+            literal = await execute(
+                sample, f'{{ one: {name}(id: "{number}") {{ id }} two: {name}(id: {number}) {{ id }} }}'
+            )
+            assert literal["data"] == {"one": None, "two": None}, name
+            variable = f"query ($id: ID!) {{ {name}(id: $id) {{ id }} }}"
+            for value in (number, str(number)):
+                assert (await execute(sample, variable, id=value))["data"] == {name: None}
+            listed = f"query ($ids: [ID!], $id: ID!) {{ a: {plural}(filter: {{id: $ids}}) {{ id }} b: {plural}(filter: {{id: [$id]}}) {{ id }} }}"
+            assert (await execute(sample, listed, ids=[number], id=str(number)))["data"] == {"a": [], "b": []}
+            by_filter = f"query ($filter: {name.title().replace('_', '')}Filter) {{ {plural}(filter: $filter) {{ id }} }}"
+            assert (await execute(sample, by_filter, filter={"id": [number]}))["data"] == {plural: []}
+
+
+async def test_a_query_by_uuid_finds_the_record(sample: SampleStore, execution: None):
+    for spelled in (sample.mug.id, sample.mug.id.upper()):
+        body = await execute(sample, "query ($id: ID!) { product(id: $id) { id } }", id=spelled)
+        assert body["data"] == {"product": {"id": sample.mug.id}}
+
+
+async def test_every_mutation_by_number_is_like_one_by_an_unknown_uuid(sample: SampleStore):
+    """Whatever the rest of the input, a number never names a record: no mutation by one succeeds."""
+    schema = root.public_schema()
+    assert schema.mutation_type is not None
+    ids = await numbers(sample)
+    tried = 0
+    for name, field in schema.mutation_type.fields.items():
+        subject = next((key for key in ids if name.startswith(f"{key}_")), None)
+        if subject is None or "id" not in field.args or name == "setting_update":
+            continue
+        others = ", ".join(
+            f"{key}: {_sample(get_named_type(argument.type).name)}"
+            for key, argument in field.args.items()
+            if key != "id" and str(argument.type).endswith("!")
+        )
+        selection = " { __typename }" if is_object_type(get_named_type(field.type)) else ""
+
+        async def outcome(value: object) -> list[str]:
+            text = f"mutation ($id: ID!) {{ {name}(id: $id{', ' + others if others else ''}){selection} }}"  # noqa: B023
+            body = await execute(sample, text, id=value)
+            return [error["extensions"]["code"] for error in body.get("errors", [])]
+
+        assert await outcome(ids[subject]) == await outcome(UNKNOWN_ID) != [], name
+        tried += 1
+    assert tried >= 10
+
+
+def _sample(type_name: str) -> str:
+    return {"OrderStatus": '"P"', "BigInt": "1", "Int": "1", "String": '"x"', "JSON": "{}"}.get(
+        type_name, "{}" if type_name.endswith("Input") else "[]"
+    )
+
+
+async def test_a_reference_by_number_is_not_found(sample: SampleStore):
+    text = "mutation ($input: ProductInput!) { product_update(id: $id, input: $input) { id } }".replace(
+        "($input", "($id: ID!, $input"
+    )
+    category = await sample.value("SELECT id FROM categories LIMIT 1")
+    for value in (category, str(category), UNKNOWN_ID):
+        body = await execute(sample, text, id=sample.mug.id, input={"category_id": value})
+        [error] = body["errors"]
+        assert error["extensions"]["code"] == "VALIDATION_FAILED"
+        assert error["extensions"]["details"]["fields"] == {"category_id": "not_found"}
+
+
+async def test_zero_still_means_none(sample: SampleStore):
+    category = await execute(
+        sample, 'mutation { category_create(input: {name: "Raiz", parent_id: "0"}) { parent_id } }'
+    )
+    assert category["data"] == {"category_create": {"parent_id": None}}
+
+
+@pytest.mark.parametrize("path, auth", [("/api/v1/admin/products", "bearer")])
+async def test_the_current_api_takes_no_number(path: str, auth: str, sample: SampleStore):
+    category = await sample.value("SELECT id FROM categories LIMIT 1")
+    for value in (category, str(category), UNKNOWN_ID):
+        updated = await sample.put(f"{path}/{sample.mug.id}", {"category_id": value}, auth=auth)
+        assert updated.status == 400
+        assert updated.body["fields"] == {"category_id": "not_found"}
+        created = await sample.post(path, {"name": "x", "price_cents": 1, "category_id": value}, auth=auth)
+        assert created.body["fields"] == {"category_id": "not_found"}
+        listed = await sample.get(path, auth=auth, params={"category_id": str(value)})
+        assert (listed.status, listed.body["total"]) == (200, 0)
+    customer = await sample.value("SELECT user_id FROM orders WHERE user_id IS NOT NULL LIMIT 1")
+    orders = await sample.get("/api/v1/admin/orders", auth=auth, params={"customer_id": str(customer)})
+    assert orders.body["total"] == 0
+
+
+async def test_the_legacy_api_takes_numbers_and_uuids(sample: SampleStore):
+    category = await sample.value("SELECT id FROM categories LIMIT 1")
+    public_id = str(await sample.value("SELECT public_id FROM categories WHERE id = $1", category))
+    for value in (category, str(category), public_id):
+        updated = await sample.put(f"/api/products/{sample.mug.number}", {"main_category": value})
+        assert updated.status == 200, updated.body
+    for reference in (sample.mug.number, sample.mug.id):
+        assert (await sample.get(f"/api/products/{reference}")).body["product_id"] == str(sample.mug.number)

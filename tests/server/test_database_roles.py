@@ -1,0 +1,79 @@
+"""The server acts as the serving role or refuses to serve (docs/deploy.md#roles)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import asyncpg
+import pytest
+
+from kernel.settings import Settings
+from models import database as db
+from models.migrate import migrate
+from server.database import DatabaseLocation, connection_pools, readiness_checks
+from server.embedded_postgres import EmbeddedPostgres
+from tests.server.embedded import FAST
+
+
+@pytest.fixture
+def own_process(monkeypatch):
+    """Hide the test session's connection, as if this were another process."""
+    monkeypatch.setattr(db, "_database", None)
+    monkeypatch.setattr("tortoise.context._global_context", None)
+
+
+@pytest.fixture
+async def started_before_migration(tmp_path, own_process):
+    """Return the URL of a database in a cluster without our roles, to which this process is connected."""
+    postgres = EmbeddedPostgres(tmp_path / "postgres", options=FAST)
+    url = (await asyncio.to_thread(postgres.start)).url()
+    try:
+        async with connection_pools(Settings(), DatabaseLocation(url, url, is_embedded=False)):
+            assert await db.fetchval("select current_user") == "vitrine_owner"
+            async with db.cross_store_connection():
+                pass  # opens the worker's pool as the owner
+            yield url
+    finally:
+        await asyncio.to_thread(postgres.stop)
+
+
+class TestStartBeforeTheFirstMigration:
+    @pytest.fixture(autouse=True)
+    def recheck_seconds(self, request, monkeypatch):
+        monkeypatch.setattr("server.database._ROLES_RECHECK_SECONDS", request.param)
+
+    @pytest.mark.parametrize("recheck_seconds", [3600], indirect=True)
+    async def test_the_server_is_not_ready_while_it_acts_as_the_owner(self, started_before_migration):
+        url = started_before_migration
+        check = readiness_checks(DatabaseLocation(url, url, is_embedded=False))
+        assert await check() == {"database": True, "migrations": False}
+        await migrate(url)
+        assert await check() == {"database": False, "migrations": False}
+        assert await db.adopt_roles()
+        assert await check() == {"database": True, "migrations": True}
+
+    @pytest.mark.parametrize("recheck_seconds", [0.05], indirect=True)
+    async def test_the_server_adopts_the_roles_that_the_migration_creates(self, started_before_migration):
+        await migrate(started_before_migration)
+        async with asyncio.timeout(10):
+            while await db.fetchval("select current_user") != "vitrine_app":
+                await asyncio.sleep(0.05)
+        async with db.cross_store_connection() as connection:
+            assert await connection.fetchval("select current_user") == "vitrine_worker"
+
+
+@pytest.mark.usefixtures("own_process")
+async def test_a_session_that_ignores_the_startup_parameter_role_is_refused(database_url, monkeypatch):
+    """A connection pooler that ignores startup parameters leaves the session to the login role."""
+    connect = asyncpg.connection.connect
+
+    async def connect_through_pooler(*args, server_settings=None, **kwargs):
+        settings = {name: value for name, value in (server_settings or {}).items() if name != "role"}
+        return await connect(*args, server_settings=settings, **kwargs)
+
+    monkeypatch.setattr("asyncpg.connection.connect", connect_through_pooler)
+    monkeypatch.setattr("asyncpg.connect", connect_through_pooler)
+    location = DatabaseLocation(database_url, database_url, is_embedded=False)
+    with pytest.raises(db.UnsafeRole, match="acts as vitrine_owner, expected vitrine_app"):
+        async with connection_pools(Settings(), location):
+            pass
