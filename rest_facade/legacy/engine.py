@@ -129,8 +129,6 @@ def nested_handler(owner: Resource, nested: NestedList, operation: FacadeOperati
     resource, parent_filter = nested.resource, nested.parent_filter
     parse_query = query_parser(resource)
     render = record_renderer(resource.fields, prepare=resource.prepare)
-    rows_of: Callable[[Mapping[str, Any], ListQuery], Rows]
-    rows_of = _slice_of(resource.name) if parent_filter is None else lambda data, query: _page(data)
 
     async def list_records(request: web.Request) -> web.Response:
         scope = authorize_entity(request, owner, VIEW, operation)
@@ -144,8 +142,15 @@ def nested_handler(owner: Resource, nested: NestedList, operation: FacadeOperati
         data = await execute(scope, operation, variables)
         if data["parent"] is None:
             raise NotFound(owner.display_name)
-        rows, total = ([], 0) if query.matches_nothing else rows_of(data, query)
-        return json_response(envelope(resource, scope, query, [render(row) for row in rows], total))
+        rows: list[Record] = []
+        total = 0
+        if parent_filter is None:
+            every = [render(row) for row in data["parent"][resource.name] or []]
+            rows, total = _filter_and_slice(every, query)
+        elif not query.matches_nothing:
+            page, total = _page(data)
+            rows = [render(row) for row in page]
+        return json_response(envelope(resource, scope, query, rows, total))
 
     return list_records
 
@@ -155,13 +160,14 @@ def _page(data: Mapping[str, Any]) -> Rows:
     return page["items"], page["total"]
 
 
-def _slice_of(collection: str) -> Callable[[Mapping[str, Any], ListQuery], Rows]:
-    def rows_of(data: Mapping[str, Any], query: ListQuery) -> Rows:
-        rows = data["parent"][collection] or []
-        start = (query.page - 1) * query.size
-        return rows[start : start + query.size], len(rows)
-
-    return rows_of
+def _filter_and_slice(rows: list[Record], query: ListQuery) -> Rows:
+    """Return the requested page of rows that were read whole, and the number of those that match the filters."""
+    if query.matches_nothing:
+        return [], 0
+    wanted = {name: value if isinstance(value, list) else [value] for name, value in query.echo.items()}
+    matching = [row for row in rows if all(row.get(name) in values for name, values in wanted.items())]
+    start = (query.page - 1) * query.size
+    return matching[start : start + query.size], len(matching)
 
 
 # --- Single records ----------------------------------------------------------------------------------------------------------

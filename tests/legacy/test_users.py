@@ -198,6 +198,21 @@ async def test_the_usergroups_of_a_user_are_listed(sample):
     assert (await sample.get(f"/api/users/{sample.bia}/usergroups")).body["usergroups"] == {}
 
 
+async def test_the_usergroups_of_a_user_are_filtered(sample):
+    path = f"/api/users/{sample.caio}/usergroups"
+    for query, total in (
+        (f"usergroup_id={sample.wholesale}", 1),
+        (f"usergroup_id={sample.team}", 0),
+        ("status=A", 1),
+        ("status=D", 0),
+        ("usergroup_id=x", 0),
+        ("page=2", 1),
+    ):
+        body = (await sample.get(f"{path}?{query}")).body
+        assert body["params"]["total_items"] == total, query
+        assert len(body["usergroups"]) == (0 if query == "page=2" else total), query
+
+
 async def test_memberships_are_a_bare_object_in_the_cscart_form(new_sample):
     sample = await new_sample(legacy_lists="cscart")
     answer = await sample.get(f"/api/users/{sample.caio}/usergroups")

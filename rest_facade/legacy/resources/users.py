@@ -25,7 +25,7 @@ MEMBERSHIPS = Resource(
     display_name="usergroup",
     privilege_area="users",
     actions=(),
-    fields=(id_field("usergroup_id"), RecordField("status", _MEMBERSHIP)),
+    fields=(id_field("usergroup_id"), RecordField("status", _MEMBERSHIP, filter_name="status")),
     always_keyed=True,
     unwrapped=True,
 )
