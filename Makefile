@@ -21,16 +21,19 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --no-config --universal 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test check snapshots bench assets lock clean FORCE
+.PHONY: help run test test-fast check snapshots bench assets lock clean FORCE
 
 help: ## list the targets
-	@awk -F ': .*## ' '/^[a-z]+:.* ## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ': .*## ' '/^[a-z-]+:.* ## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 run: $(INSTALLED) $(ASSETS) ## install dependencies and run the server (configured by environment variables)
 	@exec $(BIN)/vitrine serve
 
 test: $(INSTALLED_DEV) $(ASSETS) ## run the tests (PYTEST_ARGS='-k cart' for some)
 	@$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal -rfEs $(PYTEST_ARGS)
+
+test-fast: $(INSTALLED_DEV) ## run the tests that need neither the database nor other processes (seconds)
+	@$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal --fast -rfEs $(PYTEST_ARGS)
 
 # All checks run even when an early one fails, so that one run reports all problems.
 check: $(INSTALLED_DEV) ## check style, types, layers, snapshots and repository files

@@ -38,7 +38,8 @@ _locks: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary
 async def count_attempt(scope: Scope, purpose: str) -> None:
     """Count an attempt of the caller's address, whatever its result and store; raise `RateLimited` for the sixth in a minute.
 
-    Each `purpose` has its own count: `login`, `auth_tokens`, `vendor_login`, `password_forgot`, `password_reset`.
+    Each `purpose` has its own count: `login`, `auth_tokens`, `vendor_login`, `password_forgot`, `password_reset`, `register`,
+    `vendor_signup`, `vendor_profile`. Every operation of a GraphQL document counts.
     """
     async with database.separate_transaction(scope):
         await _count(scope.client_ip, purpose, scope.now)

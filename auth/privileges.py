@@ -124,7 +124,8 @@ def check_may_manage_user(scope: Scope, user: AccountRights) -> None:
     """Check that the caller may change a user's e-mail, password, keys, second factor, status, type or privileges.
 
     Users may change their own. Only the owner may change the owner. An administrator's may be changed only by an administrator who has
-    all of that user's privileges, never by an app; other users' by administrators who may manage users.
+    all of that user's privileges, never by an app; a vendor user's as `check_may_manage_vendor_users` says; customers' by everyone who may
+    edit users.
     """
     actor = scope.actor
     if actor.kind is ActorKind.SYSTEM or (actor.is_user and actor.user_id == user.id):
@@ -136,3 +137,12 @@ def check_may_manage_user(scope: Scope, user: AccountRights) -> None:
         if actor.kind is ActorKind.APP:
             raise InsufficientPrivileges()
         check_may_grant_privileges(scope, user.privileges)
+    if user.user_type == "V":
+        check_may_manage_vendor_users(scope)
+
+
+def check_may_manage_vendor_users(scope: Scope) -> None:
+    """Check that the caller may create vendor users and sign in as them, which grants what vendors may do: `manage_marketplace`, no app."""
+    if scope.actor.kind is ActorKind.APP:
+        raise InsufficientPrivileges()
+    scope.require("manage_marketplace")

@@ -202,18 +202,21 @@ async def revoke_session(scope: Scope, public_id: UUID | str) -> None:
         await _revoke(scope, session["id"], user_id, REVOKED_BY_USER)
 
 
-async def revoke_all_sessions(scope: Scope, user_id: int, reason: str) -> None:
-    """Revoke all sessions and tokens of a user in the open transaction; `reason` appears in `token revoked: <reason>`."""
+async def revoke_all_sessions(
+    scope: Scope, user_id: int, reason: str, *, except_session_id: int | None = None
+) -> None:
+    """Revoke all sessions and tokens of a user, but for one session, in the open transaction; `reason` is shown in `token revoked: …`."""
     async with database.transaction(scope):
         await database.execute(
             """
             update sessions set ended_at = $3, end_reason = $4
-            where tenant_id = $1 and user_id = $2 and ended_at is null
+            where tenant_id = $1 and user_id = $2 and ended_at is null and id is distinct from $5
             """,
             scope.store.id,
             user_id,
             scope.now,
             reason,
+            except_session_id,
         )
         await database.execute(
             "update legacy_tokens set ended_at = $3 where tenant_id = $1 and user_id = $2 and ended_at is null",
@@ -221,10 +224,10 @@ async def revoke_all_sessions(scope: Scope, user_id: int, reason: str) -> None:
             user_id,
             scope.now,
         )
-        # These could still become a session: pending two-factor challenges and password reset mails.
+        # What could still become a session or a change: pending two-factor challenges, and mails whose token needs no session.
         await challenges.delete_challenges(scope, user_id)
         await database.execute(
-            "delete from mailed_tokens where tenant_id = $1 and user_id = $2 and purpose = 'password_reset'",
+            "delete from mailed_tokens where tenant_id = $1 and user_id = $2 and purpose <> 'email_verification'",
             scope.store.id,
             user_id,
         )

@@ -127,12 +127,16 @@ def _resume(claim: KeyClaim, existing: Any, fingerprint: bytes, reused: str) -> 
     if existing["fingerprint"] != fingerprint:
         raise RuleViolation(reused)
     if existing["done_at"] is None:
-        raise Conflict("in_progress", details={"retry_after_ms": RETRY_AFTER_MS})
+        raise _in_progress_error()
     if existing["status"] is not None:
         return StoredResponse(existing["status"], bytes(existing["body"] or b""), existing["content_type"])
     claim.owner, claim.is_done = existing["owner"], True
     claim.result = orjson.loads(existing["result"])
     return claim
+
+
+def _in_progress_error() -> Conflict:
+    return Conflict("in_progress", reason="in_progress", details={"retry_after_ms": RETRY_AFTER_MS})
 
 
 async def complete(scope: Scope, claim: KeyClaim, result: Mapping[str, Any]) -> None:
@@ -147,7 +151,7 @@ async def complete(scope: Scope, claim: KeyClaim, result: Mapping[str, Any]) -> 
         orjson.dumps(result).decode(),
     )
     if not done:
-        raise Conflict("in_progress", details={"retry_after_ms": RETRY_AFTER_MS})
+        raise _in_progress_error()
     claim.is_done = True
 
 

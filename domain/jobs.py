@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from auth import cleanup
 from auth.store_resolution import build_store
@@ -174,7 +175,7 @@ async def _in_store(store: Store, work: Callable[[Scope], Awaitable[object]]) ->
     scope = Scope(store=store, actor=SYSTEM, request_id=f"job-{uuid7()}", now=now())
     try:
         with active_scope(scope):
-            await work(scope)
+            await database.retry_conflicts(partial(work, scope))
     except Exception as error:
         name = getattr(work, "__name__", repr(work))
         where = str(store.public_id)

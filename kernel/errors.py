@@ -18,7 +18,6 @@
     ├── RuleViolation              422   a well-formed request that a business rule refuses
     ├── TooLarge                   413   the body is over the limit
     ├── TooComplex                 400   a GraphQL document over a limit
-    │   └── AnswerTooLarge         400   its answer over a limit
     ├── RateLimited                429   too many requests; has the seconds to wait
     │   └── AccountLocked          429
     ├── TenantClosed               503   the store is suspended or in maintenance
@@ -33,6 +32,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
+
+CONCURRENT_CHANGE = "another change to the same records was under way; try again"
 
 ERROR_CLASSES: dict[str, type[DomainError]] = {}
 
@@ -232,10 +233,6 @@ class TooComplex(DomainError):
     code = "QUERY_TOO_COMPLEX"
 
 
-class AnswerTooLarge(TooComplex):
-    """Reject a GraphQL document whose answer is over a limit while it is executed."""
-
-
 class RateLimited(DomainError):
     """Reject a request over a rate limit; `retry_after` is in seconds."""
 
@@ -282,7 +279,7 @@ class Unavailable(DomainError):
 
 
 class TransactionConflict(Unavailable):
-    """Reject because a transaction lost against a concurrent one; `models.database.retry_conflicts` repeats it first."""
+    """Reject because a transaction lost against a concurrent one; `models.conflicts.retry_conflicts` repeats it first."""
 
     def __init__(self) -> None:
-        super().__init__("another change to the same records was under way; try again")
+        super().__init__(CONCURRENT_CHANGE)

@@ -95,5 +95,11 @@ def rate_limit_key(address: str) -> str:
     return address
 
 
+def is_trusted(peer: str, trusted: Sequence[IPNetwork]) -> bool:
+    """Return whether the peer is one of the trusted proxies."""
+    address = parse_ip_address(peer)
+    return address is not None and _is_in(address, trusted)
+
+
 def _is_in(address: IPAddress, networks: Sequence[IPNetwork]) -> bool:
     return any(address in network for network in networks)

@@ -206,6 +206,54 @@ class Settings:
             "How long a request may take before it is cancelled with 503.",
         ),
     )
+    keep_alive: float = field(
+        default=75.0,
+        metadata=_metadata(
+            "VITRINE_KEEP_ALIVE",
+            seconds(1, 3_600),
+            "How long a connection without a request stays open; longer than the idle time-out of a proxy in front.",
+        ),
+    )
+    header_timeout: float = field(
+        default=10.0,
+        metadata=_metadata(
+            "VITRINE_HEADER_TIMEOUT",
+            seconds(0.1, 3_600),
+            "How long the head of a request may take to arrive before its connection is closed.",
+        ),
+    )
+    write_timeout: float = field(
+        default=30.0,
+        metadata=_metadata(
+            "VITRINE_WRITE_TIMEOUT",
+            seconds(0.1, 3_600),
+            "How long a client may take to read VITRINE_WRITE_BUFFER bytes of a response before its connection is closed.",
+        ),
+    )
+    write_buffer: int = field(
+        default=65_536,
+        metadata=_metadata(
+            "VITRINE_WRITE_BUFFER",
+            integer_between(16_384, 16_777_216),
+            "The bytes of a response that a connection buffers before it waits for the client to read.",
+        ),
+    )
+    address_connections: int = field(
+        default=200,
+        metadata=_metadata(
+            "VITRINE_ADDRESS_CONNECTIONS",
+            RATE,
+            "Open connections per process from one address (IPv6: one /64) that is not a trusted proxy; 0 for no limit.",
+        ),
+    )
+    address_requests: int = field(
+        default=100,
+        metadata=_metadata(
+            "VITRINE_ADDRESS_REQUESTS",
+            RATE,
+            "Concurrent requests per process from one client address (IPv6: one /64); 0 for no limit.",
+        ),
+    )
     pool_size: int = field(
         default=10,
         metadata=_metadata(

@@ -12,7 +12,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from kernel.errors import AnswerTooLarge
+from kernel.errors import TooComplex
+
+
+class AnswerTooLarge(TooComplex):
+    """Reject a document whose answer is over a limit, while it is executed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,9 @@ from tortoise.context import TortoiseContext
 from kernel.scope import Scope, active_scope
 from models import MODEL_MODULES
 from models.base import WrongStore as WrongStore
+from models.conflicts import record_effect as record_effect
+from models.conflicts import record_statement
+from models.conflicts import retry_conflicts as retry_conflicts
 from models.connections import NO_STORE, StoreConnection, affected_rows
 from models.connections import StatementCount as StatementCount
 from models.connections import count_statements as count_statements
@@ -225,7 +228,8 @@ async def adopt_roles() -> bool:
 class transaction:  # noqa: N801  # it is used as a function; a class costs less than a generator
     """Transaction in a scope: `async with transaction(scope):`.
 
-    Inside a transaction of the same store it is a savepoint; inside one of another store it raises `WrongStore`.
+    Inside a transaction of the same store it is a savepoint; inside one of another store it raises `WrongStore`. A block can't be repeated
+    from here: callers whose whole operation it is repeat it after a `TransactionConflict` (`retry_conflicts`).
     """
 
     __slots__ = ("_entered", "_inner", "_scope")
@@ -328,9 +332,11 @@ async def _run(sql: str, args: tuple[Any, ...], limit: int = 0, *, return_status
         pool = _connected().pool
         connection = await pool.acquire_for_store(current_store_id(), one_statement=True)
         try:
-            return await connection.run(sql, args, limit, return_status=return_status)
+            result = await connection.run(sql, args, limit, return_status=return_status)
         finally:
             await pool.release_connection(connection)
+        record_statement(sql)
+        return result
     except Exception as error:
         translated = translated_error(error)
         if translated is None:
@@ -408,4 +414,5 @@ async def cross_store_connection() -> AsyncIterator[CrossStoreConnection]:
     try:
         yield CrossStoreConnection(connection)
     finally:
+        record_effect()
         await pool.release_connection(connection)

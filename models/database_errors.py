@@ -1,7 +1,7 @@
 """Database errors, the same for our own SQL and for Tortoise's.
 
 Unavailable              database not reachable, timeout: the client may retry the request
-└── TransactionConflict  deadlock or serialization failure: `models.database.retry_conflicts` repeats the transaction
+└── TransactionConflict  deadlock or serialization failure: `models.conflicts.retry_conflicts` repeats the transaction
 ConstraintViolation      a constraint failed; also a Tortoise IntegrityError, which Tortoise's own code catches
 ├── UniqueViolation
 ├── CheckViolation
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 import asyncpg
 from tortoise.exceptions import IntegrityError
 
-from kernel.errors import TransactionConflict, Unavailable
+from kernel.errors import CONCURRENT_CHANGE, TransactionConflict, Unavailable
 from models.base import WrongStore
 
 
@@ -51,8 +51,9 @@ _VIOLATIONS: tuple[tuple[type[Exception], type[ConstraintViolation]], ...] = (
     (asyncpg.ForeignKeyViolationError, ReferenceViolation),
     (asyncpg.RestrictViolationError, ReferenceViolation),
 )
-_CONFLICTS = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError, asyncpg.LockNotAvailableError)
+_CONFLICTS = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
 _RETRYABLE: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
+    ((asyncpg.LockNotAvailableError,), CONCURRENT_CHANGE),
     # QueryCanceled is the server's statement_timeout, TimeoutError our own for a connection or a response.
     ((asyncpg.QueryCanceledError, TimeoutError), TIMED_OUT),
     ((asyncpg.IdleInTransactionSessionTimeoutError, asyncpg.TransactionTimeoutError), TIMED_OUT),

@@ -16,6 +16,7 @@ from tortoise.backends.asyncpg.client import AsyncpgDBClient
 from tortoise.backends.base.client import TransactionContext
 from tortoise.exceptions import OperationalError
 
+from models.conflicts import record_statement
 from models.connections import StoreConnection
 from models.database_errors import translated_error
 from models.pool import DatabaseSettings, StorePool, current_store_id, open_pool
@@ -60,6 +61,18 @@ class StoreClient(AsyncpgDBClient):
         transaction = open_transaction()
         return StoreTransaction(self) if transaction is None else _Savepoint(self, transaction)
 
+    async def execute_insert(self, query: str, values: list[Any]) -> Any:
+        """Insert a row and return its generated columns."""
+        inserted = await super().execute_insert(query, values)
+        _record_write(query)
+        return inserted
+
+    async def execute_query(self, query: str, values: list[Any] | None = None) -> Any:
+        """Run a statement and return the number of its rows and the rows."""
+        result = await super().execute_query(query, values)
+        _record_write(query)
+        return result
+
     async def execute_many(self, query: str, values: list[Any]) -> None:
         """Run one statement for each row of values, atomically."""
 
@@ -69,9 +82,15 @@ class StoreClient(AsyncpgDBClient):
                 await connection.executemany(query, values)
 
         await _translate_driver_errors(run)
+        _record_write(query)
 
     async def _translate_exceptions(self, func: Any, *args: Any, **kwargs: Any) -> Any:
         return await _translate_driver_errors(lambda: func(self, *args, **kwargs))
+
+
+def _record_write(query: str) -> None:
+    if open_transaction() is None:
+        record_statement(query)
 
 
 class _PooledConnection:

@@ -9,11 +9,12 @@ from models.base import StoreManager, StoreModel
 
 
 class MailedToken(StoreModel):
-    """A token sent by mail. `purpose` is `password_reset` or `email_verification`."""
+    """A token sent by mail for a `domain.people.mailed_tokens.TokenPurpose`; `new_email` is the address that an `email_change` confirms."""
 
     user = fields.ForeignKeyField("models.User", null=True, related_name="mailed_tokens")
     purpose = fields.TextField()
     email = fields.TextField()
+    new_email = fields.TextField(null=True)
     token_hash = fields.BinaryField()
     created_at = fields.DatetimeField(default=now)
     expires_at = fields.DatetimeField()

@@ -48,7 +48,7 @@ class EntityFilter:
     """A filter of a list.
 
     `value_type` is a GraphQL type of `schema/filters.py`; with `many` the filter accepts a list, any element of which may match. `build`
-    returns the condition for a value.
+    returns the condition for a value; `build_for`, where it depends on the caller, is used instead.
     """
 
     value_type: str
@@ -56,16 +56,29 @@ class EntityFilter:
     description: str
     many: bool = False
     internal: bool = False
+    build_for: Callable[[Scope, Any], Condition] | None = None
+
+    def condition(self, scope: Scope, value: Any) -> Condition:
+        """Return the condition for a value and a caller."""
+        return self.build(value) if self.build_for is None else self.build_for(scope, value)
 
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """A sort order: a NOT NULL expression over `t`; ties are broken by the id in the same direction."""
+    """A sort order: a NOT NULL expression over `t`; ties are broken by the id in the same direction.
+
+    `sql_for`, where the expression depends on the caller, is used instead of `sql`.
+    """
 
     sql: str
     cast: str
     description: str
     internal: bool = False
+    sql_for: Callable[[Scope], Condition] | None = None
+
+    def expression(self, scope: Scope) -> Condition:
+        """Return the expression for a caller."""
+        return Condition(self.sql) if self.sql_for is None else self.sql_for(scope)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +86,7 @@ class Entity:
     """A table that can be read, with its filters and sort orders.
 
     `visible` returns None when the caller may see every row, else a condition; it raises a `DomainError` when the caller may see none.
+    `has_numeric_ids`: the public id is the row's number.
     """
 
     name: str
@@ -82,6 +96,7 @@ class Entity:
     filters: Mapping[str, EntityFilter] = field(default_factory=dict)
     sorts: Mapping[str, Sort] = field(default_factory=dict)
     default_sort: str = ""
+    has_numeric_ids: bool = False
 
 
 ColumnSql = str | Callable[[Scope], Condition]
@@ -189,7 +204,7 @@ async def fetch_many(
     where = _conditions_sql(scope, entity, statement, conditions, entity.base_condition)
     text = (
         f"SELECT {reader.columns_sql} FROM {entity.table} t WHERE {where}"
-        f" ORDER BY {order_sql(entity, sort)} LIMIT {statement_limit(limit)}"
+        f" ORDER BY {_caller_order_sql(scope, statement, entity, sort)} LIMIT {statement_limit(limit)}"
     )
     if offset:
         text += f" OFFSET {statement.bind(offset)}"
@@ -228,7 +243,8 @@ def by_id(reference: Reference) -> Condition:
 
 def cursor_columns(entity: Entity, sort: str | None) -> tuple[Column, Column]:
     """Return the columns of a cursor: the sort key and the id."""
-    return Column("@key", sort_of(entity, sort)[0].sql), Column("@id", "t.id")
+    order, _ = sort_of(entity, sort)
+    return Column("@key", order.sql_for or order.sql), Column("@id", "t.id")
 
 
 def encode_cursor(sort: str, row: Row) -> str:
@@ -239,7 +255,7 @@ def encode_cursor(sort: str, row: Row) -> str:
     return base64.urlsafe_b64encode(orjson.dumps([sort, key, row["@id"]])).rstrip(b"=").decode()
 
 
-def after_cursor(entity: Entity, sort: str | None, cursor: str) -> Condition:
+def after_cursor(scope: Scope, entity: Entity, sort: str | None, cursor: str) -> Condition:
     """Return the condition for rows after the cursor; raise `ValidationFailed` when it is invalid or has another sort order."""
     name = sort or entity.default_sort
     try:
@@ -267,7 +283,11 @@ def after_cursor(entity: Entity, sort: str | None, cursor: str) -> Condition:
         raise ValidationFailed("after is not a cursor of this list", field="after", code="invalid") from error
     comparison = "<" if descending else ">"
     # With types: an integer column would reject a key that only a bigint can hold.
-    return Condition(f"({order.sql}, t.id) {comparison} ({{}}::{order.cast}, {{}}::bigint)", (key, row_id))
+    expression = order.expression(scope)
+    return Condition(
+        f"({expression.sql}, t.id) {comparison} ({{}}::{order.cast}, {{}}::bigint)",
+        (*expression.params, key, row_id),
+    )
 
 
 # --- assembling SQL ---------------------------------------------------------------------------------------------------
@@ -288,6 +308,22 @@ def order_sql(entity: Entity, sort: str | None) -> str:
     if order.sql == "t.id":
         return f"t.id{direction}"
     return f"{order.sql}{direction}, t.id{direction}"
+
+
+def is_sort_of_caller(scope: Scope, entity: Entity, sort: str | None) -> bool:
+    """Return whether the sort order has another expression for this caller, with parameters, than `order_sql` returns."""
+    if not (sort or entity.default_sort):
+        return False
+    order, _ = sort_of(entity, sort)
+    return order.sql_for is not None and bool(order.sql_for(scope).params)
+
+
+def _caller_order_sql(scope: Scope, statement: _Statement, entity: Entity, sort: str | None) -> str:
+    if not is_sort_of_caller(scope, entity, sort):
+        return order_sql(entity, sort)
+    order, descending = sort_of(entity, sort)
+    direction = " DESC" if descending else ""
+    return f"{statement.render(order.expression(scope))}{direction}, t.id{direction}"
 
 
 def _conditions_sql(

@@ -13,9 +13,10 @@ class NotCompiled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ScalarField:
-    """A scalar: response key, SQL expression over `t`, and value type: `plain` (numbers, booleans, codes), `text`, `id`, `time`, `json` or `role`.
+    """A scalar: response key, SQL expression over `t`, and value type.
 
-    `requires_value` when null would be an error that the database's constraints do not rule out.
+    The value types are `plain` (numbers, booleans, codes), `text` (lists too), `id`, `time`, `json` and `role`. `requires_value` when null
+    would be an error that the database's constraints do not rule out.
     """
 
     key: str

@@ -15,6 +15,7 @@ from contextvars import ContextVar, Token
 from typing import Any, TypeAlias
 
 from models.base import WrongStore
+from models.conflicts import record_effect
 from models.connections import StoreConnection
 from models.database_errors import translate_errors
 from models.pool import StorePool, current_store_id
@@ -116,6 +117,8 @@ class Transaction:
                     # The server answers COMMIT with ROLLBACK when a statement failed and its error was suppressed.
                     raise CommitFailed("a statement had failed, so the server rolled back")
                 self._is_committed = commit
+                if commit:
+                    record_effect()
             finally:
                 await self._pool.release_connection(connection)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import strawberry
 from strawberry import Info
 
-from domain.people import registration, two_factor
+from auth.access import Access
+from domain.people import own_account, registration, two_factor
 from models.queries import Row
 from schema.fields import root_field
 from schema.inputs.optional_fields import provided_fields
@@ -18,6 +19,8 @@ from schema.types.account import (
     TwoFactorStateObject,
 )
 from schema.types.sessions import ANYONE, SIGNED_IN_USERS
+
+_CUSTOMERS_ONLY = Access(admin=False, customer=True, user_only=True)
 
 TWO_FACTOR_DISABLED = "two-factor authentication is off"
 
@@ -65,6 +68,43 @@ class TwoFactorMutations:
         """Disable two-factor authentication."""
         await two_factor.disable(info.context.scope, password, code, user_id)
         return _acknowledge(TWO_FACTOR_DISABLED)
+
+
+@strawberry.type
+class OwnAccountMutations:
+    """Mutations of the caller's own password, e-mail address and account."""
+
+    @root_field(
+        SIGNED_IN_USERS,
+        "Set the caller's password; revokes their other sessions and notifies them by e-mail. A wrong current password counts toward the"
+        " lockout.",
+    )
+    async def password_change(
+        self, info: Info, current_password: str, new_password: str
+    ) -> AcknowledgementObject:
+        """Set a new password."""
+        await own_account.change_password(info.context.scope, current_password, new_password)
+        return _acknowledge(own_account.PASSWORD_CHANGED)
+
+    @root_field(
+        SIGNED_IN_USERS,
+        "Send a token to a new e-mail address, which becomes the caller's with `email_verify`; the current one is notified. The response"
+        " doesn't reveal whether the address is registered. A wrong password counts toward the lockout.",
+    )
+    async def email_change(self, info: Info, password: str, new_email: str) -> AcknowledgementObject:
+        """Request a new e-mail address."""
+        await own_account.request_email_change(info.context.scope, password, new_email)
+        return _acknowledge(own_account.EMAIL_CHANGE_SENT)
+
+    @root_field(
+        _CUSTOMERS_ONLY,
+        "Send a deletion token to the caller's e-mail address; with that token, delete the account: anonymized if it has orders,"
+        " otherwise permanently.",
+    )
+    async def account_delete_request(self, info: Info, token: str | None = None) -> AcknowledgementObject:
+        """Request the deletion of the account, or confirm it."""
+        deleted = await own_account.delete_own_account(info.context.scope, token)
+        return _acknowledge(own_account.ACCOUNT_DELETED if deleted else own_account.DELETION_SENT)
 
 
 @strawberry.type
@@ -116,4 +156,4 @@ def _acknowledge(message: str) -> AcknowledgementObject:
 
 
 QUERIES = (TwoFactorQueries,)
-MUTATIONS = (TwoFactorMutations, RegistrationMutations)
+MUTATIONS = (TwoFactorMutations, OwnAccountMutations, RegistrationMutations)

@@ -154,7 +154,8 @@ class CompiledRootField:
         """Return the requested id; None if it is malformed."""
         try:
             self._check_access(scope)
-            return parse_id(self._argument_values(variables)["id"])
+            value = self._argument_values(variables)["id"]
+            return parse_id(value, numeric=self._query.entity.has_numeric_ids)
         except (DomainError, GraphQLError) as error:
             raise NotCompiled from error
 
@@ -164,9 +165,11 @@ class CompiledRootField:
             self._check_access(scope)
             values = self._argument_values(variables)
             has_cursor = values.get("after") is not None
-            return RootFieldArguments(
-                _page_bounds(self._query, values), _conditions(self._query, values), has_cursor
-            )
+            bounds = _page_bounds(self._query, values)
+            self._query.guards.check_sort(scope, bounds.sort)
+            if queries.is_sort_of_caller(scope, self._query.entity, bounds.sort):
+                raise NotCompiled
+            return RootFieldArguments(bounds, _conditions(scope, self._query, values), has_cursor)
         except (DomainError, GraphQLError) as error:
             raise NotCompiled from error
 
@@ -271,12 +274,14 @@ def _page_bounds(query: EntityQuery, arguments: Mapping[str, Any]) -> PageBounds
     )
 
 
-def _conditions(query: EntityQuery, arguments: Mapping[str, Any]) -> list[Condition]:
-    conditions = build_conditions_from_values(query.entity, arguments.get("filter"), arguments.get("status"))
+def _conditions(scope: Scope, query: EntityQuery, arguments: Mapping[str, Any]) -> list[Condition]:
+    conditions = build_conditions_from_values(
+        scope, query.entity, query.guards, arguments.get("filter"), arguments.get("status")
+    )
     after = arguments.get("after")
     if after is not None:
         sort = arguments.get("sort")
-        conditions.append(queries.after_cursor(query.entity, getattr(sort, "value", sort), after))
+        conditions.append(queries.after_cursor(scope, query.entity, getattr(sort, "value", sort), after))
     return conditions
 
 

@@ -12,6 +12,7 @@ from strawberry import Info
 from auth.access import Access
 from models import queries
 from models.queries import Entity, Row
+from schema.column_guards import ColumnGuards, column_guards
 from schema.fields import root_field
 from schema.filters import build_conditions, build_filter_input, build_sort_enum, sort_name
 from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds, connection_type, page_type
@@ -28,6 +29,7 @@ class EntityQuery:
     kind: str
     entity: Entity
     access: Access
+    guards: ColumnGuards
 
 
 def with_article(singular: str) -> str:
@@ -54,10 +56,11 @@ def build_entity_queries(
     filters = build_filter_input(entity, f"{name}Filter")
     sorts = build_sort_enum(entity, f"{name}Sort")
     page_of = page_type(type_, f"{name}Page")
+    guards = column_guards(type_, entity)
     label = singular.replace("_", " ")
 
     async def one(info: Info, id: ID) -> type_ | None:  # type: ignore[valid-type]
-        reference = parse_id(id)
+        reference = parse_id(id, numeric=entity.has_numeric_ids)
         if reference is None:
             return None
         return await queries.fetch_one(info.context.scope, build_selection(info), reference)
@@ -73,14 +76,15 @@ def build_entity_queries(
         check_page_bounds(page, 0, 2**31 - 1, "page")
         page = max(page, 1)
         scope = info.context.scope
-        conditions = build_conditions(entity, filter)
+        conditions = build_conditions(scope, entity, guards, filter)
+        order = sort_name(scope, guards, sort)
         result = Row(page=page, per_page=per_page)
         if is_requested(info, "items"):
             result["items"] = await queries.fetch_many(
                 scope,
                 build_selection(info, "items"),
                 conditions=conditions,
-                sort=sort_name(sort),
+                sort=order,
                 limit=per_page,
                 offset=(page - 1) * per_page,
             )
@@ -89,7 +93,7 @@ def build_entity_queries(
         return result
 
     def metadata(kind: str) -> dict[str, Any]:
-        return {ENTITY_QUERY: EntityQuery(kind, entity, rule)}
+        return {ENTITY_QUERY: EntityQuery(kind, entity, rule, guards)}
 
     fields: dict[str, Any] = {
         singular: root_field(
@@ -100,7 +104,7 @@ def build_entity_queries(
         )(one),
         plural: root_field(
             rule, f"Returns a list of {label} records.", internal=internal, metadata=metadata("list")
-        )(_list_field(type_, entity, filters, sorts)),
+        )(_list_field(type_, entity, guards, filters, sorts)),
         f"{singular}_page": root_field(
             rule,
             f"Returns a numbered page of {label} records with the total count (offset pagination).",
@@ -114,11 +118,11 @@ def build_entity_queries(
             f"Returns a page of {label} records (cursor pagination); every page has the same cost.",
             internal=internal,
             metadata=metadata("connection"),
-        )(_connection_field(type_, entity, filters, sorts, name))
+        )(_connection_field(type_, entity, guards, filters, sorts, name))
     return strawberry.type(type(f"{name}Queries", (), fields))
 
 
-def _list_field(type_: Any, entity: Entity, filters: Any, sorts: Any) -> Any:
+def _list_field(type_: Any, entity: Entity, guards: ColumnGuards, filters: Any, sorts: Any) -> Any:
     if "status" not in entity.filters:
 
         async def list_records(  # type: ignore[no-untyped-def]
@@ -129,11 +133,12 @@ def _list_field(type_: Any, entity: Entity, filters: Any, sorts: Any) -> Any:
             sort: sorts | None = None,
         ) -> list[type_]:
             check_page_bounds(limit, offset, MAX_PAGE_SIZE)
+            scope = info.context.scope
             return await queries.fetch_many(
-                info.context.scope,
+                scope,
                 build_selection(info),
-                conditions=build_conditions(entity, filter),
-                sort=sort_name(sort),
+                conditions=build_conditions(scope, entity, guards, filter),
+                sort=sort_name(scope, guards, sort),
                 limit=limit,
                 offset=offset,
             )
@@ -151,11 +156,12 @@ def _list_field(type_: Any, entity: Entity, filters: Any, sorts: Any) -> Any:
         sort: sorts | None = None,
     ) -> list[type_]:
         check_page_bounds(limit, offset, MAX_PAGE_SIZE)
+        scope = info.context.scope
         return await queries.fetch_many(
-            info.context.scope,
+            scope,
             build_selection(info),
-            conditions=build_conditions(entity, filter, status),
-            sort=sort_name(sort),
+            conditions=build_conditions(scope, entity, guards, filter, status),
+            sort=sort_name(scope, guards, sort),
             limit=limit,
             offset=offset,
         )
@@ -163,7 +169,9 @@ def _list_field(type_: Any, entity: Entity, filters: Any, sorts: Any) -> Any:
     return list_records_by_status
 
 
-def _connection_field(type_: Any, entity: Entity, filters: Any, sorts: Any, name: str) -> Any:
+def _connection_field(
+    type_: Any, entity: Entity, guards: ColumnGuards, filters: Any, sorts: Any, name: str
+) -> Any:
     connection_of = connection_type(type_, name)
 
     async def connection(  # type: ignore[no-untyped-def]
@@ -174,17 +182,16 @@ def _connection_field(type_: Any, entity: Entity, filters: Any, sorts: Any, name
         sort: sorts | None = None,
     ) -> connection_of:
         check_page_bounds(first, 0, MAX_PAGE_SIZE, "first")
-        order = sort_name(sort)
-        conditions = build_conditions(entity, filter)
+        scope = info.context.scope
+        order = sort_name(scope, guards, sort)
+        conditions = build_conditions(scope, entity, guards, filter)
         if after is not None:
-            conditions.append(queries.after_cursor(entity, order, after))
+            conditions.append(queries.after_cursor(scope, entity, order, after))
         selection = build_selection(info, "edges", "node")
         keyed = queries.Selection(
             selection.entity, (*selection.columns, *queries.cursor_columns(entity, order)), selection.children
         )
-        rows = await queries.fetch_many(
-            info.context.scope, keyed, conditions=conditions, sort=order, limit=first + 1
-        )
+        rows = await queries.fetch_many(scope, keyed, conditions=conditions, sort=order, limit=first + 1)
         edges = [
             Row(cursor=queries.encode_cursor(order or entity.default_sort, row), node=row)
             for row in rows[:first]

@@ -40,7 +40,8 @@ class GatewayMutations:
     )
     async def gateway_notification_reprocess(self, info: Info, id: ID) -> GatewayNotificationObject | None:
         """Reprocess a notification."""
-        number = await notifications.reprocess(info.context.scope, id)
+        # The public id is a number: `str` makes it one again for `parse_reference`.
+        number = await notifications.reprocess(info.context.scope, str(id))
         return await load_record(info, number)
 
 

@@ -1,26 +1,28 @@
 """Execute prepared operations, for `/graphql` and for the facades.
 
 A query is answered by its compiled reads where they exist, everything else by the GraphQL executor. A mutation of a request with an
-Idempotency-Key is committed in one transaction with the key (docs/reference/shared.md#idempotency).
+Idempotency-Key is committed in one transaction with the key (docs/reference/shared.md#idempotency). A mutation whose transaction lost
+against a concurrent one is executed again, unless something of it was committed or sent before (`models.conflicts`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from graphql import ExecutionResult, GraphQLSchema, OperationDefinitionNode, OperationType
 
 from domain.idempotency import KeyClaim, complete, current_claim, release
-from kernel.errors import AnswerTooLarge
+from kernel.errors import TransactionConflict
 from kernel.scope import Scope
-from models.answer_size import AnswerLimits, limited_answer
-from models.database import transaction
+from models.answer_size import AnswerLimits, AnswerTooLarge, limited_answer
+from models.database import in_transaction, retry_conflicts, transaction
 from models.response_shapes import NotCompiled
 from resolvers.introspection import Introspector, is_introspection
 from resolvers.query_compiler import QueryCompiler
 from schema.documents import PreparedDocument
-from schema.execution import ExecutionContext, error_code, execute_document, refused
+from schema.execution import ExecutionContext, error_code, error_of, execute_document, refused
 
 # Errors that a retry may not meet, so the idempotency key is released.
 _TRANSIENT_CODES = {"UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED", "UNAVAILABLE", "INTERNAL"}
@@ -84,12 +86,17 @@ class OperationExecutor:
                 if cost is not None:
                     self._compiler.cache_plan(prepared, operation, compiled, cost)
                 return ExecutionResult(data, None)
-        claim = current_claim() if operation.operation is OperationType.MUTATION else None
+        execution = partial(self._execute, scope, prepared, operation, variables)
+        if operation.operation is not OperationType.MUTATION:
+            return await execution()
+        claim = current_claim()
         if claim is None:
-            return await self._execute(scope, prepared, operation, variables)
+            return await (
+                execution() if in_transaction() else retry_conflicts(execution, has_conflict=_has_conflict)
+            )
         if claim.result is not None:
             return ExecutionResult(dict(claim.result), None)
-        return await self._execute_once(scope, prepared, operation, variables, claim)
+        return await self._execute_once(scope, execution, claim)
 
     async def _execute(
         self,
@@ -104,23 +111,28 @@ class OperationExecutor:
             return await execute_document(self._schema, prepared, context, variables, name)
 
     async def _execute_once(
-        self,
-        scope: Scope,
-        prepared: PreparedDocument,
-        operation: OperationDefinitionNode,
-        variables: Mapping[str, Any] | None,
-        claim: KeyClaim,
+        self, scope: Scope, execution: Callable[[], Awaitable[ExecutionResult]], claim: KeyClaim
     ) -> ExecutionResult:
         """Commit the effect and the key in one transaction; a failed mutation changes nothing."""
-        result = ExecutionResult(None, None)
-        try:
-            async with transaction(scope):
-                result = await self._execute(scope, prepared, operation, variables)
-                if result.errors or result.data is None:
-                    raise _RolledBack
-                await complete(scope, claim, result.data)
-        except _RolledBack:
-            if any(error_code(error) in _TRANSIENT_CODES for error in result.errors or ()):
-                await release(scope, claim)
-                claim.is_released = True
+
+        async def execute_and_complete() -> ExecutionResult:
+            result = ExecutionResult(None, None)
+            try:
+                async with transaction(scope):
+                    result = await execution()
+                    if result.errors or result.data is None:
+                        raise _RolledBack
+                    await complete(scope, claim, result.data)
+            except _RolledBack:
+                pass
+            return result
+
+        result = await retry_conflicts(execute_and_complete, has_conflict=_has_conflict)
+        if any(error_code(error) in _TRANSIENT_CODES for error in result.errors or ()):
+            await release(scope, claim)
+            claim.is_released = True
         return result
+
+
+def _has_conflict(result: ExecutionResult) -> bool:
+    return any(isinstance(error_of(error), TransactionConflict) for error in result.errors or ())

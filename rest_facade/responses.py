@@ -16,6 +16,7 @@ from multidict import CIMultiDict
 from kernel.errors import DomainError, RateLimited, Unauthenticated
 
 JSON = "application/json"
+WRITE_SIZE = 64 * 1024
 UNEXPECTED_ERROR = "an unexpected error occurred"
 DATABASE_ERROR = "a database error occurred"
 
@@ -65,6 +66,22 @@ class BytesResponse(web.Response):
         request.app[ADD_HEADERS](request, self)
         await writer.write_headers(f"HTTP/1.1 {self._status} {self._reason}", headers)
         return writer
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Write the body; a large one in pieces, so that a client that does not read it stops the writing."""
+        body, writer = self._body, self._payload_writer
+        if (
+            isinstance(body, bytes)
+            and len(body) > WRITE_SIZE
+            and writer is not None
+            and not self._must_be_empty_body
+        ):
+            view = memoryview(body)
+            for start in range(0, len(body), WRITE_SIZE):
+                await writer.write(view[start : start + WRITE_SIZE])
+            await web.StreamResponse.write_eof(self)
+            return
+        await super().write_eof(data)
 
     def _uses_fast_path(self, request: web.Request) -> bool:
         return (

@@ -14,9 +14,9 @@ from typing import Any
 
 from graphql import ExecutionResult, Executor, GraphQLError, GraphQLSchema, execute
 
-from kernel.errors import AnswerTooLarge, DomainError, ValidationFailed
+from kernel.errors import DomainError, ValidationFailed
 from kernel.scope import Scope
-from models.answer_size import AnswerSize, current_answer, value_size
+from models.answer_size import AnswerSize, AnswerTooLarge, current_answer, value_size
 from schema.documents import PreparedDocument
 
 log = logging.getLogger("vitrine.graphql")

@@ -10,8 +10,10 @@ import strawberry
 from strawberry import UNSET
 
 from kernel.errors import ValidationFailed
+from kernel.scope import Scope
 from kernel.text import MAX_FILTER_LENGTH
 from models.queries import Condition, Entity
+from schema.column_guards import ColumnGuards
 from schema.fields import INTERNAL
 from schema.scalars import FILTER_SCALARS, parse_id
 
@@ -49,16 +51,18 @@ def build_sort_enum(entity: Entity, name: str) -> Any:
     return strawberry.enum(enum, description=f"Sort orders of a list of {entity.name} records.")
 
 
-def build_conditions(entity: Entity, filter: Any, status: Any = None) -> list[Condition]:
-    """Convert a filter input and the `status` argument to query conditions."""
+def build_conditions(
+    scope: Scope, entity: Entity, guards: ColumnGuards, filter: Any, status: Any = None
+) -> list[Condition]:
+    """Convert a filter input and the `status` argument to query conditions; raise an error for a filter the caller may not use."""
     if filter is None or filter is UNSET:
-        return build_conditions_from_values(entity, None, status)
+        return build_conditions_from_values(scope, entity, guards, None, status)
     values = {name: value for name in entity.filters if (value := getattr(filter, name)) is not UNSET}
-    return build_conditions_from_values(entity, values, status)
+    return build_conditions_from_values(scope, entity, guards, values, status)
 
 
 def build_conditions_from_values(
-    entity: Entity, values: Mapping[str, Any] | None, status: Any = None
+    scope: Scope, entity: Entity, guards: ColumnGuards, values: Mapping[str, Any] | None, status: Any = None
 ) -> list[Condition]:
     """Convert filter values by name to query conditions; null values are ignored."""
     conditions: list[Condition] = []
@@ -67,16 +71,18 @@ def build_conditions_from_values(
     for name, value in (values or {}).items():
         if value is None:
             continue
+        guards.check_filter(scope, name)
         declared = entity.filters[name]
         if declared.value_type == "id":
             # A malformed id matches no record.
-            ids = [parse_id(item) for item in (value if declared.many else [value])]
+            references = value if declared.many else [value]
+            ids = [parse_id(item, numeric=name == "id" and entity.has_numeric_ids) for item in references]
             valid = [item for item in ids if item is not None]
-            conditions.append(declared.build(valid) if valid else Condition("false"))
+            conditions.append(declared.condition(scope, valid) if valid else Condition("false"))
         else:
             if declared.value_type == "text":
                 check_filter_text(name, value)
-            conditions.append(declared.build(value))
+            conditions.append(declared.condition(scope, value))
     return conditions
 
 
@@ -91,6 +97,8 @@ def check_filter_text(name: str, value: str | list[str]) -> None:
         )
 
 
-def sort_name(sort: Any) -> str | None:
-    """Return the entity's name of a sort enum member."""
-    return None if sort is None or sort is UNSET else sort.value
+def sort_name(scope: Scope, guards: ColumnGuards, sort: Any) -> str | None:
+    """Return the entity's name of a sort enum member; raise an error for a sort the caller may not use."""
+    name = None if sort is None or sort is UNSET else sort.value
+    guards.check_sort(scope, name)
+    return name

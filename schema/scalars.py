@@ -311,6 +311,9 @@ FILTER_SCALARS: dict[str, Any] = {
 }
 
 
-def parse_id(value: Any) -> Reference | None:
-    """Parse an id: a UUID or a numeric id; None if malformed. 0 is valid: in the legacy API it means "none"."""
-    return 0 if value in ("0", 0) else parse_reference(value)
+def parse_id(value: Any, *, numeric: bool = False) -> Reference | None:
+    """Parse an id: a UUID or a legacy number; None if malformed. 0 is valid: in some fields and filters it means "none".
+
+    `numeric`: the public id is a number, which every family accepts.
+    """
+    return 0 if value in ("0", 0) else parse_reference(str(value) if numeric else value)

@@ -17,6 +17,7 @@ from rest_facade.responses import ADD_HEADERS
 from rest_facade.routing import Route
 from server import credit_bureau, graphql_view, mail_page
 from server.connections import PIPELINE
+from server.connections import SETTINGS as SETTINGS
 from server.cross_origin import allow_cross_origin
 from server.health import Checks, Readiness
 from server.limits import Counters, ProcessCounters
@@ -26,7 +27,6 @@ from server.middleware.pipeline import pipeline
 from server.openapi import page
 from server.routes import add_routes, route_policies
 
-SETTINGS = web.AppKey("settings", Settings)
 COUNTERS = web.AppKey("counters", Counters)
 HEALTH = web.AppKey("health", Readiness)
 # Replaces aiohttp's default, which reveals the versions of Python and aiohttp.

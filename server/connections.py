@@ -1,9 +1,12 @@
-"""Run aiohttp's HTTP protocol with error responses of our own for requests that never reach the application."""
+"""Run aiohttp's HTTP protocol with error responses of our own and limits on what a connection may occupy.
+
+docs/reference/shared.md#connections lists the limits.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Middleware
@@ -11,33 +14,129 @@ from aiohttp.web_protocol import RequestHandler
 
 from kernel import ids, logging
 from kernel.errors import MalformedRequest
+from kernel.ip_addresses import is_trusted, rate_limit_key
+from kernel.settings import Settings
 from rest_facade.responses import UNEXPECTED_ERROR
 from server import graphql_errors
+from server.limits import ConcurrencyLimiter
 from server.middleware.request_id import HEADER
 
-# Idle timeout, also for a half-sent request head; longer than the usual 60 s of proxies.
-IDLE_SECONDS = 75.0
 # How long the rest of a rejected body is read and discarded, so that a client still sending it can read the response.
 LINGER_SECONDS = 3.0
+# Connections beyond the limit of an address get a 429; beyond a multiple of it they are closed at once.
+_MAX_EXCESS = 2
 OPTIONS: dict[str, Any] = {
-    "keepalive_timeout": IDLE_SECONDS,
     "lingering_time": LINGER_SECONDS,
     "access_log": None,
     # rest_facade/bodies.py decompresses, up to the size limit and only bodies that are read.
     "auto_decompress": False,
 }
 
+SETTINGS = web.AppKey("settings", Settings)
 PIPELINE: web.AppKey[Middleware] = web.AppKey("pipeline")
 """The application's only middleware."""
 
 
 class Connection(RequestHandler):
-    """Answer malformed HTTP and errors outside the middleware in JSON, with a request id.
+    """Answer malformed HTTP and errors outside the middleware in JSON, with a request id; close connections that exceed a limit.
 
     The route is unknown here, so the body carries `error`, `message` and `status` like `graphql_errors`.
     """
 
-    __slots__ = ()
+    __slots__ = ("_address_key", "_head_timer", "_limits", "_write_timer", "is_excess")
+
+    def __init__(self, limits: _ConnectionLimits, **options: Any) -> None:
+        super().__init__(**options)
+        self._limits = limits
+        self._address_key = ""
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
+        self.is_excess = False
+        """Whether its address has too many connections: the first request is answered with 429."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Count the connection of its address."""
+        super().connection_made(transport)
+        limits = self._limits
+        cast(asyncio.Transport, transport).set_write_buffer_limits(high=limits.settings.write_buffer)
+        peer = transport.get_extra_info("peername")
+        if not limits.connections.limit or not peer or isinstance(peer, str):
+            return  # a Unix socket has no address
+        if is_trusted(peer[0], limits.settings.trusted_proxies):
+            return
+        self._address_key = rate_limit_key(peer[0])
+        count = limits.connections.begin(self._address_key)
+        if count > _MAX_EXCESS * limits.connections.limit:
+            cast(asyncio.Transport, transport).abort()
+        elif count > limits.connections.limit:
+            self.is_excess = True
+            self._start_head_timer()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Release what the connection occupies."""
+        if self._address_key:
+            self._limits.connections.end(self._address_key)
+            self._address_key = ""
+        self._cancel_head_timer()
+        self._cancel_write_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse the data; start the time-out of a request head that is incomplete."""
+        super().data_received(data)
+        waiter = self._waiter
+        if waiter is None or waiter.done():
+            self._cancel_head_timer()
+        elif data and self._head_timer is None:
+            self._start_head_timer()
+
+    def _start_head_timer(self) -> None:
+        self._head_timer = self._loop.call_later(self._limits.settings.header_timeout, self._abandon_head)
+
+    def _cancel_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _abandon_head(self) -> None:
+        self._head_timer = None
+        if self._waiter is not None and not self._waiter.done():
+            self.force_close()
+
+    def pause_writing(self) -> None:
+        """Start the write time-out: the client has not read what is buffered."""
+        super().pause_writing()
+        self._start_write_timer()
+
+    def resume_writing(self) -> None:
+        """Stop the write time-out."""
+        self._cancel_write_timer()
+        super().resume_writing()
+
+    def _start_write_timer(self) -> None:
+        if self.transport is not None:
+            self._write_timer = self._loop.call_later(
+                self._limits.settings.write_timeout,
+                self._abandon_response,
+                self.transport.get_write_buffer_size(),
+            )
+
+    def _cancel_write_timer(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+
+    def _abandon_response(self, buffered: int) -> None:
+        """Close the connection unless the client has read enough since the timer was started."""
+        transport = self.transport
+        if transport is None:
+            return
+        # A response that aiohttp writes in one piece may be larger than the limit: then it must shrink by that much each time.
+        if buffered - transport.get_write_buffer_size() >= self._limits.settings.write_buffer:
+            self._start_write_timer()
+            return
+        logging.event("a client does not read its response: connection closed", level="warning")
+        transport.abort()
 
     def handle_error(
         self,
@@ -62,9 +161,27 @@ class Connection(RequestHandler):
         return response
 
 
+class _ConnectionLimits:
+    """The settings of all connections of a server, and the number of those open by client address."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.connections = ConcurrencyLimiter(settings.address_connections)
+
+
 class _Server(web.Server):
+    def __init__(self, settings: Settings, handler: Any, **options: Any) -> None:
+        super().__init__(handler, **options)
+        self._limits = _ConnectionLimits(settings)
+
     def __call__(self) -> RequestHandler:
-        return Connection(self, loop=asyncio.get_running_loop(), **OPTIONS)
+        return Connection(
+            self._limits,
+            manager=self,
+            loop=asyncio.get_running_loop(),
+            keepalive_timeout=self._limits.settings.keep_alive,
+            **OPTIONS,
+        )
 
 
 class Runner(web.AppRunner):
@@ -75,7 +192,7 @@ class Runner(web.AppRunner):
     async def _make_server(self) -> web.Server:
         server = await super()._make_server()
         handler = _direct_handler(self._app, server.request_handler)
-        return _Server(handler, request_factory=server.request_factory)
+        return _Server(self._app[SETTINGS], handler, request_factory=server.request_factory)
 
 
 def _direct_handler(app: web.Application, default: Any) -> Any:

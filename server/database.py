@@ -11,6 +11,8 @@ import dataclasses
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
 
 import asyncpg
 
@@ -19,7 +21,7 @@ from kernel.errors import DomainError
 from kernel.settings import SettingError, Settings
 from models import database, migrate
 from models.capacity import connections_allowed
-from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
+from server.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError, EmbeddedServer, is_ready
 from server.health import Checks
 
 FOLDER = "postgres"
@@ -29,15 +31,21 @@ _EXTRA_CONNECTIONS = 5
 _MIN_POOL = 2
 _ACQUIRE_SECONDS = 10.0
 _ROLES_RECHECK_SECONDS = 1.0
+_POSTGRES_CHECK_SECONDS = 0.5
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 30.0
+# A server that ran for this long is started again without a pause.
+_STEADY_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseLocation:
-    """The database URLs: for the owner, who migrates, and for the role that serves requests."""
+    """The database URLs: for the owner, who migrates, and for the role that serves requests; `folder` is the embedded server's."""
 
     owner_url: str
     serving_url: str
     is_embedded: bool
+    folder: Path | None = None
 
 
 @asynccontextmanager
@@ -47,20 +55,63 @@ async def database_location(settings: Settings) -> AsyncIterator[DatabaseLocatio
         serving = settings.app_database_url or settings.database_url
         yield DatabaseLocation(settings.database_url, serving, is_embedded=False)
         return
-    embedded = EmbeddedPostgres(settings.data_dir / FOLDER)
-    starting = asyncio.ensure_future(asyncio.to_thread(embedded.start))
+    folder = (settings.data_dir / FOLDER).resolve()
+    supervisor = _Supervisor(EmbeddedPostgres(folder))
     try:
-        server = await asyncio.shield(starting)
-        yield DatabaseLocation(server.url(), server.url(), is_embedded=True)
+        server = await supervisor.start()
+        supervising = asyncio.create_task(supervisor.run())
+        try:
+            yield DatabaseLocation(server.url(), server.url(), is_embedded=True, folder=folder)
+        finally:
+            supervising.cancel()
+            await asyncio.wait([supervising])
     finally:
-        # Shielded, here and above: an early or repeated signal must not leave an orphaned server behind.
-        await asyncio.shield(_stop(embedded, starting))
+        # Shielded, here and in `start`: an early or repeated signal must not leave an orphaned server behind.
+        await asyncio.shield(supervisor.stop())
 
 
-async def _stop(embedded: EmbeddedPostgres, starting: asyncio.Future[EmbeddedServer]) -> None:
-    """Stop the server after its start has finished: the start thread can't be interrupted."""
-    await asyncio.wait([starting])
-    await asyncio.to_thread(embedded.stop)
+class _Supervisor:
+    """Start the embedded PostgreSQL, and start it again when its postmaster is gone (killed, or out of memory)."""
+
+    def __init__(self, embedded: EmbeddedPostgres) -> None:
+        self._embedded = embedded
+        self._starting: asyncio.Future[EmbeddedServer] | None = None
+
+    async def start(self) -> EmbeddedServer:
+        """Start or join the server; raises EmbeddedPostgresError."""
+        self._starting = asyncio.ensure_future(asyncio.to_thread(self._embedded.start))
+        return await asyncio.shield(self._starting)
+
+    async def run(self) -> None:
+        """Start the server again whenever it is gone, with growing pauses while it doesn't stay."""
+        pause, started_at = 0.0, monotonic()
+        while True:
+            await asyncio.sleep(_POSTGRES_CHECK_SECONDS)
+            if self._embedded.is_running():
+                continue
+            if not self._embedded.has_data():
+                logging.event(
+                    "the data of the embedded PostgreSQL is gone: restart the program", level="error"
+                )
+                return
+            if monotonic() - started_at > _STEADY_SECONDS:
+                pause = 0.0
+            logging.event("the embedded PostgreSQL is gone and is started again", level="error", pause=pause)
+            await asyncio.sleep(pause)
+            pause = min(_LONGEST_PAUSE, pause * 2 or _FIRST_PAUSE)
+            try:
+                await self.start()
+            except EmbeddedPostgresError as error:
+                logging.event("the embedded PostgreSQL did not start", level="error", reason=str(error))
+            else:
+                logging.event("the embedded PostgreSQL runs again", level="warning")
+            started_at = monotonic()
+
+    async def stop(self) -> None:
+        """Stop the server after its start has finished: the start thread can't be interrupted."""
+        if self._starting is not None:
+            await asyncio.wait([self._starting])
+        await asyncio.to_thread(self._embedded.stop)
 
 
 @asynccontextmanager
@@ -143,17 +194,21 @@ def _usable_connections(allowed: int) -> int:
 
 
 def readiness_checks(location: DatabaseLocation) -> Checks:
-    """Create the checks of `/health/ready`: the database answers in the serving role and no migration is pending."""
+    """Create the checks of `/health/ready`: the database answers in the serving role and no migration is pending.
+
+    While the embedded PostgreSQL is started again, its check is `restarting`.
+    """
     is_migrated = False
 
-    async def check() -> dict[str, bool]:
+    async def check() -> dict[str, bool | str]:
         nonlocal is_migrated
         try:
             await database.check_role()
             # Once all are applied none can become pending for this version.
             is_migrated = is_migrated or not await migrate.pending_migrations(location.serving_url)
         except (DomainError, OSError, database.UnsafeRole):
-            return {"database": False, "migrations": is_migrated}
+            restarts = location.folder is not None and not is_ready(location.folder)
+            return {"database": "restarting" if restarts else False, "migrations": is_migrated}
         return {"database": True, "migrations": is_migrated}
 
     return check

@@ -256,9 +256,7 @@ def _wants_response_json(request: web.Request) -> bool:
     return _RESPONSE_JSON in request.headers.get("Accept", "")
 
 
-def _respond_with_data(
-    request: web.Request, body: dict[str, Any], response_json_status: int
-) -> web.Response:
+def _respond_with_data(request: web.Request, body: dict[str, Any], response_json_status: int) -> web.Response:
     """Serialize the result of an execution; an error instead when it is over the limit of bytes."""
     content = orjson.dumps(body, option=_DATETIME_OPTIONS)
     limits = request.app[LIMITS]

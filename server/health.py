@@ -10,8 +10,8 @@ from aiohttp import web
 
 from rest_facade.responses import json_response
 
-# Check name → whether it passed.
-Checks = Callable[[], Awaitable[dict[str, bool]]]
+# Check name → whether it passed, or a word for why not.
+Checks = Callable[[], Awaitable[dict[str, bool | str]]]
 
 CHECK_SECONDS = 3.0
 CACHE_SECONDS = 1.0
@@ -22,7 +22,7 @@ class Readiness:
 
     def __init__(self, checks: Checks | None = None) -> None:
         self._checks = checks
-        self._last: dict[str, bool] = {}
+        self._last: dict[str, bool | str] = {}
         self._last_at = -CACHE_SECONDS
         self._lock = asyncio.Lock()
         self.stopping = False
@@ -37,16 +37,18 @@ class Readiness:
         return json_response({"status": "ok"})
 
     async def ready(self, request: web.Request) -> web.Response:
-        """Return 200 when every check passes, else 503; `checks` names the failed ones without a reason."""
-        checks = {"serving": not self.stopping, **await self._run_checks()}
-        passed = all(checks.values())
+        """Return 200 when every check passes, else 503; `checks` names the failed ones without details."""
+        checks: dict[str, bool | str] = {"serving": not self.stopping, **await self._run_checks()}
+        passed = all(result is True for result in checks.values())
         body = {
             "status": "ok" if passed else "unavailable",
-            "checks": {name: "ok" if is_ok else "failed" for name, is_ok in checks.items()},
+            "checks": {
+                name: "ok" if result is True else result or "failed" for name, result in checks.items()
+            },
         }
         return json_response(body, status=200 if passed else 503, headers={"Cache-Control": "no-store"})
 
-    async def _run_checks(self) -> dict[str, bool]:
+    async def _run_checks(self) -> dict[str, bool | str]:
         """Run the checks, cached for a second because the route is public."""
         if self._checks is None:
             return {}

@@ -99,6 +99,27 @@ class ProcessCounters:
             del windows[oldest]
 
 
+class ConcurrencyLimiter:
+    """Limit what one client address has open at the same time in this process; 0 means no limit."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._open: dict[str, int] = {}
+
+    def begin(self, key: str) -> int:
+        """Count one more and return how many are open now; `end` must follow."""
+        count = self._open[key] = self._open.get(key, 0) + 1
+        return count
+
+    def end(self, key: str) -> None:
+        """Count one less."""
+        count = self._open[key] - 1
+        if count:
+            self._open[key] = count
+        else:
+            del self._open[key]
+
+
 class _Window:
     """A count with its end on the monotonic clock and, for the response headers, on the wall clock."""
 

@@ -3,6 +3,7 @@
 pytest_plugins = [
     "tests.harness.selection",
     "tests.harness.database",
+    "tests.harness.passwords",
     "tests.harness.http",
     "tests.harness.sample_store",
     "tests.harness.clients",

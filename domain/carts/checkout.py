@@ -181,7 +181,11 @@ def _reject_incomplete(
             "product_unavailable",
             [{"product_id": str(item.product_public_id), "name": item.name} for item in unavailable],
         )
-    if option is None and any(item.totals_line.is_shipped for item in items):
+    if not any(item.totals_line.is_shipped for item in items):
+        return
+    if cart.address is None:
+        raise RuleViolation("Informe o endereço de entrega.", reason="shipping_required")
+    if option is None:
         has_method = cart.shipping_method_id is not None
         raise _rule_error("shipping_unavailable" if has_method else "shipping_required")
 

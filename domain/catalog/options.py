@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from domain.catalog.product_options import TYPES_WITH_VARIANTS, load_editable, resolve_editable_product
+from domain.catalog.stock import lock_stock
 from kernel.codes import MODIFIER_TYPES, OPTION_TYPES, SWITCH_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import (
@@ -67,15 +68,12 @@ _VARIANTS = """
 SELECT id, public_id, name, modifier, modifier_type, position, image_url, image_alt FROM option_variants
 WHERE tenant_id = $1 AND option_id = $2 ORDER BY position, id
 """
-# Locked in ascending id order, as orders do.
+_COMBINATIONS = """
+SELECT k.combination_id AS id FROM combination_choices k
+WHERE k.tenant_id = $1 AND k.option_id = $2 AND ($3::bigint[] IS NULL OR k.variant_id = ANY($3::bigint[]))
+"""
 _DELETE_COMBINATIONS = """
-WITH locked AS (
-    SELECT c.id FROM combinations c WHERE c.tenant_id = $1 AND c.deleted_at IS NULL AND c.id IN (
-        SELECT k.combination_id FROM combination_choices k
-        WHERE k.tenant_id = $1 AND k.option_id = $2 AND ($3::bigint[] IS NULL OR k.variant_id = ANY($3::bigint[])))
-    ORDER BY c.id FOR NO KEY UPDATE
-)
-UPDATE combinations c SET deleted_at = $4, updated_at = $4 FROM locked WHERE c.tenant_id = $1 AND c.id = locked.id
+UPDATE combinations SET deleted_at = $3, updated_at = $3 WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND deleted_at IS NULL
 """
 _DELETE_EXCEPTIONS = """
 DELETE FROM option_exceptions e WHERE e.tenant_id = $1 AND e.id IN (
@@ -187,7 +185,7 @@ async def delete_option(scope: Scope, option: object) -> None:
     """Soft-delete an option and delete its combinations and exceptions; existing orders keep what was chosen."""
     async with transaction(scope):
         current = await load_editable(scope, OPTION, _LOCK, option)
-        await execute(_DELETE_COMBINATIONS, scope.store.id, current["id"], None, scope.now)
+        await _delete_combinations(scope, current["id"], None)
         await execute(_DELETE_EXCEPTIONS, scope.store.id, current["id"], None)
         await execute(
             "DELETE FROM product_options WHERE tenant_id = $1 AND option_id = $2",
@@ -322,9 +320,16 @@ async def _replace_variants(scope: Scope, option_id: int, type_: str, values: Se
     await execute(_ADD_VARIANTS, scope.store.id, option_id, [uuid7() for _ in new], *_columns(new))
 
 
+async def _delete_combinations(scope: Scope, option_id: int, variant_ids: list[int] | None) -> None:
+    """Soft-delete the combinations with an option, or with any of the variants, locked first in the order of orders."""
+    combinations = [row["id"] for row in await fetch(_COMBINATIONS, scope.store.id, option_id, variant_ids)]
+    await lock_stock(scope, (), combinations)
+    await execute(_DELETE_COMBINATIONS, scope.store.id, combinations, scope.now)
+
+
 async def _delete_variants(scope: Scope, option_id: int, variant_ids: list[int]) -> None:
     if variant_ids:
-        await execute(_DELETE_COMBINATIONS, scope.store.id, option_id, variant_ids, scope.now)
+        await _delete_combinations(scope, option_id, variant_ids)
         await execute(_DELETE_EXCEPTIONS, scope.store.id, option_id, variant_ids)
         await execute(_DELETE_VARIANTS, scope.store.id, option_id, variant_ids)
 

@@ -29,6 +29,7 @@ from domain.catalog.product_draft import (
 from domain.catalog.product_matching import lock_catalog, lock_catalog_exclusively, match_drafts
 from domain.catalog.product_parts import delete_product_parts
 from domain.catalog.product_writing import write_images, write_product_categories, write_rows
+from domain.catalog.stock import lock_stock
 from domain.notifications import write as notifications
 from domain.store_settings import setting
 from domain.taxes.taxes import set_taxes_in_bulk
@@ -42,16 +43,10 @@ from models.references import PRODUCT, look_up
 
 MAX_ROWS = 500
 
-# Locked in ascending id order, as orders do.
 _SOFT_DELETE = """
-WITH locked AS (
-    SELECT id FROM products
-    WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND deleted_at IS NULL AND ($4::bigint IS NULL OR vendor_id = $4)
-    ORDER BY id FOR NO KEY UPDATE
-)
-UPDATE products p SET deleted_at = $3, updated_at = $3 FROM locked
-WHERE p.tenant_id = $1 AND p.id = locked.id
-RETURNING p.id, p.public_id
+UPDATE products SET deleted_at = $3, updated_at = $3
+WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND deleted_at IS NULL AND ($4::bigint IS NULL OR vendor_id = $4)
+RETURNING id, public_id
 """
 
 
@@ -124,6 +119,7 @@ async def delete_products(scope: Scope, products: Iterable[object]) -> tuple[dic
     own_vendor = scope.actor.vendor_id if scope.actor.kind is ActorKind.VENDOR else None
     async with transaction(scope):
         ids = await look_up(scope, PRODUCT, references)
+        await lock_stock(scope, ids.values())
         deleted_rows = await fetch(_SOFT_DELETE, scope.store.id, list(ids.values()), scope.now, own_vendor)
         public_ids: dict[int, UUID] = {row["id"]: row["public_id"] for row in deleted_rows}
         await delete_product_parts(scope, public_ids)

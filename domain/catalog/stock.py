@@ -73,9 +73,7 @@ _ADJUST_COMBINATIONS = "SELECT * FROM vitrine_adjust_combination_stock($1, $2, $
 _LOCK_PRODUCTS = (
     "SELECT id FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
 )
-_LOCK_COMBINATIONS = (
-    "SELECT id FROM combinations WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
-)
+_LOCK_COMBINATIONS = "SELECT id FROM combinations WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
 
 _UNAVAILABLE = """
 SELECT public_id, name, stock FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id
@@ -145,8 +143,8 @@ async def adjust_stock(
     )
 
 
-async def lock_stock(scope: Scope, products: Iterable[int], combinations: Iterable[int]) -> None:
-    """Lock the stock of products, then of combinations, until the transaction ends."""
+async def lock_stock(scope: Scope, products: Iterable[int], combinations: Iterable[int] = ()) -> None:
+    """Lock products, then combinations, until the transaction ends; an UPDATE of several of them must not wait for locks itself."""
     for sql, ids in ((_LOCK_PRODUCTS, list(products)), (_LOCK_COMBINATIONS, list(combinations))):
         if ids:
             await execute(sql, scope.store.id, ids)

@@ -28,12 +28,12 @@ class DestinationAddress:
 
     @property
     def is_specified(self) -> bool:
-        """Return whether the address has more than a country."""
-        return bool(self.zipcode or self.state or self.city)
+        """Return whether the address has more than the default country."""
+        return bool(self.zipcode or self.state or self.city) or self.country != BRAZIL
 
 
 NO_ADDRESS = DestinationAddress()
-"""An address with only a country."""
+"""An address with only the default country."""
 
 
 def destination_address(address: Mapping[str, Any] | None) -> DestinationAddress:

@@ -9,16 +9,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from datetime import timedelta
+from functools import partial
 
 from domain.gateway.payload import NotificationPayload, parse_notification
 from domain.gateway.processing import apply_notification
 from domain.gateway.signature import VerifiedBody, verify
 from kernel import logging
-from kernel.errors import NotFound, RuleViolation, Unavailable
+from kernel.errors import NotFound, RuleViolation, TransactionConflict, Unavailable
 from kernel.ids import parse_reference, uuid7
 from kernel.scope import Scope, active_scope
 from models import audit
-from models.database import execute, fetch, fetchrow, fetchval, transaction
+from models.database import execute, fetch, fetchrow, fetchval, retry_conflicts, transaction
 
 RECEIVED, DUPLICATE = "received", "duplicate ignored"
 
@@ -66,7 +67,7 @@ async def receive(scope: Scope, body: bytes, signatures: Iterable[str | None]) -
         return DUPLICATE
     try:
         async with asyncio.timeout(APPLY_SECONDS):
-            await _apply(scope, notification_id, payload)
+            await retry_conflicts(partial(_apply, scope, notification_id, payload))
     except Exception as error:
         _log_failure(scope, notification_id, error)
     return RECEIVED
@@ -81,10 +82,10 @@ async def apply_pending(scope: Scope, *, limit: int) -> int:
         due = await fetch(_PENDING, scope.store.id, scope.now, limit)
     for notification in due:
         try:
-            await _apply(scope, notification["id"])
-        except Unavailable:
-            raise
+            await retry_conflicts(partial(_apply, scope, notification["id"]))
         except Exception as error:
+            if isinstance(error, Unavailable) and not isinstance(error, TransactionConflict):
+                raise
             _log_failure(scope, notification["id"], error)
             await _postpone(scope, notification["id"], error)
     return len(due)

@@ -28,6 +28,7 @@ GATEWAY_NOTIFICATIONS = Entity(
         **created_range("received"),
     },
     sorts={"created_at": Sort("t.created_at", "timestamptz", "time of receipt")},
+    has_numeric_ids=True,
     default_sort="-created_at",
 )
 

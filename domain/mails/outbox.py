@@ -15,7 +15,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from auth.secrets import DecryptionError, decrypt, encrypt
-from domain.mails.texts import TEMPLATES, MailType, render_mail
+from domain.mails.texts import TEMPLATES, MailType, printable_name, render_mail
 from domain.store_settings import setting
 from kernel.ids import uuid7
 from kernel.scope import Scope
@@ -57,7 +57,7 @@ def recipient_of(user: Mapping[str, Any]) -> Recipient:
 
 async def queue_mail(scope: Scope, mail_type: MailType, to: Recipient | None, token: str = "") -> None:
     """Queue a mail to an account, or to no recipient, as part of the current transaction."""
-    name = to.name if to is not None else ""
+    name = (printable_name(to.name) or to.email) if to is not None else ""
     values = {"store": scope.store.name, "name": name, "token": _format_token(scope, mail_type, token)}
     subject, body = render_mail(mail_type, values)
     await database.execute(

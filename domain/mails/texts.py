@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,6 +17,11 @@ class MailType(StrEnum):
     PASSWORD_RESET = "password_reset"
     REGISTRATION_TAKEN = "registration_taken"
     PASSWORD_CHANGED = "password_changed"
+    EMAIL_CHANGE = "email_change"
+    EMAIL_CHANGE_REQUESTED = "email_change_requested"
+    EMAIL_CHANGE_TAKEN = "email_change_taken"
+    EMAIL_CHANGED = "email_changed"
+    ACCOUNT_DELETION = "account_deletion"
     ACCOUNT_APPROVED = "account_approved"
     TWO_FACTOR_ON = "two_factor_on"
     TWO_FACTOR_OFF = "two_factor_off"
@@ -70,10 +77,61 @@ Se foi você e a senha ficou para trás, peça uma nova na página de entrada. S
         "A sua senha em {store} foi trocada",
         """Olá, {name}!
 
-A senha da sua conta em {store} acaba de ser trocada, e todos os aparelhos foram desconectados.
+A senha da sua conta em {store} acaba de ser trocada, e os outros aparelhos foram desconectados.
 
 Se não foi você, peça já uma nova senha na página de entrada e fale com a loja.
 """,
+    ),
+    MailType.EMAIL_CHANGE: MailTemplate(
+        "Confirme o seu novo e-mail em {store}",
+        """Olá, {name}!
+
+Para que este passe a ser o e-mail da sua conta em {store}, confirme que ele é seu:
+
+{token}
+
+O código vale por 24 horas e só uma vez. Se você não pediu a troca, ignore esta mensagem.
+""",
+        timedelta(hours=24),
+    ),
+    MailType.EMAIL_CHANGE_REQUESTED: MailTemplate(
+        "Pedido de troca de e-mail em {store}",
+        """Olá, {name}!
+
+Alguém que sabe a sua senha pediu para trocar o e-mail da sua conta em {store}. Ele muda quando o novo endereço for confirmado.
+
+Se não foi você, troque a sua senha agora, o que cancela o pedido, e fale com a loja.
+""",
+    ),
+    MailType.EMAIL_CHANGE_TAKEN: MailTemplate(
+        "O seu e-mail já tem uma conta em {store}",
+        """Olá, {name}!
+
+Alguém tentou usar este e-mail em outra conta em {store}, mas ele já pertence à sua. Nada mudou.
+
+Se não foi você, ignore esta mensagem.
+""",
+    ),
+    MailType.EMAIL_CHANGED: MailTemplate(
+        "O e-mail da sua conta em {store} foi trocado",
+        """Olá, {name}!
+
+O e-mail da sua conta em {store} acaba de ser trocado, e este endereço já não pertence a ela.
+
+Se não foi você, fale com a loja.
+""",
+    ),
+    MailType.ACCOUNT_DELETION: MailTemplate(
+        "Confirme a exclusão da sua conta em {store}",
+        """Olá, {name}!
+
+Alguém pediu para excluir a sua conta em {store}. Se foi você, confirme com:
+
+{token}
+
+O código vale por uma hora e só uma vez. Se não foi você, troque a sua senha agora.
+""",
+        timedelta(hours=1),
     ),
     MailType.ACCOUNT_APPROVED: MailTemplate(
         "A sua conta em {store} foi aprovada",
@@ -101,6 +159,25 @@ Se não foi você, troque a sua senha agora e fale com a loja.
 """,
     ),
 }
+
+
+_MAX_NAME = 40
+# What mail programs turn into a link: a scheme, a path, an e-mail, or a dot before two letters or digits (IDNA has four dots).
+_LINK = re.compile(r"://|[/\\@]|[.\u3002\uff0e\uff61]\w{2}")
+
+
+def printable_name(name: str) -> str:
+    """Return a name as mails print it: one line of at most 40 characters without links, perhaps empty.
+
+    Anybody can register with any name and the address of somebody else, so that the store would send that person the text.
+    """
+    visible = "".join(
+        " " if character.isspace() else character
+        for character in name
+        if character.isspace() or not unicodedata.category(character).startswith("C")
+    )
+    words = [word for word in visible.split() if not _LINK.search(unicodedata.normalize("NFKC", word))]
+    return " ".join(words)[:_MAX_NAME].rstrip()
 
 
 def render_mail(mail_type: MailType, values: Mapping[str, str]) -> tuple[str, str]:

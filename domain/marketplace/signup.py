@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from auth import lockout
 from domain.marketplace.vendors import cnpj_text, create_vendor
 from domain.people import accounts
 from domain.people.account_fields import ACCOUNT_FIELDS
@@ -40,8 +41,10 @@ async def sign_up(scope: Scope, values: InputValues) -> VendorSignup:
     """Create a vendor and its first user; neither can do anything until an administrator approves them.
 
     `values` has `company`, `email`, `password`, and optionally `phone`, `cnpj`, `firstname`, `lastname`. Approval also counts as
-    confirmation of the e-mail. Raises ValidationFailed (`email_taken` for an existing e-mail).
+    confirmation of the e-mail. Raises RateLimited, and ValidationFailed (`email_taken` for an existing e-mail, which the limit keeps from
+    enumerating accounts).
     """
+    await lockout.count_attempt(scope, "vendor_signup")
     company = read_fields(_COMPANY, values, creating=True)
     user = read_fields(_USER, values, creating=True)
     system = scope.as_system()

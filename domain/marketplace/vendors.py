@@ -74,13 +74,13 @@ SELECT EXISTS (
     WHERE l.tenant_id = $1 AND l.vendor_id = $2 AND o.status = ANY($3::text[]) AND o.deleted_at IS NULL
 )
 """
-# Locked in ascending id order, as orders do.
+# In ascending id order, as orders do, and before the statement that updates them (`domain.orders.locked`).
+_LOCK_PRODUCTS = """
+SELECT id FROM products WHERE tenant_id = $1 AND vendor_id = $2 AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE
+"""
 _DELETE_PRODUCTS = """
-WITH locked AS (
-    SELECT id FROM products WHERE tenant_id = $1 AND vendor_id = $2 AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE
-)
-UPDATE products p SET deleted_at = $3, updated_at = $3 FROM locked
-WHERE p.tenant_id = $1 AND p.id = locked.id RETURNING p.public_id
+UPDATE products SET deleted_at = $3, updated_at = $3
+WHERE tenant_id = $1 AND vendor_id = $2 AND deleted_at IS NULL RETURNING public_id
 """
 _DISABLE_USERS = """
 UPDATE users SET status = 'D', updated_at = $3
@@ -130,6 +130,7 @@ async def _delete_parts(scope: Scope, vendor_id: int) -> None:
     unfinished = unfinished_statuses(scope.store.order_statuses)
     if await fetchval(_HAS_OPEN_ORDERS, scope.store.id, vendor_id, unfinished):
         raise RuleViolation("the vendor has open orders", reason="vendor_has_open_orders")
+    await fetch(_LOCK_PRODUCTS, scope.store.id, vendor_id)
     deleted_products = await fetch(_DELETE_PRODUCTS, scope.store.id, vendor_id, scope.now)
     await events.emit_products_deleted(scope, [product["public_id"] for product in deleted_products])
     for user in await fetch(_DISABLE_USERS, scope.store.id, vendor_id, scope.now):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from domain import events
 from domain.orders.lifecycle import apply_transition
 from domain.orders.locked import LockedOrder, lock_order
@@ -9,7 +11,7 @@ from domain.orders.payments import UNPAID
 from domain.orders.transitions import FAILED, OPEN
 from kernel.errors import NotFound
 from kernel.scope import Scope, active_scope
-from models.database import fetch, transaction
+from models.database import fetch, retry_conflicts, transaction
 
 REASON = "payment expired"
 _BATCH_SIZE = 500
@@ -31,7 +33,7 @@ async def expire_orders(scope: Scope, *, limit: int = _BATCH_SIZE) -> int:
         due = await fetch(_DUE, scope.store.id, scope.now, limit)
     expired = 0
     for order in due:
-        expired += await _expire(scope, order["id"])
+        expired += await retry_conflicts(partial(_expire, scope, order["id"]))
     return expired
 
 

@@ -9,8 +9,8 @@ Lock order of every change of orders, so that they can't deadlock; within a tabl
     5. products, then combinations (`domain.catalog.stock`)
     6. events' sequence numbers (`domain.events`)
 
-Lock shared rows in a statement of its own (or in a function like those of `domain.catalog.stock`) before the statement that changes them: an
-UPDATE that itself waited for a row sees its old version, locks the new one again and may deadlock.
+Lock several shared rows in a statement of its own (or a function, as `domain.catalog.stock` does) before the statement that changes them:
+an UPDATE after a wait within the same statement sees a row's old version, locks the new one again and may deadlock.
 """
 
 from __future__ import annotations

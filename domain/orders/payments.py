@@ -94,8 +94,6 @@ async def record_payment(
         )
 
 
-
-
 async def add_payment(
     scope: Scope,
     locked: LockedOrder,

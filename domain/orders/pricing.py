@@ -5,7 +5,8 @@ All inputs are read in one statement (two with promotions); the rest is arithmet
 * An explicit discount (an administrator's `discount_cents`) replaces all promotions, and promotions never change an explicit price.
   Both are honoured only for callers whose prices are trusted (`placement`).
 * Taxes apply to every order that is not imported.
-* An order without an address (no CEP, state or city) pays the shipping method's own price, whatever its rates.
+* A shipping method with rates delivers only to a destination it has a rate for, so an order without an address needs a method without
+  rates. An order changed later keeps the method's own price while it has no address.
 """
 
 from __future__ import annotations
@@ -268,9 +269,13 @@ def _rate(purchase: Purchase, terms: _Terms, lines: Sequence[PricedLine]) -> Met
     shipping = purchase.references.shipping_method
     if shipping is None:
         return None
-    if not terms.rates or not terms.address.is_specified or not needs_shipping(lines):
+    if not terms.rates or not needs_shipping(lines):
         return shipping.rate
-    rates = [rate for rate in terms.rates if rate["destination_id"] == terms.destination_id]
+    address = fill_missing_address(purchase.addresses).get(SHIPPING, {})
+    has_address = any(address.get(name) for name in ("country", "state", "city", "zipcode"))
+    if not has_address and purchase.prices_agreed:
+        return shipping.rate
+    rates = [rate for rate in terms.rates if has_address and rate["destination_id"] == terms.destination_id]
     if not rates:
         raise RuleViolation(
             "the shipping method does not deliver to this address", reason="shipping_unavailable"

@@ -6,6 +6,7 @@ A vendor sees orders with lines of its own; of a multi-vendor order only these l
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from domain.filters import (
     created_range,
@@ -27,6 +28,77 @@ _VENDOR_ORDERS = (
     "(t.vendor_id = {company} OR EXISTS (SELECT 1 FROM order_lines ol WHERE ol.tenant_id = t.tenant_id AND ol.order_id = t.id"
     " AND ol.vendor_id = {company}))"
 )
+
+
+def vendor_amount(column: str, sum_of: str) -> Callable[[Scope], Condition]:
+    """Build the expression of an order amount: of a multi-vendor order a vendor sees the sum of its own lines."""
+
+    def expression(scope: Scope) -> Condition:
+        if scope.actor.kind is not ActorKind.VENDOR:
+            return Condition(f"t.{column}")
+        return Condition(
+            f"(CASE WHEN t.vendor_id = {{}}::bigint THEN t.{column} ELSE (SELECT coalesce(sum({sum_of}), 0)::bigint FROM order_lines ol"
+            " WHERE ol.tenant_id = t.tenant_id AND ol.order_id = t.id AND ol.vendor_id = {}::bigint) END)",
+            (scope.actor.vendor_id, scope.actor.vendor_id),
+        )
+
+    return expression
+
+
+AMOUNTS = {
+    name: vendor_amount(name, sum_of)
+    for name, sum_of in {
+        "subtotal_cents": "ol.quantity * ol.price_cents",
+        "shipping_cents": "ol.shipping_cents",
+        "total_cents": "ol.quantity * ol.price_cents + ol.shipping_cents",
+        # Of the whole order, without a share of single lines.
+        "discount_cents": "0",
+        "surcharge_cents": "0",
+        "tax_cents": "0",
+        "refunded_cents": "0",
+    }.items()
+}
+"""The amounts of an order as a caller sees, filters and sorts by them."""
+
+
+def _amount_filter(name: str, operator: str, description: str) -> EntityFilter:
+    def build_for(scope: Scope, value: object) -> Condition:
+        amount = AMOUNTS[name](scope)
+        return Condition(f"{amount.sql} {operator} {{}}", (*amount.params, value))
+
+    return EntityFilter("cents", compares(f"t.{name}", operator), description, build_for=build_for)
+
+
+def _exact_amounts(*names: str) -> dict[str, EntityFilter]:
+    def build_for(name: str) -> Callable[[Scope, object], Condition]:
+        def build(scope: Scope, value: object) -> Condition:
+            amount = AMOUNTS[name](scope)
+            values = value if isinstance(value, list) else [value]
+            return Condition(f"{amount.sql} = ANY({{}}::bigint[])", (*amount.params, values))
+
+        return build
+
+    return {
+        name: replace(declared, build_for=build_for(name))
+        for name, declared in exact("cents", *names, internal=True).items()
+    }
+
+
+def _amount_sort(name: str, description: str) -> Sort:
+    return Sort(f"t.{name}", "bigint", description, sql_for=AMOUNTS[name])
+
+
+def _has_vendor(scope: Scope, value: object) -> Condition:
+    """Match orders with lines of any of the vendors; a vendor only learns of its own."""
+    condition = _vendor(value)
+    if scope.actor.kind is not ActorKind.VENDOR:
+        return condition
+    values = value if isinstance(value, list) else [value]
+    is_own = refers_to("v.id", "vendors")(values)
+    return Condition(
+        f"EXISTS (SELECT 1 FROM vendors v WHERE v.tenant_id = {{tenant}} AND v.id = {{}}::bigint AND ({is_own.sql}))",
+        (scope.actor.vendor_id, *is_own.params),
+    )
 
 
 def _vendor(value: object) -> Condition:
@@ -99,7 +171,9 @@ ORDERS = Entity(
         "status": statuses("order_status"),
         **exact("text", payment_status="any of these payment statuses"),
         "customer_id": references("t.user_id", "users", "placed by any of these users"),
-        "vendor_id": EntityFilter("id", _vendor, "has lines of any of these vendors", many=True),
+        "vendor_id": EntityFilter(
+            "id", _vendor, "has lines of any of these vendors", many=True, build_for=_has_vendor
+        ),
         **exact("text", email="exact e-mail of the customer"),
         "search": EntityFilter(
             "text",
@@ -110,11 +184,11 @@ ORDERS = Entity(
             ),
             "number, e-mail, tracking code, or part of the customer's name",
         ),
-        "total_from": EntityFilter("cents", compares("t.total_cents", ">="), "minimum total in cents"),
-        "total_to": EntityFilter("cents", compares("t.total_cents", "<="), "maximum total in cents"),
+        "total_from": _amount_filter("total_cents", ">=", "minimum total in cents"),
+        "total_to": _amount_filter("total_cents", "<=", "maximum total in cents"),
         **created_range("placed"),
         "updated_from": EntityFilter("time", compares("t.updated_at", ">="), "updated at or after this time"),
-        **exact("cents", "total_cents", "subtotal_cents", "shipping_cents", internal=True),
+        **_exact_amounts("total_cents", "subtotal_cents", "shipping_cents"),
         **exact("text", "firstname", "lastname", "phone", internal=True),
         "payment_method_id": optional_references(
             "t.payment_method_id", "payment_methods", "paid with any of these methods; 0 means with none"
@@ -134,7 +208,7 @@ ORDERS = Entity(
         "shipment_id": EntityFilter(
             "id", _has_shipment, "has any of these shipments", many=True, internal=True
         ),
-        **exact("cents", "discount_cents", "tax_cents", internal=True),
+        **_exact_amounts("discount_cents", "tax_cents"),
         **exact("text", "notes", "details", "ip_address", internal=True),
         "created_at": exact_second("t.created_at", "placed in this second"),
         **_ADDRESS_FILTERS,
@@ -142,32 +216,17 @@ ORDERS = Entity(
     sorts={
         "created_at": Sort("t.created_at", "timestamptz", "creation time"),
         "updated_at": Sort("t.updated_at", "timestamptz", "time of the last update"),
-        "total": Sort("t.total_cents", "bigint", "total"),
+        "total": _amount_sort("total_cents", "total"),
         **sorts(("status", "status")),
         "number": Sort("t.id", "bigint", "number"),
         # Used too rarely to justify an index each, which every insert would maintain: these sort all orders of the store.
-        "subtotal": Sort("t.subtotal_cents", "bigint", "subtotal"),
-        "shipping": Sort("t.shipping_cents", "bigint", "shipping price"),
-        "discount": Sort("t.discount_cents", "bigint", "discount"),
+        "subtotal": _amount_sort("subtotal_cents", "subtotal"),
+        "shipping": _amount_sort("shipping_cents", "shipping price"),
+        "discount": _amount_sort("discount_cents", "discount"),
         **sorts(("payment_status", "payment status")),
     },
     default_sort="-created_at",
 )
-
-
-def vendor_amount(column: str, sum_of: str) -> Callable[[Scope], Condition]:
-    """Build the expression of an order amount: of a multi-vendor order a vendor sees the sum of its own lines."""
-
-    def expression(scope: Scope) -> Condition:
-        if scope.actor.kind is not ActorKind.VENDOR:
-            return Condition(f"t.{column}")
-        return Condition(
-            f"CASE WHEN t.vendor_id = {{}}::bigint THEN t.{column} ELSE (SELECT coalesce(sum({sum_of}), 0)::bigint FROM order_lines ol"
-            " WHERE ol.tenant_id = t.tenant_id AND ol.order_id = t.id AND ol.vendor_id = {}::bigint) END",
-            (scope.actor.vendor_id, scope.actor.vendor_id),
-        )
-
-    return expression
 
 
 # Reached only through an order, whose rows are filtered already.

@@ -68,10 +68,12 @@ STOCK_STATES: Mapping[str, str] = {
     CANCELLED: UNRESERVED,
 }
 
-# Custom status codes with their stock effect (`Store.order_statuses`); they are connected with the CUSTOM_NEIGHBOURS in both directions.
+# Custom status codes with their stock effect (`Store.order_statuses`).
 CustomStatuses: TypeAlias = Mapping[str, str]
 NO_CUSTOM_STATUSES: CustomStatuses = MappingProxyType({})
-CUSTOM_NEIGHBOURS = (OPEN, PROCESSED, BACKORDERED, COMPLETE, CANCELLED)
+# Custom statuses are entered from these statuses, and left for them or for CANCELLED, which is final.
+BEFORE_CUSTOM = (OPEN, PROCESSED, BACKORDERED, COMPLETE)
+AFTER_CUSTOM = (*BEFORE_CUSTOM, CANCELLED)
 _STOCK_STATE_BY_EFFECT: Mapping[str, str] = {"D": DEDUCTED, "I": UNRESERVED}
 
 # A vendor may cancel unpaid orders; paid ones are for the store to refund.
@@ -102,12 +104,12 @@ def allowed_from(
     status: str, custom: CustomStatuses = NO_CUSTOM_STATUSES, *, by_vendor: bool = False
 ) -> tuple[str, ...]:
     """Return the statuses an order may change to from this one."""
-    if status in CUSTOM_NEIGHBOURS:
+    if status in BEFORE_CUSTOM:
         targets = (*TRANSITIONS[status], *custom)
     elif status in TRANSITIONS:
         targets = TRANSITIONS[status]
     else:
-        targets = CUSTOM_NEIGHBOURS
+        targets = AFTER_CUSTOM
     if by_vendor and status not in VENDOR_CANCELS_FROM:
         return tuple(code for code in targets if code != CANCELLED)
     return targets

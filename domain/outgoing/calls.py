@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from models.database import record_effect
+
 TIMEOUT_SECONDS = 10.0
 CONNECT_SECONDS = 3.0
 MAX_BODY_BYTES = 65_536
@@ -108,4 +110,5 @@ async def get(
 def _configured_caller() -> HttpCaller:
     if _caller is None:
         raise HttpCallerNotConfigured("call domain.outgoing.calls.use(caller) at start")
+    record_effect()
     return _caller

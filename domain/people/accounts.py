@@ -13,7 +13,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from auth import privileges, sessions
+from auth import lockout, privileges, sessions
 from auth.credential_cache import invalidate_credentials
 from auth.passwords import hash_password
 from domain import events
@@ -95,14 +95,18 @@ async def add_user(scope: Scope, user: Mapping[str, Any], *, verified: bool) -> 
 
 
 async def update_user(scope: Scope, user: Reference | str, values: InputValues) -> UserRef:
-    """Update a user partially: user administrators can change anything, others their own name and credentials.
+    """Update a user partially: user administrators can change anything, others their own name and phone.
 
-    Other fields are ignored for vendors and customers, and refused to administrators without `manage_users`. Raises `NotFound`,
-    `ValidationFailed`, `InsufficientPrivileges`, and `RuleViolation` for the status or type of the owner and the last administrator.
+    Other fields are ignored for vendors and customers, and refused to administrators without `manage_users`; one's own password and e-mail
+    change only by `own_account`. Raises `NotFound`, `ValidationFailed`, `InsufficientPrivileges`, and `RuleViolation` for the status or
+    type of the owner and the last administrator.
     """
     user_id = await references.find(scope, references.USER, user)
     values = _permitted_values(scope, user_id, values)
-    columns = await _with_password_hash(scope, read_fields(ACCOUNT_FIELDS, split_name(values)))
+    fields = read_fields(ACCOUNT_FIELDS, split_name(values))
+    if scope.actor.is_user and scope.actor.user_id == user_id:
+        await _check_own_credentials(scope, user_id, fields)
+    columns = await _with_password_hash(scope, fields)
     async with database.transaction(scope):
         if columns.keys() & {"status", "user_type"}:
             await lock_administrators(scope)
@@ -144,6 +148,15 @@ async def account_of(scope: Scope, user_id: int) -> privileges.AccountRights:
     if account is None:
         raise NotFound("user")
     return account
+
+
+async def find_by_email(scope: Scope, email: str) -> Record | None:
+    """Return the row of the user with the e-mail, or None."""
+    return await database.fetchrow(
+        "select * from users where tenant_id = $1 and email = $2 and deleted_at is null",
+        scope.store.id,
+        email,
+    )
 
 
 async def lock_user(scope: Scope, user_id: int) -> Record:
@@ -197,10 +210,47 @@ def _permitted_values(scope: Scope, user_id: int, values: InputValues) -> InputV
     return values
 
 
+def _check_credentials_by_app(scope: Scope, changes: Mapping[str, Any]) -> None:
+    """Refuse to let an app set the password or e-mail of a user, with which it could sign in as that user."""
+    if scope.actor.kind is ActorKind.APP and changes.keys() & {"email", "password_hash"}:
+        raise InsufficientPrivileges()
+
+
+async def _check_own_credentials(scope: Scope, user_id: int, fields: Mapping[str, Any]) -> None:
+    """Refuse a new password or e-mail of oneself, for which an access token isn't enough (docs/reference/current.md#own-account)."""
+    email = fields.get("email")
+    changes_email = email is not None and email != await database.fetchval(
+        "select email from users where tenant_id = $1 and id = $2", scope.store.id, user_id
+    )
+    if _is_vendor_profile(scope):
+        if changes_email:
+            # The answer reveals whether the address is taken.
+            await lockout.count_attempt(scope, "vendor_profile")
+        return
+    wrong = {}
+    if "password" in fields:
+        wrong["password"] = "password_change"
+    if changes_email:
+        wrong["email"] = "email_change"
+    if wrong:
+        field, mutation = next(iter(wrong.items()))
+        raise ValidationFailed(
+            f"{field} of one's own account is changed by {mutation}",
+            fields=dict.fromkeys(wrong, "own_credential"),
+        )
+
+
+def _is_vendor_profile(scope: Scope) -> bool:
+    """Return whether the legacy vendor app updates its user, whose contract asks for no password (docs/reference/legacy.md#vendor-app)."""
+    return scope.family == "legacy" and scope.actor.kind is ActorKind.VENDOR
+
+
 def _check_may_create(scope: Scope, user_type: str) -> None:
-    """Refuse to let an app create administrators, who would have more rights than the app."""
+    """Refuse to let the caller create a user with more rights than its own."""
     if user_type == "A" and scope.actor.kind is ActorKind.APP:
         raise InsufficientPrivileges()
+    if user_type == "V":
+        privileges.check_may_manage_vendor_users(scope)
 
 
 async def _apply_changes(scope: Scope, row: Record, changes: Mapping[str, Any]) -> None:
@@ -208,7 +258,10 @@ async def _apply_changes(scope: Scope, row: Record, changes: Mapping[str, Any]) 
     # Only the owner can change the owner, even the name.
     if changes.keys() & GUARDED or account.is_owner:
         privileges.check_may_manage_user(scope, account)
+    _check_credentials_by_app(scope, changes)
     columns = dict(changes)
+    if {**dict(row), **columns}["user_type"] == "V" and "vendor_id" in columns:
+        privileges.check_may_manage_vendor_users(scope)
     if "user_type" in columns:
         await _check_new_type(scope, account, columns["user_type"])
         columns["privileges"] = []
@@ -225,10 +278,19 @@ async def _apply_changes(scope: Scope, row: Record, changes: Mapping[str, Any]) 
         await outbox.queue_mail(
             scope, MailType.ACCOUNT_APPROVED, outbox.recipient_of({**dict(row), **columns})
         )
+    if _is_vendor_profile(scope):
+        await _notify_of_new_credentials(scope, row, columns)
     reason = _revocation_reason(columns)
     if reason is not None:
         await sessions.revoke_all_sessions(scope, account.id, reason)
     await invalidate_credentials(scope, account.id)
+
+
+async def _notify_of_new_credentials(scope: Scope, row: Record, columns: Mapping[str, Any]) -> None:
+    if "email" in columns and row["email"]:
+        await outbox.queue_mail(scope, MailType.EMAIL_CHANGED, outbox.recipient_of(row))
+    if "password_hash" in columns and row["email"]:
+        await outbox.queue_mail(scope, MailType.PASSWORD_CHANGED, outbox.recipient_of(row))
 
 
 async def _check_new_type(scope: Scope, account: privileges.AccountRights, user_type: str) -> None:

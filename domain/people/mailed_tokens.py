@@ -25,21 +25,27 @@ class TokenPurpose(StrEnum):
 
     PASSWORD_RESET = "password_reset"
     EMAIL_VERIFICATION = "email_verification"
+    EMAIL_CHANGE = "email_change"
+    ACCOUNT_DELETION = "account_deletion"
 
 
 _LIFETIMES = {
     TokenPurpose.PASSWORD_RESET: timedelta(hours=1),
     TokenPurpose.EMAIL_VERIFICATION: timedelta(hours=24),
+    TokenPurpose.EMAIL_CHANGE: timedelta(hours=24),
+    TokenPurpose.ACCOUNT_DELETION: timedelta(hours=1),
 }
 
 
-async def issue_token(scope: Scope, purpose: TokenPurpose, to: Recipient | None) -> str:
-    """Create a token for an account, or one without an account; part of the current transaction."""
+async def issue_token(
+    scope: Scope, purpose: TokenPurpose, to: Recipient | None, *, new_email: str | None = None
+) -> str:
+    """Create a token for an account with its current e-mail, or one without an account; part of the current transaction."""
     token = random_token(256)
     await database.execute(
         """
-        insert into mailed_tokens (tenant_id, public_id, user_id, purpose, email, token_hash, created_at, expires_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8)
+        insert into mailed_tokens (tenant_id, public_id, user_id, purpose, email, token_hash, created_at, expires_at, new_email)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         """,
         scope.store.id,
         uuid7(),
@@ -49,21 +55,25 @@ async def issue_token(scope: Scope, purpose: TokenPurpose, to: Recipient | None)
         token_hash(token),
         scope.now,
         scope.now + _LIFETIMES[purpose],
+        new_email,
     )
     return token
 
 
-async def find_token_user(scope: Scope, purpose: TokenPurpose, token: str) -> Record:
-    """Return the row of the token's user, without consuming the token; raises `Unauthenticated`."""
+async def find_token_user(scope: Scope, token: str, *purposes: TokenPurpose) -> Record:
+    """Return the row of the token's user with `token_purpose` and `new_email`, without consuming the token.
+
+    Raises `Unauthenticated`.
+    """
     user = await database.fetchrow(
         """
-        select u.* from mailed_tokens t
+        select u.*, t.purpose as token_purpose, t.new_email from mailed_tokens t
         join users u on u.tenant_id = t.tenant_id and u.id = t.user_id and u.email = t.email
-        where t.tenant_id = $1 and t.purpose = $2 and t.token_hash = $3 and t.expires_at > $4
+        where t.tenant_id = $1 and t.purpose = any($2::text[]) and t.token_hash = $3 and t.expires_at > $4
           and u.deleted_at is null and u.status <> 'D'
         """,
         scope.store.id,
-        purpose.value,
+        [purpose.value for purpose in purposes],
         token_hash(token),
         scope.now,
     )
@@ -72,22 +82,22 @@ async def find_token_user(scope: Scope, purpose: TokenPurpose, token: str) -> Re
     return user
 
 
-async def consume_token(scope: Scope, purpose: TokenPurpose, token: str) -> Record:
+async def consume_token(scope: Scope, token: str, *purposes: TokenPurpose) -> Record:
     """Consume the token and return the row of its user, locked until the transaction ends; raises `Unauthenticated`.
 
     The user's row is locked before the token is read again, so of two concurrent uses the second fails.
     """
-    candidate = await find_token_user(scope, purpose, token)
+    candidate = await find_token_user(scope, token, *purposes)
     await database.execute(
         "select id from users where tenant_id = $1 and id = $2 for no key update",
         scope.store.id,
         candidate["id"],
     )
-    user = await find_token_user(scope, purpose, token)
+    user = await find_token_user(scope, token, *purposes)
     await database.execute(
         "delete from mailed_tokens where tenant_id = $1 and user_id = $2 and purpose = $3",
         scope.store.id,
         user["id"],
-        purpose.value,
+        user["token_purpose"],
     )
     return user

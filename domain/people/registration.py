@@ -22,7 +22,7 @@ from domain.people.account_fields import ACCOUNT_FIELDS, split_name
 from domain.people.mailed_tokens import TokenPurpose
 from domain.store_settings import setting
 from kernel.documents import is_email, normalize_email
-from kernel.errors import ValidationFailed
+from kernel.errors import Unauthenticated, ValidationFailed
 from kernel.fields import InputField, InputValues, read_fields, short_text
 from kernel.scope import Scope
 from models import audit, database
@@ -52,9 +52,10 @@ class _RollBack(Exception):
 async def register(scope: Scope, values: InputValues) -> None:
     """Create a customer whose e-mail must be confirmed; for an existing address, mail its owner instead.
 
-    `values` has `email`, `password`, `name`, and optionally `cpf`, `cnpj`, `phone`. Raises `ValidationFailed`, but never for an existing
-    e-mail.
+    `values` has `email`, `password`, `name`, and optionally `cpf`, `cnpj`, `phone`. Raises `RateLimited`, and `ValidationFailed` but never
+    for an existing e-mail.
     """
+    await lockout.count_attempt(scope, "register")
     columns = read_fields(_REGISTRATION_FIELDS, values, creating=True)
     names = split_name({"name": columns.pop("name")})
     columns |= {name: short_text(value) for name, value in names.items()}
@@ -64,10 +65,12 @@ async def register(scope: Scope, values: InputValues) -> None:
         draft["status"] = "P"
     async with database.transaction(scope):
         await outbox.lock_address(scope, draft["email"])
-        owner = await _find_account(scope, draft["email"])
+        owner = await accounts.find_by_email(scope, draft["email"])
         created = await _create_or_rehearse(system, draft, create=owner is None)
         if created is None and owner is None:
-            owner = await _find_account(scope, draft["email"])  # created concurrently by an administrator
+            owner = await accounts.find_by_email(
+                scope, draft["email"]
+            )  # created concurrently by an administrator
         await _send_registration_mail(scope, owner, created, draft)
 
 
@@ -97,10 +100,10 @@ async def reset_password(scope: Scope, token: str | None, password: str | None) 
     if not password:
         raise ValidationFailed("password is required")
     check_new_password(password)
-    await mailed_tokens.find_token_user(scope, TokenPurpose.PASSWORD_RESET, token)
+    await mailed_tokens.find_token_user(scope, token, TokenPurpose.PASSWORD_RESET)
     new_hash = await hash_password(password)
     async with database.transaction(scope):
-        user = await mailed_tokens.consume_token(scope, TokenPurpose.PASSWORD_RESET, token)
+        user = await mailed_tokens.consume_token(scope, token, TokenPurpose.PASSWORD_RESET)
         await database.execute(
             """
             update users set password_hash = $3, password_changed_at = $4, updated_at = $4,
@@ -118,11 +121,16 @@ async def reset_password(scope: Scope, token: str | None, password: str | None) 
 
 
 async def verify_email(scope: Scope, token: str | None) -> None:
-    """Confirm the e-mail of the token's account; raises `ValidationFailed` or `Unauthenticated`."""
+    """Confirm the e-mail of the token's account, or the new one that it asked for; raises `ValidationFailed` or `Unauthenticated`."""
     if not token:
         raise ValidationFailed("token is required")
     async with database.transaction(scope):
-        user = await mailed_tokens.consume_token(scope, TokenPurpose.EMAIL_VERIFICATION, token)
+        user = await mailed_tokens.consume_token(
+            scope, token, TokenPurpose.EMAIL_VERIFICATION, TokenPurpose.EMAIL_CHANGE
+        )
+        if user["token_purpose"] == TokenPurpose.EMAIL_CHANGE.value:
+            await _change_email(scope, user)
+            return
         await database.execute(
             """
             update users set email_verified_at = $3, updated_at = $3
@@ -134,6 +142,25 @@ async def verify_email(scope: Scope, token: str | None) -> None:
         )
         await audit.record(scope, "user.email_verified", "user", user["public_id"])
         await invalidate_credentials(scope, user["id"])
+
+
+async def _change_email(scope: Scope, user: Record) -> None:
+    """Set the confirmed new e-mail and notify the old one."""
+    try:
+        await database.execute(
+            """
+            update users set email = $3, email_verified_at = $4, updated_at = $4 where tenant_id = $1 and id = $2
+            """,
+            scope.store.id,
+            user["id"],
+            user["new_email"],
+            scope.now,
+        )
+    except database.UniqueViolation as error:  # registered since the request
+        raise Unauthenticated(mailed_tokens.INVALID) from error
+    await audit.record(scope, "user.email_changed", "user", user["public_id"])
+    await outbox.queue_mail(scope, MailType.EMAIL_CHANGED, outbox.recipient_of(user))
+    await invalidate_credentials(scope, user["id"])
 
 
 async def _create_or_rehearse(
@@ -182,7 +209,7 @@ async def _mail_token(scope: Scope, email: str | None, purpose: TokenPurpose, ma
         address = ""
     async with database.transaction(scope):
         await outbox.lock_address(scope, address)
-        user = await _find_account(scope, address)
+        user = await accounts.find_by_email(scope, address)
         to = outbox.recipient_of(user) if user is not None and _can_use_token(user, purpose) else None
         if await outbox.is_over_hourly_limit(scope, mail_type, to.user_id if to else None):
             to = None
@@ -195,11 +222,3 @@ def _can_use_token(user: Record, purpose: TokenPurpose) -> bool:
     if user["status"] == "D":
         return False
     return purpose is TokenPurpose.PASSWORD_RESET or user["email_verified_at"] is None
-
-
-async def _find_account(scope: Scope, email: str) -> Record | None:
-    return await database.fetchrow(
-        "select * from users where tenant_id = $1 and email = $2 and deleted_at is null",
-        scope.store.id,
-        email,
-    )

@@ -64,7 +64,32 @@ async def anonymize_user(scope: Scope, user: Reference | str) -> None:
     user_id = await references.find(scope, references.USER, user)
     async with database.transaction(scope):
         await database.execute(_DELETE_CARTS, scope.store.id, user_id)
-        account = await _lock_removable(scope, user_id)
+        await _anonymize(scope, await _lock_removable(scope, user_id))
+
+
+async def erase_or_anonymize(scope: Scope, user_id: int) -> None:
+    """Erase the caller's own account, or anonymize it if orders refer to it.
+
+    Raises `RuleViolation` for the owner and the last administrator.
+    """
+    async with database.transaction(scope):
+        await database.execute(_DELETE_CARTS, scope.store.id, user_id)
+        await lock_administrators(scope)
+        await lock_user(scope, user_id)
+        account = await account_of(scope, user_id)
+        await check_removable(scope, account)
+        if await database.fetchval(_IS_REFERENCED, scope.store.id, user_id):
+            await _anonymize(scope, account)
+            return
+        await sessions.revoke_all_sessions(scope, user_id, sessions.DELETED)
+        await database.execute("delete from users where tenant_id = $1 and id = $2", scope.store.id, user_id)
+        await audit.record(scope, "user.deleted", "user", account.public_id)
+        await invalidate_credentials(scope, user_id)
+
+
+async def _anonymize(scope: Scope, account: privileges.AccountRights) -> None:
+    user_id = account.id
+    async with database.transaction(scope):
         await database.execute(
             """
             update users set email = null, password_hash = null, firstname = '', lastname = '', company_name = '', phone = null,

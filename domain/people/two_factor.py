@@ -13,11 +13,11 @@ import pyotp
 import segno
 from asyncpg import Record
 
-from auth import challenges, lockout, privileges, two_factor_codes
+from auth import challenges, privileges, two_factor_codes
 from auth.credential_cache import invalidate_credentials
-from auth.passwords import verify_password
 from domain.mails import outbox
 from domain.mails.texts import MailType
+from domain.people.reauthentication import check_own_password, own_user_id
 from kernel.errors import Conflict, Forbidden, ValidationFailed
 from kernel.ids import Reference, uuid7
 from kernel.scope import ActorKind, Scope
@@ -48,7 +48,7 @@ class TwoFactorStatus:
 
 async def load_status(scope: Scope) -> TwoFactorStatus:
     """Return the status of the caller's second factor."""
-    user_id = _own_id(scope)
+    user_id = own_user_id(scope)
     left: int = await database.fetchval(
         "select count(*) from recovery_codes where tenant_id = $1 and user_id = $2 and used_at is null",
         scope.store.id,
@@ -59,7 +59,7 @@ async def load_status(scope: Scope) -> TwoFactorStatus:
 
 async def begin_enrolment(scope: Scope) -> Enrolment:
     """Create a secret for the caller, replacing an unconfirmed one; raises `Conflict` (`two_factor_on`)."""
-    user_id = _own_id(scope)
+    user_id = own_user_id(scope)
     secret = two_factor_codes.new_secret()
     async with database.transaction(scope):
         user = await _lock_user(scope, user_id)
@@ -88,7 +88,7 @@ async def confirm(scope: Scope, code: str) -> list[str]:
 
     Raises `ValidationFailed` for a wrong code, `Conflict` (`two_factor_not_begun`, `two_factor_on`).
     """
-    user_id = _own_id(scope)
+    user_id = own_user_id(scope)
     if not code.strip():
         raise ValidationFailed("code is required", field="code", code="required")
     async with database.transaction(scope):
@@ -124,11 +124,11 @@ async def disable(scope: Scope, password: str, code: str | None, user: Reference
     toward the caller's lockout (docs/reference/shared.md#lockout). Raises `ValidationFailed`, `AccountLocked`, `InsufficientPrivileges`,
     and `Conflict` (`two_factor_off`).
     """
-    own_id = _own_id(scope)
+    own_id = own_user_id(scope)
     target = own_id if user is None else await references.find(scope, references.USER, user)
     if target != own_id:
         await _check_may_disable(scope, target)
-    await _check_password(scope, own_id, password)
+    await check_own_password(scope, password)
     if not await two_factor_codes.is_enabled(scope, own_id):
         if target == own_id:
             raise _not_enabled()
@@ -176,20 +176,6 @@ async def _check_may_disable(scope: Scope, user_id: int) -> None:
     privileges.check_may_manage_user(scope, account)
 
 
-async def _check_password(scope: Scope, user_id: int, password: str) -> None:
-    """Verify the caller's password, and count failures: a stolen session must not allow guessing it."""
-    subject = lockout.user_subject(user_id)
-    async with lockout.attempt_lock(scope, subject):
-        await lockout.check_not_locked(scope, subject)
-        password_hash = await database.fetchval(
-            "select password_hash from users where tenant_id = $1 and id = $2", scope.store.id, user_id
-        )
-        if await verify_password(password_hash, password):
-            return
-        await lockout.record_failure(scope, subject)
-    raise ValidationFailed("password is wrong", field="password", code="password_wrong")
-
-
 async def _delete_factor(scope: Scope, user_id: int) -> None:
     """Delete the second factor with its recovery codes and challenges; part of the current transaction."""
     user = await _lock_user(scope, user_id)
@@ -227,12 +213,6 @@ async def _send_mail(scope: Scope, mail_type: MailType, user: Record) -> None:
 def _qr_code(uri: str) -> str:
     """Return a QR code as an SVG element, readable on any background."""
     return str(segno.make(uri, error="m", micro=False).svg_inline(scale=_QR_SCALE, border=4, light="#fff"))
-
-
-def _own_id(scope: Scope) -> int:
-    if not scope.actor.is_user or scope.actor.user_id is None:
-        raise Forbidden("insufficient permissions")
-    return scope.actor.user_id
 
 
 def _not_enabled() -> Conflict:

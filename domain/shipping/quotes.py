@@ -60,9 +60,9 @@ async def quote_shipping(
 ) -> list[Quote]:
     """Return the active methods that ship the lines to the address, by position, with prices, in three statements at most.
 
-    A method without rates charges its own prices everywhere; one with rates charges that of the address's destination, and is omitted
-    without one. Without an address (no CEP, state or city) every method is quoted at its own prices, as such orders pay them
-    (`domain.orders.pricing`). Shipping is free from `free_from` on, and for lines with free shipping. Unshipped lines get no quotes.
+    A method without rates charges its own prices everywhere, also without an address; one with rates charges that of the address's
+    destination, and is omitted without one. Shipping is free from `free_from` on, and for lines with free shipping. Unshipped lines get no
+    quotes.
 
     `vendors` are the vendors of the lines (None: the store itself), `customer_id` the customer: warehouses decide whether the lines can be
     delivered and what they add to the delivery time. Without vendors or an address, warehouses are ignored.
@@ -120,12 +120,12 @@ def quote_methods(
             warehouse_id=dispatch.warehouse_id,
         )
         for method in methods.rows
-        if _is_available(method, weight, any_destination=not methods.has_address)
+        if _is_available(method, weight)
     ]
 
 
-def _is_available(method: Mapping[str, Any], weight: int, *, any_destination: bool) -> bool:
-    if method["has_rates"] and method["destination_id"] is None and not any_destination:
+def _is_available(method: Mapping[str, Any], weight: int) -> bool:
+    if method["has_rates"] and method["destination_id"] is None:
         return False
     max_weights = [limit for limit in (method["max_weight_grams"], method["rate_max_weight"]) if limit]
     return method["min_weight_grams"] <= weight and all(weight <= limit for limit in max_weights)

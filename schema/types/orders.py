@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from auth.access import Access
-from domain.orders.read import ORDER_ADDRESSES, ORDER_HISTORY, ORDER_LINES, ORDERS, vendor_amount
+from domain.orders.read import AMOUNTS, ORDER_ADDRESSES, ORDER_HISTORY, ORDER_LINES, ORDERS
 from domain.payments.read import PAYMENT_METHODS, PAYMENTS
 from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS, SHIPPING_METHODS
 from models.queries import ToMany, ToOne
@@ -323,22 +323,18 @@ class OrderObject:
     status: OrderStatus = column(description="The status code.")
     currency: str = column(description="The currency, ISO 4217.")
     subtotal_cents: BigInt = column(
-        vendor_amount("subtotal_cents", "ol.quantity * ol.price_cents"),
+        AMOUNTS["subtotal_cents"],
         "The sum of the order lines, in cents.",
     )
-    discount_cents: BigInt = column(vendor_amount("discount_cents", "0"), "The discount, in cents.")
-    shipping_cents: BigInt = column(
-        vendor_amount("shipping_cents", "ol.shipping_cents"), "The shipping cost, in cents."
-    )
-    surcharge_cents: BigInt = column(
-        vendor_amount("surcharge_cents", "0"), "The payment method's surcharge, in cents."
-    )
-    tax_cents: BigInt = column(vendor_amount("tax_cents", "0"), "Taxes not included in the prices, in cents.")
+    discount_cents: BigInt = column(AMOUNTS["discount_cents"], "The discount, in cents.")
+    shipping_cents: BigInt = column(AMOUNTS["shipping_cents"], "The shipping cost, in cents.")
+    surcharge_cents: BigInt = column(AMOUNTS["surcharge_cents"], "The payment method's surcharge, in cents.")
+    tax_cents: BigInt = column(AMOUNTS["tax_cents"], "Taxes not included in the prices, in cents.")
     total_cents: BigInt = column(
-        vendor_amount("total_cents", "ol.quantity * ol.price_cents + ol.shipping_cents"),
+        AMOUNTS["total_cents"],
         "The total to be paid, in cents.",
     )
-    refunded_cents: BigInt = column(description="The refunded amount, in cents.")
+    refunded_cents: BigInt = column(AMOUNTS["refunded_cents"], "The refunded amount, in cents.")
     payment_status: str = column(
         description="`unpaid`, `paid`, `partially_refunded`, `refunded` or `chargeback`."
     )

@@ -18,7 +18,7 @@ from server.embedded_postgres.errors import EmbeddedPostgresError
 from server.embedded_postgres.layout import Layout, prepare_folder
 from server.embedded_postgres.locks import FileLock, exclusive_lock
 
-__all__ = ["EmbeddedPostgres", "EmbeddedPostgresError", "EmbeddedServer"]
+__all__ = ["EmbeddedPostgres", "EmbeddedPostgresError", "EmbeddedServer", "is_ready"]
 
 LOCK_SECONDS = postmaster.START_SECONDS + postmaster.STOP_SECONDS
 
@@ -40,6 +40,12 @@ class EmbeddedServer:
         return self.url(database, SUPERUSER)
 
 
+def is_ready(folder: Path) -> bool:
+    """Return whether a server in the folder, started by any process, accepts connections."""
+    running = postmaster.find_server(prepare_folder(folder)) if folder.is_dir() else None
+    return running is not None and running.is_ready
+
+
 class EmbeddedPostgres:
     """This process's use of the PostgreSQL in a folder, shared with every process that uses the same folder."""
 
@@ -53,6 +59,7 @@ class EmbeddedPostgres:
         self._layout: Layout | None = None
         self._users: FileLock | None = None
         self._started_in = 0
+        self._pid: int | None = None
 
     def start(self) -> EmbeddedServer:
         """Join the running server or start one, creating the data folder if needed.
@@ -89,7 +96,21 @@ class EmbeddedPostgres:
         finally:
             server.close()  # PostgreSQL's processes inherited it
         self._layout, self._users, self._started_in = layout, users, os.getpid()
+        self._pid = running.pid
         return EmbeddedServer(running.socket_dir, running.port)
+
+    def is_running(self) -> bool:
+        """Return whether the server in the folder runs, and collect the exit status of one that does not."""
+        if self._layout is not None and postmaster.find_server(self._layout) is not None:
+            return True
+        if self._pid is not None:
+            postmaster.reap(self._pid)
+            self._pid = None
+        return False
+
+    def has_data(self) -> bool:
+        """Return whether the data folder exists: without it `start` would create an empty database."""
+        return (self._folder / "data").exists()
 
     def stop(self) -> None:
         """End this process's use, and shut the server down when no process uses it."""

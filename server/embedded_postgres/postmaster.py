@@ -266,8 +266,13 @@ def stop(layout: Layout) -> None:
             time.sleep(PAUSE)
     finally:
         lock.close()
+    reap(running.pid)
+    remove_socket_folder(running.socket_dir)
+
+
+def reap(pid: int) -> None:
+    """Collect the exit status of a server that has exited, which would stay a zombie."""
     try:
-        os.waitpid(running.pid, 0)
+        os.waitpid(pid, 0)
     except ChildProcessError:
         pass  # another process started it
-    remove_socket_folder(running.socket_dir)

@@ -1,7 +1,7 @@
 """Process each request in the order of docs/reference/shared.md#order-of-checks.
 
-    request id → access log → errors → address rate limit → [unknown route, method] → time-out → wrong credentials → store
-    → credential → caller's rate limit → handler
+    request id → access log → errors → connections and rate of the address → [unknown route, method] → concurrent requests → time-out
+    → wrong credentials → store → credential → caller's rate limit → handler
 
 This is one function because a middleware per step would cost a coroutine each and hide the order.
 """
@@ -16,7 +16,14 @@ from aiohttp.typedefs import Handler, Middleware
 
 from auth.lockout import count_address_attempt
 from kernel import clock
-from kernel.errors import MalformedRequest, TenantClosed, TenantNotFound, Unauthenticated, Unavailable
+from kernel.errors import (
+    MalformedRequest,
+    RateLimited,
+    TenantClosed,
+    TenantNotFound,
+    Unauthenticated,
+    Unavailable,
+)
 from kernel.ip_addresses import client_address
 from kernel.scope import active_scope
 from kernel.settings import Settings
@@ -48,9 +55,10 @@ def pipeline(
         current_request_id = request_id.assign(request)
         policy = policies.get(request.match_info.route)
         family = family_of(request.path) if policy is None else policy.family
+        is_excess = family.is_rate_limited and getattr(request.protocol, "is_excess", False)
         status, error_code = access_log.CLIENT_GONE, None
         try:
-            response = await handle(request, handler, family, policy, current_request_id)
+            response = await handle(request, handler, family, policy, current_request_id, is_excess)
             status = response.status
         except Exception as error:
             if isinstance(error, ConnectionError) and request.transport is None:
@@ -60,6 +68,8 @@ def pipeline(
                 raise
             response, error_code = error_response(error, family.error_format)
             status = response.status
+            if is_excess:
+                response.force_close()
         finally:
             access_log.write(request, status, started, error_code)
         return response
@@ -70,15 +80,21 @@ def pipeline(
         family: RouteFamily,
         policy: RoutePolicy | None,
         current_request_id: str,
+        is_excess: bool,
     ) -> web.StreamResponse:
         forwarded_for = request.headers.getall(hdrs.X_FORWARDED_FOR, ()) if trusted else ()
         address = client_address(request.remote, forwarded_for, trusted)
         request[CLIENT_IP] = address
+        if is_excess:
+            raise RateLimited(
+                f"more than {settings.address_connections} connections from this address", retry_after=1
+            )
         await limiter.count_address(request, family, address)
         if policy is None:
             return await handler(request)  # aiohttp's handler, which raises 404 or 405
         _reject_unstorable(request)
         has_credential = _has_credential(request, policy)
+        slot = limiter.begin_request(family, address)
         try:
             with timeouts.limit():
                 if policy.credential is Credential.NONE:
@@ -109,6 +125,8 @@ def pipeline(
             raise
         except TimeoutError as error:
             raise Unavailable() from error
+        finally:
+            limiter.end_request(slot)
 
     return serve
 

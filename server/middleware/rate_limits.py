@@ -14,7 +14,7 @@ from kernel.ip_addresses import rate_limit_key
 from kernel.scope import Actor, ActorKind, Scope
 from kernel.settings import Settings
 from server.families import RouteFamily
-from server.limits import MINUTE, Counters, RateLimitState, resolved
+from server.limits import MINUTE, ConcurrencyLimiter, Counters, RateLimitState, resolved
 
 APP_RATE = 120
 # The error text of a storefront key differs from all others.
@@ -54,6 +54,25 @@ class RateLimiter:
         self._legacy_rate = settings.legacy_rate
         self._counters = counters
         self._limit_of = limit_of
+        self._requests = ConcurrencyLimiter(settings.address_requests)
+
+    def begin_request(self, family: RouteFamily, address: str) -> str:
+        """Count a request that runs and return its slot for `end_request`; reject it if its client address has too many."""
+        requests = self._requests
+        if not requests.limit or not family.is_rate_limited:
+            return ""
+        slot = rate_limit_key(address)
+        if requests.begin(slot) > requests.limit:
+            requests.end(slot)
+            raise RateLimited(
+                f"more than {requests.limit} concurrent requests from this address", retry_after=1
+            )
+        return slot
+
+    def end_request(self, slot: str) -> None:
+        """Release the slot."""
+        if slot:
+            self._requests.end(slot)
 
     async def count_address(self, request: web.Request, family: RouteFamily, address: str) -> None:
         """Count the request against its client address, before any other check."""

@@ -160,6 +160,16 @@ async def test_an_idempotency_key_creates_a_product_once(app: Client) -> None:
     assert (wrong.status, wrong.body["error"]) == (400, "invalid_parameter")
 
 
+async def test_a_key_of_a_running_request_is_in_progress(app: Client) -> None:
+    key, body = {"Idempotency-Key": "k-1"}, {"name": "Copo", "price_cents": 990}
+    await app.post(PRODUCT_WRITES, body, headers=key)
+    reopen = "update idempotency_claims set done_at = null, result = null, status = null, body = null"
+    assert await scopes.execute(app.store, reopen) == 1
+    answer = await app.post(PRODUCT_WRITES, body, headers=key)
+    error = {"error": "in_progress", "message": "in_progress", "status": 409, "retry_after_ms": 1000}
+    assert (answer.status, answer.body) == (409, error)
+
+
 async def test_a_duplicate_sku_and_an_unknown_product_are_rejected(app: Client) -> None:
     await records.add_product(app.store, sku="A-1")
     taken = await app.post(PRODUCT_WRITES, {"name": "x", "price_cents": 1, "sku": "A-1"})

@@ -133,7 +133,11 @@ async def test_a_key_for_another_user_requires_manage_users(store):
     with pytest.raises(InsufficientPrivileges) as refused:
         await create(await user_scope(store, await add_admin(store, "view_users")), vendor)
     assert refused.value.details == {"required": "manage_users"}
-    assert await create(await user_scope(store, await add_admin(store, "manage_users")), vendor)
+    with pytest.raises(InsufficientPrivileges) as refused:
+        await create(await user_scope(store, await add_admin(store, "manage_users")), vendor)
+    assert refused.value.details == {"required": "manage_marketplace"}
+    admin = await add_admin(store, "manage_users", "manage_marketplace")
+    assert await create(await user_scope(store, admin), vendor)
 
 
 async def test_customers_cannot_have_keys(store):

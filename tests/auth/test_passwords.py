@@ -5,6 +5,8 @@ from argon2 import PasswordHasher
 from auth.passwords import check_new_password, hash_password, needs_rehash, verify_password
 from kernel.errors import ValidationFailed
 
+pytestmark = pytest.mark.usefixtures("real_password_hashes")
+
 
 async def test_only_the_hashed_password_verifies():
     hashed = await hash_password("segredo da loja")

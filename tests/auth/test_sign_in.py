@@ -229,6 +229,7 @@ async def test_users_of_every_type_sign_in(store, user_type, kind):
     assert actor.vendor_id == (vendor_id if user_type == "V" else None)
 
 
+@pytest.mark.usefixtures("real_password_hashes")
 async def test_an_outdated_hash_is_replaced_at_sign_in(store):
     old = PasswordHasher(time_cost=1, memory_cost=8 * 1024, parallelism=1).hash(PASSWORD)
     user_id = await add_user(store, password=None, password_hash=old)

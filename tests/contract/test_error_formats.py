@@ -8,6 +8,7 @@ from aiohttp import web
 
 from kernel import errors
 from kernel.errors import (
+    CONCURRENT_CHANGE,
     AccountLocked,
     Conflict,
     DomainError,
@@ -27,6 +28,7 @@ from kernel.errors import (
     TokenRevoked,
     TooComplex,
     TooLarge,
+    TransactionConflict,
     Unauthenticated,
     Unavailable,
     ValidationFailed,
@@ -94,6 +96,7 @@ def error_samples() -> dict[str, DomainError]:
         "suspended": TenantClosed("tenant_suspended", SUSPENDED),
         "maintenance": TenantClosed("tenant_maintenance", MAINTENANCE),
         "cut off": Unavailable(),
+        "transaction": TransactionConflict(),
     }
 
 
@@ -142,6 +145,7 @@ CURRENT = {
     "suspended": (503, {"error": "tenant_suspended", "message": SUSPENDED}),
     "maintenance": (503, {"error": "tenant_maintenance", "message": MAINTENANCE}),
     "cut off": (503, {"error": "request timeout"}),
+    "transaction": (503, {"error": CONCURRENT_CHANGE}),
 }
 
 # The code; message, status and details follow from the error.
@@ -183,6 +187,7 @@ APPS = {
     "suspended": "tenant_suspended",
     "maintenance": "tenant_maintenance",
     "cut off": "request_timeout",
+    "transaction": "request_timeout",
 }
 
 # The message, and the members besides status and message.
@@ -224,6 +229,7 @@ LEGACY: dict[str, tuple[str, dict]] = {
     "suspended": ("tenant_suspended", {"detail": SUSPENDED}),
     "maintenance": ("tenant_maintenance", {"detail": MAINTENANCE}),
     "cut off": ("request timeout", {}),
+    "transaction": (CONCURRENT_CHANGE, {}),
 }
 
 # Bodies other than `{error: <message>, ...details}`.

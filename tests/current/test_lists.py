@@ -253,7 +253,7 @@ async def test_every_documented_sort_field_works(admin: Client, collection: str)
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
 async def test_any_text_is_a_valid_search(admin: Client, collection: str) -> None:
-    for search in ("'", '"', "\\", "%", "_", "a:*", "a & b | !c", "<->", "☃", "x" * 5000, "((", "a\tb"):
+    for search in ("'", '"', "\\", "%", "_", "a:*", "a & b | !c", "<->", "☃", "x" * 200, "((", "a\tb"):
         assert (await admin.get(f"{ADMIN}/{collection}", search=search)).status == 200
 
 

@@ -126,7 +126,7 @@ async def test_new_and_taken_emails_execute_the_same_work(visitor: Client) -> No
 
 async def test_concurrent_registrations_with_one_email_create_one_user(visitor: Client) -> None:
     body = registration_input()
-    answers = await asyncio.gather(*(visitor.post(REGISTER, body) for _ in range(6)))
+    answers = await asyncio.gather(*(visitor.post(REGISTER, body) for _ in range(5)))
     assert {(answer.status, answer.raw) for answer in answers} == {(201, answers[0].raw)}
     assert len(await scopes.rows(visitor.store, "select id from users")) == 1
     assert len(await mails(visitor.store, "email_verification")) == 1
@@ -504,7 +504,34 @@ async def test_each_route_is_limited_to_five_requests_a_minute(
     assert (await visitor.post(other, {})).status == 400
 
 
+async def test_registration_is_limited_to_five_attempts_a_minute(visitor: Client) -> None:
+    for _ in range(5):
+        assert (await visitor.post(REGISTER, registration_input())).status == 201
+    answer = await visitor.post(REGISTER, registration_input())
+    assert (answer.status, answer.body["error"]) == (429, "rate limit exceeded")
+    assert len(await scopes.rows(visitor.store, "select id from users")) == 5
+
+
+async def test_the_name_in_a_mail_is_one_short_line_without_links(visitor: Client) -> None:
+    name = "Win\n\nhttps://evil.example " + "x" * 60
+    await visitor.post(REGISTER, registration_input(name=name))
+    (mail,) = await mails(visitor.store)
+    assert mail.body.startswith("Olá, Win!\n") and "evil" not in mail.body
+
+
 # --- In GraphQL --------------------------------------------------------------------------------------------------------------
+
+
+async def test_every_registration_of_a_document_counts(visitor: Client, new_client) -> None:
+    person = (await new_client()).from_new_address()
+    fields = [
+        f'r{index}: user_register(input: {{email: "{uuid7().hex}@example.com", password: "{PASSWORD}", name: "Ana"}}) {{ message }}'
+        for index in range(8)
+    ]
+    answer = await person.post("/graphql", {"query": f"mutation {{ {' '.join(fields)} }}"})
+    codes = [error["extensions"]["code"] for error in answer.body["errors"]]
+    assert set(codes) == {"RATE_LIMITED"}
+    assert len(await mails(visitor.store, "email_verification")) == 5
 
 
 async def test_graphql_offers_registration_and_password_reset(visitor: Client, new_client) -> None:

@@ -7,6 +7,9 @@ from typing import Any
 import orjson
 import pytest
 
+from domain.destinations.destinations import DESTINATION_RECORDS
+from domain.shipping.methods import SHIPPING_METHOD_RECORDS
+from kernel.scope import active_scope
 from tests.harness.http import Response
 from tests.harness.records import UNKNOWN_ID
 from tests.harness.sample_store import SampleStore
@@ -245,6 +248,31 @@ async def test_physical_products_require_a_shipping_method(storefront: Storefron
     assert error_of(await storefront.check_out(cart)) == (422, "shipping_unavailable")
     await storefront.sample.execute("UPDATE shipping_methods SET status = 'A'")
     assert (await storefront.check_out(cart)).status == 201
+
+
+async def test_physical_products_require_an_address(storefront: StorefrontClient) -> None:
+    cart = await storefront.cart((storefront.sample.mug, 1), ready=False)
+    await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id})
+    answer = await storefront.check_out(cart)
+    assert error_of(answer) == (422, "shipping_required")
+    assert answer.body["error"]["message"] == "Informe o endereço de entrega."
+    await storefront.put(f"carts/{cart}/address", ADDRESS)
+    assert (await storefront.check_out(cart)).status == 201
+
+
+async def test_a_country_without_a_destination_is_not_delivered_to(storefront: StorefrontClient) -> None:
+    sample = storefront.sample
+    with active_scope(sample.scope):
+        destination = await DESTINATION_RECORDS.create(sample.scope, {"name": "Brasil", "countries": ["BR"]})
+    cart = await storefront.cart((sample.mug, 1))
+    with active_scope(sample.scope):
+        rates = [{"destination": destination, "base_cents": 700}]
+        await SHIPPING_METHOD_RECORDS.update(sample.scope, sample.sedex.number, {"rates": rates})
+    await storefront.put(f"carts/{cart}/address", {**ADDRESS, "country": "JP", "zipcode": "100-0001"})
+    assert error_of(await storefront.check_out(cart)) == (422, "shipping_unavailable")
+    await storefront.put(f"carts/{cart}/address", ADDRESS)
+    answer = await storefront.check_out(cart)
+    assert (answer.status, answer.body["shipping_cents"]) == (201, 700)
 
 
 async def test_downloadable_products_need_no_shipping_method(storefront: StorefrontClient) -> None:

@@ -139,7 +139,10 @@ async def test_graphql_accepts_a_key_in_either_header(admin, header):
     await add_product(admin.store, name="Caneca")
     answer = await run_graphql(admin, "{ products { name } }", **{header: await create_key(admin)})
     assert (answer.status, answer.body["data"]) == (200, {"products": [{"name": "Caneca"}]})
-    assert (answer.headers["X-RateLimit-Limit"], answer.headers["X-RateLimit-Remaining"]) == ("60000", "59999")
+    assert (answer.headers["X-RateLimit-Limit"], answer.headers["X-RateLimit-Remaining"]) == (
+        "60000",
+        "59999",
+    )
 
 
 async def test_a_key_reads_only_public_data(admin):

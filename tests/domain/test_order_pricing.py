@@ -13,6 +13,7 @@ from domain.orders.edit import update_order
 from domain.orders.lifecycle import change_status
 from domain.orders.placement import place_order
 from domain.promotions.promotions import PROMOTION_RECORDS
+from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from domain.taxes.taxes import TAX_RECORDS
 from kernel.errors import RuleViolation, ValidationFailed
 from models import database
@@ -63,14 +64,37 @@ async def test_the_shipping_rate_depends_on_the_destination(kit):
         with pytest.raises(RuleViolation) as error:
             await kit.order((product, 1), **ordered | invalid)
         assert error.value.reason == "shipping_unavailable"
-    # Without an address the method's own price applies.
-    assert (await amounts(kit, await kit.order((product, 1), shipping_method=method)))[2] == 5_000
-    country = {"S": {"street": "Rua A", "country": "BR"}}
-    assert (await amounts(kit, await kit.order((product, 1), shipping_method=method, addresses=country)))[
-        2
-    ] == 5_000
     download = await kit.product(is_edp=True)
     assert (await amounts(kit, await kit.order((download, 1), **ordered | {"addresses": RIO})))[2] == 0
+
+
+@pytest.mark.parametrize(
+    "addresses",
+    [{}, {"S": {"street": "Rua A", "country": "BR"}}, {"S": {"country": "JP", "zipcode": "100-0001"}}],
+    ids=["no address", "country only", "country not served"],
+)
+async def test_a_method_with_rates_is_unavailable_without_a_destination(kit, addresses):
+    destination = await DESTINATION_RECORDS.create(kit.scope, {"name": "SP", "states": ["SP"]})
+    method = await kit.shipping(base_cents=5_000, rates=[{"destination": destination, "base_cents": 700}])
+    product = await kit.product()
+    with pytest.raises(RuleViolation) as error:
+        await kit.order((product, 1), shipping_method=method, addresses=addresses)
+    assert error.value.reason == "shipping_unavailable"
+    # A method without rates has one price everywhere.
+    own = await kit.shipping(base_cents=900)
+    assert (await amounts(kit, await kit.order((product, 1), shipping_method=own, addresses=addresses)))[
+        2
+    ] == 900
+
+
+async def test_an_order_without_an_address_keeps_the_price_of_its_method_when_it_changes(kit):
+    method = await kit.shipping(base_cents=900)
+    order = await kit.order((await kit.product(), 1), shipping_method=method)
+    destination = await DESTINATION_RECORDS.create(kit.scope, {"name": "SP", "states": ["SP"]})
+    rates = [{"destination": destination, "base_cents": 700}]
+    await SHIPPING_METHOD_RECORDS.update(kit.scope, method, {"rates": rates})
+    await update_order(kit.scope, order.id, {"discount_cents": 100})
+    assert (await amounts(kit, order))[1:3] == (100, 900)
 
 
 async def test_a_new_address_recalculates_an_unpaid_order(kit):

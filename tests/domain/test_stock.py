@@ -20,9 +20,7 @@ def refused(results):
 
 
 def total(*changes: StockChange) -> StockChange:
-    return StockChange(
-        sum(change.on_hand for change in changes), sum(change.reserved for change in changes)
-    )
+    return StockChange(sum(change.on_hand for change in changes), sum(change.reserved for change in changes))
 
 
 def test_every_stock_change_is_reversible():

@@ -12,7 +12,7 @@ from resolvers import root
 from tests.harness.sample_store import SampleStore
 
 MESSAGE = "after is not a cursor of this list"
-TIMES = (
+TIMES: tuple[Any, ...] = (
     "9999-12-31T23:59:59-14:00",
     "9999-12-31T23:59:59.999999-00:01",
     "0001-01-01T00:00:00+14:00",
@@ -58,7 +58,6 @@ async def test_the_ends_of_the_calendar_are_valid(time: str, sample: SampleStore
         "é",
         "=",
         "////",
-        "\x00",
         "W10",
         cursor(),
         cursor(1),
@@ -82,7 +81,7 @@ async def test_every_sort_accepts_any_key_of_its_type_or_refuses_it(sample: Samp
     for name, field in schema.query_type.fields.items():
         if not name.endswith("_connection"):
             continue
-        for sort, value in field.args["sort"].type.values.items():  # type: ignore[union-attr]
+        for sort, value in field.args["sort"].type.values.items():
             key_name = getattr(value.value, "value", value.value)
             for key in (2**63 - 1, -(2**63), "x" * 3000, "9999-12-31T23:59:59+00:00"):
                 text = f"query ($after: String) {{ {name}(after: $after, sort: {sort}) {{ edges {{ cursor }} }} }}"

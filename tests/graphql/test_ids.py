@@ -50,7 +50,10 @@ async def test_a_query_by_number_finds_nothing(sample: SampleStore, execution: N
             variable = f"query ($id: ID!) {{ {name}(id: $id) {{ id }} }}"
             for value in (number, str(number)):
                 assert (await execute(sample, variable, id=value))["data"] == {name: None}
-            listed = f"query ($ids: [ID!], $id: ID!) {{ a: {plural}(filter: {{id: $ids}}) {{ id }} b: {plural}(filter: {{id: [$id]}}) {{ id }} }}"
+            listed = (
+                f"query ($ids: [ID!], $id: ID!) {{ a: {plural}(filter: {{id: $ids}}) {{ id }}"
+                f" b: {plural}(filter: {{id: [$id]}}) {{ id }} }}"
+            )
             assert (await execute(sample, listed, ids=[number], id=str(number)))["data"] == {"a": [], "b": []}
             by_filter = f"query ($filter: {name.title().replace('_', '')}Filter) {{ {plural}(filter: $filter) {{ id }} }}"
             assert (await execute(sample, by_filter, filter={"id": [number]}))["data"] == {plural: []}

@@ -292,7 +292,7 @@ async def test_a_vendor_can_write_only_permitted_columns(sample, tmp_path, name)
         vendor_id=sample.vendor.number,
         credential=f"user:{sample.vendor_user}",
     )
-    scope = replace(sample.scope(family="legacy"), actor=actor)
+    scope = replace(sample.scope, family="legacy", actor=actor)
     before = await snapshot(sample)
     with active_scope(scope):
         await execute(scope, load_operations(tmp_path)["Sent"], variables)

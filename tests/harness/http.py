@@ -28,7 +28,7 @@ from tests.harness import openapi_responses
 from tests.harness.scopes import unused_ip
 
 STATEMENTS = "X-Test-Statements"
-ServeApplication: TypeAlias = Callable[[Settings], Awaitable[TestClient]]
+ServeApplication: TypeAlias = Callable[..., Awaitable[TestClient]]
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -164,12 +164,12 @@ aiohttp_client = pytest_asyncio.fixture(plugin.aiohttp_client._get_wrapped_funct
 async def serve_application(database: object, aiohttp_client: Any) -> ServeApplication:
     """Return a function that serves the whole application; it trusts X-Forwarded-For of this machine."""
 
-    async def serve(settings: Settings) -> TestClient:
+    async def serve(settings: Settings, *middlewares: Any) -> TestClient:
         settings = replace(settings, trusted_proxies=(ip_network("127.0.0.0/8"),))
         app = create_app(
             settings, store_resolver=CachedStoreResolver(settings.shared_hosts), authenticate=authenticate
         )
-        app.middlewares.append(_count_statements)
+        app.middlewares.extend(middlewares or [_count_statements])
         client: TestClient = await aiohttp_client(app)
         return client
 

@@ -9,6 +9,8 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from server.embedded_postgres import data_folder, layout
 
 VARIABLE = "VITRINE_TEST_POSTGRES_BIN"
@@ -24,9 +26,10 @@ def use_installed_postgres() -> None:
     programs = Path(folder)
     version = subprocess.run([programs / "postgres", "--version"], check=True, capture_output=True, text=True)
     major = int(version.stdout.split()[2].partition(".")[0])
-    layout.MAJOR = data_folder.MAJOR = major
-    layout.wheel_programs = lambda: programs
-    data_folder.INITDB = (
-        *(option for option in data_folder.INITDB if "locale" not in option),
-        *_LIBC_LOCALE,
-    )
+    options = [option for option in data_folder.INITDB if "locale" not in option]
+    # For the life of this process.
+    patch = pytest.MonkeyPatch()
+    patch.setattr(layout, "MAJOR", major)
+    patch.setattr(data_folder, "MAJOR", major)
+    patch.setattr(layout, "wheel_programs", lambda: programs)
+    patch.setattr(data_folder, "INITDB", (*options, *_LIBC_LOCALE))

@@ -202,3 +202,15 @@ async def sample(new_sample: NewSampleStore) -> SampleStore:
 async def other_sample(new_sample: NewSampleStore) -> SampleStore:
     """Return another one, whose records the first must never read or change."""
     return await new_sample()
+
+
+@pytest.fixture(scope="session")
+async def shared_sample(new_sample: NewSampleStore) -> SampleStore:
+    """Return a store with sample data for tests that change none of it: they read, or are rejected."""
+    return await new_sample()
+
+
+@pytest.fixture(scope="session")
+async def other_shared_sample(new_sample: NewSampleStore) -> SampleStore:
+    """Return another such store."""
+    return await new_sample()

@@ -15,7 +15,9 @@ import pytest
 
 # Every test has the time limit of pyproject.toml; those marked slow have this one.
 SLOW_SECONDS = 300
-_STARTS_PROCESSES = frozenset({"subprocess", "multiprocessing", "create_subprocess_exec", "_forked"})
+_STARTS_PROCESSES = frozenset(
+    {"subprocess", "multiprocessing", "create_subprocess_exec", "_forked", "EmbeddedPostgres", "ProcessPool"}
+)
 _UUID_INSIDE = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 _TEST = re.compile(r"^\s*(?:async )?def test_\w+\(([^)]*)\)", re.MULTILINE)
 
@@ -78,7 +80,7 @@ def _starts_processes(function: Any) -> bool:
 
 @functools.cache
 def _reaches_processes(function: FunctionType) -> bool:
-    """Return whether the function, or one of the tests that it refers to, uses a module or function that starts processes."""
+    """Return whether the function, or a function of the tests that it refers to, names something that starts processes."""
     names = set(_names(function.__code__))
     if names & _STARTS_PROCESSES:
         return True
@@ -91,15 +93,12 @@ def _reaches_processes(function: FunctionType) -> bool:
 
 def _functions(value: Any, user: FunctionType) -> Iterable[Any]:
     """Return the functions of the tests in a global: itself, or the methods of a class or object."""
+    value = inspect.unwrap(value) if callable(value) else value
     if inspect.isfunction(value):
-        value = inspect.unwrap(value)
         return [value] if value is not user and value.__module__.startswith("tests.") else []
     class_ = value if inspect.isclass(value) else type(value)
-    return (
-        [member for member in vars(class_).values() if inspect.isfunction(member)]
-        if class_.__module__.startswith("tests.")
-        else []
-    )
+    is_ours = class_.__module__.startswith("tests.")
+    return [member for member in vars(class_).values() if inspect.isfunction(member)] if is_ours else []
 
 
 def _names(code: CodeType) -> Iterable[str]:

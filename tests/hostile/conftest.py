@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -14,7 +14,7 @@ from resolvers import query_compiler
 from tests.harness.http import Response, ServeApplication
 from tests.harness.sample_store import SampleStore
 
-Query: TypeAlias = Callable[..., Awaitable[Response]]
+Query: TypeAlias = Callable[..., Coroutine[Any, Any, Response]]
 
 # The limits of the application with low limits.
 MAX_OBJECTS, MAX_BYTES = 20, 20_000

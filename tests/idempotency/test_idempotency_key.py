@@ -111,6 +111,23 @@ async def _insert_claim(sample: SampleStore, key: str, seconds: int) -> None:
     )
 
 
+REOPEN = "UPDATE idempotency_claims SET done_at = NULL, result = NULL, status = NULL, body = NULL WHERE key = $1"
+
+
+async def test_every_family_answers_in_progress_in_its_form(sample: SampleStore) -> None:
+    details = {"retry_after_ms": 1000}
+    forms = {
+        ADMIN: {"error": "in_progress", **details},
+        GRAPHQL: {"error": "in_progress", "message": "in_progress", "status": 409, **details},
+        LEGACY: {"status": 409, "message": "in_progress", **details},
+    }
+    for path, form in forms.items():
+        await send(sample, path, path)
+        await sample.execute(REOPEN, path)
+        answer = await send(sample, path, path)
+        assert (answer.status, answer.body) == (409, form)
+
+
 async def test_a_retry_during_the_first_request_is_409(sample: SampleStore) -> None:
     await _insert_claim(sample, "k", 5)
     answer = await send(sample, ADMIN, "k")
@@ -166,7 +183,7 @@ async def test_the_effect_of_a_lost_claim_is_rolled_back(sample: SampleStore) ->
     from kernel.scope import Actor, ActorKind
 
     actor = Actor(ActorKind.ADMIN, user_id=sample.owner.number, privileges=ALL, credential="user:1")
-    scope = replace(sample.scope(family="current"), actor=actor)
+    scope = replace(sample.scope, family="current", actor=actor)
     with active_scope(scope):
         claim = await idempotency.claim_key(scope, "k", b"x" * 32)
         assert isinstance(claim, idempotency.KeyClaim)

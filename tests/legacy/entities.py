@@ -149,8 +149,8 @@ def body_of(sample: SampleStore, resource: Resource, number: int = 0) -> dict[st
 
 def update_body_of(sample: SampleStore, resource: Resource) -> dict[str, Any]:
     """Return a body for an update of the store's record."""
-    sample = SAMPLES[resource.path]
-    return (sample.update_body or sample.body)(sample, 0)
+    entity = SAMPLES[resource.path]
+    return (entity.update_body or entity.body)(sample, 0)
 
 
 async def create(sample: SampleStore, resource: Resource, number: int = 0, **fields: Any) -> str:

@@ -86,30 +86,18 @@ async def call_route(sample: SampleStore, route: Any, **kwargs: Any) -> Any:
 # --- Credentials -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-async def shared_store(new_sample) -> SampleStore:
-    """Return a store shared by tests whose requests are all rejected."""
-    return await new_sample()
-
-
-@pytest.fixture(scope="module")
-async def other_shared_store(new_sample) -> SampleStore:
-    """Return another such store."""
-    return await new_sample()
-
-
 @EVERY_ROUTE
-async def test_a_missing_credential_is_401_with_instructions(shared_store, route):
-    answer = await call_route(shared_store, route, auth=None)
+async def test_a_missing_credential_is_401_with_instructions(shared_sample, route):
+    answer = await call_route(shared_sample, route, auth=None)
     assert (answer.status, answer.body) == (401, {"status": 401, "message": MISSING})
     assert answer.headers["WWW-Authenticate"].startswith("Basic ")
 
 
 @EVERY_ROUTE
-async def test_an_invalid_credential_is_401(shared_store, route):
-    wrong_key = base64.b64encode(f"{shared_store.owner.email}:x".encode()).decode()
+async def test_an_invalid_credential_is_401(shared_sample, route):
+    wrong_key = base64.b64encode(f"{shared_sample.owner.email}:x".encode()).decode()
     for header in (f"Basic {wrong_key}", "Basic ???", "Bearer x", "Digest x", "Basic", "Bearer "):
-        answer = await call_route(shared_store, route, auth=None, headers={"Authorization": header})
+        answer = await call_route(shared_sample, route, auth=None, headers={"Authorization": header})
         assert (answer.status, answer.body) == (401, {"status": 401, "message": "Invalid credentials"})
 
 
@@ -123,31 +111,31 @@ async def test_basic_bearer_and_legacy_tokens_authenticate(sample):
 
 
 @EVERY_ROUTE
-async def test_customers_and_vendors_are_forbidden(shared_store, route):
-    for person in (shared_store.vendor_user, shared_store.caio):
-        answer = await call_route(shared_store, route, auth="bearer", by=person)
+async def test_customers_and_vendors_are_forbidden(shared_sample, route):
+    for person in (shared_sample.vendor_user, shared_sample.caio):
+        answer = await call_route(shared_sample, route, auth="bearer", by=person)
         assert (answer.status, answer.body) == (403, {"status": 403, "message": ADMIN_ONLY})
 
 
 @EVERY_ROUTE
-async def test_a_credential_of_another_store_is_rejected(shared_store, other_shared_store, route):
-    answer = await shared_store.request(
-        route.method, path_to(route, shared_store), body_for(route, shared_store), at=other_shared_store
+async def test_a_credential_of_another_store_is_rejected(shared_sample, other_shared_sample, route):
+    answer = await shared_sample.request(
+        route.method, path_to(route, shared_sample), body_for(route, shared_sample), at=other_shared_sample
     )
     assert (answer.status, answer.body) == (401, {"status": 401, "message": "Invalid credentials"})
-    answer = await shared_store.request(
+    answer = await shared_sample.request(
         route.method,
-        path_to(route, shared_store),
-        body_for(route, shared_store),
-        at=other_shared_store,
+        path_to(route, shared_sample),
+        body_for(route, shared_sample),
+        at=other_shared_sample,
         auth="bearer",
     )
     assert (answer.status, answer.body) == (403, {"status": 403, "message": ADMIN_ONLY})
 
 
 @EVERY_ROUTE
-async def test_an_unknown_store_is_not_found(shared_store, route):
-    answer = await call_route(shared_store, route, headers={"X-Tenant-ID": UNKNOWN_ID})
+async def test_an_unknown_store_is_not_found(shared_sample, route):
+    answer = await call_route(shared_sample, route, headers={"X-Tenant-ID": UNKNOWN_ID})
     assert (answer.status, answer.body) == (404, {"status": 404, "message": "tenant not found"})
 
 
@@ -165,12 +153,14 @@ async def test_a_suspended_store_is_503(sample, route):
 
 
 @EVERY_ROUTE
-async def test_a_missing_privilege_is_403_and_named(shared_store, route):
+async def test_a_missing_privilege_is_403_and_named(shared_sample, route):
     action = "view" if route.method == "GET" else "manage"
     privilege = f"{action}_{AREAS[entity_of(route)]}"
-    person = await shared_store.add_user("view_apps")
+    person = await shared_sample.add_user("view_apps")
     for data in (None, b"{broken"):  # privileges are checked before the body is parsed
-        answer = await shared_store.request(route.method, path_to(route, shared_store), by=person, data=data)
+        answer = await shared_sample.request(
+            route.method, path_to(route, shared_sample), by=person, data=data
+        )
         assert (answer.status, answer.body) == (
             403,
             {"status": 403, "message": f"Forbidden: privilege {privilege} required"},
@@ -178,9 +168,9 @@ async def test_a_missing_privilege_is_403_and_named(shared_store, route):
 
 
 @EVERY_ROUTE
-async def test_view_privileges_do_not_allow_changes(sample, route):
-    viewer = await sample.add_user(*(f"view_{area}" for area in AREAS.values()))
-    answer = await call_route(sample, route, by=viewer)
+async def test_view_privileges_do_not_allow_changes(shared_sample, route):
+    viewer = await shared_sample.add_user(*(f"view_{area}" for area in AREAS.values()))
+    answer = await call_route(shared_sample, route, by=viewer)
     assert answer.status == (200 if route.method == "GET" else 403), answer.raw
 
 
@@ -230,10 +220,10 @@ INVALID_IDS = [
 
 
 @SINGLE_ROUTES
-async def test_an_unknown_id_is_not_found(shared_store, route):
+async def test_an_unknown_id_is_not_found(shared_sample, route):
     for record_id in INVALID_IDS:
-        path = path_with_id(route, record_id, shared_store)
-        answer = await shared_store.request(route.method, path, body_for(route, shared_store))
+        path = path_with_id(route, record_id, shared_sample)
+        answer = await shared_sample.request(route.method, path, body_for(route, shared_sample))
         message = f"{ENTITY_NAMES[entity_of(route)]} not found"
         assert (answer.status, answer.body) == (404, {"status": 404, "message": message}), record_id
 
@@ -264,16 +254,16 @@ async def test_a_record_is_addressed_by_uuid(sample, route):
 
 
 @SINGLE_ROUTES
-async def test_another_stores_record_is_not_found(shared_store, other_shared_store, route):
-    theirs = record_of(other_shared_store, resource_of(entity_of(route)))
+async def test_another_stores_record_is_not_found(shared_sample, other_shared_sample, route):
+    theirs = record_of(other_shared_sample, resource_of(entity_of(route)))
     for record_id in (str(theirs), theirs.id):
-        path = path_with_id(route, record_id, shared_store)
-        answer = await shared_store.request(route.method, path, body_for(route, shared_store))
+        path = path_with_id(route, record_id, shared_sample)
+        answer = await shared_sample.request(route.method, path, body_for(route, shared_sample))
         message = f"{ENTITY_NAMES[entity_of(route)]} not found"
         assert (answer.status, answer.body) == (404, {"status": 404, "message": message})
     resource = resource_of(entity_of(route))
     if resource.path == product_combinations.COMBINATIONS.path or supports(resource, "show"):
-        untouched = await other_shared_store.get(f"/api/{resource.name}/{theirs}")
+        untouched = await other_shared_sample.get(f"/api/{resource.name}/{theirs}")
         assert untouched.status == 200
 
 
@@ -419,10 +409,12 @@ async def test_vendors_cannot_filter_by_hidden_fields(vendor_enabled_store):
 
 
 @EVERY_ROUTE
-async def test_a_route_is_served_under_every_base_with_and_without_a_slash(sample, route):
+async def test_a_route_is_served_under_every_base_with_and_without_a_slash(shared_sample, route):
     for base in BASES:
         for slash in ("", "/"):
-            answer = await sample.request(route.method, path_to(route, sample, base) + slash, auth=None)
+            answer = await shared_sample.request(
+                route.method, path_to(route, shared_sample, base) + slash, auth=None
+            )
             assert (answer.status, answer.body["message"]) == (401, MISSING), (base, slash)
 
 

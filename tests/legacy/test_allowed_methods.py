@@ -114,12 +114,12 @@ ADDRESS_METHODS = list(address_methods())
 
 @pytest.mark.parametrize("address, methods", ADDRESS_METHODS, ids=[address for address, _ in ADDRESS_METHODS])
 async def test_an_address_accepts_exactly_its_methods(
-    sample: SampleStore, address: str, methods: frozenset[str]
+    shared_sample: SampleStore, address: str, methods: frozenset[str]
 ) -> None:
     allowed = ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))
     for base in BASES:
         for method in METHODS:
-            answer = await sample.request(method, f"{base}/{address}", auth=None)
+            answer = await shared_sample.request(method, f"{base}/{address}", auth=None)
             request = f"{method} {base}/{address}"
             if method in methods:
                 assert (answer.status, answer.body) == (401, {"status": 401, "message": MISSING}), request
@@ -147,13 +147,15 @@ async def test_a_public_route_accepts_exactly_its_methods(sample: SampleStore, a
 
 
 @pytest.mark.parametrize("entity", ENTITIES)
-async def test_lists_and_records_are_served_to_an_administrator(sample: SampleStore, entity: str) -> None:
+async def test_lists_and_records_are_served_to_an_administrator(
+    shared_sample: SampleStore, entity: str
+) -> None:
     collection, single = ENTITIES[entity]
     if "GET" in collection.split():
-        answer = await sample.get(f"/api/{entity}")
+        answer = await shared_sample.get(f"/api/{entity}")
         assert answer.status == 200
         assert answer.body
     if "GET" in single.split():
-        missing = await sample.get(f"/api/{entity}/9000000000000")
+        missing = await shared_sample.get(f"/api/{entity}/9000000000000")
         assert (missing.status, missing.body["status"]) == (404, 404)
         assert missing.body["message"].endswith(" not found")

@@ -160,13 +160,13 @@ BODIES = [
 
 @pytest.mark.parametrize("body", BODIES, ids=[repr(body)[:40] for body in BODIES])
 @pytest.mark.parametrize("resource", RESOURCES, ids=[resource.path for resource in RESOURCES])
-async def test_a_body_that_is_not_an_object_is_400(sample, resource, body):
-    record = record_of(sample, resource)
+async def test_a_body_that_is_not_an_object_is_400(shared_sample, resource, body):
+    record = record_of(shared_sample, resource)
     for method, path, action in (("POST", "", "create"), ("PUT", f"/{record}", "update")):
         if not supports(resource, action):
             continue
         for content_type in ("application/json", "application/x-www-form-urlencoded"):
-            answer = await sample.request(
+            answer = await shared_sample.request(
                 method, f"/api/{resource.path}{path}", data=body, headers={"Content-Type": content_type}
             )
             assert answer.status == 400, (content_type, answer.raw)
@@ -234,8 +234,8 @@ QUERIES = [
 
 @pytest.mark.parametrize("query", QUERIES, ids=[query[:30] for query in QUERIES])
 @pytest.mark.parametrize("resource", LISTED, ids=[resource.path for resource in LISTED])
-async def test_any_query_string_is_accepted(sample, resource, query):
-    answer = await sample.get(URL(f"/api/{resource.path}?{query}", encoded=True))
+async def test_any_query_string_is_accepted(shared_sample, resource, query):
+    answer = await shared_sample.get(URL(f"/api/{resource.path}?{query}", encoded=True))
     assert answer.status == 200, answer.raw
 
 

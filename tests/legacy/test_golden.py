@@ -254,10 +254,16 @@ def placeholders(sample: SampleStore) -> dict[str, dict[str, str]]:
     return names | {"combination_id": {str(sample.combination.number): "<combination>"}}
 
 
-@pytest.mark.parametrize("form", ["contract", "cscart"])
+@pytest.fixture(scope="module", params=["contract", "cscart"])
+async def form_and_sample(request, new_sample):
+    """Return each form of lists with a store that uses it."""
+    form = request.param
+    return form, await new_sample(**({} if form == "contract" else {"legacy_lists": form}))
+
+
 @pytest.mark.parametrize("name", PATHS)
-async def test_a_response_matches_its_golden_file(new_sample, name, form):
-    sample = await new_sample(**({} if form == "contract" else {"legacy_lists": form}))
+async def test_a_response_matches_its_golden_file(form_and_sample, name):
+    form, sample = form_and_sample
     path = PATHS[name].format(
         **{key: value for key, value in sample.records.items() if isinstance(value, Record)}
     )

@@ -172,10 +172,10 @@ async def test_the_statements_of_a_list_do_not_depend_on_its_rows(sample, path):
 
 
 @pytest.mark.parametrize("path", SINGLES)
-async def test_a_single_record_takes_a_fixed_number_of_statements(sample, path):
-    await sample.get("/api/products")
+async def test_a_single_record_takes_a_fixed_number_of_statements(shared_sample, path):
+    await shared_sample.get("/api/products")
     # A compiled query takes one statement, the executor one a level.
-    assert 1 <= (await count_statements(sample, address(sample, path)))[0] <= SINGLES[path]
+    assert 1 <= (await count_statements(shared_sample, address(shared_sample, path)))[0] <= SINGLES[path]
 
 
 async def test_an_unmatchable_filter_takes_no_statement(sample):

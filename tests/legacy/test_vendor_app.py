@@ -267,6 +267,21 @@ async def test_a_new_password_revokes_the_tokens(sample):
     assert (await as_vendor(sample, "GET", "vendor_profile", auth="bearer")).status == 401
 
 
+async def test_new_credentials_are_mailed_to_the_previous_address(sample):
+    old = (await row(sample, "users", sample.vendor_user.number))["email"]
+    body = {"email": "nova@example.com", "password": "another long one"}
+    assert (await as_vendor(sample, "PUT", "vendor_profile", body)).status == 200
+    sent = await sample.rows("select kind, recipient from mails order by id")
+    assert [tuple(mail) for mail in sent] == [("email_changed", old), ("password_changed", old)]
+
+
+async def test_a_profile_tries_at_most_five_emails_a_minute(sample):
+    answers = [
+        await as_vendor(sample, "PUT", "vendor_profile", {"email": sample.caio.email}) for _ in range(6)
+    ]
+    assert [answer.status for answer in answers] == [400] * 5 + [429]
+
+
 @pytest.mark.parametrize(
     "body",
     [

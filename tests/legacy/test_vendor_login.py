@@ -291,6 +291,13 @@ async def test_a_taken_email_creates_neither_vendor_nor_user(sample):
     assert await sample.value("select count(*) from vendors") == before
 
 
+async def test_signups_are_limited_to_five_a_minute(sample):
+    sample.ip = unused_ip()
+    taken = SIGNUP_BODY | {"email": sample.caio.email}
+    answers = [(await sample.post(SIGNUP, taken, auth=None)).status for _ in range(6)]
+    assert answers == [400] * 5 + [429]
+
+
 async def test_fields_reserved_for_staff_are_ignored_in_a_signup(sample):
     request = SIGNUP_BODY | {
         "user_type": "A", "status": "A", "company_id": sample.vendor.number, "commission": "0", "privileges": ["x"],

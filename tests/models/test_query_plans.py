@@ -9,26 +9,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
-from ipaddress import ip_network
 from typing import Any
 
 import asyncpg
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient
 
-from auth.configuration import configure
-from auth.schemes import authenticate
-from auth.store_resolution import CachedStoreResolver
-from kernel.ids import uuid7
-from kernel.scope import Store, active_scope
+from kernel.scope import active_scope
 from kernel.settings import Settings
 from models import database as db
 from models.queries import Row, encode_cursor
 from rest_facade import collections
 from rest_facade.list_parameters import DIRECTIONS
-from server.app import create_app
-from tests.harness.database import SECRET
+from tests.harness.http import ServeApplication
+from tests.harness.records import Record
 from tests.harness.sample_store import SampleStore, filled_store
 
 BIG = ("products", "orders", "order_lines", "users")
@@ -91,26 +86,19 @@ async def _capture(request: web.Request, handler: Any) -> web.StreamResponse:
 
 
 @pytest.fixture(scope="module")
-async def client(database: object) -> AsyncIterator[TestClient]:
+async def client(serve_application: ServeApplication) -> TestClient:
     """Serve the application and capture the statements of each request with their parameters."""
-    configure(SECRET)
-    settings = Settings(trusted_proxies=(ip_network("127.0.0.0/8"),), ip_rate=0, failed_auth_rate=0)
-    app = create_app(
-        settings, store_resolver=CachedStoreResolver(settings.shared_hosts), authenticate=authenticate
-    )
-    app.middlewares.append(_capture)
-    async with TestClient(TestServer(app)) as client:
-        yield client
+    return await serve_application(Settings(ip_rate=0, failed_auth_rate=0), _capture)
 
 
 @pytest.fixture(scope="module")
 async def big_sample(client: TestClient, database_url: str) -> AsyncIterator[SampleStore]:
     """Return a store with as many records as Olist's; another, smaller store exists next to it."""
-    shops = [await _create_store(client) for _ in range(2)]
+    stores = [await filled_store(client) for _ in range(2)]
     connection = await asyncpg.connect(database_url)
     # VACUUM does not mark pages as visible whose commit is not on disk yet.
     await connection.execute("set synchronous_commit = on")
-    for sample, share in zip(shops, (1, 10), strict=True):
+    for sample, share in zip(stores, (1, 10), strict=True):
         await connection.execute("select set_config('vitrine.tenant', $1, false)", str(sample.store.id))
         sizes = {"users": USERS // share, "products": PRODUCTS // share, "orders": ORDERS // share}
         await connection.execute(_FILL.format(**sizes).replace("$1", str(sample.vendor.number)))
@@ -118,10 +106,10 @@ async def big_sample(client: TestClient, database_url: str) -> AsyncIterator[Sam
         # Not only ANALYZE: index-only scans need the visibility map.
         await connection.execute(f"vacuum (analyze) {table}")
     try:
-        yield shops[0]
+        yield stores[0]
     finally:
         # Other tests of this process expect small tables.
-        for sample in shops:
+        for sample in stores:
             await connection.execute("select set_config('vitrine.tenant', $1, false)", str(sample.store.id))
             for table in (
                 "shipments",
@@ -133,24 +121,6 @@ async def big_sample(client: TestClient, database_url: str) -> AsyncIterator[Sam
             ):
                 await connection.execute(f"delete from {table}")
         await connection.close()
-
-
-async def _create_store(client: TestClient) -> SampleStore:
-    public_id = uuid7()
-    async with db.cross_store_connection() as connection:
-        number = await connection.fetchval(
-            "insert into tenants (public_id, name) values ($1, 'Grande') returning id", public_id
-        )
-        await connection.execute(
-            "insert into store_hosts (host, store_id) values ($1, $2)", f"big-{public_id.hex}.test", number
-        )
-    sample = SampleStore(client, Store(number, public_id, "Grande"), f"big-{public_id.hex}.test")
-    sample.records.update(await filled_store(sample.scope))
-    async with db.cross_store_connection() as connection:
-        await connection.execute(
-            "update tenants set owner_id = $2 where id = $1", number, sample.owner.number
-        )
-    return sample
 
 
 @pytest.fixture
@@ -242,7 +212,6 @@ def _fill_placeholders(sample: SampleStore, text: str) -> str:
 @pytest.fixture(scope="module")
 async def sample(big_sample: SampleStore) -> SampleStore:
     """Return the large store with the records for the placeholders."""
-    from tests.harness.records import Record
 
     async def first(sql: str) -> Record:
         row = (await big_sample.rows(sql))[0]

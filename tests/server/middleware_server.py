@@ -119,6 +119,15 @@ class Server:
     store_resolver: FakeStoreResolver
     credentials: FakeAuthenticator
     lines: LogLines
+    runner: Runner
+
+    def transports(self) -> list[asyncio.Transport]:
+        """Return the server's ends of the open connections."""
+        assert self.runner.server is not None
+        return [each.transport for each in self.runner.server.connections if each.transport is not None]
+
+    def new_client(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(f"http://127.0.0.1:{self.port}")
 
     async def call(self, method: str, path: str, **kwargs: Any) -> Response:
         headers = {str(name): value for name, value in (kwargs.pop("headers", None) or {}).items()}
@@ -180,7 +189,7 @@ async def run_server(*routes: Route, settings: Settings | None = None, **parts: 
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         port = runner.addresses[0][1]
         async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as client:
-            yield Server(app, client, port, store_resolver, credentials, lines)
+            yield Server(app, client, port, store_resolver, credentials, lines, runner)
     finally:
         await runner.cleanup()
         logging.set_sink(before)

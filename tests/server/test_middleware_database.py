@@ -33,9 +33,7 @@ async def failing(request: web.Request) -> web.Response:
 
 
 async def shown_bytes(request: web.Request) -> web.Response:
-    return json_response(
-        {"user_agent": await db.fetchval("select $1::text", scope_of(request).user_agent)}
-    )
+    return json_response({"user_agent": await db.fetchval("select $1::text", scope_of(request).user_agent)})
 
 
 ROUTES = (

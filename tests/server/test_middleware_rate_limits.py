@@ -184,9 +184,7 @@ async def test_each_address_has_its_own_share_of_a_storefront_key(monkeypatch):
     monkeypatch.setitem(KEYS, "sfk_browser", key)
 
     async def call(server, address):
-        return await server.get(
-            "/api/v1/storefront/things", X_API_Key="sfk_browser", X_Forwarded_For=address
-        )
+        return await server.get("/api/v1/storefront/things", X_API_Key="sfk_browser", X_Forwarded_For=address)
 
     async with run_server(*ROUTES, settings=Settings(**PROXIED)) as server:
         assert [(await call(server, "203.0.113.1")).status for _ in range(2)] == [200, 200]

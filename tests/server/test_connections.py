@@ -1,0 +1,233 @@
+"""Limits on what a client may occupy: connections, request heads, unread responses (docs/reference/shared.md#connections)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from contextlib import asynccontextmanager
+from ipaddress import ip_network
+
+import pytest
+from aiohttp import web
+
+from kernel.settings import Settings
+from rest_facade.responses import BytesResponse, json_response
+from rest_facade.routing import Credential, Route
+from tests.server.middleware_server import Server, run_server
+
+LARGE = 20_000_000
+PROXIES = (ip_network("127.0.0.0/8"),)
+waiting = asyncio.Event()
+
+
+async def fine(request: web.Request) -> web.Response:
+    return json_response({})
+
+
+async def large(request: web.Request) -> web.Response:
+    return BytesResponse(b"x" * LARGE)
+
+
+async def slow(request: web.Request) -> web.Response:
+    await waiting.wait()
+    return json_response({})
+
+
+ROUTES = (
+    Route("GET", "/api/v1/fine", fine, Credential.NONE),
+    Route("GET", "/api/admin/fine", fine, Credential.NONE),
+    Route("GET", "/api/fine", fine, Credential.NONE),
+    Route("GET", "/api/v1/large", large, Credential.NONE),
+    Route("GET", "/api/v1/slow", slow, Credential.NONE),
+)
+
+
+def head(path: str, *lines: str) -> bytes:
+    return "\r\n".join([f"GET {path} HTTP/1.1", "Host: localhost", *lines, "", ""]).encode()
+
+
+@asynccontextmanager
+async def connection(server: Server, **options):
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port, **options)
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+
+
+async def status_of(reader: asyncio.StreamReader) -> int:
+    lines = (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()
+    length = next(int(line.split()[1]) for line in lines if line.lower().startswith("content-length"))
+    await reader.readexactly(length)
+    return int(lines[0].split()[1])
+
+
+# --- Responses that are not read -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("line", ["Accept: */*", "Origin: https://shop.example"])
+async def test_a_client_that_does_not_read_its_response_is_disconnected(line):
+    async with (
+        run_server(*ROUTES, settings=Settings(write_timeout=0.5)) as server,
+        connection(server, limit=1) as (reader, writer),
+    ):
+        writer.write(head("/api/v1/large", line))
+        async with asyncio.timeout(5):
+            while not server.lines.all("a client does not read its response: connection closed"):
+                await asyncio.sleep(0.05)
+        received = 0
+        with contextlib.suppress(ConnectionResetError):
+            while piece := await reader.read(2**16):
+                received += len(piece)
+        assert received < LARGE
+
+
+async def test_at_most_a_few_pieces_of_an_unread_response_are_buffered():
+    async with run_server(*ROUTES) as server, connection(server, limit=1) as (_, writer):
+        writer.write(head("/api/v1/large"))
+        await asyncio.sleep(0.5)
+        (transport,) = server.transports()
+        assert 0 < transport.get_write_buffer_size() <= 3 * Settings().write_buffer
+
+
+async def test_a_client_that_reads_slowly_receives_its_response():
+    async with run_server(*ROUTES, settings=Settings(write_timeout=0.3)) as server:
+        async with connection(server, limit=2**16) as (reader, writer):
+            writer.write(head("/api/v1/large"))
+            await reader.readuntil(b"\r\n\r\n")
+            received, started = 0, time.monotonic()
+            while received < LARGE:
+                received += len(await reader.readexactly(min(1_000_000, LARGE - received)))
+                await asyncio.sleep(0.05)
+            assert time.monotonic() - started > 0.9
+        assert not server.lines.all("a client does not read its response: connection closed")
+
+
+# --- Request heads and idle connections ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("earlier_requests", [0, 1])
+async def test_a_request_head_that_arrives_too_slowly_closes_the_connection(earlier_requests):
+    async with (
+        run_server(*ROUTES, settings=Settings(header_timeout=0.5)) as server,
+        connection(server) as (reader, writer),
+    ):
+        for _ in range(earlier_requests):
+            writer.write(head("/api/v1/fine"))
+            assert await status_of(reader) == 200
+        started = time.monotonic()
+        for byte in head("/api/v1/fine", "X-Slow: 1")[:-2]:
+            writer.write(bytes([byte]))
+            await asyncio.sleep(0.05)
+            if reader.at_eof():
+                break
+        assert await reader.read() == b""
+        assert 0.4 < time.monotonic() - started < 2
+
+
+async def test_a_slow_body_and_a_slow_handler_are_not_bound_by_the_header_time():
+    waiting.clear()
+    async with (
+        run_server(*ROUTES, settings=Settings(header_timeout=0.1)) as server,
+        connection(server) as (reader, writer),
+    ):
+        writer.write(head("/api/v1/slow"))
+        await asyncio.sleep(0.4)
+        waiting.set()
+        assert await status_of(reader) == 200
+        writer.write(head("/api/v1/fine", "Content-Length: 2"))
+        assert await status_of(reader) == 200
+        await asyncio.sleep(0.4)
+        writer.write(b"{}" + head("/api/v1/fine"))
+        assert await status_of(reader) == 200
+
+
+async def test_an_idle_connection_is_closed_after_the_keep_alive_time():
+    async with (
+        run_server(*ROUTES, settings=Settings(keep_alive=1.0)) as server,
+        connection(server) as (idle, _),
+        connection(server) as (reader, writer),
+    ):
+        writer.write(head("/api/v1/fine"))
+        assert await status_of(reader) == 200
+        async with asyncio.timeout(3):
+            assert await idle.read() == await reader.read() == b""
+
+
+# --- Connections and concurrent requests of an address ---------------------------------------------------------------
+
+CONNECTIONS = "more than 2 connections from this address"
+REQUESTS = "more than 2 concurrent requests from this address"
+
+
+@pytest.mark.parametrize(
+    "path,body",
+    [
+        ("/api/v1/fine", {"error": "rate limit exceeded", "detail": CONNECTIONS}),
+        ("/api/fine", {"status": 429, "message": "rate limit exceeded", "detail": CONNECTIONS}),
+        (
+            "/api/admin/fine",
+            {"error": "rate_limit_exceeded", "message": "rate limit exceeded", "status": 429, "detail": CONNECTIONS},
+        ),
+    ],
+)  # fmt: skip
+async def test_a_connection_over_the_limit_of_its_address_is_429_in_the_familys_format(path, body):
+    async with run_server(*ROUTES, settings=Settings(address_connections=2)) as server:
+        async with connection(server), connection(server) as (reader, writer):
+            response = await server.get(path)
+            assert response.status_and_json == (429, body)
+            assert (response.headers["Retry-After"], response.headers["Connection"]) == ("1", "close")
+            writer.write(head(path))
+            assert await status_of(reader) == 200
+            assert (await server.get("/health/live")).status == 200
+            await server.client.connector.close()
+        async with asyncio.timeout(5):  # until the server has noticed that they are closed
+            while True:
+                async with server.new_client() as client, client.get(path) as later:
+                    if later.status == 200:
+                        return
+
+
+async def test_connections_far_over_the_limit_are_closed_at_once():
+    async with (
+        run_server(*ROUTES, settings=Settings(address_connections=1)) as server,
+        connection(server),
+        connection(server),
+        connection(server) as (reader, _),
+    ):
+        async with asyncio.timeout(2):
+            with contextlib.suppress(ConnectionResetError):
+                assert await reader.read() == b""
+
+
+@pytest.mark.parametrize(
+    "settings", [Settings(address_connections=0), Settings(address_connections=1, trusted_proxies=PROXIES)]
+)
+async def test_connections_of_trusted_proxies_are_not_limited_nor_is_anything_by_zero(settings):
+    async with (
+        run_server(*ROUTES, settings=settings) as server,
+        connection(server),
+        connection(server),
+        connection(server),
+    ):
+        assert (await server.get("/api/v1/fine")).status == 200
+
+
+async def test_concurrent_requests_are_limited_by_client_address_also_behind_a_proxy():
+    waiting.clear()
+    async with run_server(*ROUTES, settings=Settings(address_requests=2, trusted_proxies=PROXIES)) as server:
+
+        def call(path: str, address: str):
+            return asyncio.create_task(server.get(path, X_Forwarded_For=address))
+
+        running = [call("/api/v1/slow", "2001:db8::1"), call("/api/v1/slow", "2001:db8::2")]
+        await asyncio.sleep(0.2)
+        refused = await call("/api/v1/fine", "2001:db8::3")
+        assert refused.status_and_json == (429, {"error": "rate limit exceeded", "detail": REQUESTS})
+        assert refused.headers["Retry-After"] == "1"
+        assert (await call("/health/live", "2001:db8::3")).status == 200
+        assert (await call("/api/v1/fine", "203.0.113.1")).status == 200
+        waiting.set()
+        assert [(await task).status for task in running] == [200, 200]
+        assert (await call("/api/v1/fine", "2001:db8::3")).status == 200
