@@ -19,7 +19,8 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from auth.configuration import configured
 
 APP_SECRET_PURPOSE = "app-secret"
-_VERSION = b"\x01"
+ENCRYPTED = b"\x01"
+"""The first byte of an encrypted value: the version of the scheme."""
 _NONCE_BYTES = 12  # NIST SP 800-38D
 
 
@@ -30,14 +31,14 @@ class DecryptionError(Exception):
 def encrypt(purpose: str, plain: bytes) -> bytes:
     """Encrypt the bytes with AES-256-GCM: version, nonce, ciphertext with tag."""
     nonce = os.urandom(_NONCE_BYTES)
-    return _VERSION + nonce + AESGCM(_key(purpose)).encrypt(nonce, plain, purpose.encode())
+    return ENCRYPTED + nonce + AESGCM(_key(purpose)).encrypt(nonce, plain, purpose.encode())
 
 
 def decrypt(purpose: str, encrypted: bytes) -> bytes:
     """Decrypt what `encrypt` returned for the same purpose; raise `DecryptionError` if it can't be."""
     version, nonce, body = encrypted[:1], encrypted[1 : 1 + _NONCE_BYTES], encrypted[1 + _NONCE_BYTES :]
-    if version != _VERSION:
-        raise DecryptionError(f"encrypted with version {version.hex() or 'none'}; expected {_VERSION.hex()}")
+    if version != ENCRYPTED:
+        raise DecryptionError(f"encrypted with version {version.hex() or 'none'}; expected {ENCRYPTED.hex()}")
     try:
         return AESGCM(_key(purpose)).decrypt(nonce, body, purpose.encode())
     except (InvalidTag, ValueError) as error:

@@ -20,12 +20,15 @@ from uuid import UUID, uuid4
 
 import orjson
 
+from auth.secrets import ENCRYPTED, decrypt, encrypt
 from kernel.errors import Conflict, RuleViolation, Unavailable
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.database import execute, fetchrow, separate_transaction, transaction
 
 RETENTION = timedelta(hours=24)
+# Responses can hold an order's token or another secret.
+_PURPOSE = "idempotency"
 # Requests time out long before this; a process that still owns a key after it has crashed.
 TAKEN_OVER_AFTER = timedelta(seconds=60)
 RETRY_AFTER_MS = 1000
@@ -129,10 +132,20 @@ def _resume(claim: KeyClaim, existing: Any, fingerprint: bytes, reused: str) -> 
     if existing["done_at"] is None:
         raise _in_progress_error()
     if existing["status"] is not None:
-        return StoredResponse(existing["status"], bytes(existing["body"] or b""), existing["content_type"])
+        body = _decrypt(bytes(existing["body"] or b""))
+        return StoredResponse(existing["status"], body, existing["content_type"])
     claim.owner, claim.is_done = existing["owner"], True
-    claim.result = orjson.loads(existing["result"])
+    claim.result = orjson.loads(_decrypt_text(existing["result"]))
     return claim
+
+
+def _decrypt(stored: bytes) -> bytes:
+    # Claims of before responses were encrypted are JSON or empty.
+    return decrypt(_PURPOSE, stored) if stored[:1] == ENCRYPTED else stored
+
+
+def _decrypt_text(stored: str) -> bytes:
+    return stored.encode() if stored.startswith("{") else _decrypt(bytes.fromhex(stored))
 
 
 def _in_progress_error() -> Conflict:
@@ -148,7 +161,7 @@ async def complete(scope: Scope, claim: KeyClaim, result: Mapping[str, Any]) -> 
         claim.key,
         claim.owner,
         scope.now,
-        orjson.dumps(result).decode(),
+        encrypt(_PURPOSE, orjson.dumps(result)).hex(),
     )
     if not done:
         raise _in_progress_error()
@@ -166,7 +179,7 @@ async def store_response(scope: Scope, claim: KeyClaim, status: int, body: bytes
             claim.owner,
             scope.now,
             status,
-            body,
+            encrypt(_PURPOSE, body) if body else b"",
             content_type,
         )
 

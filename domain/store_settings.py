@@ -12,9 +12,9 @@ from typing import Any
 from auth.secrets import decrypt, encrypt
 from domain.outgoing import calls
 from domain.outgoing.targets import MAX_LENGTH, parse_target
-from kernel.fields import FieldReader, flag, integer, one_of, short_text, text, web_page
+from kernel.fields import FieldReader, flag, http_url, integer, one_of, short_text, text, web_page
 from kernel.scope import Scope
-from kernel.text import InvalidValue
+from kernel.text import InvalidValue, repr_value
 
 MASK = "****"
 SANDBOX_BUREAU = "/dev/credit-bureau"
@@ -42,6 +42,20 @@ def _bureau_address(value: object) -> str:
     if address and address != SANDBOX_BUREAU:
         parse_target(address, allows_private=calls.allows_private())
     return address
+
+
+def _account_page(value: object) -> str:
+    """Read the page that gets tokens from mails; `http`, which anybody on the way can read, only where private endpoints are allowed."""
+    page = web_page(value)
+    if page.startswith("http:") and not calls.allows_private():
+        raise InvalidValue(f"is {repr_value(value)}; expected an https address without a fragment")
+    return page
+
+
+def _logo_url(value: object) -> object:
+    """Read the URL of a picture, or its path at the store's own address."""
+    is_path = isinstance(value, str) and value.startswith("/")
+    return short_text(value) if is_path else http_url(255)(value)
 
 
 def _header_text(value: object) -> str:
@@ -101,11 +115,14 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
     "account_url": StoreSetting(
         "people",
         "",
-        web_page,
+        _account_page,
         "The storefront page that accepts tokens from mails: #email_verification=<token>, #password_reset=<token>.",
     ),
     "low_stock_at": StoreSetting(
-        "catalog", 5, integer(), "Low stock threshold: a notification is sent when a product's stock falls to it."
+        "catalog",
+        5,
+        integer(),
+        "Low stock threshold: a notification is sent when a product's stock falls to it.",
     ),
     "credit_bureau_url": StoreSetting(
         "b2b",
@@ -116,9 +133,13 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
     "credit_bureau_token": StoreSetting(
         "b2b", "", _header_text, "The token that authenticates the store at the credit bureau.", secret=True
     ),
-    "logo_url": StoreSetting("general", "", short_text, "The URL of the store's logo."),
-    "support_email": StoreSetting("general", "", short_text, "The support e-mail address for vendors and customers."),
-    "support_phone": StoreSetting("general", "", short_text, "The support phone number for vendors and customers."),
+    "logo_url": StoreSetting("general", "", _logo_url, "The URL of the store's logo."),
+    "support_email": StoreSetting(
+        "general", "", short_text, "The support e-mail address for vendors and customers."
+    ),
+    "support_phone": StoreSetting(
+        "general", "", short_text, "The support phone number for vendors and customers."
+    ),
 }
 
 
@@ -144,6 +165,14 @@ def encrypt_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
         elif setting_value:
             stored[name] = encrypt(_PURPOSE, str(setting_value).encode()).hex()
     return stored
+
+
+def clear_unconfirmed_secrets(stored: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the new settings, clearing the bureau's token if its URL changes without one: else its new server would be sent it."""
+    name = "credit_bureau_url"
+    if name not in new or new[name] == stored.get(name, STORE_SETTINGS[name].default):
+        return dict(new)
+    return {"credit_bureau_token": "", **new}
 
 
 def masked_setting(scope: Scope, name: str) -> Any:

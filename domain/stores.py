@@ -18,7 +18,7 @@ import orjson
 
 from auth.secrets import decrypt, encrypt
 from auth.store_resolution import CHANNEL, build_store, invalidate_store, parse_host
-from domain.store_settings import MASK, encrypt_secrets, masked_setting
+from domain.store_settings import MASK, clear_unconfirmed_secrets, encrypt_secrets, masked_setting
 from domain.store_settings import STORE_SETTINGS as STORE_SETTINGS
 from domain.store_settings import setting as setting
 from kernel.errors import Conflict, TenantNotFound, ValidationFailed
@@ -164,7 +164,6 @@ async def resume(reference: object) -> Store:
     return await change_status(reference, ACTIVE)
 
 
-
 async def add_host(reference: object, host: str) -> Store:
     """Add a host to a store; raises Conflict if another store has it."""
     name = _validate_host(host)
@@ -173,7 +172,6 @@ async def add_host(reference: object, host: str) -> Store:
         await _add_hosts(platform, store.id, [name])
         await _notify_changed(platform, store.id)
     return store
-
 
 
 async def _find(platform: CrossStoreConnection, reference: object) -> Store:
@@ -235,6 +233,7 @@ async def update_settings(scope: Scope, values: Mapping[str, Any]) -> None:
     new_settings = _validate_settings(values)
     async with transaction(scope):
         stored: dict[str, Any] = orjson.loads(await fetchval(_SETTINGS, scope.store.id))
+        new_settings = clear_unconfirmed_secrets(stored, new_settings)
         await execute(
             _SAVE_SETTINGS, scope.store.id, orjson.dumps(_without_defaults(stored | new_settings)).decode()
         )

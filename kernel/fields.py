@@ -29,6 +29,7 @@ MAX_INTEGER = 2**31 - 1
 MAX_QUANTITY = 10**12
 
 
+_HTTP_URL = re.compile(r"https?://[^\s<>\"\\\x00-\x1f\x7f]+", re.IGNORECASE)
 _WEB_PAGE = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+(/[^\s#<>\"]*)?")
 
 
@@ -188,6 +189,18 @@ def web_page(value: object) -> str:
     if page and not _WEB_PAGE.fullmatch(page):
         raise InvalidValue(f"is {repr_value(value)}; expected an https address without a fragment")
     return page
+
+
+def http_url(limit: int) -> FieldReader:
+    """Return a reader of `http` and `https` URLs of up to `limit` characters, blank for none: pages link to them (no `javascript:`)."""
+
+    def read(value: object) -> str:
+        url = str(text(limit)(value)).strip()
+        if url and not _HTTP_URL.fullmatch(url):
+            raise InvalidValue(f"is {repr_value(value)}; expected an http or https address")
+        return url
+
+    return read
 
 
 def timestamp(value: object) -> datetime:

@@ -13,15 +13,11 @@ SQL is assembled from literals of the code only. Values are always parameters.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Protocol
 
-import orjson
-
-from kernel.errors import DomainError, ValidationFailed
+from kernel.errors import DomainError
 from kernel.ids import Reference
 from kernel.scope import Scope
 from models import database
@@ -236,58 +232,6 @@ async def count_rows(scope: Scope, entity: Entity, conditions: Sequence[Conditio
 def by_id(reference: Reference) -> Condition:
     """Return the condition for one record."""
     return Condition("t.id = {}" if isinstance(reference, int) else "t.public_id = {}", (reference,))
-
-
-# --- keyset pagination ------------------------------------------------------------------------------------------------
-
-
-def cursor_columns(entity: Entity, sort: str | None) -> tuple[Column, Column]:
-    """Return the columns of a cursor: the sort key and the id."""
-    order, _ = sort_of(entity, sort)
-    return Column("@key", order.sql_for or order.sql), Column("@id", "t.id")
-
-
-def encode_cursor(sort: str, row: Row) -> str:
-    """Encode the position of a row in a list; the cursor contains its sort order."""
-    key = row["@key"]
-    if isinstance(key, datetime):
-        key = key.isoformat()
-    return base64.urlsafe_b64encode(orjson.dumps([sort, key, row["@id"]])).rstrip(b"=").decode()
-
-
-def after_cursor(scope: Scope, entity: Entity, sort: str | None, cursor: str) -> Condition:
-    """Return the condition for rows after the cursor; raise `ValidationFailed` when it is invalid or has another sort order."""
-    name = sort or entity.default_sort
-    try:
-        decoded = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        cursor_sort, key, row_id = decoded
-        if (
-            cursor_sort != name
-            or not isinstance(row_id, int)
-            or isinstance(row_id, bool)
-            or not -(2**63) <= row_id < 2**63
-        ):
-            raise ValueError
-        order, descending = sort_of(entity, sort)
-        if order.cast == "timestamptz":
-            key = datetime.fromisoformat(key)
-            if key.tzinfo is None:
-                raise ValueError
-            key = key.astimezone(UTC)  # may overflow the calendar
-        elif order.cast == "bigint":
-            if not isinstance(key, int) or isinstance(key, bool) or not -(2**63) <= key < 2**63:
-                raise ValueError
-        elif not isinstance(key, str) or "\x00" in key:
-            raise ValueError
-    except (ValueError, TypeError, OverflowError) as error:
-        raise ValidationFailed("after is not a cursor of this list", field="after", code="invalid") from error
-    comparison = "<" if descending else ">"
-    # With types: an integer column would reject a key that only a bigint can hold.
-    expression = order.expression(scope)
-    return Condition(
-        f"({expression.sql}, t.id) {comparison} ({{}}::{order.cast}, {{}}::bigint)",
-        (*expression.params, key, row_id),
-    )
 
 
 # --- assembling SQL ---------------------------------------------------------------------------------------------------

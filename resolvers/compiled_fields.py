@@ -23,6 +23,7 @@ from models import queries
 from models.caller_cache import CallerCache
 from models.columns import is_nullable
 from models.compiled_reads import CompiledReader
+from models.cursors import after_cursor, encode_cursor
 from models.queries import Condition, Row, by_id
 from models.response_shapes import NotCompiled
 from resolvers.entity_queries import EntityQuery
@@ -219,7 +220,7 @@ class CompiledRootField:
         )
         sort = bounds.sort or entity.default_sort
         cursors = [
-            queries.encode_cursor(sort, Row({"@key": key, "@id": number}))
+            encode_cursor(sort, Row({"@key": key, "@id": number}))
             for key, number in keys[: bounds.limit]
         ]
         info = {
@@ -281,7 +282,7 @@ def _conditions(scope: Scope, query: EntityQuery, arguments: Mapping[str, Any]) 
     after = arguments.get("after")
     if after is not None:
         sort = arguments.get("sort")
-        conditions.append(queries.after_cursor(scope, query.entity, getattr(sort, "value", sort), after))
+        conditions.append(after_cursor(scope, query.entity, getattr(sort, "value", sort), after))
     return conditions
 
 

@@ -11,6 +11,7 @@ from strawberry import Info
 
 from auth.access import Access
 from models import queries
+from models.cursors import after_cursor, cursor_columns, encode_cursor
 from models.queries import Entity, Row
 from schema.column_guards import ColumnGuards, column_guards
 from schema.fields import root_field
@@ -186,14 +187,14 @@ def _connection_field(
         order = sort_name(scope, guards, sort)
         conditions = build_conditions(scope, entity, guards, filter)
         if after is not None:
-            conditions.append(queries.after_cursor(scope, entity, order, after))
+            conditions.append(after_cursor(scope, entity, order, after))
         selection = build_selection(info, "edges", "node")
         keyed = queries.Selection(
-            selection.entity, (*selection.columns, *queries.cursor_columns(entity, order)), selection.children
+            selection.entity, (*selection.columns, *cursor_columns(entity, order)), selection.children
         )
         rows = await queries.fetch_many(scope, keyed, conditions=conditions, sort=order, limit=first + 1)
         edges = [
-            Row(cursor=queries.encode_cursor(order or entity.default_sort, row), node=row)
+            Row(cursor=encode_cursor(order or entity.default_sort, row), node=row)
             for row in rows[:first]
         ]
         return Row(

@@ -22,11 +22,12 @@ MAX_VARIABLES_LENGTH = 4096
 
 
 def is_introspection(operation: OperationDefinitionNode) -> bool:
-    """Return whether a query selects nothing but `__schema`, `__type` and `__typename`, without fragments at its root."""
-    return operation.operation is OperationType.QUERY and all(
-        isinstance(node, FieldNode) and node.name.value in (*INTROSPECTION_FIELDS, "__typename")
-        for node in operation.selection_set.selections
-    )
+    """Return whether a query selects `__schema` or `__type`, and nothing else but `__typename`, without fragments at its root."""
+    if operation.operation is not OperationType.QUERY:
+        return False
+    nodes = operation.selection_set.selections
+    names = {node.name.value if isinstance(node, FieldNode) else "" for node in nodes}
+    return not names.isdisjoint(INTROSPECTION_FIELDS) and names <= {*INTROSPECTION_FIELDS, "__typename"}
 
 
 class Introspector:

@@ -9,9 +9,11 @@ from auth.access import Access
 from auth.privileges import ALL
 from domain.people import accounts, removal, usergroups
 from domain.people.read import USERGROUPS, USERS
+from kernel.scope import ActorKind
 from models.references import USER, find
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import DeletedRecordObject, deleted_record, load_record, rename_fields
+from resolvers.sessions import load_own_user
 from schema.fields import root_field
 from schema.inputs.people import UsergroupInput, UserInput
 from schema.scalars import ID, MembershipStatus
@@ -55,7 +57,11 @@ class PeopleMutations:
     )
     async def user_update(self, info: Info, id: ID, input: UserInput) -> UserObject | None:
         """Update a user."""
-        user = await accounts.update_user(info.context.scope, id, rename_fields(input, _USER_FIELD_NAMES))
+        scope = info.context.scope
+        user = await accounts.update_user(scope, id, rename_fields(input, _USER_FIELD_NAMES))
+        if user.id == scope.actor.user_id and scope.actor.kind is ActorKind.ADMIN:
+            # Without `view_users` an administrator sees its own account only, as `me` does.
+            return await load_own_user(info)  # type: ignore[return-value]
         return await load_record(info, user.id)
 
     @root_field(_ADMIN_WRITE, "Delete a user: permanently without orders, otherwise the account is hidden.")

@@ -54,6 +54,12 @@ def _without_guards(selection: Selection) -> Selection:
     return Selection(_OWN_USER, columns, selection.children)
 
 
+async def load_own_user(info: Info) -> Row | None:
+    """Load the caller's own account with the field's selection, restricted fields included."""
+    rows = await queries.fetch_many(info.context.scope, _without_guards(build_selection(info)), limit=1)
+    return rows[0] if rows else None
+
+
 @strawberry.type
 class AccountQueries:
     """Queries about the caller's account."""
@@ -61,11 +67,10 @@ class AccountQueries:
     @root_field(SIGNED_IN_USERS, "Returns the caller's account, including restricted fields.")
     async def me(self, info: Info) -> UserObject:
         """Return the caller's account."""
-        scope = info.context.scope
-        row = await queries.fetch_many(scope, _without_guards(build_selection(info)), limit=1)
-        if not row:
+        user = await load_own_user(info)
+        if user is None:
             raise NotFound("user")
-        return row[0]  # type: ignore[return-value]
+        return user  # type: ignore[return-value]
 
     @root_field(SIGNED_IN_USERS, "Returns the caller's active sessions, most recently used first.")
     async def sessions(self, info: Info) -> list[SessionObject]:

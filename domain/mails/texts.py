@@ -169,7 +169,7 @@ _LINK = re.compile(r"://|[/\\@]|[.\u3002\uff0e\uff61]\w{2}")
 def printable_name(name: str) -> str:
     """Return a name as mails print it: one line of at most 40 characters without links, perhaps empty.
 
-    Anybody can register with any name and the address of somebody else, so that the store would send that person the text.
+    Anybody can register with any name and another person's address, so that the store would send that person the text.
     """
     visible = "".join(
         " " if character.isspace() else character

@@ -15,7 +15,7 @@ from domain.records import Change, RecordType
 from kernel.codes import COMMISSION_TYPES, VENDOR_STATUSES
 from kernel.documents import has_cnpj_form, normalize_document
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
-from kernel.fields import InputField, InputValues, code_in, name_text, short_text, text
+from kernel.fields import InputField, InputValues, code_in, http_url, name_text, short_text
 from kernel.money import format_cents, parse_cents
 from kernel.scope import ActorKind, Scope
 from kernel.text import InvalidValue, repr_value
@@ -54,7 +54,7 @@ OWN_FIELDS: Mapping[str, InputField] = {
     "state": InputField("state", short_text),
     "country": InputField("country", short_text),
     "zipcode": InputField("zipcode", cep_text),
-    "url": InputField("url", text(2_048)),
+    "url": InputField("url", http_url(2_048), code="url_invalid"),
     "shippings": InputField("shippings", json_object, code="shippings_invalid"),
 }
 VENDOR_FIELDS: Mapping[str, InputField] = {

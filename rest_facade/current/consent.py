@@ -64,6 +64,7 @@ class ConsentPage:
         self._consent = operations["AppConsent"]
         self._page = (folder / "page.html").read_text(encoding="utf-8")
         self._error_page = (folder / "error.html").read_text(encoding="utf-8")
+        self._invalid_page = (folder / "invalid.html").read_text(encoding="utf-8")
         self._assets = {name: (folder / name).read_text(encoding="utf-8") for name in _TYPES}
         version = hashlib.sha256("".join(self._assets.values()).encode()).hexdigest()[:16]
         self._prefix = f"{ASSETS}/{version}"
@@ -78,7 +79,8 @@ class ConsentPage:
     async def page(self, request: web.Request) -> web.Response:
         """Show the consent page of an app's authorization request.
 
-        An invalid request is redirected to the app if its redirect URI is registered.
+        An invalid request is shown with a link to the app's redirect URI: redirecting at once would let anybody use the store's address to
+        send people to any registered app.
         """
         scope = scope_of(request)
         try:
@@ -87,13 +89,13 @@ class ConsentPage:
             return self._render_error(error)
         consent = data["app_consent"]
         if consent["error_to"] is not None:
-            # Not HTTPFound, which would normalize the URI: redirect URIs are compared and sent exactly as registered.
-            headers = {
-                "Location": consent["error_to"],
-                "Cache-Control": "no-store",
-                "Referrer-Policy": "no-referrer",
-            }
-            return web.Response(status=302, headers=headers)
+            return self._render_page(
+                self._invalid_page,
+                400,
+                title=escape(consent["name"]),
+                detail=escape(consent["error_to"].rpartition("error=")[2].partition("&")[0]),
+                link=escape(consent["error_to"]),
+            )
         config = {
             **consent,
             "client_id": request.query["client_id"],

@@ -87,7 +87,7 @@ class AppConsentObject:
     redirect_uri: str = output_field("The requested redirect URI.")
     scopes: list[AskedScopeObject] = output_field("The requested scopes.")
     deny_to: str = output_field("The redirect URI used when the administrator denies the request.")
-    error_to: str | None = output_field("The redirect URI for an invalid request, followed immediately.")
+    error_to: str | None = output_field("The redirect URI for an invalid request, linked from the page.")
 
 
 @entity_type(INSTALLED_APPS, "InstalledApp", "An app installed in the store.")

@@ -142,16 +142,20 @@ async def test_an_unregistered_redirect_uri_is_never_redirected_to(visitor, app,
         ({"code_challenge_method": "S256"}, "invalid_request"),
     ],
 )
-async def test_an_invalid_request_redirects_to_the_app_with_an_error(visitor, app, query, error):
+async def test_an_invalid_request_links_to_the_app_but_never_redirects(visitor, app, query, error):
     answer = await open_page(visitor, client_id=app.client_id, redirect_uri=REDIRECT, state="s 1", **query)
-    assert (answer.status, answer.raw) == (302, b"")
-    assert answer.headers["Location"] == f"{REDIRECT}?error={error}&state=s%201"
-    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.status == 400
+    assert "Location" not in answer.headers
+    assert f'href="{REDIRECT}?error={error}&amp;state=s%201"' in answer.raw.decode()
+    assert error.encode() in answer.raw
+    assert b"<b>" not in answer.raw
+    assert b"<script" not in answer.raw
+    assert answer.headers["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
 
 
 async def test_an_oversized_state_is_not_returned(visitor, app):
     answer = await open_page(visitor, client_id=app.client_id, state="x" * 2_001)
-    assert answer.headers["Location"] == f"{REDIRECT}?error=invalid_request"
+    assert f'href="{REDIRECT}?error=invalid_request"' in answer.raw.decode()
 
 
 async def test_a_repeated_parameter_is_rejected_without_redirect(visitor, app):

@@ -516,7 +516,8 @@ async def test_the_name_in_a_mail_is_one_short_line_without_links(visitor: Clien
     name = "Win\n\nhttps://evil.example " + "x" * 60
     await visitor.post(REGISTER, registration_input(name=name))
     (mail,) = await mails(visitor.store)
-    assert mail.body.startswith("Olá, Win!\n") and "evil" not in mail.body
+    assert mail.body.startswith("Olá, Win!\n")
+    assert "evil" not in mail.body
 
 
 # --- In GraphQL --------------------------------------------------------------------------------------------------------------

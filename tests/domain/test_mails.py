@@ -191,6 +191,14 @@ async def test_a_body_encrypted_with_another_secret_fails(store):
     assert (await state(store))[0][0] == "F"
 
 
+WITH_TOKEN = (
+    MailType.EMAIL_VERIFICATION,
+    MailType.PASSWORD_RESET,
+    MailType.EMAIL_CHANGE,
+    MailType.ACCOUNT_DELETION,
+)
+
+
 @pytest.mark.parametrize("kind", list(MailType))
 def test_every_mail_type_has_a_text_with_one_subject_line(kind):
     subject, body = render_mail(
@@ -199,7 +207,7 @@ def test_every_mail_type_has_a_text_with_one_subject_line(kind):
     assert "\n" not in subject
     assert "\r" not in subject
     assert "Ana {x}" in body
-    assert ("TOKEN" in body) == (kind in (MailType.EMAIL_VERIFICATION, MailType.PASSWORD_RESET))
+    assert ("TOKEN" in body) == (kind in WITH_TOKEN)
     assert TEMPLATES[kind].lifetime <= timedelta(days=3)
 
 
@@ -219,3 +227,30 @@ async def test_a_page_setting_must_be_a_url(store):
     for invalid in ("javascript:alert(1)", "https://x#y", "ftp://x", "https://x y", "//x", 5):
         with pytest.raises(ValidationFailed):
             await update_settings(system_scope(store), {"account_url": invalid})
+
+
+async def test_a_page_that_gets_tokens_needs_https_unless_private_endpoints_are_allowed(store):
+    from domain.outgoing import calls
+    from domain.stores import update_settings
+
+    page = {"account_url": "http://loja.example.com/conta"}
+    calls.configure(None, allows_private=False)
+    with pytest.raises(ValidationFailed):
+        await update_settings(system_scope(store), page)
+    calls.configure(None, allows_private=True)
+    try:
+        await update_settings(system_scope(store), page)
+    finally:
+        calls.configure(None)
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "data:text/html,x", "JavaScript:x", "logo.png", "https://x y"]
+)
+async def test_a_logo_must_be_an_http_url_or_a_path(store, url):
+    from domain.stores import update_settings
+
+    with pytest.raises(ValidationFailed):
+        await update_settings(system_scope(store), {"logo_url": url})
+    for valid in ("https://x.example/logo.png", "http://x.example/logo.png", "/logo.png", ""):
+        await update_settings(system_scope(store), {"logo_url": valid})

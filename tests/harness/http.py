@@ -157,7 +157,8 @@ def aiohttp_client_cls() -> type[TestClient]:
 
 
 # pytest-aiohttp's fixture has function scope; here the application is served once per process.
-aiohttp_client = pytest_asyncio.fixture(plugin.aiohttp_client._get_wrapped_function(), scope="session")
+_aiohttp_client: Any = plugin.aiohttp_client
+aiohttp_client: Any = pytest_asyncio.fixture(scope="session")(_aiohttp_client._get_wrapped_function())
 
 
 @pytest.fixture(scope="session")

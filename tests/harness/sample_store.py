@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import pytest
 from aiohttp.test_utils import TestClient
+from yarl import URL
 
 from kernel.ids import uuid7
 from kernel.scope import Scope, Store, active_scope
@@ -60,7 +61,7 @@ class SampleStore(StoreAccess, Requests):
     async def request(
         self,
         method: str,
-        path: str,
+        path: str | URL,
         json: Any = None,
         *,
         auth: str | None = "basic",
@@ -70,7 +71,7 @@ class SampleStore(StoreAccess, Requests):
     ) -> Response:
         """Send a request as a user, with legacy Basic or Bearer credentials or none, to this store or another."""
         user = by or self.owner
-        credentials = {}
+        credentials: dict[str, str] = {}
         if auth is not None:
             credentials = {"Authorization": user.basic} if auth == "basic" else bearer(await self.token(user))
         client = Client(self.http, (at or self).store, credentials, self.ip)

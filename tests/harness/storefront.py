@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from yarl import URL
+
 from auth.storefront_keys import create_storefront_key
 from kernel.scope import active_scope
 from tests.harness.http import Client, Requests, Response, bearer
@@ -45,7 +47,7 @@ class StorefrontClient(Requests):
     headers: Mapping[str, str] = field(default_factory=dict)
 
     async def request(
-        self, method: str, path: str, json: Any = None, *, at: SampleStore | None = None, **options: Any
+        self, method: str, path: str | URL, json: Any = None, *, at: SampleStore | None = None, **options: Any
     ) -> Response:
         credentials = dict(self.headers)
         if self.key is not None:

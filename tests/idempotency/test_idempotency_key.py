@@ -111,7 +111,9 @@ async def _insert_claim(sample: SampleStore, key: str, seconds: int) -> None:
     )
 
 
-REOPEN = "UPDATE idempotency_claims SET done_at = NULL, result = NULL, status = NULL, body = NULL WHERE key = $1"
+REOPEN = (
+    "UPDATE idempotency_claims SET done_at = NULL, result = NULL, status = NULL, body = NULL WHERE key = $1"
+)
 
 
 async def test_every_family_answers_in_progress_in_its_form(sample: SampleStore) -> None:
@@ -158,6 +160,21 @@ async def test_a_validation_error_is_stored_and_a_missing_privilege_is_not(sampl
     with active_scope(sample.scope):
         await invalidate_credentials(sample.scope, sample.staff.number)
     assert (await send(sample, ADMIN, "rights", by=sample.staff)).status == 201
+
+
+async def test_stored_responses_and_results_are_encrypted(sample: SampleStore) -> None:
+    """They can hold an order's token."""
+    first = await send(sample, ADMIN, "k")
+    rows = await sample.rows("SELECT result, body FROM idempotency_claims")
+    assert rows
+    assert all(b"Copo" not in row["body"] and "Copo" not in row["result"] for row in rows)
+    assert (await send(sample, ADMIN, "k")).raw == first.raw
+
+
+async def test_a_response_stored_before_encryption_is_replayed(sample: SampleStore) -> None:
+    first = await send(sample, ADMIN, "k")
+    await sample.execute("UPDATE idempotency_claims SET body = $1", first.raw)
+    assert (await send(sample, ADMIN, "k")).raw == first.raw
 
 
 async def test_a_lost_response_is_rendered_again_from_the_stored_result(sample: SampleStore) -> None:

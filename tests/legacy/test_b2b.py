@@ -549,6 +549,25 @@ async def test_the_bureau_token_is_sent_and_stored_encrypted(new_sample, fake_bu
     assert fake_bureau.requests == [({"cnpj": OTHER_CNPJ}, "Bearer geheim-123")]
 
 
+async def test_a_new_bureau_url_clears_the_token_unless_it_is_sent_too(new_sample, fake_bureau):
+    sample = await new_sample(credit_bureau_url="http://127.0.0.1:1/check")
+
+    async def settings(**values: str) -> None:
+        with active_scope(sample.scope):
+            await update_settings(sample.scope, values)
+
+    await settings(credit_bureau_token="geheim-123")
+    await settings(credit_bureau_url="http://127.0.0.1:1/check", support_phone="1")
+    stored = "select settings ->> 'credit_bureau_token' from tenants where id = $1"
+    assert await sample.value(stored, sample.store.id)
+    await settings(credit_bureau_url=fake_bureau.url)
+    assert not await sample.value(stored, sample.store.id)
+    await settings(credit_bureau_url="http://127.0.0.1:1/check", credit_bureau_token="neu-456")
+    assert await sample.value(stored, sample.store.id)
+    await settings(credit_bureau_url=fake_bureau.url, credit_bureau_token="****")
+    assert not await sample.value(stored, sample.store.id)
+
+
 async def test_a_store_without_a_bureau_is_422(new_sample):
     sample = await new_sample(credit_bureau_url="")
     answer = await check(sample, CNPJ)

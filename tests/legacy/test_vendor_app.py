@@ -231,6 +231,16 @@ async def test_a_vendor_updates_only_the_contact_data_of_its_company(sample):
     assert await row(sample, "vendors", sample.rival.number) == rival
 
 
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "data:text/html,x", " JAVASCRIPT:x", "https://x\ny", "//x"]
+)
+async def test_a_companys_url_is_http_or_https(sample, url):
+    answer = await as_vendor(sample, "PUT", "vendor_company", {"url": url})
+    assert answer.status == 400
+    for valid in ("https://lua.example/a?b=1#c", "http://lua.example", ""):
+        assert (await as_vendor(sample, "PUT", "vendor_company", {"url": valid})).status == 200
+
+
 @pytest.mark.parametrize("body", [{"email": "x"}, {"company": ""}, {"company": ["x"]}, {"city": {"a": 1}}])
 async def test_invalid_contact_data_is_rejected(sample, body):
     before = await row(sample, "vendors", sample.vendor.number)

@@ -19,7 +19,8 @@ from aiohttp.test_utils import TestClient
 from kernel.scope import active_scope
 from kernel.settings import Settings
 from models import database as db
-from models.queries import Row, encode_cursor
+from models.cursors import encode_cursor
+from models.queries import Row
 from rest_facade import collections
 from rest_facade.list_parameters import DIRECTIONS
 from tests.harness.http import ServeApplication
