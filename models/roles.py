@@ -177,7 +177,7 @@ def _statements(schema: str, stores: list[str], with_roles: bool, owner_inherits
             for table in cross_store
         ]
     all_roles = ", ".join(ROLES)
-    # Where nobody inherits the policy, `true` lets the planner drop it.
+    # Where no role inherits the policy, `true` lets the planner drop it.
     is_worker = f"current_user = '{WORKER_ROLE}'" if owner_inherits else "true"
     # Such a condition would keep the search role from using the search index, so here the owner is restricted instead.
     restricted = _SEARCH_TABLES.values() if owner_inherits else ()

@@ -220,8 +220,7 @@ class CompiledRootField:
         )
         sort = bounds.sort or entity.default_sort
         cursors = [
-            encode_cursor(sort, Row({"@key": key, "@id": number}))
-            for key, number in keys[: bounds.limit]
+            encode_cursor(sort, Row({"@key": key, "@id": number})) for key, number in keys[: bounds.limit]
         ]
         info = {
             "has_next_page": len(nodes) > bounds.limit,

@@ -194,8 +194,7 @@ def _connection_field(
         )
         rows = await queries.fetch_many(scope, keyed, conditions=conditions, sort=order, limit=first + 1)
         edges = [
-            Row(cursor=encode_cursor(order or entity.default_sort, row), node=row)
-            for row in rows[:first]
+            Row(cursor=encode_cursor(order or entity.default_sort, row), node=row) for row in rows[:first]
         ]
         return Row(
             edges=edges,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from vulture import Vulture
 
 from tests.test_repository import LAYERS, ROOT
+
+pytestmark = pytest.mark.slow
 
 # Called by a framework, by their names.
 FRAMEWORK_NAMES = [
@@ -22,7 +25,6 @@ FRAMEWORK_DECORATORS = ["@root_field", "@fixture"]
 # Used only by tests and by bench/, to observe what the product does.
 OBSERVED = {
     "find_unused_docs",
-    "in_transaction",
     "is_shared",
     "revert",
     "set_sink",

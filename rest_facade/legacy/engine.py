@@ -6,7 +6,7 @@ operation and renders the result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from aiohttp import web

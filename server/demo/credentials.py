@@ -108,9 +108,13 @@ async def _renew(owner: DemoOwner, persona: Persona, password: str) -> Credentia
             row = await _find_user(scope, persona)
             assert row is not None
     user = UserRef(row["id"], row["public_id"])
-    await owner.execute(
-        "DemoUserChange", id=str(user.public_id), input=_account_changes(persona, password, row, vendor)
-    )
+    changes = _account_changes(persona, password, row, vendor)
+    if user.id == owner.user.id:
+        # Its own password would need the current one.
+        with active_scope(scope):
+            await accounts.update_user(scope, user.public_id, changes)
+    else:
+        await owner.execute("DemoUserChange", id=str(user.public_id), input=changes)
     with active_scope(scope):
         await database.execute(
             _SET_EMAIL_VERIFIED, scope.store.id, user.id, scope.now if persona.verified else None

@@ -1,5 +1,7 @@
 """Privileges of the admin routes and the order of checks (docs/reference/shared.md#order-of-checks)."""
 
+from typing import Any
+
 import pytest
 
 from auth.privileges import ALL
@@ -44,7 +46,7 @@ def _assert_error(answer: Response, status: int, text: str) -> None:
 async def _call_every_route(caller: Client, *, broken: bool = True):
     """Call every route; bodies are unreadable because access checks must come before reading them."""
     for method, path, privilege in ROUTES:
-        more = BROKEN if broken and method in ("POST", "PUT", "PATCH") else {}
+        more: dict[str, Any] = BROKEN if broken and method in ("POST", "PUT", "PATCH") else {}
         yield await caller.request(method, f"{ADMIN}{path}", **more), method, path, privilege
 
 

@@ -56,7 +56,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     parameters = _TEST.findall(collection_path.read_text(encoding="utf-8"))
     names = (set(re.findall(r"\w+", text)) for text in parameters)
-    return all(not _DATABASE_FIXTURES.isdisjoint(found) for found in names) or None
+    return all(not _DATABASE_FIXTURES.isdisjoint(fixtures) for fixtures in names) or None
 
 
 _DATABASE_FIXTURES = {
@@ -69,7 +69,7 @@ def _is_fast(item: pytest.Function) -> bool:
     fixtures = item._fixtureinfo.name2fixturedefs  # the closure
     if "postgres" in fixtures or item.get_closest_marker("slow"):
         return False
-    functions = [item.obj, *(definition.func for found in fixtures.values() for definition in found)]
+    functions = [item.obj, *(definition.func for definitions in fixtures.values() for definition in definitions)]
     return not any(_starts_processes(inspect.unwrap(function)) for function in functions)
 
 

@@ -13,6 +13,7 @@ from tests.harness import openapi_responses
 NAMES = [family.name for family in FAMILIES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_document_is_valid_openapi(name):
     assert not list(OpenAPIV31SpecValidator(json.loads(serialize(documents()[name]))).iter_errors())
