@@ -44,7 +44,8 @@ PRESCRIBED_NAMES = {
 ALLOWED = re.compile(
     r"""
     [sS]ellers?[_-]availability | [sS]ellers?\ availability | SellerAvailability | [sS]ellersAvailability
-    | _READ_SELLERS | "sellers" | \bsellers[=:] | \{sellers: | olist_sellers\w* | seller_(id|zip\w*|city|state)      # the legacy route, the GraphQL field, the Olist files
+    | _READ_SELLERS | "sellers" | \bsellers[=:] | \{sellers:            # the legacy route, the GraphQL field
+    | olist_sellers\w* | seller_(id|zip\w*|city|state)                 # the Olist files
     | customers,\ sellers,\ products | \|\ seller,\ customer,\ review
     | told_at | is_untold | tell_of_carts | VendorShelves               # names in the database, of a job, in GraphQL
     | the\ app\ may\ not\ be\ told\ of\ this\ event                     # stored with deliveries

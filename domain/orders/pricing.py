@@ -5,8 +5,9 @@ All inputs are read in one statement (two with promotions); the rest is arithmet
 * An explicit discount (an administrator's `discount_cents`) replaces all promotions, and promotions never change an explicit price.
   Both are honoured only for callers whose prices are trusted (`placement`).
 * Taxes apply to every order that is not imported.
-* A shipping method with rates delivers only to a destination it has a rate for, so an order without an address needs a method without
-  rates. An order changed later keeps the method's own price while it has no address.
+* A shipping method with rates delivers only to a destination it has a rate for, so a customer's order without an address needs a method
+  without rates. Staff, apps and the legacy API may place an order before its address is known (no CEP, state or city), at the method's own
+  price.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from domain.promotions.rewards import (
 )
 from domain.taxes.calculation import AppliedTax, ChargedTax, TaxableAmount, added_tax_cents, calculate_taxes
 from kernel.errors import RuleViolation
-from kernel.scope import Scope
+from kernel.scope import ActorKind, Scope
 from models.database import fetchrow
 
 _QUERY = f"""
@@ -65,6 +66,9 @@ SELECT
     ) AS entry) AS taxes,
     (SELECT jsonb_agg(to_jsonb(entry)) FROM ({active_sql("$7", "$8")}) AS entry WHERE $9) AS promotions
 """
+
+
+_MAY_OMIT_ADDRESS = (ActorKind.ADMIN, ActorKind.SYSTEM, ActorKind.APP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +111,7 @@ async def price_purchase(scope: Scope, purchase: Purchase) -> PricingResult:
     terms = await _load(scope, purchase)
     reward = await _reward(scope, purchase, terms)
     lines = await _lines(scope, purchase, reward)
-    rate = _rate(purchase, terms, lines)
+    rate = _rate(scope, purchase, terms, lines)
     discount = reward.discount_cents if purchase.discount_cents is None else purchase.discount_cents
     totals = calculate_totals(
         [line.totals_line for line in lines],
@@ -265,7 +269,7 @@ async def _lines(scope: Scope, purchase: Purchase, reward: Reward) -> list[Price
     return lines
 
 
-def _rate(purchase: Purchase, terms: _Terms, lines: Sequence[PricedLine]) -> MethodRate | None:
+def _rate(scope: Scope, purchase: Purchase, terms: _Terms, lines: Sequence[PricedLine]) -> MethodRate | None:
     shipping = purchase.references.shipping_method
     if shipping is None:
         return None
@@ -273,7 +277,7 @@ def _rate(purchase: Purchase, terms: _Terms, lines: Sequence[PricedLine]) -> Met
         return shipping.rate
     address = fill_missing_address(purchase.addresses).get(SHIPPING, {})
     has_address = any(address.get(name) for name in ("country", "state", "city", "zipcode"))
-    if not has_address and purchase.prices_agreed:
+    if not terms.address.is_specified and (purchase.prices_agreed or scope.actor.kind in _MAY_OMIT_ADDRESS):
         return shipping.rate
     rates = [rate for rate in terms.rates if has_address and rate["destination_id"] == terms.destination_id]
     if not rates:

@@ -222,8 +222,10 @@ async def _check_own_credentials(scope: Scope, user_id: int, fields: Mapping[str
     changes_email = email is not None and email != await database.fetchval(
         "select email from users where tenant_id = $1 and id = $2", scope.store.id, user_id
     )
-    if _is_vendor_profile(scope):
-        if changes_email:
+    if (
+        scope.family == "legacy"
+    ):  # its contract updates a user without the current password (docs/reference/legacy.md#users)
+        if changes_email and scope.actor.kind is ActorKind.VENDOR:
             # The answer reveals whether the address is taken.
             await lockout.count_attempt(scope, "vendor_profile")
         return
@@ -238,11 +240,6 @@ async def _check_own_credentials(scope: Scope, user_id: int, fields: Mapping[str
             f"{field} of one's own account is changed by {mutation}",
             fields=dict.fromkeys(wrong, "own_credential"),
         )
-
-
-def _is_vendor_profile(scope: Scope) -> bool:
-    """Return whether the legacy vendor app updates its user, whose contract asks for no password (docs/reference/legacy.md#vendor-app)."""
-    return scope.family == "legacy" and scope.actor.kind is ActorKind.VENDOR
 
 
 def _check_may_create(scope: Scope, user_type: str) -> None:
@@ -278,7 +275,7 @@ async def _apply_changes(scope: Scope, row: Record, changes: Mapping[str, Any]) 
         await outbox.queue_mail(
             scope, MailType.ACCOUNT_APPROVED, outbox.recipient_of({**dict(row), **columns})
         )
-    if _is_vendor_profile(scope):
+    if scope.family == "legacy" and scope.actor.user_id == account.id:
         await _notify_of_new_credentials(scope, row, columns)
     reason = _revocation_reason(columns)
     if reason is not None:

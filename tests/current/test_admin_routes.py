@@ -2,6 +2,7 @@
 
 from tests.harness.product_records import DEFAULTS
 from tests.harness.sample_store import SampleStore
+from tests.harness.scopes import unused_ip
 
 ADMIN = "/api/v1/admin"
 
@@ -53,7 +54,7 @@ async def test_the_owner_has_all_privileges_and_other_users_do_not(sample: Sampl
 
 async def test_the_store_host_needs_no_tenant_header(sample: SampleStore, other_sample: SampleStore) -> None:
     token = f"Bearer {await sample.token(sample.owner)}"
-    own = {"Host": sample.host, "Authorization": token}
+    own = {"Host": sample.host, "Authorization": token, "X-Forwarded-For": unused_ip()}
     response = await sample.http.get(f"{ADMIN}/products/{sample.mug.id}", headers=own)
     assert response.status == 200
     response = await sample.http.get(f"{ADMIN}/products", headers=own | {"Host": other_sample.host})

@@ -69,7 +69,10 @@ def _is_fast(item: pytest.Function) -> bool:
     fixtures = item._fixtureinfo.name2fixturedefs  # the closure
     if "postgres" in fixtures or item.get_closest_marker("slow"):
         return False
-    functions = [item.obj, *(definition.func for definitions in fixtures.values() for definition in definitions)]
+    functions = [
+        item.obj,
+        *(definition.func for definitions in fixtures.values() for definition in definitions),
+    ]
     return not any(_starts_processes(inspect.unwrap(function)) for function in functions)
 
 

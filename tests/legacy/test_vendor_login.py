@@ -228,7 +228,7 @@ async def test_a_signup_is_pending_until_approved(sample):
     assert (pending.status, pending.body["message"]) == (403, "Esta conta aguarda a aprovação da loja.")
     approve = 'mutation ($id: ID!) { vendor_update(id: $id, input: {status: "A"}) { status } }'
     approved = await sample.post(
-        "/graphql", {"query": approve, "variables": {"id": answer.body["company_id"]}}, auth="bearer"
+        "/graphql", {"query": approve, "variables": {"id": str(vendor["public_id"])}}, auth="bearer"
     )
     assert approved.body["data"]["vendor_update"] == {"status": "A"}
     assert (await sign_in(sample, email=body["email"], password=body["password"])).status == 200

@@ -71,7 +71,7 @@ async def test_the_page_has_a_strict_content_security_policy(store):
 
 
 async def test_email_content_is_escaped(store):
-    await write(store, name="<script>alert('x')</script>&{style}")
+    await write(store, name="<script> &{style}")
     odd_scope = replace(system_scope(store), store=replace(store, name="<img src=x onerror=alert(1)> {body}"))
     async with database.transaction(system_scope(store)):
         to = outbox.Recipient(
