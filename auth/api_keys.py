@@ -94,8 +94,7 @@ async def list_api_keys(scope: Scope, user: Reference | str) -> list[ApiKeyInfo]
         user_id,
     )
     return [
-        ApiKeyInfo(row["public_id"], row["name"], row["hint"], row["created_at"], row["last_used_at"])
-        for row in rows
+        ApiKeyInfo(row["public_id"], row["name"], row["hint"], row["created_at"], row["last_used_at"]) for row in rows
     ]
 
 
@@ -178,9 +177,7 @@ async def _manageable_user(scope: Scope, user: Reference | str) -> int:
         raise NotFound("user")
     await _check_may_manage(scope, row["id"])
     if row["user_type"] not in _USER_TYPES_WITH_KEYS or row["email"] is None:
-        raise RuleViolation(
-            "API keys are for administrators and vendors with an e-mail", reason="api_key_not_allowed"
-        )
+        raise RuleViolation("API keys are for administrators and vendors with an e-mail", reason="api_key_not_allowed")
     return int(row["id"])
 
 

@@ -105,9 +105,7 @@ async def find_app_token(scope: Scope, token: str) -> VerifiedCredential | None:
         rate_limit=row["rate_limit"],
         credential=f"app:{row['app_id']}",
     )
-    return VerifiedCredential(
-        actor, scope.store.id, credential_owner(row["installation_id"]), row["expires_at"]
-    )
+    return VerifiedCredential(actor, scope.store.id, credential_owner(row["installation_id"]), row["expires_at"])
 
 
 def credential_owner(installation_id: int) -> str:

@@ -28,9 +28,7 @@ async def delete_expired(scope: Scope) -> None:
             now - configured().lockout_window,
         )
         await database.execute("delete from lockouts where tenant_id = $1 and until <= $2", store, now)
-        await database.execute(
-            "delete from legacy_tokens where tenant_id = $1 and expires_at <= $2", store, now
-        )
+        await database.execute("delete from legacy_tokens where tenant_id = $1 and expires_at <= $2", store, now)
         for statement in (
             "delete from sign_in_challenges where tenant_id = $1 and expires_at <= $2",
             "delete from mailed_tokens where tenant_id = $1 and expires_at <= $2",

@@ -38,9 +38,7 @@ _configuration: Configuration | None = None
 def configure(secret_key: bytes, *, issuer: str = "vitrine", audience: str = "vitrine-api") -> Configuration:
     """Set the secret and names; raise `ValueError` for a secret of fewer than 16 bytes."""
     if len(secret_key) < MIN_SECRET_BYTES:
-        raise ValueError(
-            f"VITRINE_SECRET_KEY has {len(secret_key)} bytes; expected at least {MIN_SECRET_BYTES}"
-        )
+        raise ValueError(f"VITRINE_SECRET_KEY has {len(secret_key)} bytes; expected at least {MIN_SECRET_BYTES}")
     return use(Configuration(secret_key, issuer, audience))
 
 

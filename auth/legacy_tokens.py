@@ -73,9 +73,7 @@ async def issue_legacy_token(
         return await create_legacy_token(scope, user, password)
 
 
-async def create_legacy_token(
-    scope: Scope, user: AuthenticatedUser, password: str | None = None
-) -> IssuedLegacyToken:
+async def create_legacy_token(scope: Scope, user: AuthenticatedUser, password: str | None = None) -> IssuedLegacyToken:
     """Create a token for a fully authenticated user; this clears its failed attempts."""
     lifetime = configured().legacy_token_lifetime
     token = f"vlt_{scope.store.public_id.hex}_{random_token(256)}"

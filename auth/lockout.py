@@ -129,12 +129,8 @@ async def record_failure(scope: Scope, subject: str) -> None:
 
 async def clear_failures(scope: Scope, subject: str) -> None:
     """Delete the failed attempts of a subject that has signed in; part of the sign-in transaction."""
-    await database.execute(
-        "delete from wrong_attempts where tenant_id = $1 and subject = $2", scope.store.id, subject
-    )
-    await database.execute(
-        "delete from lockouts where tenant_id = $1 and subject = $2", scope.store.id, subject
-    )
+    await database.execute("delete from wrong_attempts where tenant_id = $1 and subject = $2", scope.store.id, subject)
+    await database.execute("delete from lockouts where tenant_id = $1 and subject = $2", scope.store.id, subject)
 
 
 async def _lock(scope: Scope, subject: str) -> None:

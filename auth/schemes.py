@@ -60,9 +60,7 @@ async def authenticate(
     `headers` is case-insensitive. Raise `Unauthenticated`, `TokenRevoked`, `TenantMismatch` and `Forbidden` with the documented texts;
     the executed field checks privileges and scopes later.
     """
-    scope = Scope(
-        store=store, actor=ANONYMOUS, request_id=request_id, now=now, family=family, client_ip=client_ip
-    )
+    scope = Scope(store=store, actor=ANONYMOUS, request_id=request_id, now=now, family=family, client_ip=client_ip)
     with active_scope(scope):
         return await SCHEMES[str(needs)](scope, headers)
 
@@ -82,9 +80,7 @@ async def _admin(scope: Scope, headers: Headers) -> Actor:
     """Accept an administrator's token or an app's; the app's scopes decide which admin routes it may use."""
     token = _bearer(headers)
     actor = await (
-        _app_with_token(scope, token)
-        if token.startswith(app_tokens.PREFIX)
-        else _user_with_token(scope, token)
+        _app_with_token(scope, token) if token.startswith(app_tokens.PREFIX) else _user_with_token(scope, token)
     )
     if actor.kind not in (ActorKind.ADMIN, ActorKind.APP):
         raise Forbidden(NOT_ALLOWED)

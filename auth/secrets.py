@@ -42,9 +42,7 @@ def decrypt(purpose: str, encrypted: bytes) -> bytes:
     try:
         return AESGCM(_key(purpose)).decrypt(nonce, body, purpose.encode())
     except (InvalidTag, ValueError) as error:
-        raise DecryptionError(
-            f"a value for {purpose} can't be read: was VITRINE_SECRET_KEY changed?"
-        ) from error
+        raise DecryptionError(f"a value for {purpose} can't be read: was VITRINE_SECRET_KEY changed?") from error
 
 
 def keyed_hash(purpose: str, text: str) -> str:
@@ -58,6 +56,4 @@ def _key(purpose: str) -> bytes:
 
 @lru_cache(maxsize=64)
 def _derived(secret_key: bytes, purpose: str) -> bytes:
-    return HKDF(hashes.SHA256(), length=32, salt=None, info=b"vitrine/1/" + purpose.encode()).derive(
-        secret_key
-    )
+    return HKDF(hashes.SHA256(), length=32, salt=None, info=b"vitrine/1/" + purpose.encode()).derive(secret_key)

@@ -106,9 +106,7 @@ async def verify_two_factor(scope: Scope, temp_token: str | None, code: str | No
         return await complete_sign_in(scope, user)
 
 
-async def complete_sign_in(
-    scope: Scope, user: AuthenticatedUser, password: str | None = None
-) -> SessionTokens:
+async def complete_sign_in(scope: Scope, user: AuthenticatedUser, password: str | None = None) -> SessionTokens:
     """Create a session for a fully authenticated user; this clears its failed attempts."""
     async with database.transaction(scope):
         await record_sign_in(scope, user, password)
@@ -202,9 +200,7 @@ async def revoke_session(scope: Scope, public_id: UUID | str) -> None:
         await _revoke(scope, session["id"], user_id, REVOKED_BY_USER)
 
 
-async def revoke_all_sessions(
-    scope: Scope, user_id: int, reason: str, *, except_session_id: int | None = None
-) -> None:
+async def revoke_all_sessions(scope: Scope, user_id: int, reason: str, *, except_session_id: int | None = None) -> None:
     """Revoke all sessions and tokens of a user, but for one session, in the open transaction; `reason` is shown in `token revoked: …`."""
     async with database.transaction(scope):
         await database.execute(

@@ -59,9 +59,7 @@ class SigningKeyRing:
                 await _create_key(now, replacing=None)
                 await self._load(now)
         if self._signing is None:
-            raise DecryptionError(
-                f"the signing key {self._kid} can't be read: was VITRINE_SECRET_KEY changed?"
-            )
+            raise DecryptionError(f"the signing key {self._kid} can't be read: was VITRINE_SECRET_KEY changed?")
         return self._signing
 
     async def public(self, kid: str, now: datetime) -> Ed25519PublicKey | None:
@@ -127,9 +125,7 @@ async def _create_key(now: datetime, *, replacing: str | None) -> str:
         if current is not None and current != replacing:
             return current
         await platform.execute("update signing_keys set retired_at = $1 where retired_at is null", now)
-        await platform.execute(
-            "delete from signing_keys where retired_at < $1", now - 2 * retired_key_lifetime()
-        )
+        await platform.execute("delete from signing_keys where retired_at < $1", now - 2 * retired_key_lifetime())
         kid, private = random_token(96), Ed25519PrivateKey.generate()
         await platform.execute(
             "insert into signing_keys (kid, algorithm, private_key, public_key, created_at) values ($1, $2, $3, $4, $5)",

@@ -53,9 +53,7 @@ class _CachedStore:
 class CachedStoreResolver:
     """Resolve stores by host and id, with one cache per process."""
 
-    def __init__(
-        self, shared_hosts: Collection[str], default_store: UUID | None = None, *, size: int = 10_000
-    ) -> None:
+    def __init__(self, shared_hosts: Collection[str], default_store: UUID | None = None, *, size: int = 10_000) -> None:
         self._shared = frozenset(host.lower().rstrip(".") for host in shared_hosts)
         self._default = default_store
         self._size = size
@@ -87,18 +85,12 @@ class CachedStoreResolver:
 
     async def listen(self) -> None:
         """Invalidate the cache when other processes change stores; needs the database connected."""
-        await database.listen(
-            CHANNEL, lambda payload: self.invalidate(int(payload)), after_reconnect=self.clear
-        )
+        await database.listen(CHANNEL, lambda payload: self.invalidate(int(payload)), after_reconnect=self.clear)
 
     def invalidate(self, store_id: int) -> None:
         """Drop a store under every name, and all absent names: one may now be this store's."""
         self.generation += 1
-        stale = [
-            name
-            for name, entry in self._stores.items()
-            if entry.store is not None and entry.store.id == store_id
-        ]
+        stale = [name for name, entry in self._stores.items() if entry.store is not None and entry.store.id == store_id]
         for name in stale:
             del self._stores[name]
         self._absent.clear()

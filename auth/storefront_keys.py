@@ -133,9 +133,7 @@ async def find_storefront_key(scope: Scope, key: str) -> VerifiedCredential | No
         server_side=row["server_side"],
         credential=f"key:{row['id']}",
     )
-    return VerifiedCredential(
-        actor, scope.store.id, _credential_owner(row["id"]), scope.now + _CACHE_LIFETIME
-    )
+    return VerifiedCredential(actor, scope.store.id, _credential_owner(row["id"]), scope.now + _CACHE_LIFETIME)
 
 
 async def _record_use(scope: Scope, number: int) -> None:

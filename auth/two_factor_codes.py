@@ -169,9 +169,7 @@ async def replace_recovery_codes(scope: Scope, user_id: int) -> list[str]:
 
 async def delete_recovery_codes(scope: Scope, user_id: int) -> None:
     """Delete the user's recovery codes; part of the open transaction."""
-    await database.execute(
-        "delete from recovery_codes where tenant_id = $1 and user_id = $2", scope.store.id, user_id
-    )
+    await database.execute("delete from recovery_codes where tenant_id = $1 and user_id = $2", scope.store.id, user_id)
 
 
 async def _factor(scope: Scope, user_id: int) -> Record | None:

@@ -65,9 +65,7 @@ def _arguments() -> argparse.Namespace:
 
         return parse
 
-    parser.add_argument(
-        "--quick", action="store_true", help="short rounds; results are not saved in bench/results"
-    )
+    parser.add_argument("--quick", action="store_true", help="short rounds; results are not saved in bench/results")
     parser.add_argument("--only", type=list_of(names), help=f"subset of {','.join(names)}")
     parser.add_argument(
         "--contestants",
@@ -77,23 +75,17 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, help="number of rounds per contestant")
     parser.add_argument("--seconds", type=float, help="seconds per round")
-    parser.add_argument(
-        "--growth", action="store_true", help="also measure growing numbers of products and stores"
-    )
+    parser.add_argument("--growth", action="store_true", help="also measure growing numbers of products and stores")
     parser.add_argument("--growth-only", action="store_true", help="measure only the growth")
     parser.add_argument("--products", type=int, help="number of products in the store (10,000)")
-    parser.add_argument(
-        "--profile", nargs=2, metavar=("CONTESTANT", "WORKLOADS"), help="profile instead of measuring"
-    )
+    parser.add_argument("--profile", nargs=2, metavar=("CONTESTANT", "WORKLOADS"), help="profile instead of measuring")
     return parser.parse_args()
 
 
 def _items(names: str) -> list[Workload]:
     workloads = [workload for workload in WORKLOADS if workload.name in names.split(",")]
     if not workloads:
-        raise UnexpectedResponse(
-            f"no workload is named {names}; known: {','.join(item.name for item in WORKLOADS)}"
-        )
+        raise UnexpectedResponse(f"no workload is named {names}; known: {','.join(item.name for item in WORKLOADS)}")
     return workloads
 
 
@@ -131,9 +123,7 @@ def _run_contestants(
     with _servers(database, names, about) as servers:
         if "limit" in servers:
             styles = send_request(servers["limit"].address, http("GET", "/", {})).body.decode()
-            about["how the limit builds JSON"] = styles.translate(
-                {ord(character): None for character in '{}"'}
-            )
+            about["how the limit builds JSON"] = styles.translate({ord(character): None for character in '{}"'})
         measurement = Measurement(servers, RequestData(database.size), StatementLog(database), schedule)
         for item in items:
             if not any(name in item.requests_by_contestant for name in servers):
@@ -146,9 +136,7 @@ def _run_contestants(
 
 
 @contextmanager
-def _servers(
-    database: BenchDatabase, names: list[str], about: dict[str, Any]
-) -> Iterator[Mapping[str, Server]]:
+def _servers(database: BenchDatabase, names: list[str], about: dict[str, Any]) -> Iterator[Mapping[str, Server]]:
     """Run the contestants; PostGraphile is left out, and listed as such, when it can't be installed."""
     about["left out"] = []
     with ExitStack() as stack:

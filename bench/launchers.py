@@ -66,9 +66,7 @@ def postgraphile(database: BenchDatabase) -> AbstractContextManager[Server]:
     node = _install_if_needed()
     port = free_port()
     environment = {**_environment(database, port), "NODE_ENV": "production", "GRAPHILE_ENV": "production"}
-    return run_server(
-        "postgraphile", [node, "server.mjs"], environment, port=port, folder=_WORK, path="/graphql"
-    )
+    return run_server("postgraphile", [node, "server.mjs"], environment, port=port, folder=_WORK, path="/graphql")
 
 
 def _environment(database: BenchDatabase, port: int) -> dict[str, str]:
@@ -87,9 +85,7 @@ def _install_if_needed() -> Path:
     npm = shutil.which("npm")
     if npm is None:
         raise NotStarted("postgraphile is left out: npm is not installed")
-    digest = hashlib.sha256(
-        b"".join((_POSTGRAPHILE / name).read_bytes() for name in _INSTALL_FILES)
-    ).hexdigest()
+    digest = hashlib.sha256(b"".join((_POSTGRAPHILE / name).read_bytes() for name in _INSTALL_FILES)).hexdigest()
     marker = _WORK / "installed"
     if not marker.is_file() or marker.read_text(encoding="ascii") != digest:
         _install(npm)

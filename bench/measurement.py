@@ -64,9 +64,7 @@ class Result:
             "bytes": self.samples[-1].size,
             "statements": self.statements,
             "memory_mb": round(self.memory_mb, 1),
-            "rounds": [
-                {name: round(value, 3) for name, value in asdict(sample).items()} for sample in self.samples
-            ],
+            "rounds": [{name: round(value, 3) for name, value in asdict(sample).items()} for sample in self.samples],
         }
 
 
@@ -96,9 +94,7 @@ def sign_in_at_limit(server: Server) -> str:
 class Measurement:
     """One benchmark run of several servers on the same database."""
 
-    def __init__(
-        self, servers: Mapping[str, Server], data: RequestData, log: StatementLog, schedule: Schedule
-    ) -> None:
+    def __init__(self, servers: Mapping[str, Server], data: RequestData, log: StatementLog, schedule: Schedule) -> None:
         self._servers = servers
         self._data = data
         self._log = log

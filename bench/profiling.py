@@ -40,9 +40,7 @@ def profile(contestant: str, items: Sequence[Workload], seconds: float) -> None:
             for item in items:
                 data.token = sign_in(server, data)
                 print(
-                    _report(
-                        server, item, item.requests_by_contestant["vitrine"](data), seconds, profile_path
-                    ),
+                    _report(server, item, item.requests_by_contestant["vitrine"](data), seconds, profile_path),
                     flush=True,
                 )
                 profile_path.unlink()

@@ -25,9 +25,7 @@ def write(folder: Path, about: Mapping[str, Any], results: Sequence[Result], gro
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{datetime.now(UTC):%Y-%m-%dT%H%M}-{str(about['commit']).removesuffix('+changes')}"
     content = {"about": about, "results": [result.as_json for result in results]}
-    (folder / f"{name}.json").write_text(
-        json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
-    )
+    (folder / f"{name}.json").write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     table = folder / f"{name}.md"
     table.write_text(markdown(about, results) + growth, encoding="utf-8")
     return table

@@ -64,9 +64,7 @@ def run_server(
     LOGS.mkdir(parents=True, exist_ok=True)
     pinned = [sys.executable, "-m", "bench.pin_core", str(SERVER_CORE), *map(str, command)]
     # Contestants don't inherit other settings.
-    inherited = {
-        variable: os.environ[variable] for variable in ("PATH", "HOME", "LANG") if variable in os.environ
-    }
+    inherited = {variable: os.environ[variable] for variable in ("PATH", "HOME", "LANG") if variable in os.environ}
     with (LOGS / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(
             pinned,

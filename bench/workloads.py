@@ -89,9 +89,7 @@ def http(method: str, path: str, headers: Mapping[str, str], body: Any = None) -
 
 _PRODUCT = "{ id name price_cents category { id name } images { url alt } }"
 _ORDER = "{ id number status total_cents items { name quantity price_cents } }"
-_ORDER_WITH_CUSTOMER = (
-    "{ id number status total_cents customer { id name email } items { name quantity price_cents } }"
-)
+_ORDER_WITH_CUSTOMER = "{ id number status total_cents customer { id name email } items { name quantity price_cents } }"
 
 _PGL_PRODUCT = (
     "{ id: publicId name price_cents: priceCents category: categoryByTenantIdAndCategoryId { id: publicId name }"
@@ -153,8 +151,7 @@ def _single_records(name: str, ids: Callable[[RequestData], list[str]]) -> dict[
 
     def graphql(text: str, headers: Callable[[RequestData], Mapping[str, str]]) -> Requests:
         return lambda data: [
-            http("POST", "/graphql", headers(data), {"query": text, "variables": {"id": id_}})
-            for id_ in ids(data)
+            http("POST", "/graphql", headers(data), {"query": text, "variables": {"id": id_}}) for id_ in ids(data)
         ]
 
     return {
@@ -312,9 +309,7 @@ WORKLOADS: tuple[Workload, ...] = (
         _normalize_numbers,
     ),
     Workload("Q5", "50 orders with lines", _lists("Q5"), _normalize_numbers),
-    Workload(
-        "R1", "/api/v1/admin: 50 products", _rest("/r1", "/api/v1/admin/products?per_page=50", "bearer")
-    ),
+    Workload("R1", "/api/v1/admin: 50 products", _rest("/r1", "/api/v1/admin/products?per_page=50", "bearer")),
     Workload("R3", "/api/v1/admin: one product", _rest("/r3", "/api/v1/admin/products", "bearer", _products)),
     Workload("R4", "/api/v1/admin: one order", _rest("/r4", "/api/v1/admin/orders", "bearer", _orders)),
     Workload("R5", "/api/v1/admin: 50 orders", _rest("/r5", "/api/v1/admin/orders?per_page=50", "bearer")),
@@ -328,9 +323,7 @@ WORKLOADS: tuple[Workload, ...] = (
         "W1",
         "create an order with two lines",
         {
-            "limit": lambda data: [
-                http("POST", "/w1", data.limit_bearer, order) for order in _order_inputs(data)
-            ],
+            "limit": lambda data: [http("POST", "/w1", data.limit_bearer, order) for order in _order_inputs(data)],
             "obvious": _create_orders(lambda data: {}, _DOCUMENTS["W1"][0].replace("OrderInput", "JSON")),
             "postgraphile": _create_orders_postgraphile,
             "vitrine": _create_orders(lambda data: data.bearer, _DOCUMENTS["W1"][0]),

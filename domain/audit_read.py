@@ -12,12 +12,8 @@ AUDIT_ENTRIES = Entity(
     visible=VisibleRows(admin=("view_settings",)),
     filters={
         "id": ids("entries"),
-        "action": EntityFilter(
-            "text", any_of("t.action"), "any of these actions, such as `user.deleted`", many=True
-        ),
-        "subject_type": EntityFilter(
-            "text", any_of("t.subject_type"), "about any of these record types", many=True
-        ),
+        "action": EntityFilter("text", any_of("t.action"), "any of these actions, such as `user.deleted`", many=True),
+        "subject_type": EntityFilter("text", any_of("t.subject_type"), "about any of these record types", many=True),
         "subject_id": EntityFilter("text", any_of("t.subject_id"), "about any of these records", many=True),
         "user_id": references("t.user_id", "users", "done by any of these users"),
         "created_from": EntityFilter("time", compares("t.at", ">="), "done at or after this time"),

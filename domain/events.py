@@ -301,10 +301,7 @@ async def emit_products_changed(scope: Scope, names: Mapping[int, str]) -> dict[
     rows = await fetch(_PRODUCT_ROWS, scope.store.id, list(names), scope.store.currency)
     await emit_all(
         scope,
-        [
-            Event(names[row["id"]], PRODUCT, row["public_id"], payload_of(PRODUCT_RECORD, row["record"]))
-            for row in rows
-        ],
+        [Event(names[row["id"]], PRODUCT, row["public_id"], payload_of(PRODUCT_RECORD, row["record"])) for row in rows],
     )
     return {row["id"]: row["public_id"] for row in rows}
 
@@ -328,9 +325,7 @@ async def emit_products_deleted(scope: Scope, public_ids: Iterable[UUID]) -> Non
 # --- Users -----------------------------------------------------------------------------------------------------------------
 
 
-def user_data(
-    public_id: UUID, name: str, email: str | None, user_type: str, created_at: datetime
-) -> dict[str, Any]:
+def user_data(public_id: UUID, name: str, email: str | None, user_type: str, created_at: datetime) -> dict[str, Any]:
     """Build the data of `user.registered`; `user_type` is the one-letter code, sent as a role."""
     return {
         "id": str(public_id),

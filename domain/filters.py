@@ -27,9 +27,7 @@ def sorts(*names: str | tuple[str, str]) -> dict[str, Sort]:
     }
 
 
-def exact(
-    value_type: str, *names: str, internal: bool = False, **descriptions: str
-) -> dict[str, EntityFilter]:
+def exact(value_type: str, *names: str, internal: bool = False, **descriptions: str) -> dict[str, EntityFilter]:
     """Return filters by the exact values of the columns of these names; the description defaults to `exact <name>`.
 
     A boolean filter accepts one value, the other types any of several.
@@ -45,9 +43,7 @@ def exact_value(value_type: str, sql: str, description: str, *, internal: bool =
     """Return a filter by the exact values of an expression."""
     if value_type == "boolean":
         return EntityFilter("boolean", flag(sql), description, internal=internal)
-    return EntityFilter(
-        value_type, any_of(sql, _CASTS[value_type]), description, many=True, internal=internal
-    )
+    return EntityFilter(value_type, any_of(sql, _CASTS[value_type]), description, many=True, internal=internal)
 
 
 def created_range(verb: str = "created") -> dict[str, EntityFilter]:
@@ -129,9 +125,7 @@ def has_vendor_name(column: str) -> Callable[[Any], Condition]:
 
     def build(value: Any) -> Condition:
         values = value if isinstance(value, list) else [value]
-        return Condition(
-            f"{column} IN ({vendor_ids})" + (f" OR {column} IS NULL" if "" in values else ""), (values,)
-        )
+        return Condition(f"{column} IN ({vendor_ids})" + (f" OR {column} IS NULL" if "" in values else ""), (values,))
 
     return build
 

@@ -51,7 +51,9 @@ WHERE tenant_id = $1 AND credential = $2 AND key = $3
 """
 _OWNED = "WHERE tenant_id = $1 AND credential = $2 AND key = $3 AND owner = $4"
 _COMPLETE = f"UPDATE idempotency_claims SET done_at = $5, result = $6 {_OWNED} AND done_at IS NULL"
-_STORE_RESPONSE = f"UPDATE idempotency_claims SET done_at = coalesce(done_at, $5), status = $6, body = $7, content_type = $8 {_OWNED}"
+_STORE_RESPONSE = (
+    f"UPDATE idempotency_claims SET done_at = coalesce(done_at, $5), status = $6, body = $7, content_type = $8 {_OWNED}"
+)
 _RELEASE = f"DELETE FROM idempotency_claims {_OWNED} AND done_at IS NULL"
 _DELETE_EXPIRED = "DELETE FROM idempotency_claims WHERE tenant_id = $1 AND claimed_at < $2"
 
@@ -95,9 +97,7 @@ def active_claim(claim: KeyClaim) -> Iterator[None]:
         _current.reset(token)
 
 
-async def claim_key(
-    scope: Scope, key: str, fingerprint: bytes, reused: str = REUSED
-) -> KeyClaim | StoredResponse:
+async def claim_key(scope: Scope, key: str, fingerprint: bytes, reused: str = REUSED) -> KeyClaim | StoredResponse:
     """Claim a key for this request, or return the response stored for it.
 
     Raises `Conflict` (`in_progress`) while another request holds it, `RuleViolation` (`reused`) if it was used for a different request.

@@ -255,9 +255,7 @@ async def emit_cart_updates(scope: Scope) -> None:
 
 async def apply_notifications(scope: Scope) -> None:
     """Apply gateway notifications that were stored but not processed, because the process died or applying them failed."""
-    while (
-        await notifications.apply_pending(scope, limit=_NOTIFICATIONS_PER_BATCH) == _NOTIFICATIONS_PER_BATCH
-    ):
+    while await notifications.apply_pending(scope, limit=_NOTIFICATIONS_PER_BATCH) == _NOTIFICATIONS_PER_BATCH:
         pass
 
 
@@ -272,18 +270,14 @@ async def delete_expired_data(scope: Scope) -> None:
             scope.now - MAIL_RETENTION,
             scope.now - MAIL_RETENTION_WITHOUT_RECIPIENT,
         )
-        while await database.execute(
-            _DELETE_EVENTS, scope.store.id, scope.now - EVENT_RETENTION, _EVENTS_PER_BATCH
-        ):
+        while await database.execute(_DELETE_EVENTS, scope.store.id, scope.now - EVENT_RETENTION, _EVENTS_PER_BATCH):
             pass
         while await cart_cleanup.delete_closed_carts(scope, limit=_CARTS_PER_BATCH) == _CARTS_PER_BATCH:
             pass
 
 
 JOBS: tuple[Job, ...] = (
-    Job(
-        "expire_holds", timedelta(minutes=1), for_each_store(_STORES_WITH_UNPAID_ORDERS, expire_unpaid_orders)
-    ),
+    Job("expire_holds", timedelta(minutes=1), for_each_store(_STORES_WITH_UNPAID_ORDERS, expire_unpaid_orders)),
     Job(
         "apply_notifications",
         timedelta(seconds=30),

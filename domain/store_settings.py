@@ -134,12 +134,8 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         "b2b", "", _header_text, "The token that authenticates the store at the credit bureau.", secret=True
     ),
     "logo_url": StoreSetting("general", "", _logo_url, "The URL of the store's logo."),
-    "support_email": StoreSetting(
-        "general", "", short_text, "The support e-mail address for vendors and customers."
-    ),
-    "support_phone": StoreSetting(
-        "general", "", short_text, "The support phone number for vendors and customers."
-    ),
+    "support_email": StoreSetting("general", "", short_text, "The support e-mail address for vendors and customers."),
+    "support_phone": StoreSetting("general", "", short_text, "The support phone number for vendors and customers."),
 }
 
 

@@ -67,9 +67,7 @@ STORE_FIELDS: Mapping[str, InputField] = {
 _STATUS: Mapping[str, InputField] = {
     "status": InputField("status", one_of(ACTIVE, SUSPENDED, MAINTENANCE), code="status_invalid")
 }
-_GATEWAY_SECRET_FIELD: Mapping[str, InputField] = {
-    "secret": InputField("secret", text(1_000), code="secret_invalid")
-}
+_GATEWAY_SECRET_FIELD: Mapping[str, InputField] = {"secret": InputField("secret", text(1_000), code="secret_invalid")}
 
 _INSERT = """
 INSERT INTO tenants (public_id, name, currency, status, maintenance_message, settings, gateway_secret)
@@ -234,12 +232,8 @@ async def update_settings(scope: Scope, values: Mapping[str, Any]) -> None:
     async with transaction(scope):
         stored: dict[str, Any] = orjson.loads(await fetchval(_SETTINGS, scope.store.id))
         new_settings = clear_unconfirmed_secrets(stored, new_settings)
-        await execute(
-            _SAVE_SETTINGS, scope.store.id, orjson.dumps(_without_defaults(stored | new_settings)).decode()
-        )
-        await audit.record(
-            scope, "settings.updated", "store", scope.store.public_id, {"names": sorted(new_settings)}
-        )
+        await execute(_SAVE_SETTINGS, scope.store.id, orjson.dumps(_without_defaults(stored | new_settings)).decode())
+        await audit.record(scope, "settings.updated", "store", scope.store.public_id, {"names": sorted(new_settings)})
         await invalidate_store(scope.store.id)
 
 
@@ -273,14 +267,11 @@ def masked_settings(scope: Scope) -> dict[str, Any]:
 
 def _validate_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     fields = {
-        name: InputField(name, declaration.read, code="setting_invalid")
-        for name, declaration in STORE_SETTINGS.items()
+        name: InputField(name, declaration.read, code="setting_invalid") for name, declaration in STORE_SETTINGS.items()
     }
     columns, errors = check_fields(fields, values)
     errors |= {
-        name: ("setting_unknown", f"there is no setting {repr_value(name)}")
-        for name in values
-        if name not in fields
+        name: ("setting_unknown", f"there is no setting {repr_value(name)}") for name in values if name not in fields
     }
     raise_field_errors(errors)
     return encrypt_secrets(columns)

@@ -43,9 +43,7 @@ def parse_unix(value: object, *, field: str = "timestamp") -> datetime:
     try:
         return _EPOCH + timedelta(seconds=seconds)
     except OverflowError as error:
-        raise InvalidValue(
-            f"{field} is out of range; expected Unix seconds within the years 1 to 9999"
-        ) from error
+        raise InvalidValue(f"{field} is out of range; expected Unix seconds within the years 1 to 9999") from error
 
 
 def parse_date(value: object, *, field: str = "date") -> date:

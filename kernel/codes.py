@@ -115,9 +115,7 @@ FEATURE_TYPES = _table(
     A="author",
     G="group",
 )
-OPTION_TYPES = _table(
-    "option_type", S="selectbox", R="radio", C="checkbox", I="input", T="textarea", F="file"
-)
+OPTION_TYPES = _table("option_type", S="selectbox", R="radio", C="checkbox", I="input", T="textarea", F="file")
 EXCEPTION_TYPES = _table("type", F="forbidden", A="allowed")
 PAGE_TYPES = _table("page_type", T="text", L="link", F="form", B="blog")
 MODIFIER_TYPES = _table("modifier_type", A="absolute", P="percentage")
@@ -129,8 +127,6 @@ TAX_RATE_TYPES = _table("rate_type", P="percentage", F="fixed")
 STATUS_TYPES = _table("type", O="order", S="shipment")
 INVENTORY_EFFECTS = _table("inventory", D="deduct", I="give_back")
 USERGROUP_TYPES = _table("type", A="admin administrator", C="customer")
-DISCUSSION_OBJECT_TYPES = _table(
-    "object_type", P="product", C="category", A="page", O="order", E="testimonials"
-)
+DISCUSSION_OBJECT_TYPES = _table("object_type", P="product", C="category", A="page", O="order", E="testimonials")
 DISCUSSION_TYPES = _table("type", C="comment", R="rating", B="both")
 TRANSACTION_TYPES = _table("type", C="credit", D="debit")

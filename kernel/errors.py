@@ -53,9 +53,7 @@ class DomainError(Exception):
         super().__init_subclass__(**kwargs)
         if "code" in cls.__dict__:
             if cls.code in ERROR_CLASSES:
-                raise TypeError(
-                    f"{cls.__name__} and {ERROR_CLASSES[cls.code].__name__} share the code {cls.code}"
-                )
+                raise TypeError(f"{cls.__name__} and {ERROR_CLASSES[cls.code].__name__} share the code {cls.code}")
             ERROR_CLASSES[cls.code] = cls
 
 
@@ -200,9 +198,7 @@ class Conflict(DomainError):
     code = "CONFLICT"
     status = 409
 
-    def __init__(
-        self, message: str, *, reason: str | None = None, details: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, message: str, *, reason: str | None = None, details: Mapping[str, Any] | None = None) -> None:
         super().__init__(message, details=details)
         self.reason = reason
 
@@ -213,9 +209,7 @@ class RuleViolation(DomainError):
     code = "RULE_VIOLATION"
     status = 422
 
-    def __init__(
-        self, message: str, *, reason: str | None = None, details: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, message: str, *, reason: str | None = None, details: Mapping[str, Any] | None = None) -> None:
         super().__init__(message, details=details)
         self.reason = reason
 

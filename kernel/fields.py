@@ -46,9 +46,7 @@ class InputField:
     required: str | None = None
 
 
-def read_fields(
-    fields: Mapping[str, InputField], values: InputValues, *, creating: bool = False
-) -> dict[str, Any]:
+def read_fields(fields: Mapping[str, InputField], values: InputValues, *, creating: bool = False) -> dict[str, Any]:
     """Return the columns set by the input; unknown keys are ignored.
 
     Raises ValidationFailed with a code for each invalid field, and for each required field missing when `creating`.

@@ -180,9 +180,7 @@ def describe_error(error: BaseException) -> dict[str, Any]:
 
 def _name(error: BaseException) -> str:
     type_ = type(error)
-    return (
-        type_.__qualname__ if type_.__module__ == "builtins" else f"{type_.__module__}.{type_.__qualname__}"
-    )
+    return type_.__qualname__ if type_.__module__ == "builtins" else f"{type_.__module__}.{type_.__qualname__}"
 
 
 def _write(line: dict[str, Any], error: BaseException | None) -> None:

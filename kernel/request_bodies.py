@@ -75,8 +75,7 @@ def parse_form(raw: bytes | str) -> dict[str, Any]:
             raise MalformedBody(f"the body has more than {MAX_FORM_KEYS} names")
         parts = (part.partition("=") for part in text.split("&") if part)
         pairs = [
-            (unquote_plus(name, errors="strict"), unquote_plus(value, errors="strict"))
-            for name, _, value in parts
+            (unquote_plus(name, errors="strict"), unquote_plus(value, errors="strict")) for name, _, value in parts
         ]
     except UnicodeDecodeError as error:
         raise MalformedBody("the body is not UTF-8") from error

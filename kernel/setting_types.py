@@ -122,9 +122,7 @@ def _networks(text: str) -> tuple[IPNetwork, ...]:
 
 def _hosts(text: str) -> tuple[str, ...]:
     hosts = [item.lower() for item in _items(text)]
-    if not hosts or any(
-        set(host) & set("/@ ?#") or (":" in host and not host.startswith("[")) for host in hosts
-    ):
+    if not hosts or any(set(host) & set("/@ ?#") or (":" in host and not host.startswith("[")) for host in hosts):
         raise InvalidSetting("host names without port, separated by commas ([::1] for an IPv6 address)")
     return tuple(hosts)
 
@@ -145,9 +143,7 @@ def _origins(text: str) -> tuple[str, ...]:
             _ = parts.port
         except ValueError as error:
             raise InvalidSetting(expected) from error
-        if origin != "*" and (
-            parts.scheme not in ("http", "https") or origin != f"{parts.scheme}://{parts.netloc}"
-        ):
+        if origin != "*" and (parts.scheme not in ("http", "https") or origin != f"{parts.scheme}://{parts.netloc}"):
             raise InvalidSetting(expected)
     if not origins:
         raise InvalidSetting(expected)
@@ -163,9 +159,7 @@ def _store_id(text: str) -> UUID:
 
 def _secret(text: str) -> str:
     if len(text) < MIN_SECRET_LENGTH:
-        raise InvalidSetting(
-            f"at least {MIN_SECRET_LENGTH} characters, such as `openssl rand -base64 48` prints"
-        )
+        raise InvalidSetting(f"at least {MIN_SECRET_LENGTH} characters, such as `openssl rand -base64 48` prints")
     return text
 
 

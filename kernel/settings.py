@@ -111,9 +111,7 @@ class Settings:
     )
     port: int = field(
         default=8_000,
-        metadata=_metadata(
-            "PORT", integer_between(0, 65_535), "The TCP port to listen on; 0 picks a free one."
-        ),
+        metadata=_metadata("PORT", integer_between(0, 65_535), "The TCP port to listen on; 0 picks a free one."),
     )
     bind: tuple[str, ...] = field(
         default=(),
@@ -307,9 +305,7 @@ class Settings:
     smtp_url: str | None = field(
         default=None,
         repr=False,
-        metadata=_metadata(
-            "SMTP_URL", url_of("smtp", "smtps"), "The mail server.", unset="mails stay queued"
-        ),
+        metadata=_metadata("SMTP_URL", url_of("smtp", "smtps"), "The mail server.", unset="mails stay queued"),
     )
     data_dir: Path = field(
         default=Path(".vitrine"),
@@ -336,9 +332,7 @@ class Settings:
                 f"at least {MIN_SECRET_LENGTH} characters, the same at every start"
             )
         if settings.app_database_url is not None and settings.database_url is None:
-            raise SettingError(
-                "VITRINE_APP_DATABASE_URL is set without DATABASE_URL; expected both or neither"
-            )
+            raise SettingError("VITRINE_APP_DATABASE_URL is set without DATABASE_URL; expected both or neither")
         return settings
 
     @property

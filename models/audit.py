@@ -68,9 +68,7 @@ async def record_update(
     scope: Scope, subject_type: str, subject_id: UUID | int | str, fields: Iterable[object]
 ) -> None:
     """Add an entry about an update, with the names of the input fields or columns."""
-    await record(
-        scope, f"{subject_type}.updated", subject_type, subject_id, {"fields": sorted(map(str, fields))}
-    )
+    await record(scope, f"{subject_type}.updated", subject_type, subject_id, {"fields": sorted(map(str, fields))})
 
 
 async def record_all(scope: Scope, entries: Sequence[AuditLogEntry]) -> None:

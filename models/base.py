@@ -66,9 +66,7 @@ class StoreModel(Model):
         """Return the columns that statements write, with their defaults: not the ids, generated columns and `deleted_at`."""
         meta = cls._meta
         return {
-            f"{name}_id" if name in meta.fk_fields else name: None
-            if callable(field.default)
-            else field.default
+            f"{name}_id" if name in meta.fk_fields else name: None if callable(field.default) else field.default
             for name, field in meta.fields_map.items()
             if (field.has_db_field or name in meta.fk_fields) and not field.generated and name not in _MANAGED
         }

@@ -103,9 +103,7 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
             raise
         return tag
 
-    async def run(
-        self, query: str, args: Sequence[Any], limit: int = 0, *, return_status: bool = False
-    ) -> Any:
+    async def run(self, query: str, args: Sequence[Any], limit: int = 0, *, return_status: bool = False) -> Any:
         """Run a statement and return its rows, at most `limit` (0: all); with `return_status` also its command tag."""
         self._check_open()
         return await self._execute(query, args, limit, None, return_status=return_status)
@@ -204,17 +202,10 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         _count(_BIND)
         self.store = self.pending_store = None
         value = str(store).encode() if store else b""
-        bound = b"\0%s\0" % self._pipelined_bind[1] + struct.pack(
-            f"!hhi{len(value)}sh", 0, 1, len(value), value, 0
-        )
+        bound = b"\0%s\0" % self._pipelined_bind[1] + struct.pack(f"!hhi{len(value)}sh", 0, 1, len(value), value, 0)
         execute = b"\0" + struct.pack("!i", 0)
         self._transport.write(
-            b"B"
-            + struct.pack("!i", len(bound) + 4)
-            + bound
-            + b"E"
-            + struct.pack("!i", len(execute) + 4)
-            + execute
+            b"B" + struct.pack("!i", len(bound) + 4) + bound + b"E" + struct.pack("!i", len(execute) + 4) + execute
         )
 
     async def _executemany(self, query: str, *args: Any, **kwargs: Any) -> Any:

@@ -112,9 +112,7 @@ class _Database:
     async def worker(self) -> StorePool:
         """Return the pool of cross-store connections, opened at first use."""
         if self._worker is None:
-            self._worker = await self._extra_pool(
-                self.worker_role, self.settings.worker_size, all_stores=True
-            )
+            self._worker = await self._extra_pool(self.worker_role, self.settings.worker_size, all_stores=True)
         return self._worker
 
     async def spare(self) -> StorePool:

@@ -38,9 +38,7 @@ class StoreClient(AsyncpgDBClient):
         if not with_db:
             raise OperationalError("databases are created by the operator, not by Tortoise")
         settings = self._settings
-        self._pool = await open_pool(
-            settings, self._role, min_size=settings.min_size, max_size=settings.max_size
-        )
+        self._pool = await open_pool(settings, self._role, min_size=settings.min_size, max_size=settings.max_size)
         await self._post_connect()
 
     async def pool(self) -> StorePool:

@@ -230,9 +230,7 @@ class LevelReader:
         sql = f"SELECT {columns} FROM {self.entity.table} t{joins} WHERE {' AND '.join(where)}{tail}"
         return f"{sql} OFFSET {numbering.next()}" if has_offset else sql
 
-    async def build(
-        self, scope: Scope, records: Sequence[Any], times: Sequence[int] | None = None
-    ) -> list[Any]:
+    async def build(self, scope: Scope, records: Sequence[Any], times: Sequence[int] | None = None) -> list[Any]:
         """Read the related records and build the objects. `times`: how often the answer contains each record; None: once.
 
         Raise `AnswerTooLarge` when the answer would be over its limits, before the next level is read.
@@ -268,22 +266,16 @@ class _RelationReader:
         parent_column = "t.id" if isinstance(relation.link, ToOne) else relation.link.key
         self.level = LevelReader(relation.shape, native, parent_column)
         self._statements: dict[tuple[str, ...], str] = {}
-        self._is_unlimited = (
-            not isinstance(relation.link, ToOne) and not relation.single and relation.limit is None
-        )
+        self._is_unlimited = not isinstance(relation.link, ToOne) and not relation.single and relation.limit is None
 
-    async def read(
-        self, scope: Scope, parents: list[Any], times: Sequence[int] | None = None
-    ) -> dict[Any, Any]:
+    async def read(self, scope: Scope, parents: list[Any], times: Sequence[int] | None = None) -> dict[Any, Any]:
         """Read the related objects by the key of their parent.
 
         The objects of a key are in the answer as often as its parents are: `times` each, None for once.
         """
         level = self.level
         access = level.access(scope)
-        keys = (
-            {parent for parent in parents if parent is not None} if isinstance(self.link, ToOne) else parents
-        )
+        keys = {parent for parent in parents if parent is not None} if isinstance(self.link, ToOne) else parents
         if not keys:
             return {}
         sql = access.statements.get(None)

@@ -93,17 +93,13 @@ async def revert(url: str, name: str) -> None:
             raise MigrationError(f"{name} is not the last migration applied")
         async with connection.transaction():
             await connection.execute(migrations[-1].reverse)
-            await connection.execute(
-                "delete from tortoise_migrations where app = $1 and name = $2", APP_LABEL, name
-            )
+            await connection.execute("delete from tortoise_migrations where app = $1 and name = $2", APP_LABEL, name)
     finally:
         await connection.close()
 
 
 async def _connect(url: str) -> asyncpg.Connection:
-    connection = await asyncpg.connect(
-        url, timeout=30, server_settings={"application_name": "vitrine migrate"}
-    )
+    connection = await asyncpg.connect(url, timeout=30, server_settings={"application_name": "vitrine migrate"})
     if connection.get_server_version().major < MIN_POSTGRESQL_VERSION:
         await connection.close()
         raise MigrationError(f"PostgreSQL {MIN_POSTGRESQL_VERSION} or newer is needed")

@@ -224,9 +224,7 @@ async def count_rows(scope: Scope, entity: Entity, conditions: Sequence[Conditio
     """Count the rows visible to the caller that match the conditions."""
     statement = _Statement(scope)
     where = _conditions_sql(scope, entity, statement, conditions, entity.base_condition)
-    return int(
-        await database.fetchval(f"SELECT count(*) FROM {entity.table} t WHERE {where}", *statement.params)
-    )
+    return int(await database.fetchval(f"SELECT count(*) FROM {entity.table} t WHERE {where}", *statement.params))
 
 
 def by_id(reference: Reference) -> Condition:
@@ -286,9 +284,7 @@ def _conditions_sql(
 class _LevelReader:
     """Reads one level: its columns, its rows, then the relations below."""
 
-    def __init__(
-        self, scope: Scope, selection: Selection, statement: _Statement, leading: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, scope: Scope, selection: Selection, statement: _Statement, leading: Sequence[str] = ()) -> None:
         self.scope = scope
         self.selection = selection
         self.errors: dict[str, DomainError] = {}

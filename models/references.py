@@ -86,9 +86,7 @@ async def resolve(scope: Scope, reference_type: ReferenceType, reference: object
     return (await resolve_all(scope, reference_type, [reference], field=field))[reference]
 
 
-async def resolve_optional(
-    scope: Scope, reference_type: ReferenceType, reference: object, *, field: str
-) -> int | None:
+async def resolve_optional(scope: Scope, reference_type: ReferenceType, reference: object, *, field: str) -> int | None:
     """Resolve a nullable reference."""
     return None if reference is None else await resolve(scope, reference_type, reference, field=field)
 
@@ -116,9 +114,7 @@ def missing_message(reference_type: ReferenceType, missing: list[object]) -> str
     return f"{reference_type.name} {named}{more} not found"
 
 
-async def look_up(
-    scope: Scope, reference_type: ReferenceType, references: Iterable[object]
-) -> dict[object, int]:
+async def look_up(scope: Scope, reference_type: ReferenceType, references: Iterable[object]) -> dict[object, int]:
     """Return the internal ids of those references that name an existing record of the store."""
     parsed = {reference: parse_reference(reference) for reference in references}
     numbers = [key for key in parsed.values() if isinstance(key, int)]

@@ -25,7 +25,9 @@ ROLES = (APP_ROLE, WORKER_ROLE, SEARCH_ROLE)
 MIN_POSTGRESQL_VERSION = 15  # for ON DELETE SET NULL with a column list
 # From 16 on a membership may be granted WITH INHERIT FALSE, and SET is a separate option.
 _INHERIT_OPTION_VERSION = 160_000
-SET_ROLE_PRIVILEGE = f"CASE WHEN current_setting('server_version_num')::int >= {_INHERIT_OPTION_VERSION} THEN 'SET' ELSE 'MEMBER' END"
+SET_ROLE_PRIVILEGE = (
+    f"CASE WHEN current_setting('server_version_num')::int >= {_INHERIT_OPTION_VERSION} THEN 'SET' ELSE 'MEMBER' END"
+)
 MAX_ATTEMPTS = 20
 
 logger = logging.getLogger("vitrine.database")
@@ -36,9 +38,7 @@ _READ_WRITE = "SELECT, INSERT, UPDATE, DELETE"
 # Insert-only for the serving role.
 _APPEND_ONLY = {"audit_entries"}
 # The columns of its own row that a store may change; the status and the others are the platform's.
-_OWN_TENANT_COLUMNS = (
-    "name, currency, maintenance_message, owner_id, settings, status_letters, gateway_secret"
-)
+_OWN_TENANT_COLUMNS = "name, currency, maintenance_message, owner_id, settings, status_letters, gateway_secret"
 _PLATFORM_GRANTS: tuple[tuple[str, str, str], ...] = (
     (APP_ROLE, "SELECT", "tenants, store_hosts, platform_users, signing_keys, tortoise_migrations"),
     (APP_ROLE, f"UPDATE ({_OWN_TENANT_COLUMNS})", "tenants"),
@@ -141,9 +141,7 @@ def privileges_version(with_roles: bool, *, owner_inherits: bool = False) -> str
     return hashlib.sha256(rules.encode()).hexdigest()[:16]
 
 
-async def grant_privileges(
-    connection: asyncpg.Connection, *, with_roles: bool, owner_inherits: bool = False
-) -> None:
+async def grant_privileges(connection: asyncpg.Connection, *, with_roles: bool, owner_inherits: bool = False) -> None:
     """Grant each role exactly the privileges above; call inside a transaction.
 
     With `owner_inherits` the policies across stores apply to their own role only, not to an owner that inherits it.

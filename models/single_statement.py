@@ -112,9 +112,7 @@ class SingleStatementReader:
         _collect(self._shape, scope, collector)
         return self._conditions_pool(collector.texts, collector.params)
 
-    def _statement(
-        self, form: tuple[str, tuple[str, ...]], texts: tuple[str, ...]
-    ) -> tuple[str, Callable[[Any], Any]]:
+    def _statement(self, form: tuple[str, tuple[str, ...]], texts: tuple[str, ...]) -> tuple[str, Callable[[Any], Any]]:
         key = (*form, *texts)
         compiled = self._compiled.get(key)
         if compiled is None:
@@ -123,9 +121,7 @@ class SingleStatementReader:
                 self._compiled[key] = compiled
         return compiled
 
-    def _compile(
-        self, texts: list[str], tail: str, extra: tuple[str, ...]
-    ) -> tuple[str, Callable[[Any], Any]]:
+    def _compile(self, texts: list[str], tail: str, extra: tuple[str, ...]) -> tuple[str, Callable[[Any], Any]]:
         writer = _JsonWriter(texts)
         columns: list[str] = []
         self._sized = []
@@ -144,9 +140,7 @@ class SingleStatementReader:
         sql = f"SELECT {', '.join(columns) or '1'} FROM {entity.table} t WHERE {' AND '.join(where)}{tail}"
         return sql, names["build"]
 
-    def _object(
-        self, fields: tuple[ResponseField, ...], alias: str, writer: _JsonWriter, columns: list[str]
-    ) -> str:
+    def _object(self, fields: tuple[ResponseField, ...], alias: str, writer: _JsonWriter, columns: list[str]) -> str:
         return "{" + ", ".join(f"{f.key!r}: {self._value(f, alias, writer, columns)}" for f in fields) + "}"
 
     def _value(self, field: ResponseField, alias: str, writer: _JsonWriter, columns: list[str]) -> str:

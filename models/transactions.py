@@ -71,9 +71,7 @@ class Transaction:
     async def acquire(self) -> StoreConnection:
         """Lock the connection until `release`; raise WrongStore in another store's scope, TransactionEnded after the end."""
         if self.store != current_store_id():
-            raise WrongStore(
-                f"the open transaction is of store {self.store}, the scope of store {current_store_id()}"
-            )
+            raise WrongStore(f"the open transaction is of store {self.store}, the scope of store {current_store_id()}")
         await self._lock.acquire()
         if self.is_ended or self._connection is None:
             self._lock.release()

@@ -79,9 +79,7 @@ class OwnAccountMutations:
         "Set the caller's password; revokes their other sessions and notifies them by e-mail. A wrong current password counts toward the"
         " lockout.",
     )
-    async def password_change(
-        self, info: Info, current_password: str, new_password: str
-    ) -> AcknowledgementObject:
+    async def password_change(self, info: Info, current_password: str, new_password: str) -> AcknowledgementObject:
         """Set a new password."""
         await own_account.change_password(info.context.scope, current_password, new_password)
         return _acknowledge(own_account.PASSWORD_CHANGED)

@@ -99,12 +99,8 @@ class AppMutations:
             info.context.scope, client_id, scopes, redirect_uri, state, code_challenge
         )
 
-    @root_field(
-        MANAGE_APPS, "Revoke scopes of an installed app, effective immediately, or set its rate limit."
-    )
-    async def installed_app_update(
-        self, info: Info, id: ID, input: InstalledAppInput
-    ) -> InstalledAppObject | None:
+    @root_field(MANAGE_APPS, "Revoke scopes of an installed app, effective immediately, or set its rate limit.")
+    async def installed_app_update(self, info: Info, id: ID, input: InstalledAppInput) -> InstalledAppObject | None:
         """Update an installation."""
         fields = rename_fields(input, {})
         number = await installations.restrict_installation(

@@ -51,8 +51,7 @@ from schema.types.b2b import (
 
 _WRITE = Access(privileges=("manage_b2b",))
 _FIELD_NAMES = {
-    f"{name}_id": name
-    for name in ("user", "payment_code", "manager", "product", "partner", "order", "vendor")
+    f"{name}_id": name for name in ("user", "payment_code", "manager", "product", "partner", "order", "vendor")
 }
 
 
@@ -69,9 +68,7 @@ class B2bMutations:
     ) -> ManagerTransactionObject | None:
         """Record a transaction."""
         with rename_error_fields(_FIELD_NAMES):
-            number = await transactions.record_transaction(
-                info.context.scope, rename_fields(input, _FIELD_NAMES)
-            )
+            number = await transactions.record_transaction(info.context.scope, rename_fields(input, _FIELD_NAMES))
         return await load_record(info, number)
 
     @root_field(
@@ -115,9 +112,7 @@ QUERIES = (
     build_entity_queries(PaymentCodeObject, PAYMENT_CODES, "payment_code", "payment_codes"),
     build_entity_queries(BusinessPartnerObject, BUSINESS_PARTNERS, "business_partner", "business_partners"),
     build_entity_queries(MixProductObject, MIX_PRODUCTS, "mix_product", "mix_products"),
-    build_entity_queries(
-        ManagerTransactionObject, MANAGER_TRANSACTIONS, "manager_transaction", "manager_transactions"
-    ),
+    build_entity_queries(ManagerTransactionObject, MANAGER_TRANSACTIONS, "manager_transaction", "manager_transactions"),
     build_entity_queries(OrderLimitObject, ORDER_LIMITS, "order_limit", "order_limits"),
 )
 MUTATIONS = (

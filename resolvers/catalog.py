@@ -128,9 +128,7 @@ class CatalogMutations:
         """Create a product."""
         scope = info.context.scope
         with rename_error_fields(_PRODUCT_FIELD_NAMES):
-            number = await products.create_product(
-                scope, _product_fields(input), check_sku=scope.family != "legacy"
-            )
+            number = await products.create_product(scope, _product_fields(input), check_sku=scope.family != "legacy")
         return await load_record(info, number)
 
     @root_field(_WRITE_PRODUCTS, "Update a product; omitted fields stay unchanged. Emits `product.updated`.")
@@ -179,9 +177,7 @@ def _bulk_result(result: products.RowResult, public_ids: Mapping[int, UUID]) -> 
         error=Row(
             code=ValidationFailed.code,
             message=error.message,
-            fields=[
-                Row(field=_INPUT_NAMES.get(name, name), code=code) for name, code in error.fields.items()
-            ],
+            fields=[Row(field=_INPUT_NAMES.get(name, name), code=code) for name, code in error.fields.items()],
         )
         if error
         else None,

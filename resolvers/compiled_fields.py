@@ -219,9 +219,7 @@ class CompiledRootField:
             scope, arguments.conditions, sort=bounds.sort, limit=bounds.limit + 1
         )
         sort = bounds.sort or entity.default_sort
-        cursors = [
-            encode_cursor(sort, Row({"@key": key, "@id": number})) for key, number in keys[: bounds.limit]
-        ]
+        cursors = [encode_cursor(sort, Row({"@key": key, "@id": number})) for key, number in keys[: bounds.limit]]
         info = {
             "has_next_page": len(nodes) > bounds.limit,
             "has_previous_page": arguments.has_cursor,
@@ -233,16 +231,11 @@ class CompiledRootField:
         for key, name in self._layout:
             if name == "edges":
                 data[key] = [
-                    {
-                        k: node if n == "node" else cursor if n == "cursor" else n[1:]
-                        for k, n in self._edge_fields
-                    }
+                    {k: node if n == "node" else cursor if n == "cursor" else n[1:] for k, n in self._edge_fields}
                     for node, cursor in zip(nodes, cursors, strict=False)
                 ]
             elif name == "page_info":
-                data[key] = {
-                    inner: info[field] for outer, inner, field in self._page_info_fields if outer == key
-                }
+                data[key] = {inner: info[field] for outer, inner, field in self._page_info_fields if outer == key}
             else:
                 data[key] = name[1:]
         return data
@@ -269,9 +262,7 @@ def _page_bounds(query: EntityQuery, arguments: Mapping[str, Any]) -> PageBounds
         raise NotCompiled
     page = max(page, 1)
     sort = arguments.get("sort")
-    return PageBounds(
-        size, (page - 1) * size if query.kind == "page" else offset, getattr(sort, "value", sort), page
-    )
+    return PageBounds(size, (page - 1) * size if query.kind == "page" else offset, getattr(sort, "value", sort), page)
 
 
 def _conditions(scope: Scope, query: EntityQuery, arguments: Mapping[str, Any]) -> list[Condition]:

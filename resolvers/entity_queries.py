@@ -103,9 +103,9 @@ def build_entity_queries(
             internal=internal,
             metadata=metadata("one"),
         )(one),
-        plural: root_field(
-            rule, f"Returns a list of {label} records.", internal=internal, metadata=metadata("list")
-        )(_list_field(type_, entity, guards, filters, sorts)),
+        plural: root_field(rule, f"Returns a list of {label} records.", internal=internal, metadata=metadata("list"))(
+            _list_field(type_, entity, guards, filters, sorts)
+        ),
         f"{singular}_page": root_field(
             rule,
             f"Returns a numbered page of {label} records with the total count (offset pagination).",
@@ -170,9 +170,7 @@ def _list_field(type_: Any, entity: Entity, guards: ColumnGuards, filters: Any, 
     return list_records_by_status
 
 
-def _connection_field(
-    type_: Any, entity: Entity, guards: ColumnGuards, filters: Any, sorts: Any, name: str
-) -> Any:
+def _connection_field(type_: Any, entity: Entity, guards: ColumnGuards, filters: Any, sorts: Any, name: str) -> Any:
     connection_of = connection_type(type_, name)
 
     async def connection(  # type: ignore[no-untyped-def]
@@ -193,9 +191,7 @@ def _connection_field(
             selection.entity, (*selection.columns, *cursor_columns(entity, order)), selection.children
         )
         rows = await queries.fetch_many(scope, keyed, conditions=conditions, sort=order, limit=first + 1)
-        edges = [
-            Row(cursor=encode_cursor(order or entity.default_sort, row), node=row) for row in rows[:first]
-        ]
+        edges = [Row(cursor=encode_cursor(order or entity.default_sort, row), node=row) for row in rows[:first]]
         return Row(
             edges=edges,
             page_info=Row(

@@ -73,9 +73,7 @@ def load_operations(
                     raise InvalidOperation(f"{source}: an operation without a name")
                 _add(operations, node.name.value, node, source)
                 sources[node.name.value] = source
-    return {
-        name: _prepare_operation(schema, node, fragments, sources[name]) for name, node in operations.items()
-    }
+    return {name: _prepare_operation(schema, node, fragments, sources[name]) for name, node in operations.items()}
 
 
 def _fragment(name: str, type_name: str, fields: Sequence[PayloadField]) -> FragmentDefinitionNode:

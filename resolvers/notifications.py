@@ -35,9 +35,7 @@ Inbox: Any = page_type(NotificationObject, "Inbox")
 class NotificationQueries:
     """Queries of a user's inbox."""
 
-    @root_field(
-        _READ, "Returns the notifications of a user, newest first; access to another user's inbox is denied."
-    )
+    @root_field(_READ, "Returns the notifications of a user, newest first; access to another user's inbox is denied.")
     async def inbox(self, info: Info, user_id: ID, page: int = 1, per_page: int = DEFAULT_PAGE_SIZE) -> Inbox:
         """Return a page of a user's inbox."""
         scope = info.context.scope

@@ -91,9 +91,7 @@ class OperationExecutor:
             return await execution()
         claim = current_claim()
         if claim is None:
-            return await (
-                execution() if in_transaction() else retry_conflicts(execution, has_conflict=_has_conflict)
-            )
+            return await (execution() if in_transaction() else retry_conflicts(execution, has_conflict=_has_conflict))
         if claim.result is not None:
             return ExecutionResult(dict(claim.result), None)
         return await self._execute_once(scope, execution, claim)

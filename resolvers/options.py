@@ -79,9 +79,7 @@ class CombinationQueries:
     """Queries for the legacy API."""
 
     @root_field(_READ_HASHES, "Returns a combination by its hash.", internal=True)
-    async def combination_called(
-        self, info: Info, hash: str, product_id: ID | None = None
-    ) -> CombinationObject | None:
+    async def combination_called(self, info: Info, hash: str, product_id: ID | None = None) -> CombinationObject | None:
         """Find a combination by its hash."""
         number = await combinations.find_combination_by_hash(info.context.scope, hash, product_id)
         return await load_record(info, number)
@@ -122,9 +120,7 @@ class CombinationMutations:
         )
         order = {combination.id: index for index, combination in enumerate(created)}
         selection = build_selection(info)
-        keyed = Selection(
-            selection.entity, (*selection.columns, Column("@number", "t.id")), selection.children
-        )
+        keyed = Selection(selection.entity, (*selection.columns, Column("@number", "t.id")), selection.children)
         rows = await queries.fetch_many(scope, keyed, conditions=[by_ids(list(order))], limit=len(order))
         return sorted(rows, key=lambda row: order[row["@number"]])  # type: ignore[arg-type, index, return-value]
 
@@ -140,9 +136,7 @@ class CombinationMutations:
         return await load_record(info, number)
 
     @root_field(_WRITE, "Delete a combination; existing orders still release its stock.")
-    async def combination_delete(
-        self, info: Info, id: ID, product_id: ID | None = None
-    ) -> DeletedRecordObject:
+    async def combination_delete(self, info: Info, id: ID, product_id: ID | None = None) -> DeletedRecordObject:
         """Delete a combination."""
         await combinations.delete_combination(info.context.scope, id, product=product_id)
         return deleted_record(id)
@@ -170,9 +164,7 @@ class CombinationMutations:
         return deleted_record(hash)
 
     @root_field(_WRITE, "Create an option exception: a forbidden or an exclusively allowed set of variants.")
-    async def option_exception_create(
-        self, info: Info, input: OptionExceptionInput
-    ) -> OptionExceptionObject | None:
+    async def option_exception_create(self, info: Info, input: OptionExceptionInput) -> OptionExceptionObject | None:
         """Create an option exception."""
         with rename_error_fields(_PRODUCT_FIELD_NAMES):
             number = await option_exceptions.create_exception(info.context.scope, _with_choices(input))
@@ -184,12 +176,8 @@ class CombinationMutations:
         await option_exceptions.delete_exception(info.context.scope, id)
         return deleted_record(id)
 
-    @root_field(
-        _WRITE, "Set the products that must be bought together with a product, replacing the existing list."
-    )
-    async def product_required_products_set(
-        self, info: Info, id: ID, product_ids: list[ID]
-    ) -> ProductObject | None:
+    @root_field(_WRITE, "Set the products that must be bought together with a product, replacing the existing list.")
+    async def product_required_products_set(self, info: Info, id: ID, product_ids: list[ID]) -> ProductObject | None:
         """Set the required products."""
         with rename_error_fields({"product_ids": "required"}):
             number = await attachments.require_products(info.context.scope, id, product_ids)

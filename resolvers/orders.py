@@ -46,9 +46,7 @@ def _to_domain_fields(input: OrderInput) -> dict[str, Any]:
     fields = rename_fields(input, _FIELD_NAMES)
     if "items" in fields:
         lines = fields.pop("items") or []
-        fields["lines"] = [
-            {_LINE_FIELD_NAMES.get(name, name): value for name, value in line.items()} for line in lines
-        ]
+        fields["lines"] = [{_LINE_FIELD_NAMES.get(name, name): value for name, value in line.items()} for line in lines]
     addresses = {
         kind: fields.pop(name)
         for kind, name in (("B", "billing_address"), ("S", "shipping_address"))
@@ -74,9 +72,7 @@ class OrderMutations:
         """Place an order."""
         scope = info.context.scope
         with rename_error_fields(_ALL_FIELD_NAMES):
-            placed = await placement.place_order(
-                scope, {**_to_domain_fields(input), "origin": _origin(scope)}
-            )
+            placed = await placement.place_order(scope, {**_to_domain_fields(input), "origin": _origin(scope)})
         return await load_record(info, placed.id)
 
     @root_field(
@@ -88,9 +84,7 @@ class OrderMutations:
         """Update an order."""
         scope = info.context.scope
         with rename_error_fields(_ALL_FIELD_NAMES):
-            order = await edit.update_order(
-                scope, id, _to_domain_fields(input), force=scope.family == "legacy"
-            )
+            order = await edit.update_order(scope, id, _to_domain_fields(input), force=scope.family == "legacy")
         return await load_record(info, order.id)
 
     @root_field(

@@ -37,9 +37,7 @@ class PaymentMutations:
         self, info: Info, order_id: ID, amount_cents: BigInt, kind: str = "", installments: int = 1
     ) -> PaymentObject | None:
         """Record a payment."""
-        settled = await record_payment(
-            info.context.scope, order_id, amount_cents, kind=kind, installments=installments
-        )
+        settled = await record_payment(info.context.scope, order_id, amount_cents, kind=kind, installments=installments)
         assert settled.payment_id is not None
         return await load_record(info, settled.payment_id)
 

@@ -78,9 +78,7 @@ class PeopleMutations:
         await removal.anonymize_user(scope, id)
         return await load_record(info, number)
 
-    @root_field(
-        _ADMIN_WRITE, "Set the privileges of an administrator; callers can grant only privileges they have."
-    )
+    @root_field(_ADMIN_WRITE, "Set the privileges of an administrator; callers can grant only privileges they have.")
     async def user_set_privileges(self, info: Info, id: ID, privileges: list[str]) -> UserObject | None:
         """Set a user's direct privileges."""
         user = await accounts.set_privileges(info.context.scope, id, privileges)

@@ -46,9 +46,7 @@ def rename_destination_ids(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 QUERIES = (
-    build_entity_queries(
-        DestinationObject, DESTINATIONS, "destination", "destinations", access=_READ_DESTINATIONS
-    ),
+    build_entity_queries(DestinationObject, DESTINATIONS, "destination", "destinations", access=_READ_DESTINATIONS),
     build_entity_queries(TaxObject, TAXES, "tax", "taxes", access=_READ_TAXES),
     build_entity_queries(PromotionObject, PROMOTIONS, "promotion", "promotions"),
 )

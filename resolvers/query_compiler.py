@@ -107,9 +107,7 @@ class QueryCompiler:
     def __init__(self, schema: GraphQLSchema, *, native: bool) -> None:
         self._schema = schema
         self._native = native
-        self._plans: OrderedDict[tuple[int, str, bytes], tuple[PreparedDocument, QueryPlan | None]] = (
-            OrderedDict()
-        )
+        self._plans: OrderedDict[tuple[int, str, bytes], tuple[PreparedDocument, QueryPlan | None]] = OrderedDict()
         self._variable_usage: dict[str, tuple[PreparedDocument, VariableUsage]] = {}
         self._tokens = 0
 
@@ -142,12 +140,7 @@ class QueryCompiler:
         """Cache the plan of a document's only operation with the document if no variable affects its structure."""
         structural, checks = self._usage(prepared, operation, operation.name.value if operation.name else "")
         # An integer variable may be a list size and thus affect the cost.
-        if (
-            len(prepared.operations) == 1
-            and not structural
-            and checks is not None
-            and not accepts_integers(operation)
-        ):
+        if len(prepared.operations) == 1 and not structural and checks is not None and not accepts_integers(operation):
             prepared.reusable_plan[None] = ReusablePlan(compiled.plan, checks, cost)
 
     def _values(
@@ -168,9 +161,7 @@ class QueryCompiler:
         name = operation.name.value if operation.name else ""
         structural = self._usage(prepared, operation, name)[0]
         try:
-            variables = (
-                orjson.dumps([values.coerced.get(variable) for variable in structural]) if structural else b""
-            )
+            variables = orjson.dumps([values.coerced.get(variable) for variable in structural]) if structural else b""
         except TypeError:
             return None
         key = (id(prepared), name, variables)
@@ -184,9 +175,7 @@ class QueryCompiler:
             self._store(key, prepared, plan)
         return plan
 
-    def _usage(
-        self, prepared: PreparedDocument, operation: OperationDefinitionNode, name: str
-    ) -> VariableUsage:
+    def _usage(self, prepared: PreparedDocument, operation: OperationDefinitionNode, name: str) -> VariableUsage:
         """Return the structural variables and the type checks of all variables."""
         if not operation.variable_definitions:
             return (), ()
@@ -202,9 +191,7 @@ class QueryCompiler:
     def _store(self, key: tuple[int, str, bytes], prepared: PreparedDocument, plan: QueryPlan | None) -> None:
         self._plans[key] = (prepared, plan)
         self._tokens += prepared.size
-        while len(self._plans) > MAX_CACHED_OPERATIONS or (
-            self._tokens > MAX_CACHED_TOKENS and len(self._plans) > 1
-        ):
+        while len(self._plans) > MAX_CACHED_OPERATIONS or (self._tokens > MAX_CACHED_TOKENS and len(self._plans) > 1):
             _, (evicted, _) = self._plans.popitem(last=False)
             self._tokens -= evicted.size
 
@@ -219,9 +206,7 @@ class QueryCompiler:
         root = self._schema.query_type
         assert root is not None
         fragments = {
-            node.name.value: node
-            for node in prepared.document.definitions
-            if isinstance(node, FragmentDefinitionNode)
+            node.name.value: node for node in prepared.document.definitions if isinstance(node, FragmentDefinitionNode)
         }
         try:
             return QueryPlan(self._root_fields(CompilationValues(fragments, values), root, operation))

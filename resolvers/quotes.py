@@ -50,9 +50,7 @@ class QuoteQueries:
         _READ_SELLERS,
         "Returns the vendors of a product, the product's own vendor first, and whether each delivers it to a CEP.",
     )
-    async def sellers_availability(
-        self, info: Info, product_id: ID, zipcode: str
-    ) -> list[SellerAvailabilityObject]:
+    async def sellers_availability(self, info: Info, product_id: ID, zipcode: str) -> list[SellerAvailabilityObject]:
         """List the vendors of a product."""
         with rename_error_fields(_FIELD_NAMES):
             offers = await find_vendor_offers(info.context.scope, product_id, zipcode)

@@ -76,9 +76,7 @@ def _build_root_types() -> tuple[type, type]:
 
 def _build(schema_class: type[strawberry.Schema]) -> strawberry.Schema:
     query, mutation = _root_types()
-    config = StrawberryConfig(
-        auto_camel_case=False, default_resolver=_resolve_result_field, scalar_map=SCALARS
-    )
+    config = StrawberryConfig(auto_camel_case=False, default_resolver=_resolve_result_field, scalar_map=SCALARS)
     schema = schema_class(query=query, mutation=mutation, config=config)
     bind_resolvers(graphql_core(schema))
     return schema

@@ -47,9 +47,7 @@ _CONDITIONS: Mapping[str, Callable[[SettingRecord, Any], bool]] = {
 }
 
 
-async def _find_settings(
-    scope: Scope, filter: SettingFilter | None, sort: SettingSort | None
-) -> list[SettingRecord]:
+async def _find_settings(scope: Scope, filter: SettingFilter | None, sort: SettingSort | None) -> list[SettingRecord]:
     conditions = {
         name: value
         for name in _CONDITIONS
@@ -124,9 +122,7 @@ class SettingQueries:
 class SettingMutations:
     """Mutations of settings."""
 
-    @root_field(
-        _WRITE, "Update a setting; an invalid value is rejected, and a secret's mask leaves it unchanged."
-    )
+    @root_field(_WRITE, "Update a setting; an invalid value is rejected, and a secret's mask leaves it unchanged.")
     async def setting_update(self, info: Info, id: ID, input: SettingInput) -> SettingObject | None:
         """Update a setting."""
         scope = info.context.scope

@@ -56,9 +56,7 @@ def _shipment_fields(input: ShipmentInput) -> tuple[Any, list[tuple[object, int]
 class ShippingMutations:
     """Mutations of shipments."""
 
-    @root_field(
-        _WRITE_SHIPMENTS, "Record a shipment of an order; without `lines` it contains all unshipped units."
-    )
+    @root_field(_WRITE_SHIPMENTS, "Record a shipment of an order; without `lines` it contains all unshipped units.")
     async def shipment_create(self, info: Info, input: ShipmentInput) -> ShipmentObject | None:
         """Record a shipment."""
         order, units, fields = _shipment_fields(input)
@@ -68,9 +66,7 @@ class ShippingMutations:
             number = await shipments.create_shipment(info.context.scope, order, units, fields)
         return await load_record(info, number)
 
-    @root_field(
-        _WRITE_SHIPMENTS, "Update a shipment; omitted fields stay unchanged, the order can't be changed."
-    )
+    @root_field(_WRITE_SHIPMENTS, "Update a shipment; omitted fields stay unchanged, the order can't be changed.")
     async def shipment_update(self, info: Info, id: ID, input: ShipmentInput) -> ShipmentObject | None:
         """Update a shipment."""
         _, units, fields = _shipment_fields(input)

@@ -13,9 +13,7 @@ from kernel.errors import ValidationFailed
 # The variable, the path within it, and the reason.
 _COERCION = re.compile(r"Variable '\$(\w+)' has invalid value(?: at \.([\w.\[\]]+))?: (.*)", re.DOTALL)
 _INDEX = re.compile(r"\[\d+\]")
-_REQUIRED = re.compile(
-    r"Expected value of type '[^']+' to include required field '(\w+)', found: .*", re.DOTALL
-)
+_REQUIRED = re.compile(r"Expected value of type '[^']+' to include required field '(\w+)', found: .*", re.DOTALL)
 _MESSAGES = tuple(
     (re.compile(pattern, re.DOTALL), message)
     for pattern, message in (

@@ -32,9 +32,7 @@ def constant_arguments(
 ) -> tuple[dict[str, Any], list[tuple[str, str]]] | None:
     """Return the constant arguments, and the arguments that are variables; None if a variable is nested in an argument."""
     nodes = {argument.name.value: argument.value for argument in node.arguments or ()}
-    from_variables = [
-        (name, value.name.value) for name, value in nodes.items() if isinstance(value, VariableNode)
-    ]
+    from_variables = [(name, value.name.value) for name, value in nodes.items() if isinstance(value, VariableNode)]
     if any(not isinstance(value, VariableNode) and _variables_in(value) for value in nodes.values()):
         return None
     try:
@@ -103,9 +101,7 @@ def accepts_integers(operation: OperationDefinitionNode) -> bool:
         definition.type.type if isinstance(definition.type, NonNullTypeNode) else definition.type
         for definition in operation.variable_definitions or ()
     ]
-    return any(
-        not isinstance(type_, NamedTypeNode) or type_.name.value not in _NON_INTEGER_TYPES for type_ in types
-    )
+    return any(not isinstance(type_, NamedTypeNode) or type_.name.value not in _NON_INTEGER_TYPES for type_ in types)
 
 
 _NON_INTEGER_TYPES = ("ID", "String", "Boolean")

@@ -52,9 +52,7 @@ class VendorAppQueries:
         """Return the initial configuration."""
         return await app.load_app_config(info.context.scope)  # type: ignore[return-value]
 
-    @root_field(
-        VENDORS_ONLY, "Returns the calling vendor's sales statistics for the orders placed in a period."
-    )
+    @root_field(VENDORS_ONLY, "Returns the calling vendor's sales statistics for the orders placed in a period.")
     async def vendor_dashboard(
         self, info: Info, created_from: DateTime | None = None, created_before: DateTime | None = None
     ) -> VendorDashboardObject:

@@ -33,8 +33,7 @@ _GROUP_FIELD_NAMES = {"usergroup_id": "usergroup"}
 def _to_domain_fields(fields: dict[str, Any]) -> dict[str, Any]:
     if fields.get("groups") is not None:
         fields["groups"] = [
-            {_GROUP_FIELD_NAMES.get(name, name): value for name, value in group.items()}
-            for group in fields["groups"]
+            {_GROUP_FIELD_NAMES.get(name, name): value for name, value in group.items()} for group in fields["groups"]
         ]
     return fields
 
@@ -71,9 +70,7 @@ class WarehouseMutations:
     ) -> WarehouseUsergroupObject | None:
         """Add a usergroup."""
         with rename_error_fields(_GROUP_FIELD_NAMES):
-            number = await groups.add_group(
-                info.context.scope, warehouse_id, rename_fields(input, _GROUP_FIELD_NAMES)
-            )
+            number = await groups.add_group(info.context.scope, warehouse_id, rename_fields(input, _GROUP_FIELD_NAMES))
         return await load_record(info, number)
 
     @root_field(_WRITE, "Update how a warehouse serves a usergroup.")
@@ -81,15 +78,11 @@ class WarehouseMutations:
         self, info: Info, warehouse_id: ID, usergroup_id: ID, input: WarehouseUsergroupInput
     ) -> WarehouseUsergroupObject | None:
         """Update a usergroup."""
-        number = await groups.update_group(
-            info.context.scope, warehouse_id, usergroup_id, provided_fields(input)
-        )
+        number = await groups.update_group(info.context.scope, warehouse_id, usergroup_id, provided_fields(input))
         return await load_record(info, number)
 
     @root_field(_WRITE, "Remove a usergroup from a warehouse.")
-    async def warehouse_usergroup_remove(
-        self, info: Info, warehouse_id: ID, usergroup_id: ID
-    ) -> DeletedRecordObject:
+    async def warehouse_usergroup_remove(self, info: Info, warehouse_id: ID, usergroup_id: ID) -> DeletedRecordObject:
         """Remove a usergroup."""
         await groups.remove_group(info.context.scope, warehouse_id, usergroup_id)
         return deleted_record(usergroup_id)
@@ -98,9 +91,7 @@ class WarehouseMutations:
 QUERIES = (
     build_entity_queries(WarehouseObject, WAREHOUSES, "warehouse", "warehouses"),
     build_entity_queries(WarehouseAreaObject, WAREHOUSE_AREAS, "warehouse_area", "warehouse_areas"),
-    build_entity_queries(
-        WarehouseUsergroupObject, WAREHOUSE_USERGROUPS, "warehouse_usergroup", "warehouse_usergroups"
-    ),
+    build_entity_queries(WarehouseUsergroupObject, WAREHOUSE_USERGROUPS, "warehouse_usergroup", "warehouse_usergroups"),
 )
 MUTATIONS = (
     build_entity_mutations(

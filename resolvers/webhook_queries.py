@@ -38,9 +38,7 @@ def check_query(scope: Scope, query: str, names: Sequence[str]) -> None:
     """
     subjects = {_SUBJECTS[name] for name in names}
     if len(subjects) > 1:
-        raise _query_error(
-            f"query fits one kind of subject; the events are about {' and '.join(sorted(subjects))}"
-        )
+        raise _query_error(f"query fits one kind of subject; the events are about {' and '.join(sorted(subjects))}")
     try:
         prepared = _prepare_query(SUBJECT_FIELDS[subjects.pop()], query)
     except TooComplex as error:

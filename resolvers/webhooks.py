@@ -34,9 +34,7 @@ class DeliveryMutations:
         MANAGE_ENDPOINTS,
         "Create a webhook endpoint for an installed app; each event requires the app's scope that reads its subject.",
     )
-    async def event_endpoint_create(
-        self, info: Info, input: EventEndpointInput
-    ) -> EventEndpointObject | None:
+    async def event_endpoint_create(self, info: Info, input: EventEndpointInput) -> EventEndpointObject | None:
         """Create a webhook endpoint."""
         number = await endpoints.create_endpoint(
             info.context.scope, provided_fields(input), webhook_queries.check_query
@@ -47,9 +45,7 @@ class DeliveryMutations:
         MANAGE_ENDPOINTS,
         "Update a webhook endpoint; omitted fields stay unchanged. Disabling it cancels pending deliveries.",
     )
-    async def event_endpoint_update(
-        self, info: Info, id: ID, input: EventEndpointInput
-    ) -> EventEndpointObject | None:
+    async def event_endpoint_update(self, info: Info, id: ID, input: EventEndpointInput) -> EventEndpointObject | None:
         """Update a webhook endpoint."""
         number = await endpoints.update_endpoint(
             info.context.scope, id, provided_fields(input), webhook_queries.check_query

@@ -117,9 +117,7 @@ async def read_form_or_json(request: web.Request) -> dict[str, Any]:
     if _is_json(request.content_type):
         return _parse_json(request, raw)
     content_type = _quoted(request.headers.get("Content-Type"))
-    raise MalformedRequest(
-        detail=f"the content type is {content_type}; expected application/json or {_FORM_TYPE}"
-    )
+    raise MalformedRequest(detail=f"the content type is {content_type}; expected application/json or {_FORM_TYPE}")
 
 
 async def read_legacy(request: web.Request) -> dict[str, Any]:
@@ -134,9 +132,7 @@ async def read_legacy(request: web.Request) -> dict[str, Any]:
         return _parse_json(request, raw)
     if content_type in _LEGACY_FORM_TYPES:
         return _parse_form(request, raw)
-    raise MalformedRequest(
-        detail=f"the content type is {_quoted(content_type)}; expected JSON or {_FORM_TYPE}"
-    )
+    raise MalformedRequest(detail=f"the content type is {_quoted(content_type)}; expected JSON or {_FORM_TYPE}")
 
 
 def _parse_json(request: web.Request, raw: bytes) -> dict[str, Any]:

@@ -45,9 +45,7 @@ def collection_docs(collection: Collection, prefix: str, base: str) -> dict[Rout
             OperationResult(f"{prefix}{collection.plural}"),
             query=list_query(collection.list_definition),
         ),
-        ("GET", single): RouteDocs(
-            f"Retrieve {with_article(noun)}", OperationResult(singular, first_item=True)
-        ),
+        ("GET", single): RouteDocs(f"Retrieve {with_article(noun)}", OperationResult(singular, first_item=True)),
     }
     if names:
         docs["POST", path] = RouteDocs(

@@ -67,11 +67,7 @@ class Collection:
 
     def missing_fields(self, values: Mapping[str, Any]) -> dict[str, str]:
         """Return the error codes of required fields that are missing."""
-        return {
-            name: code
-            for name, code in self.required.items()
-            if values.get(name) is None or values[name] == ""
-        }
+        return {name: code for name, code in self.required.items() if values.get(name) is None or values[name] == ""}
 
 
 _CREATED = {
@@ -86,9 +82,7 @@ def _status(table: codes.CodeTable) -> dict[str, FilterParameter]:
 
 
 # The error codes of the record's fields that an input can set.
-_WRITABLE = {
-    field.name: PRODUCT_FIELDS[field.name].code for field in PRODUCT_RECORD if field.name in PRODUCT_FIELDS
-}
+_WRITABLE = {field.name: PRODUCT_FIELDS[field.name].code for field in PRODUCT_RECORD if field.name in PRODUCT_FIELDS}
 
 PRODUCTS = Collection(
     name="products",
@@ -195,9 +189,7 @@ CUSTOMERS = Collection(
     display_name="customer",
     plural="Customers",
     singular="Customer",
-    list_definition=ListDefinition(
-        filters=_USER_FILTERS, sorts=_USER_SORTS, fixed_filters={"role": "customer"}
-    ),
+    list_definition=ListDefinition(filters=_USER_FILTERS, sorts=_USER_SORTS, fixed_filters={"role": "customer"}),
 )
 
 AUDIT_LOG = Collection(

@@ -22,7 +22,5 @@ def with_field_codes(error: ValidationFailed, codes: FieldCodes) -> ValidationFa
     """Return the error with specific field codes; one without fields is returned unchanged."""
     if isinstance(error, MalformedRequest) or not error.fields:
         return error
-    fields = {
-        name: codes.get(name, code) if code == UNSPECIFIED else code for name, code in error.fields.items()
-    }
+    fields = {name: codes.get(name, code) if code == UNSPECIFIED else code for name, code in error.fields.items()}
     return ValidationFailed(error.message, fields=fields, details=error.details)

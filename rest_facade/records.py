@@ -43,9 +43,7 @@ class CollectionHandlers:
     async def list(self, request: web.Request) -> web.Response:
         """Return a page of the list."""
         scope, operation = self._authorize(request, self.collection.plural)
-        data = await execute(
-            scope, operation, self.collection.list_definition.variables(request.query, scope.store)
-        )
+        data = await execute(scope, operation, self.collection.list_definition.variables(request.query, scope.store))
         return json_response(data[operation.fields[0]])
 
     async def show(self, request: web.Request) -> web.Response:
@@ -84,9 +82,7 @@ class CollectionHandlers:
         operation = self.operations[f"{self.prefix}{suffix}"]
         return authorized_scope(request, operation), operation
 
-    async def _execute_mutation(
-        self, scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any]
-    ) -> Any:
+    async def _execute_mutation(self, scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any]) -> Any:
         return self._require_record(await _execute(scope, operation, variables, self.collection.field_codes))
 
     def _record_id(self, request: web.Request) -> str:
@@ -126,9 +122,7 @@ def path_uuid(request: web.Request, display_name: str) -> str:
     return str(record_id)
 
 
-async def _execute(
-    scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any], codes: FieldCodes
-) -> Any:
+async def _execute(scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any], codes: FieldCodes) -> Any:
     """Execute a mutation; validation errors get specific field codes."""
     try:
         data = await execute(scope, operation, variables)

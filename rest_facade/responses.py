@@ -50,11 +50,7 @@ class BytesResponse(web.Response):
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Write the status line and headers."""
         body = self._body
-        if (
-            not isinstance(request, web.Request)
-            or not self._uses_fast_path(request)
-            or not isinstance(body, bytes)
-        ):
+        if not isinstance(request, web.Request) or not self._uses_fast_path(request) or not isinstance(body, bytes):
             return await super().prepare(request)
         self._req = request
         self._keep_alive = True
@@ -70,12 +66,7 @@ class BytesResponse(web.Response):
     async def write_eof(self, data: bytes = b"") -> None:
         """Write the body; a large one in pieces, so that a client that does not read it stops the writing."""
         body, writer = self._body, self._payload_writer
-        if (
-            isinstance(body, bytes)
-            and len(body) > WRITE_SIZE
-            and writer is not None
-            and not self._must_be_empty_body
-        ):
+        if isinstance(body, bytes) and len(body) > WRITE_SIZE and writer is not None and not self._must_be_empty_body:
             view = memoryview(body)
             for start in range(0, len(body), WRITE_SIZE):
                 await writer.write(view[start : start + WRITE_SIZE])

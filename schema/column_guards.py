@@ -61,10 +61,7 @@ def column_guards(type_: Any, entity: Entity) -> ColumnGuards:
         name: _guards_of(filter_sql(declared), everything if declared.internal else public)
         for name, declared in entity.filters.items()
     }
-    sorts = {
-        name: _guards_of(sort.sql, everything if sort.internal else public)
-        for name, sort in entity.sorts.items()
-    }
+    sorts = {name: _guards_of(sort.sql, everything if sort.internal else public) for name, sort in entity.sorts.items()}
     return ColumnGuards(
         {name: guards for name, guards in filters.items() if guards},
         {name: guards for name, guards in sorts.items() if guards},

@@ -160,9 +160,7 @@ def _cycle_error(text: str, cycle: tuple[ScannedSpread, ...]) -> GraphQLError:
 def check_cost(cost: int) -> None:
     """Raise `TooComplex` if the query cost exceeds `MAX_COST`."""
     if cost > MAX_COST:
-        raise TooComplex(
-            f"the cost of the document is {cost}; at most {MAX_COST} is allowed", details={"cost": cost}
-        )
+        raise TooComplex(f"the cost of the document is {cost}; at most {MAX_COST} is allowed", details={"cost": cost})
 
 
 def _reject_nul(document: DocumentNode) -> None:
@@ -316,14 +314,10 @@ class _LimitChecker:
                 keys.update(fragment.keys)
         if keys and max(keys.values()) > MAX_REPEATS:
             key, times = keys.most_common(1)[0]
-            raise TooComplex(
-                f"{key} stands {times} times in one selection; at most {MAX_REPEATS} are allowed"
-            )
+            raise TooComplex(f"{key} stands {times} times in one selection; at most {MAX_REPEATS} are allowed")
         return _SelectionSize(depth, deep, aliases, fields, schemas, types, keys)
 
-    def _measure_fragment(
-        self, node: ScannedInlineFragment | ScannedSpread, introspection: bool
-    ) -> _SelectionSize:
+    def _measure_fragment(self, node: ScannedInlineFragment | ScannedSpread, introspection: bool) -> _SelectionSize:
         if isinstance(node, ScannedInlineFragment):
             return self._measure(node.selections, introspection)
         cached = self.fragment_sizes.get((node.name, introspection))
@@ -418,9 +412,7 @@ class _CostCalculator:
         }[self.operation.kind]
         return self._selection_cost(root, self.operation.selections, None) if root is not None else 0
 
-    def _selection_cost(
-        self, type_: GraphQLObjectType, selections: ScannedSelections, size: int | None
-    ) -> int:
+    def _selection_cost(self, type_: GraphQLObjectType, selections: ScannedSelections, size: int | None) -> int:
         total = 0
         for node in selections:
             if isinstance(node, ScannedField):

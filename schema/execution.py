@@ -86,9 +86,7 @@ class LimitedExecutor(Executor[Any]):
             if return_type.name.startswith("__"):
                 self._introspected += 1
                 if self._introspected > self.max_introspection_objects:
-                    raise AnswerTooLarge(
-                        f"introspection has more than {self.max_introspection_objects} objects"
-                    )
+                    raise AnswerTooLarge(f"introspection has more than {self.max_introspection_objects} objects")
             elif self._answer is not None:
                 self._answer.add(1, 0)
         except AnswerTooLarge as error:
@@ -179,15 +177,11 @@ def format_error(error: GraphQLError, scope: Scope | None) -> dict[str, Any]:
             extensions["details"] = details
     elif code == "INTERNAL":
         request_id = scope.request_id if scope else ""
-        log.error(
-            "unexpected error in GraphQL", exc_info=error.original_error, extra={"request_id": request_id}
-        )
+        log.error("unexpected error in GraphQL", exc_info=error.original_error, extra={"request_id": request_id})
         message = "an unexpected error occurred"
     formatted: dict[str, Any] = {"message": message, "extensions": extensions}
     if error.locations:
-        formatted["locations"] = [
-            {"line": location.line, "column": location.column} for location in error.locations
-        ]
+        formatted["locations"] = [{"line": location.line, "column": location.column} for location in error.locations]
     if error.path:
         formatted["path"] = error.path
     return formatted

@@ -104,22 +104,16 @@ class FieldsMergeRule(ValidationRule):
             self._collect(parent, selections, groups, spread)
         return groups
 
-    def _collect(
-        self, parent: ParentType, selections: SelectionSetNode, groups: FieldGroups, spread: set[str]
-    ) -> None:
+    def _collect(self, parent: ParentType, selections: SelectionSetNode, groups: FieldGroups, spread: set[str]) -> None:
         for node in selections.selections:
             if isinstance(node, FieldNode):
                 definition = (
-                    self._context.schema.get_field(parent, node.name.value)
-                    if is_composite_type(parent)
-                    else None
+                    self._context.schema.get_field(parent, node.name.value) if is_composite_type(parent) else None
                 )
                 key = (node.alias or node.name).value
                 groups.setdefault(key, []).append((parent, node, definition))
             elif isinstance(node, InlineFragmentNode):
-                self._collect(
-                    self._type_named(node.type_condition) or parent, node.selection_set, groups, spread
-                )
+                self._collect(self._type_named(node.type_condition) or parent, node.selection_set, groups, spread)
             elif isinstance(node, FragmentSpreadNode):
                 self._collect_fragment(node.name.value, groups, spread)
 
@@ -162,9 +156,7 @@ class FieldsMergeRule(ValidationRule):
         cached = self._arguments.get(id(node))
         if cached is None:
             cached = tuple(
-                sorted(
-                    (argument.name.value, _print_value(argument.value)) for argument in node.arguments or ()
-                )
+                sorted((argument.name.value, _print_value(argument.value)) for argument in node.arguments or ())
             )
             self._arguments[id(node)] = cached
         return cached
@@ -197,11 +189,7 @@ def _print_value(value: Any) -> str:
     """Print a value in canonical form: the order of an object's fields is irrelevant."""
     fields = getattr(value, "fields", None)
     if fields is not None:
-        return (
-            "{"
-            + ",".join(sorted(f"{field.name.value}:{_print_value(field.value)}" for field in fields))
-            + "}"
-        )
+        return "{" + ",".join(sorted(f"{field.name.value}:{_print_value(field.value)}" for field in fields)) + "}"
     values = getattr(value, "values", None)
     if values is not None:
         return "[" + ",".join(_print_value(item) for item in values) + "]"

@@ -41,9 +41,7 @@ def build_sort_enum(entity: Entity, name: str) -> Any:
     """Build the enum of the entity's sorts, ascending and descending; ties are broken by id."""
     members: dict[str, Any] = {}
     for key, sort in entity.sorts.items():
-        members[f"{key.upper()}_ASC"] = strawberry.enum_value(
-            key, description=f"By {sort.description}, ascending."
-        )
+        members[f"{key.upper()}_ASC"] = strawberry.enum_value(key, description=f"By {sort.description}, ascending.")
         members[f"{key.upper()}_DESC"] = strawberry.enum_value(
             f"-{key}", description=f"By {sort.description}, descending."
         )

@@ -46,9 +46,7 @@ def page_type(item: Any, name: str) -> Any:
         "page": output_field("The page number, starting at 1."),
         "per_page": output_field("The page size."),
     }
-    return strawberry.type(
-        type(name, (), namespace), name=name, description="A page of a list (offset pagination)."
-    )
+    return strawberry.type(type(name, (), namespace), name=name, description="A page of a list (offset pagination).")
 
 
 def connection_type(item: Any, name: str) -> Any:

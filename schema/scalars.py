@@ -236,18 +236,14 @@ SCALARS: dict[object, ScalarDefinition] = {
         parse_literal=None,
         implementation=_id_type(),
     ),
-    BigInt: _scalar(
-        "BigInt", "A signed 64-bit integer, serialized as a JSON integer.", _serialize_int, _parse_int64
-    ),
+    BigInt: _scalar("BigInt", "A signed 64-bit integer, serialized as a JSON integer.", _serialize_int, _parse_int64),
     DateTime: _scalar(
         "DateTime",
         "A date and time in RFC 3339 format, UTC, in whole seconds: `2026-11-20T18:00:00Z`.",
         _serialize_time,
         _parse_time,
     ),
-    Bytes: _scalar(
-        "Bytes", "A raw request body, passed only in process.", lambda value: value.hex(), _parse_bytes
-    ),
+    Bytes: _scalar("Bytes", "A raw request body, passed only in process.", lambda value: value.hex(), _parse_bytes),
     ProcessorParams: _scalar(
         "ProcessorParams",
         "The settings of a payment processor, an object; secrets are masked as `****`.",
@@ -260,25 +256,17 @@ SCALARS: dict[object, ScalarDefinition] = {
     OrderStatus: _extensible_code_scalar("OrderStatus", codes.ORDER_STATUSES, "The status of an order"),
     UserStatus: _code_scalar("UserStatus", codes.USER_STATUSES, "The status of an account"),
     UserType: _code_scalar("UserType", codes.USER_TYPES, "The type of an account"),
-    Role: _scalar(
-        "Role", "The role of an account: `admin`, `vendor` or `customer`.", _serialize_role, _parse_role
-    ),
+    Role: _scalar("Role", "The role of an account: `admin`, `vendor` or `customer`.", _serialize_role, _parse_role),
     UsergroupStatus: _code_scalar("UsergroupStatus", codes.CATEGORY_STATUSES, "The status of a usergroup"),
     UsergroupType: _code_scalar("UsergroupType", codes.USERGROUP_TYPES, "The type of a usergroup"),
-    MembershipStatus: _code_scalar(
-        "MembershipStatus", codes.MEMBERSHIP_STATUSES, "The status of a membership"
-    ),
+    MembershipStatus: _code_scalar("MembershipStatus", codes.MEMBERSHIP_STATUSES, "The status of a membership"),
     VendorStatus: _code_scalar("VendorStatus", codes.VENDOR_STATUSES, "The status of a vendor"),
     SwitchStatus: _code_scalar(
         "SwitchStatus", codes.SWITCH_STATUSES, "The status of a record that can be enabled or disabled"
     ),
-    ShipmentStatus: _extensible_code_scalar(
-        "ShipmentStatus", codes.SHIPMENT_STATUSES, "The status of a shipment"
-    ),
+    ShipmentStatus: _extensible_code_scalar("ShipmentStatus", codes.SHIPMENT_STATUSES, "The status of a shipment"),
     ReviewStatus: _code_scalar("ReviewStatus", _REVIEWS, "The status of a review"),
-    AllocationType: _code_scalar(
-        "AllocationType", codes.ALLOCATION_TYPES, "How a warehouse serves a usergroup"
-    ),
+    AllocationType: _code_scalar("AllocationType", codes.ALLOCATION_TYPES, "How a warehouse serves a usergroup"),
     CallRequestStatus: _code_scalar(
         "CallRequestStatus", codes.CALL_REQUEST_STATUSES, "The status of a callback request"
     ),

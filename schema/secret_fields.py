@@ -19,9 +19,7 @@ from schema.documents import PreparedDocument
 from schema.fields import SECRET, strawberry_field
 
 
-def returns_secret(
-    schema: GraphQLSchema, prepared: PreparedDocument, operation: OperationDefinitionNode
-) -> bool:
+def returns_secret(schema: GraphQLSchema, prepared: PreparedDocument, operation: OperationDefinitionNode) -> bool:
     """Return whether a mutation selects a root field that returns a secret, directly or through fragments."""
     root = schema.mutation_type
     if root is None or prepared.document is None:
@@ -34,14 +32,10 @@ def returns_secret(
 
 
 def _fragments(document: DocumentNode) -> dict[str, FragmentDefinitionNode]:
-    return {
-        node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)
-    }
+    return {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
 
 
-def _root_field_names(
-    selections: SelectionSetNode, fragments: dict[str, FragmentDefinitionNode]
-) -> Iterator[str]:
+def _root_field_names(selections: SelectionSetNode, fragments: dict[str, FragmentDefinitionNode]) -> Iterator[str]:
     """Yield the names of the root fields; a validated document has no fragment cycles."""
     for node in selections.selections:
         if isinstance(node, FieldNode):

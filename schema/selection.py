@@ -150,9 +150,7 @@ class _FieldCollector:
             groups.setdefault(key, []).append(node)
         return groups
 
-    def shape(
-        self, type_: GraphQLNamedType, nodes: list[FieldNode], is_nullable: IsNullable
-    ) -> ResponseShape:
+    def shape(self, type_: GraphQLNamedType, nodes: list[FieldNode], is_nullable: IsNullable) -> ResponseShape:
         assert isinstance(type_, GraphQLObjectType)
         entity = entity_of(type_)
         assert entity is not None, f"{type_.name} is bound to no entity"
@@ -175,9 +173,7 @@ class _FieldCollector:
                 sql = _sql(source, name)
                 requires_value = is_non_null_type(field.type) and not _is_guaranteed(sql, table, is_nullable)
                 value_type = (
-                    "text"
-                    if is_list_type(get_nullable_type(field.type))
-                    else _VALUE_TYPES.get(target.name, "plain")
+                    "text" if is_list_type(get_nullable_type(field.type)) else _VALUE_TYPES.get(target.name, "plain")
                 )
                 fields.append(ScalarField(key, sql, value_type, source.guard, requires_value))
             elif isinstance(source, RelationSource):

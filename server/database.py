@@ -90,9 +90,7 @@ class _Supervisor:
             if self._embedded.is_running():
                 continue
             if not self._embedded.has_data():
-                logging.event(
-                    "the data of the embedded PostgreSQL is gone: restart the program", level="error"
-                )
+                logging.event("the data of the embedded PostgreSQL is gone: restart the program", level="error")
                 return
             if monotonic() - started_at > _STEADY_SECONDS:
                 pause = 0.0

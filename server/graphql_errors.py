@@ -35,9 +35,7 @@ def route_not_found() -> web.Response:
 
 def internal_error(caused_by_database: bool) -> web.Response:
     """Return 500 without details for an unexpected error outside GraphQL."""
-    return json_response(
-        _error_body(DATABASE_ERROR if caused_by_database else UNEXPECTED_ERROR, 500), status=500
-    )
+    return json_response(_error_body(DATABASE_ERROR if caused_by_database else UNEXPECTED_ERROR, 500), status=500)
 
 
 def _error_body(message: str, status: int) -> dict[str, Any]:

@@ -84,9 +84,7 @@ async def get(request: web.Request) -> web.StreamResponse:
     for name in ("variables", "extensions"):
         if name in params:
             try:
-                params[name] = (
-                    parse_json(params[name].encode("utf-8", "surrogatepass")) if params[name] else None
-                )
+                params[name] = parse_json(params[name].encode("utf-8", "surrogatepass")) if params[name] else None
             except MalformedBody as error:
                 return _error_response(request, 400, f"{name}: {error}")
     return await _execute(request, params, allow_mutations=False)
@@ -102,9 +100,7 @@ async def schema_text(request: web.Request) -> web.Response:
     return web.Response(body=text, content_type="text/plain", charset="utf-8", headers=headers)
 
 
-async def _execute(
-    request: web.Request, body: dict[str, Any], *, allow_mutations: bool
-) -> web.StreamResponse:
+async def _execute(request: web.Request, body: dict[str, Any], *, allow_mutations: bool) -> web.StreamResponse:
     scope = scope_of(request)
     if problem := _validate_body(body):
         return _error_response(request, 400, problem)
@@ -135,13 +131,9 @@ async def _execute(
         if name is None and not is_anonymous:
             cached = await executor.execute_cached_plan(scope, prepared, variables)
             if cached is not None:
-                return _respond_with_data(
-                    request, {"data": cached[0], "extensions": {"cost": cached[1]}}, 200
-                )
+                return _respond_with_data(request, {"data": cached[0], "extensions": {"cost": cached[1]}}, 200)
         if prepared.errors:
-            return _respond(
-                request, 200, {"errors": [format_error(error, scope) for error in prepared.errors]}, 400
-            )
+            return _respond(request, 200, {"errors": [format_error(error, scope) for error in prepared.errors]}, 400)
         operation = prepared.operation(name)
         if is_anonymous and not _only_introspects(operation):
             raise Unauthenticated("missing authorization header")
@@ -193,11 +185,7 @@ def allow_anonymous_introspection(authenticate: Authenticate) -> Authenticate:
     async def authenticate_or_introspect(
         store: Store, credential: str, headers: Mapping[str, str], /, **context: Any
     ) -> Actor:
-        if (
-            credential == Credential.GRAPHQL
-            and hdrs.AUTHORIZATION not in headers
-            and "X-API-Key" not in headers
-        ):
+        if credential == Credential.GRAPHQL and hdrs.AUTHORIZATION not in headers and "X-API-Key" not in headers:
             return Actor(ActorKind.ANONYMOUS, credential=f"ip:{context['client_ip']}")
         return await authenticate(store, credential, headers, **context)
 
@@ -265,15 +253,11 @@ def _respond_with_data(request: web.Request, body: dict[str, Any], response_json
     return _respond_bytes(request, 200, content, response_json_status)
 
 
-def _respond(
-    request: web.Request, status: int, body: dict[str, Any], response_json_status: int
-) -> web.Response:
+def _respond(request: web.Request, status: int, body: dict[str, Any], response_json_status: int) -> web.Response:
     return _respond_bytes(request, status, orjson.dumps(body, option=_DATETIME_OPTIONS), response_json_status)
 
 
-def _respond_bytes(
-    request: web.Request, status: int, content: bytes, response_json_status: int
-) -> web.Response:
+def _respond_bytes(request: web.Request, status: int, content: bytes, response_json_status: int) -> web.Response:
     if _wants_response_json(request):
         return BytesResponse(content, status=response_json_status, content_type=_RESPONSE_JSON)
     return BytesResponse(content, status=status)
@@ -293,6 +277,4 @@ def _domain_error_response(request: web.Request, error: DomainError) -> web.Resp
     extensions: dict[str, Any] = {"code": graphql_error_code(error)}
     if error.details:
         extensions["details"] = error.details
-    return _respond(
-        request, 200, {"errors": [{"message": error.message, "extensions": extensions}]}, error.status
-    )
+    return _respond(request, 200, {"errors": [{"message": error.message, "extensions": extensions}]}, error.status)

@@ -42,9 +42,7 @@ class Readiness:
         passed = all(result is True for result in checks.values())
         body = {
             "status": "ok" if passed else "unavailable",
-            "checks": {
-                name: "ok" if result is True else result or "failed" for name, result in checks.items()
-            },
+            "checks": {name: "ok" if result is True else result or "failed" for name, result in checks.items()},
         }
         return json_response(body, status=200 if passed else 503, headers={"Cache-Control": "no-store"})
 

@@ -44,9 +44,7 @@ class Counters(Protocol):
         """Count one request; not allowed when the limit was reached before."""
         ...
 
-    def peek(
-        self, key: str, limit: int, window: float = MINUTE
-    ) -> RateLimitState | Awaitable[RateLimitState]:
+    def peek(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState | Awaitable[RateLimitState]:
         """Return what `hit` would return, without counting."""
         ...
 

@@ -89,9 +89,7 @@ async def mail_page(request: web.Request) -> web.Response:
         raise NotFound("page")
     store_id = request.query.get("store", "")
     sections = [
-        _STORE.format(
-            name=escape(store.name), mails="\n".join(_article(mail) for mail in await _mails_of(store))
-        )
+        _STORE.format(name=escape(store.name), mails="\n".join(_article(mail) for mail in await _mails_of(store)))
         for store in await _stores_with_mails()
         if store_id in ("", str(store.public_id))
     ]

@@ -85,9 +85,7 @@ async def _run_in_process(
         logging.event("stopping")
 
     async with process.process_resources(settings, location), background(settings, location):
-        await process.serve_application(
-            await process.build_application(settings, location), sockets, stop, ready
-        )
+        await process.serve_application(await process.build_application(settings, location), sockets, stop, ready)
 
 
 async def _run_child_processes(
@@ -118,9 +116,7 @@ async def _run_child_processes(
 
 
 @contextmanager
-def _published(
-    settings: Settings, sockets: list[socket.socket], on_ready: process.OnReady | None
-) -> Iterator[None]:
+def _published(settings: Settings, sockets: list[socket.socket], on_ready: process.OnReady | None) -> Iterator[None]:
     """Log and publish the addresses while the server runs."""
     addresses = addresses_of(sockets)
     process.log_startup(settings, addresses)

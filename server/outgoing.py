@@ -99,9 +99,7 @@ class _CheckedResolver(AbstractResolver):
             raise OSError(f"{host} has no address")
         for address in addresses:
             if not self._allows_private and not is_public_address(address):
-                raise AddressNotAllowed(
-                    f"{host} leads to {address}, which is not an address of the public internet"
-                )
+                raise AddressNotAllowed(f"{host} leads to {address}, which is not an address of the public internet")
         return [
             ResolveResult(
                 hostname=host,
@@ -143,9 +141,7 @@ class _Client:
             async with self._session.request(
                 method, address, headers=headers, data=body, allow_redirects=False, timeout=times
             ) as response:
-                received, is_truncated = (
-                    await _read_body(response.content, max_bytes) if max_bytes else (b"", True)
-                )
+                received, is_truncated = await _read_body(response.content, max_bytes) if max_bytes else (b"", True)
                 response_headers = {name.lower(): value for name, value in response.headers.items()}
                 return OutgoingResponse(response.status, response_headers, received, is_truncated)
         except AddressNotAllowed:

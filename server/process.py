@@ -63,9 +63,7 @@ async def build_application(settings: Settings, location: DatabaseLocation) -> w
     app = create_app(
         settings,
         store_resolver=store_resolver,
-        authenticate=allow_anonymous_introspection(authenticate)
-        if settings.is_private_development
-        else authenticate,
+        authenticate=allow_anonymous_introspection(authenticate) if settings.is_private_development else authenticate,
         counters=counters,
         checks=readiness_checks(location),
     )

@@ -45,7 +45,9 @@ LONGEST_PAUSE = 30.0
 _EXTRA_STOP_SECONDS = 5.0
 _READY = b"ready\n"
 # Ctrl-C reaches every process of a terminal; one during import must exit without a traceback.
-_PROGRAM = "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL); from server.processes import run_child; run_child()"
+_PROGRAM = (
+    "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL); from server.processes import run_child; run_child()"
+)
 _LENGTH = struct.Struct("!I")
 
 
@@ -113,12 +115,8 @@ class ProcessPool:
                 return
             if not self._ready:
                 raise StartupError("no process could start; see the log lines above")
-            pause = (
-                0.0 if monotonic() - began >= STEADY_SECONDS else min(LONGEST_PAUSE, pause * 2 or FIRST_PAUSE)
-            )
-            logging.event(
-                "a process exited and is restarted", level="error", process=number, code=code, pause=pause
-            )
+            pause = 0.0 if monotonic() - began >= STEADY_SECONDS else min(LONGEST_PAUSE, pause * 2 or FIRST_PAUSE)
+            logging.event("a process exited and is restarted", level="error", process=number, code=code, pause=pause)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._stopping.wait()
@@ -142,9 +140,7 @@ class ProcessPool:
                 process.terminate()
         _, late = await asyncio.wait(supervisors, timeout=FINISH_SECONDS + _EXTRA_STOP_SECONDS)
         if late:
-            logging.event(
-                "processes did not stop in time and are killed", level="warning", processes=len(late)
-            )
+            logging.event("processes did not stop in time and are killed", level="warning", processes=len(late))
             for process in list(self._running.values()):
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()

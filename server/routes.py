@@ -68,9 +68,7 @@ def route_policies(app: web.Application) -> dict[web.AbstractRoute, RoutePolicy]
         family = family_of(path)
         credential = Credential.NONE if added.method == hdrs.METH_OPTIONS else family.credential
         if credential is None:
-            raise ValueError(
-                f"{added.method} {path} was added without a Route and its family declares no credential"
-            )
+            raise ValueError(f"{added.method} {path} was added without a Route and its family declares no credential")
         policies[added] = RoutePolicy(family, credential)
     return policies
 
@@ -85,9 +83,7 @@ def _expand(declared: list[Route], taken: set[tuple[str, str]]) -> Iterator[Rout
     """Yield the implied routes of the declared ones, except paths that are declared themselves."""
     for route in declared:
         for path in _paths(route.path):
-            for method in (
-                (hdrs.METH_GET, hdrs.METH_HEAD) if route.method == hdrs.METH_GET else (route.method,)
-            ):
+            for method in (hdrs.METH_GET, hdrs.METH_HEAD) if route.method == hdrs.METH_GET else (route.method,):
                 if (method, path) not in taken:
                     taken.add((method, path))
                     yield replace(route, method=method, path=path)

@@ -39,9 +39,7 @@ def _read(path: Path) -> str | None:
         secret = ""
     if len(secret) < MIN_SECRET_LENGTH:
         # Not replaced: data encrypted with the right one would be lost.
-        raise SettingError(
-            f"{path} is damaged; restore the original secret there or set it as VITRINE_SECRET_KEY"
-        )
+        raise SettingError(f"{path} is damaged; restore the original secret there or set it as VITRINE_SECRET_KEY")
     return secret
 
 

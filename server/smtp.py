@@ -62,9 +62,7 @@ class MailServer:
         except smtplib.SMTPRecipientsRefused as error:
             codes = [code for code, _ in error.recipients.values()]
             is_final = bool(codes) and all(code >= 500 for code in codes)
-            raise MailNotAccepted(
-                f"the recipient was refused ({_format_codes(codes)})", is_final=is_final
-            ) from error
+            raise MailNotAccepted(f"the recipient was refused ({_format_codes(codes)})", is_final=is_final) from error
         except smtplib.SMTPDataError as error:
             raise MailNotAccepted(
                 f"the mail was refused ({error.smtp_code})", is_final=error.smtp_code >= 500

@@ -29,18 +29,14 @@ def open_sockets(settings: Settings) -> list[socket.socket]:
             listener.close()
         raise
     if not listeners:
-        raise SettingError(
-            "VITRINE_BIND is not set and this machine has none of the default addresses; set it"
-        )
+        raise SettingError("VITRINE_BIND is not set and this machine has none of the default addresses; set it")
     return listeners
 
 
 def addresses_of(sockets: list[socket.socket]) -> list[str]:
     """Return the addresses as URLs."""
     names = [each.getsockname() for each in sockets]
-    return [
-        f"http://[{name[0]}]:{name[1]}" if ":" in name[0] else f"http://{name[0]}:{name[1]}" for name in names
-    ]
+    return [f"http://[{name[0]}]:{name[1]}" if ":" in name[0] else f"http://{name[0]}:{name[1]}" for name in names]
 
 
 def _open(address: str, port: int) -> socket.socket:
@@ -64,12 +60,6 @@ def _setting_error(error: OSError, address: str, port: int) -> SettingError:
     if isinstance(error, socket.gaierror):
         return SettingError(f"VITRINE_BIND is {address!r}; expected an address of this machine")
     if error.errno in (errno.EADDRINUSE, errno.EACCES):
-        why = (
-            "is taken by another program"
-            if error.errno == errno.EADDRINUSE
-            else "may not be opened by this user"
-        )
+        why = "is taken by another program" if error.errno == errno.EADDRINUSE else "may not be opened by this user"
         return SettingError(f"PORT is {port}, which {why} at {address}; expected a free one")
-    return SettingError(
-        f"VITRINE_BIND is {address!r}; expected an address of this machine ({error.strerror})"
-    )
+    return SettingError(f"VITRINE_BIND is {address!r}; expected an address of this machine ({error.strerror})")

@@ -51,8 +51,7 @@ _WITH_HOSTS = """
     select t.*, array(select host from store_hosts h where h.store_id = t.id order by host) as hosts from tenants t
 """
 _BY_REFERENCE = (
-    _WITH_HOSTS
-    + " where t.id = $1 or t.public_id = $2 or t.id = (select store_id from store_hosts where host = $3)"
+    _WITH_HOSTS + " where t.id = $1 or t.public_id = $2 or t.id = (select store_id from store_hosts where host = $3)"
 )
 
 
@@ -67,9 +66,7 @@ async def find_store(reference: str) -> StoreWithHosts:
     parsed_id = parse_reference(reference.strip())
     number, public_id = (parsed_id, None) if isinstance(parsed_id, int) else (None, parsed_id)
     async with database.cross_store_connection() as platform:
-        row = await platform.fetchrow(
-            _BY_REFERENCE, number, public_id, None if parsed_id else parse_host(reference)
-        )
+        row = await platform.fetchrow(_BY_REFERENCE, number, public_id, None if parsed_id else parse_host(reference))
     if row is None:
         raise TenantNotFound()
     return _with_hosts(row)

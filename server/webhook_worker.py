@@ -91,9 +91,7 @@ class WebhookWorker:
 
     async def _listen(self) -> None:
         """Subscribe to new events, retrying until the database is available."""
-        await database.listen(
-            events.CHANNEL, self._on_notification, after_reconnect=lambda: self._on_notification("")
-        )
+        await database.listen(events.CHANNEL, self._on_notification, after_reconnect=lambda: self._on_notification(""))
 
     def _on_notification(self, _: str) -> None:
         self._events_ready.set()
@@ -146,9 +144,7 @@ class WebhookWorker:
         elif (error := task.exception()) is not None:
             # Not the receiver's fault, but it counts as a failed attempt: otherwise it would be retried forever.
             logging.failure("webhook delivery failed unexpectedly", error, delivery=delivery.id)
-            self._add_result(
-                AttemptResult(delivery, AttemptVerdict.FAILED, now(), error="it could not be made")
-            )
+            self._add_result(AttemptResult(delivery, AttemptVerdict.FAILED, now(), error="it could not be made"))
 
     async def _attempt(self, delivery: ClaimedDelivery) -> None:
         started, started_at = monotonic(), now()
@@ -167,9 +163,7 @@ class WebhookWorker:
         except DomainError as error:
             return outcome(AttemptVerdict.FAILED, error=f"the query failed: {error.message}")
         except DecryptionError:
-            return outcome(
-                AttemptVerdict.FAILED, error="the app's secret was made with another VITRINE_SECRET_KEY"
-            )
+            return outcome(AttemptVerdict.FAILED, error="the app's secret was made with another VITRINE_SECRET_KEY")
         try:
             response = await calls.post(
                 delivery.url,

@@ -127,9 +127,7 @@ def test_no_module_is_too_long():
 def test_no_file_names_the_host_of_a_package_registry():
     hosts = re.compile("|".join(rf"(?<![\w-]){re.escape(host)}(?![\w-])" for host in REGISTRY_HOSTS).encode())
     mentions = [
-        f"{relative(path)}: {match.group().decode()}"
-        for path in files()
-        if (match := hosts.search(path.read_bytes()))
+        f"{relative(path)}: {match.group().decode()}" for path in files() if (match := hosts.search(path.read_bytes()))
     ]
     assert mentions == []
 
@@ -164,9 +162,7 @@ def test_the_lock_files_pin_every_requirement_of_the_project():
         for requirement in map(Requirement, required):
             pin = locked.get(canonicalize_name(requirement.name))
             assert pin is not None, f"{requirement} is not in {lock}: make lock"
-            assert locked_version(pin) in requirement.specifier, (
-                f"{pin} in {lock} is not {requirement}: make lock"
-            )
+            assert locked_version(pin) in requirement.specifier, f"{pin} in {lock} is not {requirement}: make lock"
 
 
 def test_the_development_lock_pins_the_same_versions_as_the_other():

@@ -127,24 +127,16 @@ def test_no_replaced_name_returns():
             if token.type == tokenize.NAME and token.string not in PRESCRIBED_NAMES:
                 parts = CAMEL.sub("_", token.string).lower().split("_")
                 is_test = token.string.startswith("test_")  # a sentence
-                if token.string == "found" or (
-                    not is_test and set(parts) & (REPLACED_NAMES.keys() - {"found"})
-                ):
+                if token.string == "found" or (not is_test and set(parts) & (REPLACED_NAMES.keys() - {"found"})):
                     returned[token.string].add(f"{name}:{token.start[0]}")
-    assert {word: sorted(places)[:5] for word, places in returned.items()} == {}, (
-        "docs/glossary.md names the terms"
-    )
+    assert {word: sorted(places)[:5] for word, places in returned.items()} == {}, "docs/glossary.md names the terms"
 
 
 def test_no_two_public_classes_share_a_name():
     defined = defaultdict(set)
     for path in files():
         name = relative(path)
-        if (
-            path.suffix == ".py"
-            and name.split("/")[0] in LAYERS
-            and not name.startswith("models/migrations/")
-        ):
+        if path.suffix == ".py" and name.split("/")[0] in LAYERS and not name.startswith("models/migrations/"):
             tree = ast.parse(path.read_text(encoding="utf-8"))
             for node in tree.body:
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):

@@ -80,8 +80,7 @@ def record(members: Mapping[str, Value]) -> Value:
     """Return an object."""
     functions = ", ".join(f"'{key}', {value.functions}" for key, value in members.items())
     texts = [
-        f"'{'{' if not index else ','}\"{key}\":', {value.texts}"
-        for index, (key, value) in enumerate(members.items())
+        f"'{'{' if not index else ','}\"{key}\":', {value.texts}" for index, (key, value) in enumerate(members.items())
     ]
     parts = [", ".join(texts[at : at + _MEMBERS]) for at in range(0, len(texts), _MEMBERS)]
     members_sql = parts[0] if len(parts) == 1 else ", ".join(f"concat({part})" for part in parts)

@@ -131,9 +131,7 @@ async def _connect() -> asyncpg.Connection:
         },
     )
     for name in ("json", "text"):
-        await connection.set_type_codec(
-            name, schema="pg_catalog", format="binary", encoder=str.encode, decoder=bytes
-        )
+        await connection.set_type_codec(name, schema="pg_catalog", format="binary", encoder=str.encode, decoder=bytes)
     return connection
 
 
@@ -197,9 +195,7 @@ def _sign_in(pool: PreparedConnections, authenticator: Authenticator) -> Handler
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(threads, hasher.verify, user["password_hash"].decode(), input["password"])
         session, refresh_token, now = uuid4(), secrets.token_urlsafe(32), datetime.now(UTC)
-        await pool.fetchval(
-            "A1", STORE, user["id"], session, uuid4(), sha256(refresh_token.encode()).digest()
-        )
+        await pool.fetchval("A1", STORE, user["id"], session, uuid4(), sha256(refresh_token.encode()).digest())
         expires_at = now.replace(microsecond=0) + timedelta(minutes=15)
         claims = {"sub": str(user["public_id"]), "sid": str(session), "iat": now, "exp": expires_at}
         token = jwt.encode(claims, authenticator.key, algorithm="EdDSA")
@@ -233,6 +229,4 @@ async def application() -> web.Application:
 
 if __name__ == "__main__":
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
-    web.run_app(
-        application(), host="127.0.0.1", port=int(os.environ["BENCH_PORT"]), access_log=None, print=None
-    )
+    web.run_app(application(), host="127.0.0.1", port=int(os.environ["BENCH_PORT"]), access_log=None, print=None)

@@ -101,9 +101,7 @@ def _product(
     }
 
 
-def _pair(
-    product: str, number: int, position: int, url: str, alt: str, width: int, height: int
-) -> dict[str, Any]:
+def _pair(product: str, number: int, position: int, url: str, alt: str, width: int, height: int) -> dict[str, Any]:
     text = str(number)
     rest = url.partition("://")[2]
     return {

@@ -318,7 +318,9 @@ PLACE_ORDER = (
     + " FROM place_order($1::uuid, $2::uuid, $3::uuid, $4::text::jsonb) o"
 )
 
-SIGN_IN_USER = "SELECT id, public_id, password_hash FROM users WHERE tenant_id = $1 AND email = $2 AND deleted_at IS NULL"
+SIGN_IN_USER = (
+    "SELECT id, public_id, password_hash FROM users WHERE tenant_id = $1 AND email = $2 AND deleted_at IS NULL"
+)
 
 SIGN_IN = """
 WITH touched AS (

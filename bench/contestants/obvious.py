@@ -306,9 +306,7 @@ class Order:
     @strawberry.field
     async def customer(self, info: strawberry.Info) -> Customer:
         row = await info.context["users"].load(self.row.user_id)
-        return Customer(
-            id=strawberry.ID(str(row.public_id)), name=f"{row.firstname} {row.lastname}", email=row.email
-        )
+        return Customer(id=strawberry.ID(str(row.public_id)), name=f"{row.firstname} {row.lastname}", email=row.email)
 
     @strawberry.field
     async def items(self, info: strawberry.Info) -> list[Line]:
@@ -366,9 +364,7 @@ class Mutation:
             shipping = await ShippingRow.get(tenant_id=STORE, public_id=UUID(values["shipping_method_id"]))
             lines = []
             for item in values["items"]:
-                product = await ProductRow.get(
-                    tenant_id=STORE, public_id=UUID(item["product_id"]), deleted_at=None
-                )
+                product = await ProductRow.get(tenant_id=STORE, public_id=UUID(item["product_id"]), deleted_at=None)
                 lines.append((product, item["quantity"]))
             subtotal = sum(product.price_cents * quantity for product, quantity in lines)
             order = await OrderRow.create(
@@ -521,6 +517,4 @@ async def application() -> web.Application:
 
 if __name__ == "__main__":
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
-    web.run_app(
-        application(), host="127.0.0.1", port=int(os.environ["BENCH_PORT"]), access_log=None, print=None
-    )
+    web.run_app(application(), host="127.0.0.1", port=int(os.environ["BENCH_PORT"]), access_log=None, print=None)

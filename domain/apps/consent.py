@@ -73,9 +73,7 @@ async def load_consent(
         redirect_uri=redirect_to,
         scopes=[RequestedScope(name, privilege_for(name)) for name in requested],
         deny_to=add_query_parameters(redirect_to, error="access_denied", state=valid_state),
-        error_to=add_query_parameters(redirect_to, error=error_code, state=valid_state)
-        if error_code
-        else None,
+        error_to=add_query_parameters(redirect_to, error=error_code, state=valid_state) if error_code else None,
     )
 
 

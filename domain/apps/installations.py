@@ -74,9 +74,7 @@ async def approve_app(
     _validate_request(state, code_challenge)
     code = checksummed_token("vac_")
     async with database.transaction(scope):
-        installed = await database.fetchrow(
-            _INSTALL, scope.store.id, uuid7(), app.number, approved, scope.now
-        )
+        installed = await database.fetchrow(_INSTALL, scope.store.id, uuid7(), app.number, approved, scope.now)
         assert installed is not None  # INSERT … RETURNING returns its row
         await database.execute(
             """
@@ -173,9 +171,7 @@ async def uninstall_app(scope: Scope, installation: UUID | str) -> None:
             scope.now,
         )
         await cancel_outside_scopes(scope, row["id"])
-        await audit.record(
-            scope, "app.uninstalled", "installed_app", row["public_id"], {"client_id": row["client_id"]}
-        )
+        await audit.record(scope, "app.uninstalled", "installed_app", row["public_id"], {"client_id": row["client_id"]})
         await invalidate_credentials(scope, credential_owner(row["id"]))
 
 

@@ -205,9 +205,7 @@ def _s256(code_verifier: str) -> str:
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-async def _revoke_reused(
-    scope: Scope, row: Record, reason: str, action: str, *, grant_id: int | None = None
-) -> None:
+async def _revoke_reused(scope: Scope, row: Record, reason: str, action: str, *, grant_id: int | None = None) -> None:
     # In a separate transaction: the error that follows rolls back the caller's.
     async with database.separate_transaction(scope):
         if await _revoke_grants(scope, row["installation_id"], reason, grant_id):

@@ -49,9 +49,7 @@ def _is_safe(parts: SplitResult) -> bool:
 
 def add_query_parameters(uri: str, **parameters: str | None) -> str:
     """Add query parameters to a redirect URI, leaving the rest unchanged; None is omitted."""
-    added = "&".join(
-        f"{name}={quote(value, safe='')}" for name, value in parameters.items() if value is not None
-    )
+    added = "&".join(f"{name}={quote(value, safe='')}" for name, value in parameters.items() if value is not None)
     if not added:
         return uri
     _, separator, query = uri.partition("?")

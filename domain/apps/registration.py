@@ -36,9 +36,7 @@ def _parse_mode(value: object) -> str:
 
 FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", text(MAX_NAME, blank=False), "name_invalid", required="name_required"),
-    "redirect_uris": InputField(
-        "redirect_uris", parse_redirect_uris, "redirect_uri_invalid", required="required"
-    ),
+    "redirect_uris": InputField("redirect_uris", parse_redirect_uris, "redirect_uri_invalid", required="required"),
     "scopes": InputField("scopes", parse_app_scopes, "scope_unknown", required="required"),
     "mode": InputField("mode", _parse_mode, "mode_invalid"),
 }
@@ -128,7 +126,6 @@ async def authenticate_client(client_id: str, client_secret: str) -> AppDetails 
     return app if any(matches) else None
 
 
-
 @dataclass(frozen=True, slots=True)
 class SecretRotation:
     """A new secret, shown only once, and when the previous one expires; None if it was revoked at once."""
@@ -137,9 +134,7 @@ class SecretRotation:
     previous_valid_until: datetime | None
 
 
-async def rotate_secret(
-    scope: Scope, client_secret: str | None, *, immediate: bool = False
-) -> SecretRotation:
+async def rotate_secret(scope: Scope, client_secret: str | None, *, immediate: bool = False) -> SecretRotation:
     """Replace the calling app's secret; the current one stays valid for 24 hours, or is revoked at once.
 
     `client_secret` must be the newest: neither a stolen token nor a replaced secret can rotate it. Raise `ValidationFailed`.
@@ -204,9 +199,7 @@ async def reset_secret(client_id: str) -> str:
 
 
 def _new_app(values: Mapping[str, Any], at: datetime) -> RegisteredApp:
-    columns = read_fields(
-        FIELDS, {name: value for name, value in values.items() if value is not None}, creating=True
-    )
+    columns = read_fields(FIELDS, {name: value for name, value in values.items() if value is not None}, creating=True)
     return RegisteredApp(
         id=uuid7(),
         client_id=checksummed_token("vci_", 128),

@@ -78,9 +78,7 @@ BUSINESS_PARTNERS = Entity(
         "payment_code_id": optional_references(
             "t.payment_code_id", "payment_codes", "of any of these payment codes; 0 means of none"
         ),
-        "manager_id": optional_references(
-            "t.manager_id", "managers", "of any of these managers; 0 means of none"
-        ),
+        "manager_id": optional_references("t.manager_id", "managers", "of any of these managers; 0 means of none"),
         "created_at": _CREATED,
     },
     sorts=sorts("name", ("email", "e-mail"), ("cnpj", "CNPJ"), "status", "created_at", "id"),
@@ -98,9 +96,7 @@ MIX_PRODUCTS = Entity(
         "partner_id": optional_references(
             "t.partner_id", "business_partners", "of any of these partners; 0 means of none"
         ),
-        "manager_id": optional_references(
-            "t.manager_id", "managers", "of any of these managers; 0 means of none"
-        ),
+        "manager_id": optional_references("t.manager_id", "managers", "of any of these managers; 0 means of none"),
         **exact("big_int", min_quantity="exact minimum quantity"),
         **exact("cents", price_cents="exact price, in cents"),
         "created_at": _CREATED,

@@ -36,9 +36,7 @@ def required_cnpj(value: object) -> object:
 
 def _code_taken(change: Change) -> ValidationFailed:
     code = repr_value(change.columns.get("code"))
-    return ValidationFailed(
-        f"code is {code}, which another payment code has", field="code", code="code_taken"
-    )
+    return ValidationFailed(f"code is {code}, which another payment code has", field="code", code="code_taken")
 
 
 _STATUS = InputField("status", code_in(SWITCH_STATUSES), code="status_invalid")
@@ -51,9 +49,7 @@ MANAGERS = RecordType(
         "name": _NAME,
         "email": InputField("email", email_text, code="email_invalid", required="required"),
         "phone": InputField("phone", short_text),
-        "commission_percent": InputField(
-            "commission_percent", integer(0, _MAX_COMMISSION), code="commission_invalid"
-        ),
+        "commission_percent": InputField("commission_percent", integer(0, _MAX_COMMISSION), code="commission_invalid"),
         "status": _STATUS,
     },
     references={"user": USER},

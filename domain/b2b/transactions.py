@@ -18,9 +18,7 @@ CREDIT, DEBIT = "C", "D"
 
 _FIELDS: Mapping[str, InputField] = {
     "type": InputField("type", code_in(TRANSACTION_TYPES), code="type_invalid"),
-    "amount_cents": InputField(
-        "amount_cents", integer(1, MAX_CENTS), code="amount_invalid", required="required"
-    ),
+    "amount_cents": InputField("amount_cents", integer(1, MAX_CENTS), code="amount_invalid", required="required"),
     "description": InputField("description", text(10_000)),
 }
 # The update locks the manager's row until the transaction ends, which serializes balances.
@@ -46,15 +44,11 @@ async def record_transaction(scope: Scope, values: InputValues) -> int:
         amount = columns["amount_cents"] if columns["type"] == CREDIT else -columns["amount_cents"]
         balance = await fetchval(_ADD_TO_BALANCE, scope.store.id, manager_id, amount, scope.now, MAX_CENTS)
         if balance is None:
-            raise RuleViolation(
-                f"the balance would be beyond {format_cents(MAX_CENTS)}", reason="balance_too_large"
-            )
+            raise RuleViolation(f"the balance would be beyond {format_cents(MAX_CENTS)}", reason="balance_too_large")
         row = ManagerTransaction(
             **columns, manager_id=manager_id, order_id=order_id, balance_cents=balance, created_at=scope.now
         )
         await row.save()
         details = {"manager": manager_id, "type": columns["type"], "amount_cents": columns["amount_cents"]}
-        await audit.record(
-            scope, "manager_transaction.created", "manager_transaction", row.public_id, details
-        )
+        await audit.record(scope, "manager_transaction.created", "manager_transaction", row.public_id, details)
     return int(row.id)

@@ -46,9 +46,7 @@ _BRAZIL = "BR"
 # Customers; staff may change a cart for a customer who calls.
 _MAY_CHANGE = (ActorKind.STOREFRONT, ActorKind.CUSTOMER, ActorKind.ADMIN, ActorKind.SYSTEM)
 
-_EMAIL: Mapping[str, InputField] = {
-    "customer_email": InputField("customer_email", email_text, code="email_invalid")
-}
+_EMAIL: Mapping[str, InputField] = {"customer_email": InputField("customer_email", email_text, code="email_invalid")}
 
 
 def _country(value: object) -> object:
@@ -258,9 +256,7 @@ async def _finish_change(
 ) -> dict[str, Any]:
     """Extend the expiry of a changed cart, calculate and store its totals, emit the event, and return its record."""
     expires_at = scope.now + timedelta(days=setting(scope, "cart_days"))
-    await execute(
-        _EXTEND, scope.store.id, public_id, expires_at, scope.now, _customer_id(scope), scope.store.currency
-    )
+    await execute(_EXTEND, scope.store.id, public_id, expires_at, scope.now, _customer_id(scope), scope.store.currency)
     cart = await lock_cart(scope, public_id)
     totals = await calculate_cart_totals(scope, cart)
     if needs_coupon and not totals.is_coupon_valid and not await is_coupon_usable(scope, cart):

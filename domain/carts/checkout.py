@@ -35,9 +35,7 @@ from models.database import execute, fetchrow, fetchval, transaction
 from models.references import NOT_FOUND, USER, missing_message
 
 CUSTOMER_REQUIRED = "customer_id or customer_email is required"
-FOREIGN_CUSTOMER = (
-    "customer_id needs the customer's own token beside the key, or a key that is kept on a server"
-)
+FOREIGN_CUSTOMER = "customer_id needs the customer's own token beside the key, or a key that is kept on a server"
 DUPLICATE = "duplicate_order"
 DUPLICATE_WINDOW = timedelta(seconds=30)
 _STOREFRONT_ACTORS = (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
@@ -51,9 +49,7 @@ CHECKOUT: Mapping[str, InputField] = {
 _CUSTOMER = """
 SELECT id FROM users WHERE tenant_id = $1 AND public_id = $2 AND status = 'A' AND deleted_at IS NULL
 """
-_LOCK_CONTENT = (
-    "SELECT pg_advisory_xact_lock(hashtextextended('checkout:' || $1::bigint || encode($2, 'hex'), 0))"
-)
+_LOCK_CONTENT = "SELECT pg_advisory_xact_lock(hashtextextended('checkout:' || $1::bigint || encode($2, 'hex'), 0))"
 _IS_DUPLICATE = """
 SELECT EXISTS (
     SELECT 1 FROM carts c JOIN orders o ON o.tenant_id = c.tenant_id AND o.id = c.order_id
@@ -122,9 +118,7 @@ async def check_out(scope: Scope, cart: object, values: InputValues) -> Checkout
     return CheckoutResult(placed.id, placed.public_id, order_token(scope, placed.public_id))
 
 
-async def _resolve_customer(
-    scope: Scope, cart: LockedCart, customer: object, email: str
-) -> _CheckoutCustomer:
+async def _resolve_customer(scope: Scope, cart: LockedCart, customer: object, email: str) -> _CheckoutCustomer:
     """Return the customer: the one named, the one whose token was sent, or a guest by e-mail."""
     guest_email = email or cart.customer_email
     if customer is not None:
@@ -170,9 +164,7 @@ async def _reject_duplicate(scope: Scope, content_hash: bytes) -> None:
         raise Conflict(DUPLICATE, reason=DUPLICATE)
 
 
-def _reject_incomplete(
-    cart: LockedCart, items: Sequence[PricedCartItem], option: ShippingOption | None
-) -> None:
+def _reject_incomplete(cart: LockedCart, items: Sequence[PricedCartItem], option: ShippingOption | None) -> None:
     if not items:
         raise RuleViolation("O carrinho está vazio.", reason="cart_empty")
     unavailable = [item for item in items if item.line is None]

@@ -32,12 +32,9 @@ async def emit_updated(scope: Scope, cart: LockedCart, totals: CartTotals) -> No
         return
     await execute(_MARK_EMITTED, scope.store.id, cart.id, scope.now)
     items = [
-        events.EventItem(item.product_public_id, item.name, item.quantity, item.price_cents)
-        for item in totals.items
+        events.EventItem(item.product_public_id, item.name, item.quantity, item.price_cents) for item in totals.items
     ]
-    data = events.cart_data(
-        cart.public_id, cart.customer, items, totals.total_cents, cart.currency, cart.updated_at
-    )
+    data = events.cart_data(cart.public_id, cart.customer, items, totals.total_cents, cart.currency, cart.updated_at)
     await events.emit(scope, events.CART_UPDATED, events.CART, cart.public_id, data)
 
 

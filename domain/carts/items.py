@@ -162,9 +162,7 @@ def _item(record: Mapping[str, Any], line: PricedLine | None) -> PricedCartItem:
 def _parse_item(values: InputValues, field: str) -> DraftLine:
     product = values.get("product")
     if product is None:
-        raise ValidationFailed(
-            "product_id is required", field=_field_path(field, "product_id"), code="required"
-        )
+        raise ValidationFailed("product_id is required", field=_field_path(field, "product_id"), code="required")
     with _prefixed_errors(field):
         options = read_fields(OPTIONS, values).get("options", {})
         return DraftLine(product, read_quantity(values), options=options)

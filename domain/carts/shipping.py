@@ -54,9 +54,7 @@ async def find_shipping_options(
         customer_id=customer_id,
     )
     return [
-        ShippingOption(
-            quote.shipping_method_id, quote.public_id, quote.name, quote.price_cents, quote.delivery_time
-        )
+        ShippingOption(quote.shipping_method_id, quote.public_id, quote.name, quote.price_cents, quote.delivery_time)
         for quote in quotes
         if quote.vendor_id is None or vendors == {quote.vendor_id}
     ]
@@ -77,6 +75,4 @@ async def load_shipping_option(scope: Scope, method_id: int, price_cents: int) -
         record = await fetchrow(_LOAD, scope.store.id, method_id)
     if record is None:
         return None
-    return ShippingOption(
-        record["id"], record["public_id"], record["name"], price_cents, record["delivery_time"]
-    )
+    return ShippingOption(record["id"], record["public_id"], record["name"], price_cents, record["delivery_time"])

@@ -95,16 +95,12 @@ def order_lines(items: Sequence[PricedCartItem]) -> list[PricedLine]:
     return [item.line for item in items if item.line is not None]
 
 
-async def _shipping_options(
-    scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]
-) -> list[ShippingOption]:
+async def _shipping_options(scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]) -> list[ShippingOption]:
     subtotal = calculate_totals([line.totals_line for line in lines]).subtotal_cents
     return await find_shipping_options(scope, lines, cart.address, subtotal, cart.user_id)
 
 
-async def selected_option(
-    scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]
-) -> ShippingOption | None:
+async def selected_option(scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]) -> ShippingOption | None:
     """Return the shipping option selected for the cart, None when there is none or it isn't available any more."""
     if cart.shipping_method_id is None:
         return None
@@ -182,9 +178,7 @@ async def _closed_totals(scope: Scope, cart: LockedCart) -> CartTotals:
     method = cart.shipping_method_id
     return CartTotals(
         items=items,
-        shipping_option=await load_shipping_option(scope, method, cart.shipping_cents)
-        if method is not None
-        else None,
+        shipping_option=await load_shipping_option(scope, method, cart.shipping_cents) if method is not None else None,
         subtotal_cents=cart.subtotal_cents,
         discount_cents=cart.discount_cents,
         shipping_cents=cart.shipping_cents,

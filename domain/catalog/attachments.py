@@ -56,9 +56,7 @@ async def require_products(scope: Scope, product: object, required: Sequence[obj
         ids_by_reference = await resolve_all(scope, PRODUCT, required, field="required")
         ids = list(dict.fromkeys(ids_by_reference[reference] for reference in required))
         if owning_product.id in ids:
-            raise ValidationFailed(
-                "a product can't require itself", field="required", code="required_invalid"
-            )
+            raise ValidationFailed("a product can't require itself", field="required", code="required_invalid")
         await execute(_REPLACE_REQUIRED, scope.store.id, owning_product.id, [uuid7() for _ in ids], ids)
         await audit.record(scope, "product.required_products_set", "product", owning_product.public_id)
     return owning_product.id

@@ -57,9 +57,7 @@ async def _set_box(change: Change) -> None:
 
 
 def _language_taken(_: Change) -> ValidationFailed:
-    return ValidationFailed(
-        "the box is described in that language", field="lang_code", code="lang_code_taken"
-    )
+    return ValidationFailed("the box is described in that language", field="lang_code", code="lang_code_taken")
 
 
 DESCRIPTION_RECORDS = RecordType(

@@ -81,9 +81,7 @@ async def _move(scope: Scope, category_id: int, parent_id: int | None) -> None:
     if parent_id is not None:
         parent_path = await fetchval(_PATH, scope.store.id, parent_id)
         if parent_id == category_id or parent_path.startswith(f"{old_path}/"):
-            raise ValidationFailed(
-                "a category can't stand below itself", field="parent", code="parent_invalid"
-            )
+            raise ValidationFailed("a category can't stand below itself", field="parent", code="parent_invalid")
     new_path = await _path_under(scope, category_id, parent_id)
     if new_path != old_path:
         longest = await fetchval(_LONGEST_DESCENDANT_PATH, scope.store.id, old_path)
@@ -93,9 +91,7 @@ async def _move(scope: Scope, category_id: int, parent_id: int | None) -> None:
 
 def _check_length(path: str) -> str:
     if len(path) > _MAX_PATH:
-        raise ValidationFailed(
-            "the category would stand too deep in the tree", field="parent", code="parent_invalid"
-        )
+        raise ValidationFailed("the category would stand too deep in the tree", field="parent", code="parent_invalid")
     return path
 
 

@@ -57,9 +57,7 @@ _NO_IMAGE: Mapping[str, Any] = dict(zip(_IMAGE_COLUMNS, ("", "", 0, 0), strict=T
 _NEW: Mapping[str, Any] = {"sku": "", "stock": 0, "price_cents": 0, "position": 0, **_NO_IMAGE}
 
 _LOCK_PRODUCT = "SELECT id FROM products WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
-_EXISTING = (
-    "SELECT id, hash, sku FROM combinations WHERE tenant_id = $1 AND product_id = $2 AND deleted_at IS NULL"
-)
+_EXISTING = "SELECT id, hash, sku FROM combinations WHERE tenant_id = $1 AND product_id = $2 AND deleted_at IS NULL"
 _INSERT = """
 WITH inserted AS (
     INSERT INTO combinations (tenant_id, public_id, product_id, hash, sku, on_hand, price_cents, position,
@@ -119,9 +117,7 @@ async def create_combination(scope: Scope, values: InputValues) -> int:
     return created.id
 
 
-async def create_combinations(
-    scope: Scope, product: object, inputs: Sequence[InputValues]
-) -> list[CreatedCombination]:
+async def create_combinations(scope: Scope, product: object, inputs: Sequence[InputValues]) -> list[CreatedCombination]:
     """Create up to 500 combinations of a product, all or none, and return them in input order.
 
     Raises NotFound for the product, and ValidationFailed whose details contain `errors [{index, field, message}]`.
@@ -152,9 +148,7 @@ async def update_combination(
         current = await _lock_editable(scope, combination, product)
         editable = EditableProduct(current["product_id"], current["product_public_id"], current["vendor_id"])
         others = [
-            other
-            for other in await fetch(_EXISTING, scope.store.id, editable.id)
-            if other["id"] != current["id"]
+            other for other in await fetch(_EXISTING, scope.store.id, editable.id) if other["id"] != current["id"]
         ]
         pairs = await _new_pairs(scope, editable, values)
         if pairs is not None and combination_hash(pairs) != current["hash"]:
@@ -238,16 +232,12 @@ async def _emit_product_updated(scope: Scope, product_id: int) -> None:
     await events.emit_products_changed(scope, {product_id: events.PRODUCT_UPDATED})
 
 
-async def _lock_editable(
-    scope: Scope, combination: object, product: object | None = None
-) -> Mapping[str, Any]:
+async def _lock_editable(scope: Scope, combination: object, product: object | None = None) -> Mapping[str, Any]:
     """Lock a combination that the caller may edit; its product first, in the lock order of orders."""
     combination_id = await find(scope, COMBINATION, combination)
     await fetchrow(_LOCK_PRODUCT, scope.store.id, await fetchval(_PRODUCT_OF, scope.store.id, combination_id))
     current = await fetchrow(_LOCK, scope.store.id, combination_id)
-    if current is None or (
-        scope.actor.kind is ActorKind.VENDOR and current["vendor_id"] != scope.actor.vendor_id
-    ):
+    if current is None or (scope.actor.kind is ActorKind.VENDOR and current["vendor_id"] != scope.actor.vendor_id):
         raise NotFound("combination")
     if product is not None and parse_reference(product) not in (
         current["product_id"],
@@ -393,9 +383,7 @@ async def load_usable_options(
     return options
 
 
-def parse_choices(
-    options: OptionsByReference, choices: object, *, inventory: bool
-) -> tuple[VariantPairs, FieldErrors]:
+def parse_choices(options: OptionsByReference, choices: object, *, inventory: bool) -> tuple[VariantPairs, FieldErrors]:
     """Parse `{option: variant}`; `inventory` accepts only options with that flag. Errors are returned under `choices`."""
 
     def error(code: str, sentence: str) -> tuple[VariantPairs, FieldErrors]:
@@ -404,9 +392,7 @@ def parse_choices(
     if choices is None or choices == {}:
         return error("required", "choices is required")
     if not isinstance(choices, Mapping) or len(choices) > MAX_CHOICES:
-        return error(
-            "invalid", f"choices is {repr_value(choices)}; expected an object of options and variants"
-        )
+        return error("invalid", f"choices is {repr_value(choices)}; expected an object of options and variants")
     pairs: dict[int, int] = {}
     for option_key, variant_key in choices.items():
         reference, variant_reference = parse_reference(option_key), parse_reference(variant_key)
@@ -420,9 +406,7 @@ def parse_choices(
             )
         variant = option.variants.get(variant_reference) if variant_reference is not None else None
         if variant is None:
-            return error(
-                "not_found", f"variant {_display(variant_key)} is not of option {_display(option_key)}"
-            )
+            return error("not_found", f"variant {_display(variant_key)} is not of option {_display(option_key)}")
         if option.id in pairs:
             return error("duplicate", f"option {_display(option_key)} is named twice")
         pairs[option.id] = variant.id
@@ -439,9 +423,7 @@ async def _new_pairs(scope: Scope, product: EditableProduct, values: InputValues
     return pairs
 
 
-async def _link_shared_options(
-    scope: Scope, product: EditableProduct, choices: Sequence[VariantPairs]
-) -> None:
+async def _link_shared_options(scope: Scope, product: EditableProduct, choices: Sequence[VariantPairs]) -> None:
     """Link the product to the shared options that are used for it."""
     options = sorted({option for pairs in choices for option, _ in pairs})
     await link_options(scope, [product.id] * len(options), options)

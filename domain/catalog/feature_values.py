@@ -61,9 +61,7 @@ FROM features f LEFT JOIN feature_variants v ON v.tenant_id = f.tenant_id AND v.
 WHERE f.tenant_id = $1 AND f.id = ANY($2::bigint[]) ORDER BY v.position, v.id
 """
 # Adding variants locks the feature's row, so that two imports don't create the same one twice.
-_LOCK_FEATURES = (
-    "SELECT id FROM features WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
-)
+_LOCK_FEATURES = "SELECT id FROM features WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
 _ADD_VARIANTS = """
 INSERT INTO feature_variants (tenant_id, public_id, feature_id, name, position)
 SELECT $1, g.public_id, g.feature_id, g.name, coalesce(m.latest, -1) + row_number() OVER (PARTITION BY g.feature_id ORDER BY g.ordinal)
@@ -86,9 +84,7 @@ ON CONFLICT (tenant_id, product_id, feature_id)
 """
 
 
-async def read_feature_values(
-    scope: Scope, drafts: Sequence[ProductDraft]
-) -> dict[int, dict[int, ParsedFeatureValue]]:
+async def read_feature_values(scope: Scope, drafts: Sequence[ProductDraft]) -> dict[int, dict[int, ParsedFeatureValue]]:
     """Read the features of drafts, by the draft's index and the feature's id; errors are collected in the draft."""
     references = [entry.get("feature") for draft in drafts for entry in draft.features or ()]
     if not references:
@@ -163,9 +159,7 @@ def _by_variant(feature: FeatureDefinition, variant: object, value: object) -> P
         return ParsedFeatureValue(feature.id, variant_id=variant_id)
     name = str(name_text(str(value) if isinstance(value, int) else value))
     existing_id = feature.by_name.get(name)
-    return ParsedFeatureValue(
-        feature.id, variant_id=existing_id, variant=None if existing_id is not None else name
-    )
+    return ParsedFeatureValue(feature.id, variant_id=existing_id, variant=None if existing_id is not None else name)
 
 
 def _text(value: object) -> tuple[str, int | None]:
@@ -230,9 +224,7 @@ async def _resolve_variants(scope: Scope, values: Sequence[ParsedFeatureValue]) 
     await fetch(_LOCK_FEATURES, scope.store.id, features)
     definitions = await _load_definitions(scope, features)
     variants = {
-        (feature.id, name): variant
-        for feature in definitions.values()
-        for name, variant in feature.by_name.items()
+        (feature.id, name): variant for feature in definitions.values() for name, variant in feature.by_name.items()
     }
     new = sorted(key for key in keys if key not in variants)
     if new:

@@ -47,10 +47,10 @@ MAX_VARIANTS = 2_000
 _TYPE = "SELECT type FROM features WHERE tenant_id = $1 AND id = $2"
 _LOCK = "SELECT type FROM features WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
 _HAS_VALUES = "SELECT EXISTS (SELECT 1 FROM feature_values WHERE tenant_id = $1 AND feature_id = $2)"
-_VARIANTS = "SELECT id, public_id, name FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 ORDER BY position, id"
-_DELETE_VARIANTS = (
-    "DELETE FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 AND id <> ALL($3::bigint[])"
+_VARIANTS = (
+    "SELECT id, public_id, name FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 ORDER BY position, id"
 )
+_DELETE_VARIANTS = "DELETE FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 AND id <> ALL($3::bigint[])"
 _UPDATE_VARIANTS = """
 UPDATE feature_variants v SET name = g.name, position = g.position
 FROM unnest($2::bigint[], $3::text[], $4::int[]) AS g (id, name, position)
@@ -109,13 +109,9 @@ async def _write_parts(change: Change) -> None:
         await _replace_variants(scope, change.record_id, change.merged["type"], values["variants"])
 
 
-async def _replace_variants(
-    scope: Scope, feature_id: int, type_: str, values: Sequence[InputValues | str]
-) -> None:
+async def _replace_variants(scope: Scope, feature_id: int, type_: str, values: Sequence[InputValues | str]) -> None:
     if values and type_ not in TYPES_WITH_VARIANTS:
-        raise ValidationFailed(
-            f"a feature of type {type_} has no variants", field="variants", code="variants_invalid"
-        )
+        raise ValidationFailed(f"a feature of type {type_} has no variants", field="variants", code="variants_invalid")
     check_count(values, MAX_VARIANTS, "variants", field="variants")
     existing = await fetch(_VARIANTS, scope.store.id, feature_id)
     by_name = {variant["name"]: variant["id"] for variant in reversed(existing)}

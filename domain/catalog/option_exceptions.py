@@ -78,7 +78,5 @@ async def delete_exception(scope: Scope, exception: object) -> None:
     """Delete an exception; for a vendor, one of another vendor's product raises NotFound."""
     async with transaction(scope):
         current = await load_editable(scope, EXCEPTION, _LOAD, exception)
-        await execute(
-            "DELETE FROM option_exceptions WHERE tenant_id = $1 AND id = $2", scope.store.id, current["id"]
-        )
+        await execute("DELETE FROM option_exceptions WHERE tenant_id = $1 AND id = $2", scope.store.id, current["id"])
         await audit.record(scope, "exception.deleted", "option_exception", current["public_id"])

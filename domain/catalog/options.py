@@ -80,9 +80,7 @@ DELETE FROM option_exceptions e WHERE e.tenant_id = $1 AND e.id IN (
     SELECT k.exception_id FROM exception_choices k
     WHERE k.tenant_id = $1 AND k.option_id = $2 AND ($3::bigint[] IS NULL OR k.variant_id = ANY($3::bigint[])))
 """
-_DELETE_VARIANTS = (
-    "DELETE FROM option_variants WHERE tenant_id = $1 AND option_id = $2 AND id = ANY($3::bigint[])"
-)
+_DELETE_VARIANTS = "DELETE FROM option_variants WHERE tenant_id = $1 AND option_id = $2 AND id = ANY($3::bigint[])"
 _UPDATE_VARIANTS = """
 UPDATE option_variants v SET name = g.name, modifier = g.modifier, modifier_type = g.modifier_type, position = g.position,
     image_url = g.image_url, image_alt = g.image_alt
@@ -108,9 +106,7 @@ SELECT $1, g.public_id, g.product_id, g.option_id FROM unnest($2::uuid[], $3::bi
 ON CONFLICT (tenant_id, product_id, option_id) DO NOTHING
 """
 _LINKED_PRODUCTS = "SELECT product_id FROM product_options WHERE tenant_id = $1 AND option_id = $2"
-_UNLINK = (
-    "DELETE FROM product_options WHERE tenant_id = $1 AND option_id = $2 AND product_id = ANY($3::bigint[])"
-)
+_UNLINK = "DELETE FROM product_options WHERE tenant_id = $1 AND option_id = $2 AND product_id = ANY($3::bigint[])"
 _PRODUCTS_IN_USE = """
 SELECT DISTINCT c.product_id FROM combination_choices k
 JOIN combinations c ON c.tenant_id = k.tenant_id AND c.id = k.combination_id AND c.deleted_at IS NULL
@@ -161,17 +157,13 @@ async def update_option(scope: Scope, option: object, values: InputValues) -> in
             await _check_unused(scope, current["id"], "it can't leave the inventory")
         if "product" in values:
             columns |= await _change_product(scope, current, values)
-        elif (
-            "vendor" in values and current["product_id"] is None and scope.actor.kind is not ActorKind.VENDOR
-        ):
+        elif "vendor" in values and current["product_id"] is None and scope.actor.kind is not ActorKind.VENDOR:
             columns["vendor_id"] = await resolve_optional(scope, VENDOR, values["vendor"], field="vendor")
             linked = await fetch(_LINKED_PRODUCTS, scope.store.id, current["id"])
             await _check_vendor_products(scope, {link["product_id"] for link in linked}, columns["vendor_id"])
         product_id = columns.get("product_id", current["product_id"])
         await Option.filter(id=current["id"]).update(**columns, updated_at=scope.now)
-        await _write_links(
-            scope, current["id"], product_id, columns.get("vendor_id", current["vendor_id"]), values
-        )
+        await _write_links(scope, current["id"], product_id, columns.get("vendor_id", current["vendor_id"]), values)
         if type_ not in TYPES_WITH_VARIANTS and current["type"] in TYPES_WITH_VARIANTS:
             await _replace_variants(scope, current["id"], current["type"], ())
         if values.get("variants") is not None:
@@ -248,17 +240,13 @@ async def _write_links(
 ) -> None:
     if product_id is not None:
         linked = [link["product_id"] for link in await fetch(_LINKED_PRODUCTS, scope.store.id, option_id)]
-        await execute(
-            _UNLINK, scope.store.id, option_id, [product for product in linked if product != product_id]
-        )
+        await execute(_UNLINK, scope.store.id, option_id, [product for product in linked if product != product_id])
         await link_options(scope, [product_id], [option_id])
     elif values.get("products") is not None:
         await _replace_products(scope, option_id, vendor_id, values["products"])
 
 
-async def _replace_products(
-    scope: Scope, option_id: int, vendor_id: int | None, products: Sequence[object]
-) -> None:
+async def _replace_products(scope: Scope, option_id: int, vendor_id: int | None, products: Sequence[object]) -> None:
     """Replace the products linked to a shared option."""
     check_count(products, MAX_PRODUCTS, "products", field="products")
     product_ids = set((await resolve_all(scope, PRODUCT, products, field="products")).values())
@@ -297,14 +285,10 @@ async def _replace_variants(scope: Scope, option_id: int, type_: str, values: Se
     if values and type_ not in TYPES_WITH_VARIANTS:
         if scope.family == "legacy":
             return  # CS-Cart clients send variants for every type
-        raise ValidationFailed(
-            f"an option of type {type_} has no variants", field="variants", code="variants_invalid"
-        )
+        raise ValidationFailed(f"an option of type {type_} has no variants", field="variants", code="variants_invalid")
     check_count(values, MAX_VARIANTS, "variants", field="variants")
     existing = {variant["id"]: dict(variant) for variant in await fetch(_VARIANTS, scope.store.id, option_id)}
-    by_reference = {
-        variant[key]: variant["id"] for variant in existing.values() for key in ("id", "public_id")
-    }
+    by_reference = {variant[key]: variant["id"] for variant in existing.values() for key in ("id", "public_id")}
     by_name = {variant["name"]: variant["id"] for variant in reversed(list(existing.values()))}
     kept: dict[int, dict[str, Any]] = {}
     new: list[dict[str, Any]] = []
@@ -345,9 +329,7 @@ async def _set_images(scope: Scope, option_id: int, images: Sequence[InputValues
         columns = read_fields({"url": VARIANT_FIELDS["image_url"]}, image)
         variant_id = by_name.get(str(image["variant"]).lower())
         if variant_id is None:
-            raise ValidationFailed(
-                f"variant {image['variant']} not found", field="variant_pictures", code="not_found"
-            )
+            raise ValidationFailed(f"variant {image['variant']} not found", field="variant_pictures", code="not_found")
         await execute(_SET_IMAGE, scope.store.id, variant_id, columns["image_url"])
 
 

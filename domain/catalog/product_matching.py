@@ -106,9 +106,7 @@ async def _load_existing(
 # --- Vendors ---------------------------------------------------------------------------------------------------------------
 
 
-async def _resolve_vendors(
-    scope: Scope, drafts: Sequence[ProductDraft], subjects: Sequence[object | None]
-) -> None:
+async def _resolve_vendors(scope: Scope, drafts: Sequence[ProductDraft], subjects: Sequence[object | None]) -> None:
     """Set the vendor: a vendor's own whatever the input; in the legacy API, by default the store's first vendor."""
     if scope.actor.kind is ActorKind.VENDOR:
         for draft, subject in zip(drafts, subjects, strict=True):
@@ -128,9 +126,7 @@ async def _resolve_vendors(
             draft.columns["vendor_id"] = first_vendor
 
 
-def _check_skus(
-    drafts: Sequence[ProductDraft], by_sku_key: Mapping[tuple[int | None, str], Mapping[str, Any]]
-) -> None:
+def _check_skus(drafts: Sequence[ProductDraft], by_sku_key: Mapping[tuple[int | None, str], Mapping[str, Any]]) -> None:
     """Record an error for SKUs that another product of the vendor has, stored or earlier in the same import."""
     earlier: set[tuple[int | None, str]] = set()
     for draft in drafts:
@@ -166,9 +162,7 @@ async def _resolve_categories(scope: Scope, drafts: Sequence[ProductDraft]) -> N
 
 async def _resolve_taxes(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
     """Set the taxes of the products whose input has them."""
-    with_taxes = [
-        draft for draft in drafts if draft.values.get("taxes") is not None and "taxes" not in draft.errors
-    ]
+    with_taxes = [draft for draft in drafts if draft.values.get("taxes") is not None and "taxes" not in draft.errors]
     references = [reference for draft in with_taxes for reference in draft.values["taxes"]]
     ids = await look_up(scope, TAX, references) if references else {}
     for draft in with_taxes:

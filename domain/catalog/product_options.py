@@ -97,9 +97,7 @@ async def find_editable_product(scope: Scope, product: object) -> EditableProduc
     return EditableProduct(**row)
 
 
-async def load_editable(
-    scope: Scope, reference_type: ReferenceType, statement: str, subject: object
-) -> dict[str, Any]:
+async def load_editable(scope: Scope, reference_type: ReferenceType, statement: str, subject: object) -> dict[str, Any]:
     """Return the row of a record selected by `statement` (with `vendor_id`); raises NotFound, for a vendor also for another vendor's."""
     row = await fetchrow(statement, scope.store.id, await find(scope, reference_type, subject))
     if row is None or (scope.actor.kind is ActorKind.VENDOR and row["vendor_id"] != scope.actor.vendor_id):
@@ -107,9 +105,7 @@ async def load_editable(
     return dict(row)
 
 
-async def resolve_editable_product(
-    scope: Scope, product: object, *, field: str = "product"
-) -> EditableProduct:
+async def resolve_editable_product(scope: Scope, product: object, *, field: str = "product") -> EditableProduct:
     """Return the product that a field refers to, or raise ValidationFailed naming it."""
     if product is None:
         raise ValidationFailed(f"{field}_id is required", field=field, code="required")

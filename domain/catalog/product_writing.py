@@ -116,11 +116,7 @@ async def write_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
             [_replaces_main(draft) for draft in existing],
             [_replaces_more(draft) for draft in existing],
         )
-    added = [
-        _image_row(draft, position, image)
-        for draft in changed
-        for position, image in _positioned_images(draft)
-    ]
+    added = [_image_row(draft, position, image) for draft in changed for position, image in _positioned_images(draft)]
     if added:
         await execute(_ADD_IMAGES, scope.store.id, _json(added))
 
@@ -131,9 +127,7 @@ async def write_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
 async def _insert(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
     pending = {draft.public_id: draft for draft in drafts}
     while pending:
-        inserted = await fetch(
-            _INSERT, scope.store.id, _json([_new_row(scope, draft) for draft in pending.values()])
-        )
+        inserted = await fetch(_INSERT, scope.store.id, _json([_new_row(scope, draft) for draft in pending.values()]))
         for row in inserted:
             pending.pop(row["public_id"]).product_id = row["id"]
         for draft in pending.values():
@@ -157,9 +151,7 @@ async def _choose_slugs(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
     changed = [draft for draft in drafts if draft.is_new or "slug" in draft.columns]
     if not changed:
         return
-    wanted = [
-        draft.columns.get("slug") or slugify(draft.columns["name"]) or _DEFAULT_SLUG for draft in changed
-    ]
+    wanted = [draft.columns.get("slug") or slugify(draft.columns["name"]) or _DEFAULT_SLUG for draft in changed]
     candidates = {candidate for base in wanted for candidate in _candidates(base)}
     own = [draft.product_id for draft in changed if draft.product_id is not None]
     rows = await fetch(_TAKEN_SLUGS, scope.store.id, list(candidates), own)

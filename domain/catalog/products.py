@@ -91,9 +91,7 @@ async def create_product(scope: Scope, values: InputValues, *, check_sku: bool =
     return draft.product_id
 
 
-async def update_product(
-    scope: Scope, product: object, values: InputValues, *, check_sku: bool = True
-) -> int:
+async def update_product(scope: Scope, product: object, values: InputValues, *, check_sku: bool = True) -> int:
     """Update a product partially (keys as in `create_product`) and return its internal id.
 
     `stock` sets the available stock. `images` and `categories` replace all existing ones; a `category` alone replaces the main one. Raises
@@ -198,9 +196,7 @@ async def _match(
     return await read_feature_values(scope, drafts)
 
 
-async def _write(
-    scope: Scope, drafts: Sequence[ProductDraft], values: Sequence[dict[int, ParsedFeatureValue]]
-) -> None:
+async def _write(scope: Scope, drafts: Sequence[ProductDraft], values: Sequence[dict[int, ParsedFeatureValue]]) -> None:
     if not drafts:
         return
     new = {id(draft) for draft in drafts if draft.is_new}
@@ -208,9 +204,7 @@ async def _write(
         await write_rows(scope, drafts)
     except UniqueViolation as error:
         # Only the slug of an updated product can be taken concurrently; `write_rows` avoids this for new ones.
-        raise Conflict(
-            "the slug was taken by another product meanwhile; try again", reason="slug_taken"
-        ) from error
+        raise Conflict("the slug was taken by another product meanwhile; try again", reason="slug_taken") from error
     await write_product_categories(scope, drafts)
     await write_images(scope, drafts)
     taxed = {draft.product_id: draft.taxes for draft in drafts if draft.taxes is not None}
@@ -225,9 +219,7 @@ async def _write(
         scope,
         {product: feature_values for product, feature_values in by_product.items() if product is not None},
     )
-    await notifications.notify_low_stock(
-        scope, [level for draft in drafts for level in _stock_level_changes(draft)]
-    )
+    await notifications.notify_low_stock(scope, [level for draft in drafts for level in _stock_level_changes(draft)])
     public_ids = await events.emit_products_changed(
         scope,
         {
@@ -270,8 +262,4 @@ def _stock_level_changes(draft: ProductDraft) -> list[notifications.StockLevelCh
     updated = {**current, **draft.columns}
     if updated["tracking"] == stock.UNTRACKED:
         return []
-    return [
-        notifications.StockLevelChange(
-            updated["name"], updated["vendor_id"], current["stock"], updated["stock"]
-        )
-    ]
+    return [notifications.StockLevelChange(updated["name"], updated["vendor_id"], current["stock"], updated["stock"])]

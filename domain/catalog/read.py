@@ -119,9 +119,7 @@ CATEGORIES = Entity(
         "id": ids("categories"),
         "status": statuses("category_status"),
         **created_range(),
-        "parent_id": optional_references(
-            "t.parent_id", "categories", "children of any of these; 0 means the roots"
-        ),
+        "parent_id": optional_references("t.parent_id", "categories", "children of any of these; 0 means the roots"),
         **exact("text", "name"),
         "search": EntityFilter(
             "text",
@@ -183,9 +181,7 @@ FEATURES = Entity(
         **exact("text", type="any of these types"),
         "status": statuses(),
         "group_id": optional_references("t.parent_id", "features", "in any of these groups; 0 means in none"),
-        "category_id": EntityFilter(
-            "id", _of_category, "used by products of any of these categories", many=True
-        ),
+        "category_id": EntityFilter("id", _of_category, "used by products of any of these categories", many=True),
         **exact("text", "name"),
         **exact("big_int", "position", internal=True),
         **exact("text", "prefix", "suffix", internal=True),

@@ -27,8 +27,7 @@ _STAFF = ("view_catalog", "view_products")
 def _linked_to(value: object) -> Condition:
     condition = refers_to("po.product_id", "products")(value)
     return Condition(
-        "t.id IN (SELECT po.option_id FROM product_options po WHERE po.tenant_id = {tenant} AND ("
-        f"{condition.sql}))",
+        f"t.id IN (SELECT po.option_id FROM product_options po WHERE po.tenant_id = {{tenant}} AND ({condition.sql}))",
         condition.params,
     )
 
@@ -46,9 +45,7 @@ OPTIONS = Entity(
             "t.product_id", "products", "belongs to any of these products; 0 means shared by several"
         ),
         "offered_by": EntityFilter("id", _linked_to, "is offered by any of these products", many=True),
-        "vendor_id": optional_references(
-            "t.vendor_id", "vendors", "of any of these vendors; 0 means of none"
-        ),
+        "vendor_id": optional_references("t.vendor_id", "vendors", "of any of these vendors; 0 means of none"),
         **exact("text", "name"),
         **exact("boolean", required="has to be chosen", inventory="takes part in combinations"),
         **exact("big_int", "position", internal=True),

@@ -70,10 +70,10 @@ class StockOwner(StrEnum):
 # Functions (models/migrations/sql/0014_stock_functions) that lock the rows in id order, then change those with enough stock.
 _ADJUST = "SELECT * FROM vitrine_adjust_product_stock($1, $2, $3, $4)"
 _ADJUST_COMBINATIONS = "SELECT * FROM vitrine_adjust_combination_stock($1, $2, $3, $4)"
-_LOCK_PRODUCTS = (
-    "SELECT id FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
+_LOCK_PRODUCTS = "SELECT id FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
+_LOCK_COMBINATIONS = (
+    "SELECT id FROM combinations WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
 )
-_LOCK_COMBINATIONS = "SELECT id FROM combinations WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
 
 _UNAVAILABLE = """
 SELECT public_id, name, stock FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id
@@ -136,10 +136,7 @@ async def adjust_stock(
         raise await out_of_stock_error(scope, unavailable, owner)
     await notifications.notify_low_stock(
         scope,
-        [
-            StockLevelChange(row["name"], row["vendor_id"], row["stock_before"], row["stock_after"])
-            for row in changed
-        ],
+        [StockLevelChange(row["name"], row["vendor_id"], row["stock_before"], row["stock_after"]) for row in changed],
     )
 
 
@@ -150,9 +147,7 @@ async def lock_stock(scope: Scope, products: Iterable[int], combinations: Iterab
             await execute(sql, scope.store.id, ids)
 
 
-async def out_of_stock_error(
-    scope: Scope, ids: Iterable[int], owner: StockOwner = StockOwner.PRODUCT
-) -> RuleViolation:
+async def out_of_stock_error(scope: Scope, ids: Iterable[int], owner: StockOwner = StockOwner.PRODUCT) -> RuleViolation:
     """Return the error that names the products (or combinations) and the available units of each."""
     products = await fetch(_UNAVAILABLE_STATEMENTS[owner], scope.store.id, list(ids))
     names = ", ".join(product["name"] for product in products)
@@ -184,9 +179,7 @@ async def change_stock_state(scope: Scope, order_id: int, from_state: str, to_st
         await fetch(_REFRESH_TRACKING, scope.store.id, order_id)
     lines = await fetch(_UNITS, scope.store.id, order_id)
     units = {line["product_id"]: line["units"] for line in lines if line["combination_id"] is None}
-    combination_units = {
-        line["combination_id"]: line["units"] for line in lines if line["combination_id"] is not None
-    }
+    combination_units = {line["combination_id"]: line["units"] for line in lines if line["combination_id"] is not None}
     await adjust_stock(scope, {product: per_unit.times(count) for product, count in units.items()})
     changes = {combination: per_unit.times(count) for combination, count in combination_units.items()}
     await adjust_stock(scope, changes, StockOwner.COMBINATION)

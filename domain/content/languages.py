@@ -47,7 +47,9 @@ LANGUAGE_FIELDS: Mapping[str, InputField] = {
 
 # Changes of a store's languages are serialized, or the last two could be deleted concurrently.
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('languages:' || $1::bigint, 0))"
-_TAKEN = "SELECT EXISTS (SELECT 1 FROM languages WHERE tenant_id = $1 AND code = $2 AND id <> $3 AND deleted_at IS NULL)"
+_TAKEN = (
+    "SELECT EXISTS (SELECT 1 FROM languages WHERE tenant_id = $1 AND code = $2 AND id <> $3 AND deleted_at IS NULL)"
+)
 _OTHER_ACTIVE = """
 SELECT EXISTS (SELECT 1 FROM languages WHERE tenant_id = $1 AND id <> $2 AND status = 'A' AND deleted_at IS NULL)
 """

@@ -39,9 +39,7 @@ PAGES = Entity(
         ),
         "search": substring("title or of the text", "t.name", "t.description"),
         **exact("text", name="exact title"),
-        **exact(
-            "text", "link", "description", "meta_keywords", "meta_description", "seo_title", internal=True
-        ),
+        **exact("text", "link", "description", "meta_keywords", "meta_description", "seo_title", internal=True),
         **exact("big_int", "position", internal=True),
         "vendor_id": optional_references(
             "t.vendor_id", "vendors", "of any of these vendors; 0 means of the store itself"

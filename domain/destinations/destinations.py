@@ -39,11 +39,7 @@ def _names(value: object, *, form: str) -> list[str]:
         raise InvalidValue(f"is {repr_value(value)}; expected a list of at most {MAX_NAMES} {form}")
     names = []
     for item in value:
-        if (
-            not isinstance(item, str)
-            or has_forbidden_characters(item)
-            or not 1 <= len(item.strip()) <= MAX_NAME
-        ):
+        if not isinstance(item, str) or has_forbidden_characters(item) or not 1 <= len(item.strip()) <= MAX_NAME:
             raise InvalidValue(f"holds {repr_value(item)}; expected {form}")
         names.append(nfc(item.strip()))
     return list(dict.fromkeys(names))
@@ -80,9 +76,7 @@ def parse_ranges(value: object) -> list[tuple[str, str]]:
     ranges = []
     for item in value:
         if not isinstance(item, Mapping):
-            raise InvalidValue(
-                f"holds {repr_value(item)}; expected objects such as {{zipcode_from, zipcode_to}}"
-            )
+            raise InvalidValue(f"holds {repr_value(item)}; expected objects such as {{zipcode_from, zipcode_to}}")
         first = _cep(item.get("zipcode_from"))
         last = first if item.get("zipcode_to") in (None, "") else _cep(item["zipcode_to"])
         if first > last:

@@ -105,7 +105,9 @@ def width_sql(cep: str) -> str:
     )
 
 
-HAS_ZIPCODES = "EXISTS (SELECT 1 FROM destination_zipcodes z WHERE z.tenant_id = d.tenant_id AND z.destination_id = d.id)"
+HAS_ZIPCODES = (
+    "EXISTS (SELECT 1 FROM destination_zipcodes z WHERE z.tenant_id = d.tenant_id AND z.destination_id = d.id)"
+)
 _CANDIDATES = f"""
 SELECT d.id, d.countries, d.states, d.cities, {HAS_ZIPCODES} AS has_zipcodes, {width_sql("$2::text")} AS width
 FROM destinations d WHERE d.tenant_id = $1 AND d.status = 'A' AND d.deleted_at IS NULL

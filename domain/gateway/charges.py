@@ -172,9 +172,7 @@ def _problem(scope: Scope, state: _ChargeState, locked: LockedOrder) -> str:
         return f"the charge {state.charge.charge_id} belongs to order {state.order_id}"
     for whose, currency in (("the store's", scope.store.currency), ("the order's", locked.currency)):
         if state.currency != currency:
-            return (
-                f"currency: the charge {state.charge.charge_id} is in {state.currency}, {whose} is {currency}"
-            )
+            return f"currency: the charge {state.charge.charge_id} is in {state.currency}, {whose} is {currency}"
     return ""
 
 

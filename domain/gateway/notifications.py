@@ -157,9 +157,7 @@ async def _apply(scope: Scope, notification_id: int, payload: NotificationPayloa
             return
         if payload is None:
             payload = parse_notification(VerifiedBody(record["body"], record["unsigned"]))
-        problem = await apply_notification(
-            system, payload, force=False, reason=f"gateway: {payload.event_type}"
-        )
+        problem = await apply_notification(system, payload, force=False, reason=f"gateway: {payload.event_type}")
         await execute(_MARK_PROCESSED, scope.store.id, notification_id, scope.now, problem)
 
 

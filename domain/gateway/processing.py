@@ -40,11 +40,7 @@ async def apply_notification(scope: Scope, payload: NotificationPayload, *, forc
     if effect is NotificationEffect.CHARGE_ONLY:
         return ""
     if locked is None:
-        return (
-            f"order not found: {repr_value(payload.order)}"
-            if payload.order is not None
-            else "order not found"
-        )
+        return f"order not found: {repr_value(payload.order)}" if payload.order is not None else "order not found"
     sums = _sums(locked, payload, effect, charges)
     if sums is None:
         return "the amounts are too large to be counted"
@@ -95,9 +91,7 @@ async def _update_payments(
         received = (ReceivedPayment(sums.paid - locked.paid_cents, "", 1),)
     for payment in received:
         await add_payment(scope, locked, payment.cents, kind=payment.kind, installments=payment.installments)
-    await update_payment_totals(
-        scope, locked, sums.paid, sums.refunded, charged_back=charged_back, emit_events=False
-    )
+    await update_payment_totals(scope, locked, sums.paid, sums.refunded, charged_back=charged_back, emit_events=False)
 
 
 def _decide_status(

@@ -34,9 +34,7 @@ async def verify(scope: Scope, body: bytes, signatures: Iterable[str | None]) ->
     expected = _SCHEME + hmac_sha256_hex(secret, body)
     # All are compared, in constant time each.
     matches = [
-        constant_time_equal(signature.strip().lower(), expected)
-        for signature in signatures
-        if signature is not None
+        constant_time_equal(signature.strip().lower(), expected) for signature in signatures if signature is not None
     ]
     if not any(matches):
         raise Unauthenticated("invalid signature")

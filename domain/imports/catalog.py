@@ -43,9 +43,7 @@ async def import_categories(scope: Scope, source: str, records: Sequence[Mapping
         inserted = await fetch(_CATEGORIES, scope.store.id, orjson.dumps(new).decode(), scope.now)
         ids = {inserted_row["public_id"]: inserted_row["id"] for inserted_row in inserted}
         await execute(_PATHS, scope.store.id, list(ids.values()))
-        await store_external_ids(
-            scope, source, "category", {row["external_id"]: ids[row["public_id"]] for row in new}
-        )
+        await store_external_ids(scope, source, "category", {row["external_id"]: ids[row["public_id"]] for row in new})
     return len(new)
 
 
@@ -61,9 +59,7 @@ async def import_products(
         await lock_import(scope, source)
         existing = await find_imported_ids(scope, source, "product", (row["external_id"] for row in records))
         new = [dict(row, public_id=uuid7()) for row in records if row["external_id"] not in existing]
-        vendors = await find_imported_ids(
-            scope, source, "vendor", {row["vendor"] for row in new if row.get("vendor")}
-        )
+        vendors = await find_imported_ids(scope, source, "vendor", {row["vendor"] for row in new if row.get("vendor")})
         categories = await find_imported_ids(
             scope, source, "category", {row["category"] for row in new if row.get("category")}
         )
@@ -72,18 +68,14 @@ async def import_products(
             row["category_id"] = categories.get(row.get("category") or "")
         inserted = await fetch(_PRODUCTS, scope.store.id, orjson.dumps(new).decode(), scope.now)
         ids = {inserted_row["public_id"]: inserted_row["id"] for inserted_row in inserted}
-        categorized = [
-            (uuid7(), ids[row["public_id"]], row["category_id"]) for row in new if row["category_id"]
-        ]
+        categorized = [(uuid7(), ids[row["public_id"]], row["category_id"]) for row in new if row["category_id"]]
         if categorized:
             await execute(
                 _PRODUCT_CATEGORIES,
                 scope.store.id,
                 *(list(values) for values in zip(*categorized, strict=True)),
             )
-        await store_external_ids(
-            scope, source, "product", {row["external_id"]: ids[row["public_id"]] for row in new}
-        )
+        await store_external_ids(scope, source, "product", {row["external_id"]: ids[row["public_id"]] for row in new})
         if emit_events:
             await events.emit_products_changed(scope, dict.fromkeys(ids.values(), events.PRODUCT_CREATED))
     return len(new)

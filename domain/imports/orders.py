@@ -18,10 +18,10 @@ from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.database import execute, fetch, transaction
 
-_CUSTOMERS = (
-    "SELECT id, email, firstname, lastname FROM users WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
+_CUSTOMERS = "SELECT id, email, firstname, lastname FROM users WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
+_PRODUCTS = (
+    "SELECT id, name, sku, price_cents, weight_grams FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
 )
-_PRODUCTS = "SELECT id, name, sku, price_cents, weight_grams FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
 _ORDERS = """
 INSERT INTO orders (tenant_id, public_id, user_id, vendor_id, status, stock_state, origin, currency, subtotal_cents, shipping_cents,
     total_cents, paid_cents, payment_status, email, firstname, lastname, imported, created_at, updated_at)
@@ -75,13 +75,8 @@ async def import_orders(
         users, products, vendors = await _references(scope, source, new)
         orders = [_order(scope, row, users[row["customer"]], vendors) for row in new]
         inserted = await fetch(_ORDERS, scope.store.id, _json(orders), scope.store.currency)
-        by_public_id: dict[UUID, int] = {
-            inserted_row["public_id"]: inserted_row["id"] for inserted_row in inserted
-        }
-        ids = {
-            row["external_id"]: by_public_id[order["public_id"]]
-            for row, order in zip(new, orders, strict=True)
-        }
+        by_public_id: dict[UUID, int] = {inserted_row["public_id"]: inserted_row["id"] for inserted_row in inserted}
+        ids = {row["external_id"]: by_public_id[order["public_id"]] for row, order in zip(new, orders, strict=True)}
         await _write_parts(scope, new, orders, ids, products, vendors)
         await store_external_ids(scope, source, "order", ids)
         if emit_events:
@@ -93,14 +88,10 @@ async def _references(
     scope: Scope, source: str, new: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
     customer_ids = await find_imported_ids(scope, source, "customer", {row["customer"] for row in new})
-    customer_rows = {
-        row["id"]: row for row in await fetch(_CUSTOMERS, scope.store.id, list(customer_ids.values()))
-    }
+    customer_rows = {row["id"]: row for row in await fetch(_CUSTOMERS, scope.store.id, list(customer_ids.values()))}
     lines = [line for row in new for line in row["lines"]]
     product_ids = await find_imported_ids(scope, source, "product", {line["product"] for line in lines})
-    product_rows = {
-        row["id"]: row for row in await fetch(_PRODUCTS, scope.store.id, list(product_ids.values()))
-    }
+    product_rows = {row["id"]: row for row in await fetch(_PRODUCTS, scope.store.id, list(product_ids.values()))}
     vendors = await find_imported_ids(scope, source, "vendor", {line["vendor"] for line in lines})
     return (
         {external_id: customer_rows[internal_id] for external_id, internal_id in customer_ids.items()},
@@ -154,8 +145,7 @@ async def _write_parts(
         ]
         name = {"firstname": order["firstname"], "lastname": order["lastname"]}
         addresses += [
-            {**row["address"], **name, "public_id": uuid7(), "order_id": order_id, "kind": kind}
-            for kind in ("B", "S")
+            {**row["address"], **name, "public_id": uuid7(), "order_id": order_id, "kind": kind} for kind in ("B", "S")
         ]
         payments += [
             {**payment, "public_id": uuid7(), "order_id": order_id, "created_at": row["created_at"]}

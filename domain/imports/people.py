@@ -29,9 +29,7 @@ FROM jsonb_populate_recordset(NULL::users, $2::text::jsonb) AS u
 WHERE NOT EXISTS (SELECT 1 FROM users existing WHERE existing.tenant_id = $1 AND existing.email = u.email AND existing.deleted_at IS NULL)
 RETURNING id, public_id
 """
-_BY_EMAIL = (
-    "SELECT id, email FROM users WHERE tenant_id = $1 AND email = ANY($2::text[]) AND deleted_at IS NULL"
-)
+_BY_EMAIL = "SELECT id, email FROM users WHERE tenant_id = $1 AND email = ANY($2::text[]) AND deleted_at IS NULL"
 
 
 async def import_vendors(scope: Scope, source: str, records: Sequence[Mapping[str, Any]]) -> int:
@@ -59,9 +57,7 @@ async def import_customers(
         inserted = await fetch(_USERS, scope.store.id, orjson.dumps(new).decode(), scope.now)
         matching = await fetch(_BY_EMAIL, scope.store.id, [row["email"] for row in new])
         by_email = {matching_row["email"]: matching_row["id"] for matching_row in matching}
-        await store_external_ids(
-            scope, source, "customer", {row["external_id"]: by_email[row["email"]] for row in new}
-        )
+        await store_external_ids(scope, source, "customer", {row["external_id"]: by_email[row["email"]] for row in new})
         if emit_events:
             registered = {matching_row["public_id"] for matching_row in inserted}
             await events.emit_all(

@@ -26,9 +26,7 @@ async def lock_import(scope: Scope, source: str) -> None:
     await execute(_LOCK, scope.store.id, source)
 
 
-async def find_imported_ids(
-    scope: Scope, source: str, kind: str, external_ids: Iterable[str]
-) -> dict[str, int]:
+async def find_imported_ids(scope: Scope, source: str, kind: str, external_ids: Iterable[str]) -> dict[str, int]:
     """Return the internal ids of records imported before, by their external ids."""
     rows = await fetch(_SELECT, scope.store.id, source, kind, list(external_ids))
     return {row["external_id"]: row["local_id"] for row in rows}
@@ -37,6 +35,4 @@ async def find_imported_ids(
 async def store_external_ids(scope: Scope, source: str, kind: str, ids: Mapping[str, int]) -> None:
     """Store the external ids of new records."""
     if ids:
-        await execute(
-            _INSERT, scope.store.id, source, kind, [uuid7() for _ in ids], list(ids), list(ids.values())
-        )
+        await execute(_INSERT, scope.store.id, source, kind, [uuid7() for _ in ids], list(ids), list(ids.values()))

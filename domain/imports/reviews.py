@@ -58,9 +58,7 @@ async def import_reviews(scope: Scope, source: str, records: Sequence[Mapping[st
             row["user_id"], row["name"] = order["user_id"], order["firstname"]
         inserted = await fetch(_POSTS, scope.store.id, orjson.dumps(new).decode())
         ids = {inserted_row["public_id"]: inserted_row["id"] for inserted_row in inserted}
-        await store_external_ids(
-            scope, source, "review", {row["external_id"]: ids[row["public_id"]] for row in new}
-        )
+        await store_external_ids(scope, source, "review", {row["external_id"]: ids[row["public_id"]] for row in new})
     return len(new)
 
 

@@ -133,9 +133,7 @@ def _days(rows: Iterable[Mapping[str, Any]]) -> list[DailySales]:
         if row["status"] in UNSUCCESSFUL:
             continue
         day = days.get(row["day"], DailySales(row["day"], 0, 0))
-        days[row["day"]] = DailySales(
-            day.date, day.total_cents + row["total_cents"], day.orders + row["orders"]
-        )
+        days[row["day"]] = DailySales(day.date, day.total_cents + row["total_cents"], day.orders + row["orders"])
     return list(days.values())
 
 

@@ -133,9 +133,7 @@ REVIEWS = Entity(
         "object_type": EntityFilter(
             "text", _in_thread("object_type"), "about subjects of any of these types, by code", many=True
         ),
-        "thread_id": references(
-            "t.thread_id", "discussion_threads", "in any of these threads", internal=True
-        ),
+        "thread_id": references("t.thread_id", "discussion_threads", "in any of these threads", internal=True),
         "thread_type": EntityFilter(
             "text", _in_thread("type"), "in threads of any of these types", many=True, internal=True
         ),

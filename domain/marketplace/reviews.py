@@ -125,9 +125,7 @@ async def delete_review(scope: Scope, review: object) -> None:
         post_id, _ = await _find_editable(scope, review)
         if _is_staff(scope):
             await audit.record(scope, "review.deleted", "review", post_id)
-        await execute(
-            "DELETE FROM discussion_posts WHERE tenant_id = $1 AND id = $2", scope.store.id, post_id
-        )
+        await execute("DELETE FROM discussion_posts WHERE tenant_id = $1 AND id = $2", scope.store.id, post_id)
 
 
 def _is_staff(scope: Scope) -> bool:
@@ -199,6 +197,4 @@ def _check_content(thread: Thread, columns: Mapping[str, Any]) -> None:
 
 def _check_rating(thread_type: str, columns: Mapping[str, Any]) -> None:
     if thread_type == "C" and columns.get("rating") is not None:
-        raise ValidationFailed(
-            "the thread takes comments without a rating", field="rating", code="rating_invalid"
-        )
+        raise ValidationFailed("the thread takes comments without a rating", field="rating", code="rating_invalid")

@@ -22,9 +22,7 @@ _COMPANY: Mapping[str, InputField] = {
 }
 _USER: Mapping[str, InputField] = {
     **{name: ACCOUNT_FIELDS[name] for name in ("email", "firstname", "lastname", "phone")},
-    "password": InputField(
-        "password", ACCOUNT_FIELDS["password"].read, "password_invalid", required="required"
-    ),
+    "password": InputField("password", ACCOUNT_FIELDS["password"].read, "password_invalid", required="required"),
 }
 
 

@@ -32,9 +32,7 @@ _STATUS_NAMES: Mapping[str, str] = {
 }
 
 # A version 7 UUID per recipient: `$2` is its timestamp, PostgreSQL adds the randomness.
-_PUBLIC_ID = (
-    "overlay(overlay(gen_random_uuid()::text PLACING $2 FROM 1 FOR 13) PLACING '7' FROM 15 FOR 1)::uuid"
-)
+_PUBLIC_ID = "overlay(overlay(gen_random_uuid()::text PLACING $2 FROM 1 FOR 13) PLACING '7' FROM 15 FOR 1)::uuid"
 _STAFF = """
     SELECT u.id FROM users u WHERE u.tenant_id = $1 AND u.user_type = 'A' AND u.deleted_at IS NULL AND (
         u.privileges && $3::text[] OR u.id = (SELECT s.owner_id FROM tenants s WHERE s.id = $1)
@@ -98,9 +96,7 @@ class StockLevelChange:
 
 async def notify_order_placed(scope: Scope, order_id: int) -> None:
     """Notify of a new order."""
-    await _insert_about_order(
-        scope, order_id, f"Novo pedido nº {order_id}", f"O pedido nº {order_id} foi recebido."
-    )
+    await _insert_about_order(scope, order_id, f"Novo pedido nº {order_id}", f"O pedido nº {order_id} foi recebido.")
 
 
 async def notify_order_status_changed(scope: Scope, order_id: int, from_status: str, to_status: str) -> None:
@@ -133,9 +129,7 @@ async def mark_read(scope: Scope, notification: object) -> int:
     reference = parse_reference(notification)
     number, public_id = (reference, None) if isinstance(reference, int) else (None, reference)
     async with transaction(scope):
-        notification_id = await fetchval(
-            _MARK_READ, scope.store.id, scope.actor.user_id, number, scope.now, public_id
-        )
+        notification_id = await fetchval(_MARK_READ, scope.store.id, scope.actor.user_id, number, scope.now, public_id)
     if notification_id is None:
         raise NotFound("notification")
     return int(notification_id)

@@ -56,9 +56,7 @@ SELECT $1, l.public_id, $2, l.position, l.product_id, l.vendor_id, l.product_nam
 FROM jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
 """
 
-_ADD_FIELDS = (
-    "UPDATE orders SET fields_data = fields_data || $3::text::jsonb WHERE tenant_id = $1 AND id = $2"
-)
+_ADD_FIELDS = "UPDATE orders SET fields_data = fields_data || $3::text::jsonb WHERE tenant_id = $1 AND id = $2"
 
 
 async def update_order(
@@ -156,9 +154,7 @@ def _reference_columns(references: OrderReferences, changes: InputValues) -> dic
         "payment_method": ("payment_method_id", references.payment_method),
         "shipping_method": ("shipping_method_id", references.shipping_method),
     }
-    columns = {
-        column: record.id if record else None for name, (column, record) in targets.items() if name in changes
-    }
+    columns = {column: record.id if record else None for name, (column, record) in targets.items() if name in changes}
     contact = {} if references.customer is None else references.customer.contact
     return columns | {name: text for name, text in contact.items() if name not in changes}
 
@@ -211,9 +207,7 @@ async def _new_lines(
         raise ValidationFailed("products is required", field="lines", code="required")
     # For a product that is both bought and a gift, the first line's price counts: gifts come last.
     agreed = {
-        (line.offer.id, selection_key(line.selection)): line.price_cents
-        for line in reversed(current)
-        if line.offer.id
+        (line.offer.id, selection_key(line.selection)): line.price_cents for line in reversed(current) if line.offer.id
     }
     offers = await load_offers(scope, [draft.product for draft in drafts])
     lines = price_lines(
@@ -267,12 +261,8 @@ async def _adjust_stock(
     owner: stock.StockOwner,
 ) -> None:
     per_unit = stock.CHANGE_PER_UNIT[stock.UNRESERVED, STOCK_STATES[locked.status]]
-    changed = {
-        number: after.get(number, 0) - before.get(number, 0) for number in before.keys() | after.keys()
-    }
-    await stock.adjust_stock(
-        scope, {number: per_unit.times(units) for number, units in changed.items()}, owner
-    )
+    changed = {number: after.get(number, 0) - before.get(number, 0) for number in before.keys() | after.keys()}
+    await stock.adjust_stock(scope, {number: per_unit.times(units) for number, units in changed.items()}, owner)
 
 
 async def _write(scope: Scope, locked: LockedOrder, columns: Mapping[str, Any], changes: InputValues) -> None:

@@ -84,12 +84,8 @@ async def change_status(
     async with transaction(scope):
         locked = await lock_order(scope, order)
         reject_shared(scope, locked)
-        transition = await apply_transition(
-            scope, locked, status, force=force, reason=reason, restock=restock
-        )
-        tracking_changed = await update_tracking(
-            scope, replace(locked, status=status), tracking_code, carrier
-        )
+        transition = await apply_transition(scope, locked, status, force=force, reason=reason, restock=restock)
+        tracking_changed = await update_tracking(scope, replace(locked, status=status), tracking_code, carrier)
         if transition is not None or tracking_changed:
             await events.emit_order_updated(
                 scope,
@@ -125,9 +121,7 @@ async def apply_transition(
     await lock_custom_status(scope, to_status)
     # Imported orders never affect stock.
     stock_state = locked.stock_state if locked.imported else transition.stock_state
-    changed = await execute(
-        _UPDATE_STATUS, scope.store.id, locked.id, locked.status, to_status, stock_state, scope.now
-    )
+    changed = await execute(_UPDATE_STATUS, scope.store.id, locked.id, locked.status, to_status, stock_state, scope.now)
     if not changed:
         raise Conflict(f"order {locked.id} is no longer in status {locked.status}")
     # Lock order (`domain.orders.locked`): limits, promotions, stock.
@@ -135,9 +129,7 @@ async def apply_transition(
     await _update_promotion_uses(scope, locked, transition.stock_state)
     if transition.moves_stock:
         await stock.change_stock_state(scope, locked.id, locked.stock_state, stock_state)
-    await record_status_change(
-        scope, locked.id, locked.status, to_status, forced=transition.forced, reason=reason
-    )
+    await record_status_change(scope, locked.id, locked.status, to_status, forced=transition.forced, reason=reason)
     details = {"from": locked.status, "to": to_status}
     await audit.record(scope, "order.status_changed", "order", locked.public_id, details)
     return transition
@@ -146,9 +138,7 @@ async def apply_transition(
 async def lock_custom_status(scope: Scope, status: str) -> None:
     """Lock a custom status against deletion while it is assigned; built-in ones need no statement."""
     if status in scope.store.order_statuses and await fetchrow(_LOCK_STATUS, scope.store.id, status) is None:
-        raise ValidationFailed(
-            f"status is {status!r}; the letter was deleted", field="status", code="status_invalid"
-        )
+        raise ValidationFailed(f"status is {status!r}; the letter was deleted", field="status", code="status_invalid")
 
 
 async def _update_promotion_uses(scope: Scope, locked: LockedOrder, stock_state: str) -> None:
@@ -173,9 +163,7 @@ def may_force(scope: Scope) -> bool:
     return kind is ActorKind.SYSTEM or (kind is ActorKind.ADMIN and scope.family == "legacy")
 
 
-async def update_tracking(
-    scope: Scope, locked: LockedOrder, tracking_code: str | None, carrier: str | None
-) -> bool:
+async def update_tracking(scope: Scope, locked: LockedOrder, tracking_code: str | None, carrier: str | None) -> bool:
     """Store a tracking code and, for an order in `C`, record a shipment unless all units were shipped; return whether anything changed.
 
     A retried request finds every unit shipped and records no second shipment.

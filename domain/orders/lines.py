@@ -121,9 +121,7 @@ WHERE p.tenant_id = $1 AND p.deleted_at IS NULL
 """
 
 
-async def load_offers(
-    scope: Scope, references: Iterable[object], *, skip_missing: bool = False
-) -> dict[object, Offer]:
+async def load_offers(scope: Scope, references: Iterable[object], *, skip_missing: bool = False) -> dict[object, Offer]:
     """Load the referenced products in one statement; selectable options, if any, take two more.
 
     Raises ValidationFailed naming missing products, unless `skip_missing`.
@@ -136,22 +134,16 @@ async def load_offers(
         [reference for reference in valid if isinstance(reference, int)],
         [reference for reference in valid if isinstance(reference, UUID)],
     )
-    selectable = await load_selectable_options(
-        scope, [product["id"] for product in products if product["has_options"]]
-    )
+    selectable = await load_selectable_options(scope, [product["id"] for product in products if product["has_options"]])
     by_reference: dict[Reference, Offer] = {}
     for product in products:
         offer = _offer(dict(product), selectable.get(product["id"]))
         by_reference[offer.id] = by_reference[offer.public_id] = offer
     offers = {
-        reference: by_reference[key]
-        for reference, key in parsed.items()
-        if key is not None and key in by_reference
+        reference: by_reference[key] for reference, key in parsed.items() if key is not None and key in by_reference
     }
     if not skip_missing:
-        reject_missing(
-            PRODUCT, [reference for reference in parsed if reference not in offers], field="product"
-        )
+        reject_missing(PRODUCT, [reference for reference in parsed if reference not in offers], field="product")
     return offers
 
 
@@ -214,15 +206,11 @@ def reject_unsaleable(lines: Sequence[PricedLine], *, existing: Iterable[int] = 
     """
     existing_ids = set(existing)
     offers = {line.offer.id: line.offer for line in lines}
-    unavailable = [
-        offer for offer in offers.values() if not offer.is_on_sale and offer.id not in existing_ids
-    ]
+    unavailable = [offer for offer in offers.values() if not offer.is_on_sale and offer.id not in existing_ids]
     if unavailable:
         raise _unsaleable_error("product_unavailable", "not for sale", unavailable)
     _reject_without_required(offers)
-    for product_id, quantity in stock.sum_quantities(
-        (line.offer.id, line.quantity) for line in lines
-    ).items():
+    for product_id, quantity in stock.sum_quantities((line.offer.id, line.quantity) for line in lines).items():
         offer = offers[product_id]
         if quantity < offer.min_quantity:
             raise _unsaleable_error("quantity_too_small", f"sold from {offer.min_quantity} units on", [offer])
@@ -232,10 +220,7 @@ def reject_unsaleable(lines: Sequence[PricedLine], *, existing: Iterable[int] = 
 
 def _reject_without_required(offers: Mapping[int, Offer]) -> None:
     missing = {
-        number: name
-        for offer in offers.values()
-        for number, name in offer.required.items()
-        if number not in offers
+        number: name for offer in offers.values() for number, name in offer.required.items() if number not in offers
     }
     if missing:
         affected = [offer for offer in offers.values() if offer.required.keys() & missing.keys()]
@@ -256,9 +241,7 @@ def tracked_units(lines: Iterable[PricedLine]) -> dict[int, int]:
 def combination_units(lines: Iterable[PricedLine]) -> dict[int, int]:
     """Sum the units counted in combinations' stock, by combination."""
     return stock.sum_quantities(
-        (line.combination_id, line.quantity)
-        for line in lines
-        if line.tracked and line.combination_id is not None
+        (line.combination_id, line.quantity) for line in lines if line.tracked and line.combination_id is not None
     )
 
 

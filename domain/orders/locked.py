@@ -92,9 +92,7 @@ async def lock_order(scope: Scope, order: object) -> LockedOrder:
     if record is None:
         raise NotFound("order")
     locked = LockedOrder(**record)
-    if scope.actor.kind is ActorKind.VENDOR and not (
-        locked.has_lines_of_caller or _is_own_order(scope, locked)
-    ):
+    if scope.actor.kind is ActorKind.VENDOR and not (locked.has_lines_of_caller or _is_own_order(scope, locked)):
         raise NotFound("order")
     return locked
 

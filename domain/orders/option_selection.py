@@ -107,8 +107,7 @@ async def load_selectable_options(scope: Scope, products: Iterable[int]) -> dict
     if not ids:
         return {}
     selectable = {
-        product: SelectableOptions(options)
-        for product, options in (await load_product_options(scope, ids)).items()
+        product: SelectableOptions(options) for product, options in (await load_product_options(scope, ids)).items()
     }
     for record in await fetch(_COMBINATIONS, scope.store.id, ids):
         product, variants = (
@@ -117,9 +116,7 @@ async def load_selectable_options(scope: Scope, products: Iterable[int]) -> dict
         )
         if record["type"] is None:
             product.combinations.append(
-                OptionCombination(
-                    record["id"], variants, record["sku"], record["price_cents"], record["stock"]
-                )
+                OptionCombination(record["id"], variants, record["sku"], record["price_cents"], record["stock"])
             )
         else:
             (product.forbidden if record["type"] == FORBIDDEN else product.allowed).append(variants)
@@ -137,9 +134,7 @@ def select_options(product: OptionedProduct, values: Mapping[str, Any]) -> Optio
     _reject_incomplete(product.name, selectable.options, selected)
     if not selected:
         return None
-    variants = [
-        (option, value) for option, value in selected.values() if isinstance(value, LoadedOptionVariant)
-    ]
+    variants = [(option, value) for option, value in selected.values() if isinstance(value, LoadedOptionVariant)]
     pairs = frozenset((option.id, variant.id) for option, variant in variants)
     _reject_exceptions(product, selectable, pairs)
     combination = _combination(product, selectable, variants)
@@ -197,9 +192,7 @@ def _text(option: LoadedOption, value: object) -> str:
 
 
 def _reject_incomplete(product: str, options: OptionsByReference, selected: Mapping[int, Any]) -> None:
-    required = {
-        option.id: option for option in options.values() if option.required and option.status == ACTIVE
-    }
+    required = {option.id: option for option in options.values() if option.required and option.status == ACTIVE}
     missing = [option.name for number, option in required.items() if number not in selected]
     if missing:
         raise _invalid(f"{product}: {', '.join(missing)} is required", "option_required")
@@ -215,9 +208,7 @@ def _reference_text(reference: object) -> str:
 
 def _reject_exceptions(product: OptionedProduct, selectable: SelectableOptions, pairs: VariantPairs) -> None:
     is_forbidden = any(excluded <= pairs for excluded in selectable.forbidden)
-    is_not_allowed = bool(selectable.allowed and pairs) and not any(
-        allowed <= pairs for allowed in selectable.allowed
-    )
+    is_not_allowed = bool(selectable.allowed and pairs) and not any(allowed <= pairs for allowed in selectable.allowed)
     if is_forbidden or is_not_allowed:
         raise _violation("these options can't be chosen together", "option_exception", product)
 

@@ -16,9 +16,7 @@ from models.database import fetchrow
 from models.references import NOT_FOUND, PAYMENT_METHOD, SHIPPING_METHOD, USER, ReferenceType, missing_message
 
 # The text that docs/reference/legacy.md#errors prescribes.
-_LEGACY_SHIPPING_REQUIRED = (
-    "shipping_service_unavailable: a shipping method is required for physical products"
-)
+_LEGACY_SHIPPING_REQUIRED = "shipping_service_unavailable: a shipping method is required for physical products"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +108,7 @@ async def load_references(
     if user is None and payment_method is None and shipping_method is None:
         return OrderReferences()
     keys = [*_keys(user), *_keys(payment_method), *_keys(shipping_method)]
-    record = await fetchrow(
-        _REFERENCES, scope.store.id, *keys, current_payment_method, current_shipping_method
-    )
+    record = await fetchrow(_REFERENCES, scope.store.id, *keys, current_payment_method, current_shipping_method)
     assert record is not None  # VALUES yields one row whatever the joins match
     _reject_unknown(USER, user, record["user_id"], "user")
     _reject_unknown(PAYMENT_METHOD, payment_method, record["payment_method_id"], "payment_method")
@@ -147,15 +143,11 @@ def reject_unavailable(scope: Scope, references: OrderReferences, lines: Sequenc
 
 def _shipping_required(scope: Scope) -> ValidationFailed | RuleViolation:
     if scope.family == "legacy":
-        return ValidationFailed(
-            _LEGACY_SHIPPING_REQUIRED, field="shipping_method", code="shipping_service_unavailable"
-        )
+        return ValidationFailed(_LEGACY_SHIPPING_REQUIRED, field="shipping_method", code="shipping_service_unavailable")
     return RuleViolation("a shipping method is required for physical products", reason="shipping_required")
 
 
-def _reject_unknown(
-    type_: ReferenceType, reference: object | None, record_id: int | None, field: str
-) -> None:
+def _reject_unknown(type_: ReferenceType, reference: object | None, record_id: int | None, field: str) -> None:
     if reference is not None and record_id is None:
         raise ValidationFailed(missing_message(type_, [reference]), field=field, code=NOT_FOUND)
 

@@ -53,9 +53,7 @@ class PaymentResult:
     payment_id: int | None = None
 
 
-def payment_status(
-    total_cents: int, paid_cents: int, refunded_cents: int = 0, *, charged_back: bool = False
-) -> str:
+def payment_status(total_cents: int, paid_cents: int, refunded_cents: int = 0, *, charged_back: bool = False) -> str:
     """Return the payment status: a partial payment is `unpaid`, a partial refund `partially_refunded`."""
     if charged_back:
         return CHARGEBACK
@@ -86,9 +84,7 @@ async def record_payment(
         payment_id = await add_payment(
             scope, locked, amount_cents, kind=kind, installments=installments, received_at=received_at
         )
-        await audit.record(
-            scope, "order.payment_recorded", "order", locked.public_id, {"amount_cents": amount_cents}
-        )
+        await audit.record(scope, "order.payment_recorded", "order", locked.public_id, {"amount_cents": amount_cents})
         return await update_payment_totals(
             scope, locked, locked.paid_cents + amount_cents, locked.refunded_cents, payment_id
         )

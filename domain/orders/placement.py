@@ -233,9 +233,7 @@ def _order_columns(
         "details": draft.details,
         "ip_address": draft.ip_address or scope.client_ip,
         "fields_data": dict(draft.fields),
-        "hold_until": _hold_until(scope, origin, status, references.payment_method)
-        if totals.total_cents
-        else None,
+        "hold_until": _hold_until(scope, origin, status, references.payment_method) if totals.total_cents else None,
         "created_at": created_at,
         "updated_at": created_at,
     }
@@ -245,10 +243,7 @@ def _order_columns(
 def _contact(draft: OrderDraft, customer: CustomerAccount | None) -> dict[str, str]:
     """Return the contact fields: the draft's, else the account's."""
     account = customer.contact if customer is not None else {}
-    return {
-        name: getattr(draft, name) or account.get(name, "")
-        for name in ("email", "firstname", "lastname", "phone")
-    }
+    return {name: getattr(draft, name) or account.get(name, "") for name in ("email", "firstname", "lastname", "phone")}
 
 
 def _initial_status(scope: Scope, draft: OrderDraft, payment: ChosenPaymentMethod | None) -> str:
@@ -257,16 +252,9 @@ def _initial_status(scope: Scope, draft: OrderDraft, payment: ChosenPaymentMetho
     return PROCESSED if payment is not None and payment.settles_at_once else OPEN
 
 
-def _initial_payment(
-    payment: ChosenPaymentMethod | None, status: str, total_cents: int
-) -> InitialPayment | None:
+def _initial_payment(payment: ChosenPaymentMethod | None, status: str, total_cents: int) -> InitialPayment | None:
     """Return a payment of the whole total when the method settles at once and the order starts as paid."""
-    if (
-        payment is None
-        or not payment.settles_at_once
-        or status not in (PROCESSED, COMPLETE)
-        or not total_cents
-    ):
+    if payment is None or not payment.settles_at_once or status not in (PROCESSED, COMPLETE) or not total_cents:
         return None
     return InitialPayment(total_cents, payment.processor)
 
@@ -277,9 +265,7 @@ def _origin(scope: Scope) -> str:
     return _ORIGINS.get(scope.actor.kind, "admin")
 
 
-def _hold_until(
-    scope: Scope, origin: str, status: str, payment: ChosenPaymentMethod | None
-) -> datetime | None:
+def _hold_until(scope: Scope, origin: str, status: str, payment: ChosenPaymentMethod | None) -> datetime | None:
     """Return when an unpaid checkout expires; orders of staff, apps and imports never do."""
     if origin != "storefront" or status != OPEN:
         return None
@@ -312,8 +298,7 @@ async def _emit_order_created(
         currency=order["currency"],
         customer=events.EventCustomer(customer.public_id if customer else None, name, order["email"]),
         items=[
-            events.EventItem(line.offer.public_id, line.offer.name, line.quantity, line.price_cents)
-            for line in lines
+            events.EventItem(line.offer.public_id, line.offer.name, line.quantity, line.price_cents) for line in lines
         ],
         created_at=order["created_at"],
         tracking_code=order["tracking_code"],

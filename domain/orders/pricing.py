@@ -116,9 +116,7 @@ async def price_purchase(scope: Scope, purchase: Purchase) -> PricingResult:
     totals = calculate_totals(
         [line.totals_line for line in lines],
         rate=None if reward.free_shipping else rate,
-        surcharge=purchase.references.payment_method.surcharge
-        if purchase.references.payment_method
-        else None,
+        surcharge=purchase.references.payment_method.surcharge if purchase.references.payment_method else None,
         discount_cents=discount,
         fixed_shipping_cents=0 if rate else purchase.fixed_shipping_cents,
     )
@@ -230,9 +228,7 @@ async def _reward(scope: Scope, purchase: Purchase, terms: _Terms) -> Reward:
         )
         for line in purchase.lines
     ]
-    reward = await evaluate_promotions(
-        scope, terms.promotions, promoted, context, coupon_code=purchase.coupon_code
-    )
+    reward = await evaluate_promotions(scope, terms.promotions, promoted, context, coupon_code=purchase.coupon_code)
     if purchase.coupon_code and not reward.coupon_accepted and not purchase.prices_agreed:
         raise RuleViolation(
             f"the coupon {purchase.coupon_code} is not available for this order", reason="coupon_unavailable"
@@ -244,9 +240,7 @@ async def _lines(scope: Scope, purchase: Purchase, reward: Reward) -> list[Price
     """Return the lines at promoted prices, followed by the gifts in stock."""
     lines = list(purchase.lines)
     if reward.unit_prices:
-        lines = [
-            replace(line, price_cents=cents) for line, cents in zip(lines, reward.unit_prices, strict=True)
-        ]
+        lines = [replace(line, price_cents=cents) for line, cents in zip(lines, reward.unit_prices, strict=True)]
     if not reward.free_products or purchase.prices_agreed:
         return lines
     offers = await load_offers(scope, [free.product_id for free in reward.free_products], skip_missing=True)
@@ -281,9 +275,7 @@ def _rate(scope: Scope, purchase: Purchase, terms: _Terms, lines: Sequence[Price
         return shipping.rate
     rates = [rate for rate in terms.rates if has_address and rate["destination_id"] == terms.destination_id]
     if not rates:
-        raise RuleViolation(
-            "the shipping method does not deliver to this address", reason="shipping_unavailable"
-        )
+        raise RuleViolation("the shipping method does not deliver to this address", reason="shipping_unavailable")
     return _destination_rate(shipping, rates[0], lines)
 
 
@@ -311,8 +303,7 @@ def _taxable_amounts(
     """Return the taxable amounts: each line less its discounts, the shipping, the surcharge."""
     own_discounts = [*reward.line_discounts, *(0 for _ in lines[len(reward.line_discounts) :])]
     remaining = [
-        line.price_cents * line.quantity - discount
-        for line, discount in zip(lines, own_discounts, strict=True)
+        line.price_cents * line.quantity - discount for line, discount in zip(lines, own_discounts, strict=True)
     ]
     parts = allocate(totals.discount_cents - sum(own_discounts), remaining)
     amounts = [

@@ -128,10 +128,7 @@ def _with_address(kind: str, expression: str) -> Callable[[object], Condition]:
 
 # The two-line form of an address.
 _ADDRESS_EXPRESSIONS = {
-    **{
-        name: f"a.{name}"
-        for name in ("firstname", "lastname", "city", "state", "country", "zipcode", "phone")
-    },
+    **{name: f"a.{name}" for name in ("firstname", "lastname", "city", "state", "country", "zipcode", "phone")},
     "line_1": "concat_ws(', ', nullif(a.street, ''), nullif(a.number, ''))",
     "line_2": "concat_ws(', ', nullif(a.complement, ''), nullif(a.district, ''))",
 }
@@ -171,9 +168,7 @@ ORDERS = Entity(
         "status": statuses("order_status"),
         **exact("text", payment_status="any of these payment statuses"),
         "customer_id": references("t.user_id", "users", "placed by any of these users"),
-        "vendor_id": EntityFilter(
-            "id", _vendor, "has lines of any of these vendors", many=True, build_for=_has_vendor
-        ),
+        "vendor_id": EntityFilter("id", _vendor, "has lines of any of these vendors", many=True, build_for=_has_vendor),
         **exact("text", email="exact e-mail of the customer"),
         "search": EntityFilter(
             "text",
@@ -205,9 +200,7 @@ ORDERS = Entity(
             "all lines belong to one of these vendors; 0 means several vendors or none",
             internal=True,
         ),
-        "shipment_id": EntityFilter(
-            "id", _has_shipment, "has any of these shipments", many=True, internal=True
-        ),
+        "shipment_id": EntityFilter("id", _has_shipment, "has any of these shipments", many=True, internal=True),
         **_exact_amounts("discount_cents", "tax_cents"),
         **exact("text", "notes", "details", "ip_address", internal=True),
         "created_at": exact_second("t.created_at", "placed in this second"),

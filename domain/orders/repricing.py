@@ -35,9 +35,7 @@ SELECT l.product_id, l.public_id, l.vendor_id, l.product_name, l.product_code, l
 FROM order_lines l LEFT JOIN products p ON p.tenant_id = l.tenant_id AND p.id = l.product_id
 WHERE l.tenant_id = $1 AND l.order_id = $2 ORDER BY l.position, l.id
 """
-_ADDRESSES = (
-    "SELECT kind, country, state, city, zipcode FROM order_addresses WHERE tenant_id = $1 AND order_id = $2"
-)
+_ADDRESSES = "SELECT kind, country, state, city, zipcode FROM order_addresses WHERE tenant_id = $1 AND order_id = $2"
 _REPLACE_TAXES = """
 WITH dropped AS (DELETE FROM order_taxes WHERE tenant_id = $1 AND order_id = $2)
 INSERT INTO order_taxes (tenant_id, public_id, order_id, tax_id, name, rate_type, rate_value, included, amount_cents, position)
@@ -84,15 +82,11 @@ def _agreed_selection(options: list[dict[str, Any]], combination_id: int | None)
     """Return the selected options of a line as far as price and stock depend on them."""
     if not options:
         return None
-    combination = (
-        OptionCombination(combination_id, frozenset(), "", 0, 0) if combination_id is not None else None
-    )
+    combination = OptionCombination(combination_id, frozenset(), "", 0, 0) if combination_id is not None else None
     return OptionSelection(price_cents=0, combination=combination, options=options, extra={})
 
 
-async def updated_addresses(
-    scope: Scope, locked: LockedOrder, changes: InputValues
-) -> dict[str, dict[str, Any]]:
+async def updated_addresses(scope: Scope, locked: LockedOrder, changes: InputValues) -> dict[str, dict[str, Any]]:
     """Return the addresses after the changes, by kind."""
     stored = await load_addresses(scope, locked)
     changed = parse_addresses(changes.get("addresses") or {})
@@ -114,8 +108,7 @@ async def changes_destination(scope: Scope, locked: LockedOrder, changes: InputV
         return False
     current, updated = await load_addresses(scope, locked), await updated_addresses(scope, locked, changes)
     return any(
-        destination_address(current.get(kind)) != destination_address(updated.get(kind))
-        for kind in (BILLING, SHIPPING)
+        destination_address(current.get(kind)) != destination_address(updated.get(kind)) for kind in (BILLING, SHIPPING)
     )
 
 

@@ -106,16 +106,12 @@ async def insert_shipment(
     for an order in a status that can't be shipped.
     """
     if order.status in (CANCELLED, DECLINED, FAILED) or scope.store.order_statuses.get(order.status) == "I":
-        raise RuleViolation(
-            f"an order in status {order.status} can't be shipped", reason="order_not_shippable"
-        )
+        raise RuleViolation(f"an order in status {order.status} can't be shipped", reason="order_not_shippable")
     units = await resolve_units(scope, order, quantities)
     if not units:
         return None
     if not shipment.group_key:
-        shipment = replace(
-            shipment, group_key=str(await fetchval(_GROUP_KEY, scope.store.id, order.id, list(units)))
-        )
+        shipment = replace(shipment, group_key=str(await fetchval(_GROUP_KEY, scope.store.id, order.id, list(units))))
     shipment_id = await _insert_row(scope, order, shipment)
     await insert_shipment_lines(scope, shipment_id, units)
     if shipment.tracking_number:
@@ -136,9 +132,7 @@ async def resolve_units(
         reference = parse_reference(item)
         line = by_reference.get(reference) if reference is not None else None
         if line is None:
-            raise ValidationFailed(
-                f"item {item} does not belong to the order", field="lines", code="not_in_order"
-            )
+            raise ValidationFailed(f"item {item} does not belong to the order", field="lines", code="not_in_order")
         _check_quantity(quantity, item)
         units[line.line_id] = units.get(line.line_id, 0) + quantity
         if units[line.line_id] > line.unshipped:

@@ -84,19 +84,13 @@ async def create_shipment(
         new_shipment = await _new_shipment(scope, locked, values, columns)
         shipment_id = await insert_shipment(scope, locked, new_shipment, lines)
         if shipment_id is None:
-            raise ValidationFailed(
-                "every item of the order has been shipped", field="lines", code="nothing_left"
-            )
-        await audit.record(
-            scope, "shipment.created", "shipment", shipment_id, {"order": str(locked.public_id)}
-        )
+            raise ValidationFailed("every item of the order has been shipped", field="lines", code="nothing_left")
+        await audit.record(scope, "shipment.created", "shipment", shipment_id, {"order": str(locked.public_id)})
         await _update_order(scope, locked, values.get("order_status"))
     return shipment_id
 
 
-async def update_shipment(
-    scope: Scope, shipment: object, values: InputValues, lines: Quantities | None = None
-) -> int:
+async def update_shipment(scope: Scope, shipment: object, values: InputValues, lines: Quantities | None = None) -> int:
     """Update a shipment partially and return its id; `lines`, if any, replace its lines."""
     columns = read_fields(_input_fields(scope), values)
     async with transaction(scope):
@@ -110,9 +104,7 @@ async def update_shipment(
             units = await resolve_units(scope, locked, lines, replacing=shipment_id)
             await _delete_lines(scope, shipment_id)
             await insert_shipment_lines(scope, shipment_id, units)
-        await audit.record(
-            scope, "shipment.updated", "shipment", shipment_id, {"fields": sorted(map(str, values))}
-        )
+        await audit.record(scope, "shipment.updated", "shipment", shipment_id, {"fields": sorted(map(str, values))})
         await _update_order(scope, locked, values.get("order_status"))
     return shipment_id
 
@@ -122,9 +114,7 @@ async def delete_shipment(scope: Scope, shipment: object) -> None:
     async with transaction(scope):
         shipment_id, locked = await _lock(scope, shipment)
         # Before the deletion: the audit entry reads the row's public id.
-        await audit.record(
-            scope, "shipment.deleted", "shipment", shipment_id, {"order": str(locked.public_id)}
-        )
+        await audit.record(scope, "shipment.deleted", "shipment", shipment_id, {"order": str(locked.public_id)})
         await _delete_lines(scope, shipment_id)
         await execute("DELETE FROM shipments WHERE tenant_id = $1 AND id = $2", scope.store.id, shipment_id)
         await events.emit_order_updated(scope, locked.id)
@@ -138,9 +128,7 @@ async def _lock_order(scope: Scope, order: object) -> LockedOrder:
         raise ValidationFailed(missing_message(ORDER, [order]), field="order", code=NOT_FOUND) from error
 
 
-async def _new_shipment(
-    scope: Scope, locked: LockedOrder, values: InputValues, columns: dict[str, Any]
-) -> NewShipment:
+async def _new_shipment(scope: Scope, locked: LockedOrder, values: InputValues, columns: dict[str, Any]) -> NewShipment:
     references = await _references(scope, values)
     if "user" in values and references["user_id"] is None and locked.user_id is not None:
         raise ValidationFailed("user is required", field="user", code="required")
@@ -166,13 +154,8 @@ async def _references(scope: Scope, values: InputValues) -> dict[str, Any]:
 
 
 async def _lock_custom_status(scope: Scope, status: str | None) -> None:
-    if (
-        status in scope.store.shipment_statuses
-        and await fetchrow(_LOCK_STATUS, scope.store.id, status) is None
-    ):
-        raise ValidationFailed(
-            f"status is {status!r}; the letter was deleted", field="status", code="status_invalid"
-        )
+    if status in scope.store.shipment_statuses and await fetchrow(_LOCK_STATUS, scope.store.id, status) is None:
+        raise ValidationFailed(f"status is {status!r}; the letter was deleted", field="status", code="status_invalid")
 
 
 async def _update_order(scope: Scope, locked: LockedOrder, order_status: str | None) -> None:
@@ -218,6 +201,4 @@ async def _is_own_shipment(scope: Scope, shipment_id: int) -> bool:
 
 
 async def _delete_lines(scope: Scope, shipment_id: int) -> None:
-    await execute(
-        "DELETE FROM shipment_lines WHERE tenant_id = $1 AND shipment_id = $2", scope.store.id, shipment_id
-    )
+    await execute("DELETE FROM shipment_lines WHERE tenant_id = $1 AND shipment_id = $2", scope.store.id, shipment_id)

@@ -98,9 +98,7 @@ async def create_status(scope: Scope, values: InputValues) -> int:
         columns.setdefault("inventory", "D")
     async with transaction(scope):
         await execute(_LOCK_STORE, scope.store.id)
-        used_codes = {
-            status_row["letter"] for status_row in await fetch(_USED_CODES, scope.store.id, columns["type"])
-        }
+        used_codes = {status_row["letter"] for status_row in await fetch(_USED_CODES, scope.store.id, columns["type"])}
         columns["letter"] = _free_code(columns.get("letter"), used_codes)
         status = Status(**columns, created_at=scope.now, updated_at=scope.now)
         await status.save()
@@ -121,24 +119,17 @@ async def update_status(scope: Scope, status: object, values: InputValues) -> in
         status_id, current = await _lock(scope, status)
         _check_type(current, columns)
         _check_inventory(current["type"], columns)
-        changed = {
-            name for name in ("letter", "inventory") if name in columns and columns[name] != current[name]
-        }
+        changed = {name for name in ("letter", "inventory") if name in columns and columns[name] != current[name]}
         if changed and current["built_in"]:
-            raise RuleViolation(
-                "a built-in status keeps its letter and its stock rule", reason="status_built_in"
-            )
+            raise RuleViolation("a built-in status keeps its letter and its stock rule", reason="status_built_in")
         if "letter" in changed:
             await _reject_in_use(scope, current)
             used_codes = {
-                status_row["letter"]
-                for status_row in await fetch(_USED_CODES, scope.store.id, current["type"])
+                status_row["letter"] for status_row in await fetch(_USED_CODES, scope.store.id, current["type"])
             }
             _free_code(columns["letter"], used_codes)
         await Status.filter(id=status_id).update(**columns, updated_at=scope.now)
-        await audit.record(
-            scope, "status.updated", "status", current["public_id"], {"fields": sorted(columns)}
-        )
+        await audit.record(scope, "status.updated", "status", current["public_id"], {"fields": sorted(columns)})
         await _save_codes(scope)
     return status_id
 

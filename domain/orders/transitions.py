@@ -141,9 +141,7 @@ def decide_transition(
             details={"allowed": list(allowed)},
         )
     is_return = from_status == COMPLETE and to_status == CANCELLED
-    return Transition(
-        to_status, stock_state_of(to_status, custom), moves_stock=restock or not is_return, forced=forced
-    )
+    return Transition(to_status, stock_state_of(to_status, custom), moves_stock=restock or not is_return, forced=forced)
 
 
 def check_status(status: str, custom: CustomStatuses = NO_CUSTOM_STATUSES) -> None:

@@ -80,7 +80,5 @@ async def _ship(scope: Scope, locked: LockedOrder, tracking_number: str, carrier
         tracking_number=tracking_number,
     )
     if await insert_shipment(scope, locked, shipment) is None:
-        raise ValidationFailed(
-            "every item of the order has been shipped", field="tracking_number", code="nothing_left"
-        )
+        raise ValidationFailed("every item of the order has been shipped", field="tracking_number", code="nothing_left")
     return True

@@ -24,9 +24,7 @@ _NAME = re.compile(
 )
 # C libraries and browsers read a name ending like this as an IP address: 127.1, 0x7f000001, 017700000001, 2130706433.
 _ENDS_AS_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0[xX][0-9A-Fa-f]*)\.?")
-_PRIVATE_NAMES = re.compile(
-    r"(?:.*\.)?(?:localhost|local|localdomain|internal|intranet|home\.arpa)\.?", re.IGNORECASE
-)
+_PRIVATE_NAMES = re.compile(r"(?:.*\.)?(?:localhost|local|localdomain|internal|intranet|home\.arpa)\.?", re.IGNORECASE)
 
 # Not covered by `is_global`: metadata services at addresses that look public, and blocks without hosts.
 _NOT_PUBLIC_4 = tuple(
@@ -65,9 +63,7 @@ def parse_target(url: str, *, allows_private: bool) -> Target:
     `allows_private` is VITRINE_PRIVATE_ENDPOINTS: it permits `http` and private addresses.
     """
     if not isinstance(url, str) or not _URL_CHARACTERS.fullmatch(url) or len(url) > MAX_LENGTH:
-        raise InvalidValue(
-            f"is {repr_value(url)}; expected an https address of at most {MAX_LENGTH} characters"
-        )
+        raise InvalidValue(f"is {repr_value(url)}; expected an https address of at most {MAX_LENGTH} characters")
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -92,9 +88,7 @@ def _host(netloc: str, host: str, allows_private: bool) -> str:
             raise InvalidValue(f"leads to {literal}, which is not an address of the public internet")
         return str(literal)
     if not _NAME.fullmatch(host) or _ENDS_AS_NUMBER.fullmatch(host):
-        raise InvalidValue(
-            f"has the host {repr_value(host)}; expected a name, or an IP address in its usual form"
-        )
+        raise InvalidValue(f"has the host {repr_value(host)}; expected a name, or an IP address in its usual form")
     if not allows_private and (_PRIVATE_NAMES.fullmatch(host) or "." not in host.rstrip(".")):
         raise InvalidValue(f"has the host {repr_value(host)}, which is not a name of the public internet")
     return host.lower()

@@ -135,9 +135,7 @@ async def set_privileges(scope: Scope, user: Reference | str, names: list[str]) 
         if account.user_type != "A":
             raise RuleViolation("only administrators hold privileges", reason="not_an_administrator")
         await _update_row(scope, row, {"privileges": sorted(wanted)})
-        await audit.record(
-            scope, "user.privileges_set", "user", row["public_id"], {"privileges": sorted(wanted)}
-        )
+        await audit.record(scope, "user.privileges_set", "user", row["public_id"], {"privileges": sorted(wanted)})
         await invalidate_credentials(scope, user_id)
     return UserRef(user_id, row["public_id"])
 
@@ -179,9 +177,7 @@ async def lock_administrators(scope: Scope) -> None:
 async def check_removable(scope: Scope, account: privileges.AccountRights) -> None:
     """Refuse to remove the owner or the last active administrator (docs/reference/shared.md#deletion)."""
     if account.is_owner:
-        raise RuleViolation(
-            "the owner of the store can't be removed, disabled or given another type", reason="owner"
-        )
+        raise RuleViolation("the owner of the store can't be removed, disabled or given another type", reason="owner")
     if account.user_type != "A":
         return
     other_admins = await database.fetchval(
@@ -272,9 +268,7 @@ async def _apply_changes(scope: Scope, row: Record, changes: Mapping[str, Any]) 
         await _leave_admin_groups(scope, account.id)
     await audit.record(scope, "user.updated", "user", account.public_id, {"changed": sorted(changes)})
     if row["status"] == "P" and columns.get("status") == "A" and columns.get("email", row["email"]):
-        await outbox.queue_mail(
-            scope, MailType.ACCOUNT_APPROVED, outbox.recipient_of({**dict(row), **columns})
-        )
+        await outbox.queue_mail(scope, MailType.ACCOUNT_APPROVED, outbox.recipient_of({**dict(row), **columns}))
     if scope.family == "legacy" and scope.actor.user_id == account.id:
         await _notify_of_new_credentials(scope, row, columns)
     reason = _revocation_reason(columns)
@@ -319,9 +313,7 @@ async def _leave_admin_groups(scope: Scope, user_id: int) -> None:
 
 def _check_vendor(user: Mapping[str, Any]) -> None:
     if user["user_type"] == "V" and user["vendor_id"] is None:
-        raise ValidationFailed(
-            "vendor_id is required for a user of type V", field="vendor_id", code="required"
-        )
+        raise ValidationFailed("vendor_id is required for a user of type V", field="vendor_id", code="required")
 
 
 async def _resolve_vendor(scope: Scope, values: InputValues, current: int | None) -> int | None:

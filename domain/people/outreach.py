@@ -40,7 +40,9 @@ VALUES ($1, $2, $3, $4, $5, $6, $6)
 ON CONFLICT (tenant_id, email) WHERE deleted_at IS NULL DO UPDATE SET email = excluded.email
 RETURNING id, public_id, public_id <> $2 AS existed
 """
-_TAKEN = "SELECT EXISTS (SELECT 1 FROM subscribers WHERE tenant_id = $1 AND email = $2 AND id <> $3 AND deleted_at IS NULL)"
+_TAKEN = (
+    "SELECT EXISTS (SELECT 1 FROM subscribers WHERE tenant_id = $1 AND email = $2 AND id <> $3 AND deleted_at IS NULL)"
+)
 
 
 async def subscribe(scope: Scope, values: InputValues) -> tuple[int, bool]:

@@ -25,9 +25,7 @@ EMAIL_CHANGE_SENT = "if the new e-mail can be used, a mail to it says how to con
 DELETION_SENT = "a mail says how to confirm the deletion"
 ACCOUNT_DELETED = "account deleted"
 
-_NEW_EMAIL = {
-    "new_email": InputField("email", ACCOUNT_FIELDS["email"].read, "email_invalid", required="required")
-}
+_NEW_EMAIL = {"new_email": InputField("email", ACCOUNT_FIELDS["email"].read, "email_invalid", required="required")}
 
 
 async def change_password(scope: Scope, current_password: str, new_password: str) -> None:
@@ -89,9 +87,7 @@ async def request_email_change(scope: Scope, password: str, new_email: str) -> N
             return
         over_limit = await outbox.is_over_hourly_limit(scope, MailType.EMAIL_CHANGE_TAKEN, owner["id"])
         is_notified = owner["status"] != "D" and not over_limit
-        await outbox.queue_mail(
-            scope, MailType.EMAIL_CHANGE_TAKEN, outbox.recipient_of(owner) if is_notified else None
-        )
+        await outbox.queue_mail(scope, MailType.EMAIL_CHANGE_TAKEN, outbox.recipient_of(owner) if is_notified else None)
 
 
 async def delete_own_account(scope: Scope, token: str | None) -> bool:

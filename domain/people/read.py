@@ -19,9 +19,7 @@ from domain.visibility import VisibleRows
 from kernel.text import fold
 from models.queries import Condition, Entity, EntityFilter, Sort, any_of, flag
 
-_USER_ROWS = VisibleRows(
-    admin=("view_users",), app="read_users", vendor="t.id = {user}", customer="t.id = {user}"
-)
+_USER_ROWS = VisibleRows(admin=("view_users",), app="read_users", vendor="t.id = {user}", customer="t.id = {user}")
 
 IS_OWNER = "coalesce(t.id = (SELECT s.owner_id FROM tenants s WHERE s.id = t.tenant_id), false)"
 
@@ -134,9 +132,7 @@ CALL_REQUESTS = Entity(
         "product_id": optional_references(
             "t.product_id", "products", "about any of these products; 0 means about none"
         ),
-        "order_id": optional_references(
-            "t.order_id", "orders", "about any of these orders; 0 means about none"
-        ),
+        "order_id": optional_references("t.order_id", "orders", "about any of these orders; 0 means about none"),
         "search": EntityFilter(
             "text",
             lambda text: Condition(

@@ -35,9 +35,7 @@ EMAIL_VERIFIED = "email verified"
 
 _REGISTRATION_FIELDS: Mapping[str, InputField] = {
     "email": ACCOUNT_FIELDS["email"],
-    "password": InputField(
-        "password", ACCOUNT_FIELDS["password"].read, "password_invalid", required="required"
-    ),
+    "password": InputField("password", ACCOUNT_FIELDS["password"].read, "password_invalid", required="required"),
     "name": InputField("name", short_text, "name_invalid", required="name_required"),
     "phone": ACCOUNT_FIELDS["phone"],
     "cpf": ACCOUNT_FIELDS["cpf"],
@@ -68,9 +66,7 @@ async def register(scope: Scope, values: InputValues) -> None:
         owner = await accounts.find_by_email(scope, draft["email"])
         created = await _create_or_rehearse(system, draft, create=owner is None)
         if created is None and owner is None:
-            owner = await accounts.find_by_email(
-                scope, draft["email"]
-            )  # created concurrently by an administrator
+            owner = await accounts.find_by_email(scope, draft["email"])  # created concurrently by an administrator
         await _send_registration_mail(scope, owner, created, draft)
 
 
@@ -163,9 +159,7 @@ async def _change_email(scope: Scope, user: Record) -> None:
     await invalidate_credentials(scope, user["id"])
 
 
-async def _create_or_rehearse(
-    system: Scope, draft: Mapping[str, Any], *, create: bool
-) -> accounts.UserRef | None:
+async def _create_or_rehearse(system: Scope, draft: Mapping[str, Any], *, create: bool) -> accounts.UserRef | None:
     """Create the user; or do the same work without the e-mail, which would be refused, and roll it back."""
     created = None
     try:
@@ -195,9 +189,7 @@ async def _send_registration_mail(
         to = outbox.recipient_of(owner)
     if await outbox.is_over_hourly_limit(scope, mail_type, to.user_id if to else None):
         to = None
-    token = await mailed_tokens.issue_token(
-        scope, TokenPurpose.EMAIL_VERIFICATION, to if created is not None else None
-    )
+    token = await mailed_tokens.issue_token(scope, TokenPurpose.EMAIL_VERIFICATION, to if created is not None else None)
     await outbox.queue_mail(scope, mail_type, to, token if created is not None else "")
 
 

@@ -48,9 +48,7 @@ async def delete_user(scope: Scope, user: Reference | str) -> None:
                 scope.now,
             )
         else:
-            await database.execute(
-                "delete from users where tenant_id = $1 and id = $2", scope.store.id, user_id
-            )
+            await database.execute("delete from users where tenant_id = $1 and id = $2", scope.store.id, user_id)
         await audit.record(scope, "user.deleted", "user", account.public_id)
         await invalidate_credentials(scope, user_id)
 

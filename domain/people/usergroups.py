@@ -76,9 +76,7 @@ async def create_usergroup(scope: Scope, values: InputValues) -> UsergroupRef:
             group["privileges"],
             scope.now,
         )
-        await audit.record(
-            scope, "usergroup.created", "usergroup", public_id, {"privileges": group["privileges"]}
-        )
+        await audit.record(scope, "usergroup.created", "usergroup", public_id, {"privileges": group["privileges"]})
     return UsergroupRef(group_id, public_id)
 
 
@@ -111,9 +109,7 @@ async def update_usergroup(scope: Scope, usergroup: Reference | str, values: Inp
             group["privileges"],
             scope.now,
         )
-        await audit.record(
-            scope, "usergroup.updated", "usergroup", row["public_id"], {"changed": sorted(columns)}
-        )
+        await audit.record(scope, "usergroup.updated", "usergroup", row["public_id"], {"changed": sorted(columns)})
         await invalidate_credentials(scope)
     return UsergroupRef(row["id"], row["public_id"])
 
@@ -133,9 +129,7 @@ async def delete_usergroup(scope: Scope, usergroup: Reference | str) -> None:
         await invalidate_credentials(scope)
 
 
-async def set_membership(
-    scope: Scope, user: Reference | str, usergroup: Reference | str, status: str
-) -> None:
+async def set_membership(scope: Scope, user: Reference | str, usergroup: Reference | str, status: str) -> None:
     """Set a user's membership in a group: `A` active, `F` available, `P` pending, `D` declined.
 
     Raises `NotFound` for either, `InsufficientPrivileges` if the group has more privileges than the caller, and `RuleViolation` for a user
@@ -169,9 +163,7 @@ async def set_membership(
 _MEMBERSHIP = {"status": InputField("status", code_in(MEMBERSHIP_STATUSES), "status_invalid")}
 
 
-def _check_may_set_membership(
-    scope: Scope, account: privileges.AccountRights, group: Record, status_code: str
-) -> None:
+def _check_may_set_membership(scope: Scope, account: privileges.AccountRights, group: Record, status_code: str) -> None:
     privileges.check_may_edit_users(scope)
     if group["type"] == "A" or account.is_owner:
         privileges.check_may_manage_user(scope, account)

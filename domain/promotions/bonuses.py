@@ -64,16 +64,12 @@ def parse_bonuses(values: object, zone: str, pending: PendingReferences) -> list
 
 def _entries(bonuses: Mapping[str, Any] | list[Any]) -> list[tuple[str, Any]]:
     values: list[Any] = list(bonuses.values()) if isinstance(bonuses, Mapping) else bonuses
-    if isinstance(bonuses, Mapping) and not all(
-        isinstance(value, Mapping) and "bonus" in value for value in values
-    ):
+    if isinstance(bonuses, Mapping) and not all(isinstance(value, Mapping) and "bonus" in value for value in values):
         return list(bonuses.items())
     entries = []
     for value in values:
         if not isinstance(value, Mapping) or not isinstance(value.get("bonus"), str):
-            raise InvalidValue(
-                f"hold {repr_value(value)}; expected objects such as {{bonus, discount_bonus}}"
-            )
+            raise InvalidValue(f"hold {repr_value(value)}; expected objects such as {{bonus, discount_bonus}}")
         entries.append((value["bonus"], value))
     return entries
 
@@ -81,9 +77,7 @@ def _entries(bonuses: Mapping[str, Any] | list[Any]) -> list[tuple[str, Any]]:
 def _gift(name: str, value: object, zone: str, pending: PendingReferences) -> Gift | None:
     read = _BONUSES.get(name)
     if read is None:
-        raise InvalidValue(
-            f"hold the unknown bonus {repr_value(name)}; expected some of {', '.join(_BONUSES)}"
-        )
+        raise InvalidValue(f"hold the unknown bonus {repr_value(name)}; expected some of {', '.join(_BONUSES)}")
     if zone == CATALOG and name != "product_discount":
         raise InvalidValue(f"hold {name}, which the zone {CATALOG} doesn't give; expected product_discount")
     try:
@@ -145,9 +139,7 @@ def _product_discount(name: str, value: object, pending: PendingReferences) -> G
     if isinstance(value, Mapping):
         for key, reference_type in (("products", PRODUCT), ("categories", CATEGORY)):
             if value.get(key) not in (None, "", [], {}):
-                gift[key] = pending.add(
-                    reference_type, [_id_of(item) for item in values_of(value[key])], name
-                )
+                gift[key] = pending.add(reference_type, [_id_of(item) for item in values_of(value[key])], name)
     return gift
 
 

@@ -88,23 +88,17 @@ def calculate_reward(promotions: Iterable[ActivePromotion], context: RuleContext
     """Return the reward of a purchase."""
     ordered = sorted(promotions, key=lambda promotion: (promotion.priority, promotion.id))
     applied: list[ActivePromotion] = []
-    lines = _catalogue_prices(
-        [promotion for promotion in ordered if promotion.zone == CATALOG], context, applied
-    )
+    lines = _catalogue_prices([promotion for promotion in ordered if promotion.zone == CATALOG], context, applied)
     totals = _RewardTotals(list(lines), [0] * len(lines))
     context = replace(context, lines=lines)
     due = list(
-        _until_stop(
-            promotion for promotion in ordered if promotion.zone != CATALOG and _is_due(promotion, context)
-        )
+        _until_stop(promotion for promotion in ordered if promotion.zone != CATALOG and _is_due(promotion, context))
     )
     effective: set[int] = set()
     for on_lines in (True, False):
         for promotion in due:
             for gift in promotion.gifts:
-                if (gift["gift"] == "product_discount") is on_lines and _apply(
-                    gift, promotion, totals, context
-                ):
+                if (gift["gift"] == "product_discount") is on_lines and _apply(gift, promotion, totals, context):
                     effective.add(promotion.id)
     applied += [promotion for promotion in due if promotion.id in effective]
     methods = None if totals.methods is None else frozenset(totals.methods)
@@ -139,11 +133,7 @@ def _catalogue_prices(
 ) -> list[RuleLine]:
     lines = []
     for line in context.lines:
-        due = (
-            []
-            if line.price_agreed
-            else [promotion for promotion in promotions if _is_due(promotion, context, line)]
-        )
+        due = [] if line.price_agreed else [promotion for promotion in promotions if _is_due(promotion, context, line)]
         for promotion in _until_stop(due):
             price = line.price_cents
             for gift in promotion.gifts:
@@ -156,9 +146,7 @@ def _catalogue_prices(
     return lines
 
 
-def _apply(
-    gift: Mapping[str, Any], promotion: ActivePromotion, totals: _RewardTotals, context: RuleContext
-) -> bool:
+def _apply(gift: Mapping[str, Any], promotion: ActivePromotion, totals: _RewardTotals, context: RuleContext) -> bool:
     """Apply a gift; return whether it had an effect."""
     match gift["gift"]:
         case "order_discount":

@@ -67,9 +67,7 @@ def _products(value: object) -> list[dict[str, Any]]:
     for item in values_of(value):
         if isinstance(item, Mapping):
             amount = item.get("amount")
-            products.append(
-                {"id": item.get("product_id"), "amount": 1 if amount in (None, "") else _whole(amount)}
-            )
+            products.append({"id": item.get("product_id"), "amount": 1 if amount in (None, "") else _whole(amount)})
         else:
             products.append({"id": item, "amount": 1})
     return products
@@ -203,21 +201,15 @@ class _Parser:
 
     def _member(self, values: object, depth: int) -> Rule:
         if not isinstance(values, Mapping):
-            raise InvalidValue(
-                f"hold {repr_value(values)}; expected objects such as {{operator, condition, value}}"
-            )
+            raise InvalidValue(f"hold {repr_value(values)}; expected objects such as {{operator, condition, value}}")
         if _is_set(values):
             return self.parse_set(values, depth + 1)
         name, operator = values.get("condition"), values.get("operator") or ""
         if not isinstance(name, str) or not isinstance(operator, str):
-            raise InvalidValue(
-                f"hold {repr_value(values)}; expected objects such as {{operator, condition, value}}"
-            )
+            raise InvalidValue(f"hold {repr_value(values)}; expected objects such as {{operator, condition, value}}")
         return self._test(name, name, operator, values.get("value"), None)
 
-    def _test(
-        self, label: str, name: str, operator: str, value: object, read: Callable[[object], Any] | None
-    ) -> Rule:
+    def _test(self, label: str, name: str, operator: str, value: object, read: Callable[[object], Any] | None) -> Rule:
         self._count += 1
         if self._count > MAX_CONDITIONS:
             raise InvalidValue(f"are more than {MAX_CONDITIONS}")
@@ -230,9 +222,7 @@ class _Parser:
         operator = operator.lower() or condition.default
         if operator not in condition.operators:
             allowed = ", ".join(sorted(condition.operators))
-            raise InvalidValue(
-                f"hold {label} with the operator {repr_value(operator)}; expected one of {allowed}"
-            )
+            raise InvalidValue(f"hold {label} with the operator {repr_value(operator)}; expected one of {allowed}")
         try:
             parsed = (read or condition.read)(value)
         except InvalidValue as error:

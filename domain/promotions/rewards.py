@@ -219,9 +219,7 @@ def _json(value: Any) -> Any:
 
 
 # By id, so that concurrent orders with the same promotions can't deadlock.
-_LOCK = (
-    "SELECT id FROM promotions WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
-)
+_LOCK = "SELECT id FROM promotions WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
 # A separate statement after the lock sees what previous lock holders committed.
 _USE = """
 WITH customer AS (SELECT user_id, email FROM orders WHERE tenant_id = $1 AND id = $3), used AS (
@@ -265,9 +263,7 @@ async def redeem(scope: Scope, reward: Reward, order_id: int) -> None:
     if not promotion_ids:
         return
     await execute(_LOCK, scope.store.id, promotion_ids)
-    counted = await execute(
-        _USE, scope.store.id, promotion_ids, order_id, [uuid7() for _ in promotion_ids], scope.now
-    )
+    counted = await execute(_USE, scope.store.id, promotion_ids, order_id, [uuid7() for _ in promotion_ids], scope.now)
     if counted != len(promotion_ids):
         raise RuleViolation("the coupon is no longer available", reason="coupon_unavailable")
 
@@ -292,6 +288,4 @@ async def restore_uses(scope: Scope, order_id: int) -> None:
 async def delete_uses(scope: Scope, order_id: int) -> None:
     """Release and delete the uses of an order whose promotions an explicit discount replaced."""
     await release_uses(scope, order_id)
-    await execute(
-        "DELETE FROM promotion_uses WHERE tenant_id = $1 AND order_id = $2", scope.store.id, order_id
-    )
+    await execute("DELETE FROM promotion_uses WHERE tenant_id = $1 AND order_id = $2", scope.store.id, order_id)

@@ -142,9 +142,7 @@ _TESTS: Mapping[str, Callable[[_Test], bool]] = {
     "weight": lambda test: test.compare(sum(line.quantity * line.weight_grams for line in test.lines)),
     "price": _price,
     "products": _products,
-    "categories": lambda test: test.matches_any(
-        category for line in test.lines for category in line.categories
-    ),
+    "categories": lambda test: test.matches_any(category for line in test.lines for category in line.categories),
     "users": lambda test: test.matches_any((test.context.user_id,)),
     "registered": _is_registered,
     "usergroups": lambda test: test.matches_any(test.context.usergroups),

@@ -67,9 +67,7 @@ class VendorOffer:
     delivery_time: str
 
 
-async def quote_product(
-    scope: Scope, product: object, zipcode: object, quantity: object = 1
-) -> ProductQuotes:
+async def quote_product(scope: Scope, product: object, zipcode: object, quantity: object = 1) -> ProductQuotes:
     """Return the shipping quotes of units of a product to a CEP; raises ValidationFailed for an invalid CEP or unknown product."""
     cep = parse_cep(zipcode)
     if isinstance(quantity, bool) or not isinstance(quantity, int) or not 1 <= quantity <= MAX_QUANTITY:
@@ -140,9 +138,7 @@ async def _load_product(scope: Scope, product: object) -> Mapping[str, Any]:
     if reference is not None:
         with active_scope(scope):
             records = await fetch(_PRODUCT, scope.store.id, product_id, public_id, scope.store.name, is_staff)
-    if not records or (
-        scope.actor.kind is ActorKind.VENDOR and records[0]["vendor_id"] != scope.actor.vendor_id
-    ):
+    if not records or (scope.actor.kind is ActorKind.VENDOR and records[0]["vendor_id"] != scope.actor.vendor_id):
         raise ValidationFailed(missing_message(PRODUCT, [product]), field="product", code=NOT_FOUND)
     return records[0]
 

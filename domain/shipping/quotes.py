@@ -136,6 +136,4 @@ def _rate(method: Mapping[str, Any]) -> MethodRate:
         return MethodRate(
             method["base_cents"], method["per_kg_cents"], method["per_item_cents"], method["free_from_cents"]
         )
-    return MethodRate(
-        method["rate_base"], method["rate_per_kg"], method["rate_per_item"], method["free_from_cents"]
-    )
+    return MethodRate(method["rate_base"], method["rate_per_kg"], method["rate_per_item"], method["free_from_cents"])

@@ -58,9 +58,7 @@ async def write_rates(scope: Scope, method_id: int, values: InputValues) -> None
     ids_by_reference = await resolve_all(scope, DESTINATION, references, field="destination")
     ids = [ids_by_reference[reference] for reference in references]
     if len(set(ids)) < len(ids):
-        raise ValidationFailed(
-            "rates names a destination twice; expected each once", field="rates", code="duplicate"
-        )
+        raise ValidationFailed("rates names a destination twice; expected each once", field="rates", code="duplicate")
     await execute(
         _REPLACE,
         scope.store.id,

@@ -69,9 +69,7 @@ ORDER_PLACED_AT = (
 SHIPMENTS = Entity(
     name="shipment",
     table="shipments",
-    visible=VisibleRows(
-        admin=("view_orders",), app="read_orders", vendor=_OWN_LINES, customer=ORDER_OF_CUSTOMER
-    ),
+    visible=VisibleRows(admin=("view_orders",), app="read_orders", vendor=_OWN_LINES, customer=ORDER_OF_CUSTOMER),
     filters={
         "id": ids("shipments"),
         "order_id": references("t.order_id", "orders", "of any of these orders"),

@@ -141,9 +141,7 @@ async def _write_rates(change: Change) -> None:
     ids_by_reference = await resolve_all(change.scope, DESTINATION, references, field="destination")
     ids = [ids_by_reference[reference] for reference in references]
     if len(set(ids)) < len(ids):
-        raise ValidationFailed(
-            "rates names a destination twice; expected each once", field="rates", code="duplicate"
-        )
+        raise ValidationFailed("rates names a destination twice; expected each once", field="rates", code="duplicate")
     await execute(
         _REPLACE_RATES,
         change.scope.store.id,

@@ -117,9 +117,7 @@ def _read(values: InputValues, existing: Mapping[Reference, Mapping[str, Any]]) 
     reference = parse_reference(reference_value)
     current = existing.get(reference) if reference is not None else None
     if current is None:
-        raise ValidationFailed(
-            f"area_id {repr_value(reference_value)} not found", field="areas", code="not_found"
-        )
+        raise ValidationFailed(f"area_id {repr_value(reference_value)} not found", field="areas", code="not_found")
     columns = read_fields(AREA_FIELDS, values)
     return _Area(current["id"], {**current, **columns}, columns.get("zipcodes"))
 
@@ -146,17 +144,13 @@ async def _write(scope: Scope, warehouse_id: int, areas: Sequence[_Area]) -> lis
     ids: dict[int, int] = {}
     if new:
         area_rows = [_row(area, public_id=public_id) for public_id, area in new.items()]
-        for inserted in await fetch(
-            _INSERT, scope.store.id, warehouse_id, orjson.dumps(area_rows).decode(), scope.now
-        ):
+        for inserted in await fetch(_INSERT, scope.store.id, warehouse_id, orjson.dumps(area_rows).decode(), scope.now):
             ids[id(new[inserted["public_id"]])] = inserted["id"]
     if changed:
         area_rows = [_row(area, id=area.id) for area in changed]
         await execute(_UPDATE, scope.store.id, warehouse_id, orjson.dumps(area_rows).decode(), scope.now)
         ids |= {id(area): area.id for area in changed if area.id is not None}
-    await _write_zipcodes(
-        scope, {ids[id(area)]: area.zipcodes for area in areas if area.zipcodes is not None}
-    )
+    await _write_zipcodes(scope, {ids[id(area)]: area.zipcodes for area in areas if area.zipcodes is not None})
     return [ids[id(area)] for area in areas]
 
 

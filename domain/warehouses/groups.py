@@ -51,9 +51,7 @@ async def add_group(scope: Scope, warehouse: object, values: InputValues) -> int
         [(usergroup_id, columns)] = await _read(scope, [values], {})
         existing = await _load_groups(scope, warehouse_row["id"])
         if usergroup_id in existing:
-            raise ValidationFailed(
-                "the warehouse serves that usergroup already", field="usergroup", code="taken"
-            )
+            raise ValidationFailed("the warehouse serves that usergroup already", field="usergroup", code="taken")
         _check_count(len(existing) + 1)
         ids = await _write(scope, warehouse_row["id"], {usergroup_id: columns})
         await _audit(scope, "warehouse.usergroup_added", warehouse_row, usergroup_id)

@@ -157,8 +157,6 @@ AREA_FIELDS: Mapping[str, InputField] = {
 
 GROUP_FIELDS: Mapping[str, InputField] = {
     "priority": InputField("priority", integer(-(2**31), 2**31 - 1), code="priority_invalid"),
-    "allocation_type": InputField(
-        "allocation_type", code_in(ALLOCATION_TYPES), code="allocation_type_invalid"
-    ),
+    "allocation_type": InputField("allocation_type", code_in(ALLOCATION_TYPES), code="allocation_type_invalid"),
     "status": InputField("status", code_in(WAREHOUSE_STATUSES), code="status_invalid"),
 }

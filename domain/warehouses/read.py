@@ -39,9 +39,7 @@ def _folded_match(column: str) -> Callable[[object], Condition]:
 
     def build(value: object) -> Condition:
         values = value if isinstance(value, list) else [value]
-        return Condition(
-            f"vitrine_fold({column}) = ANY({{}}::text[])", ([fold(str(item)) for item in values],)
-        )
+        return Condition(f"vitrine_fold({column}) = ANY({{}}::text[])", ([fold(str(item)) for item in values],))
 
     return build
 
@@ -83,9 +81,7 @@ WAREHOUSES = Entity(
             "longitude",
             internal=True,
         ),
-        **exact(
-            "big_int", "priority", "shipping_delay", "min_items_in_box", "max_items_in_box", internal=True
-        ),
+        **exact("big_int", "priority", "shipping_delay", "min_items_in_box", "max_items_in_box", internal=True),
         "created_at": exact_second("t.created_at", "created within that second"),
         "updated_at": exact_second("t.updated_at", "updated within that second"),
     },

@@ -17,7 +17,9 @@ from models.references import VENDOR, WAREHOUSE
 from models.warehouses import Warehouse
 
 # Serializes changes of a vendor's default warehouse.
-_LOCK_DEFAULT = "SELECT pg_advisory_xact_lock(hashtextextended('default warehouse:' || $1::bigint || ':' || $2::bigint, 0))"
+_LOCK_DEFAULT = (
+    "SELECT pg_advisory_xact_lock(hashtextextended('default warehouse:' || $1::bigint || ':' || $2::bigint, 0))"
+)
 _UNSET_OTHER_DEFAULT = """
 UPDATE warehouses SET is_default = false, updated_at = $4
 WHERE tenant_id = $1 AND vendor_id IS NOT DISTINCT FROM $2 AND id <> $3 AND is_default AND deleted_at IS NULL

@@ -106,9 +106,7 @@ async def store_results(results: Sequence[AttemptResult]) -> None:
         await _disable(endpoint)
 
 
-async def _lock(
-    connection: CrossStoreConnection, results: Sequence[AttemptResult]
-) -> dict[tuple[int, int], Any]:
+async def _lock(connection: CrossStoreConnection, results: Sequence[AttemptResult]) -> dict[tuple[int, int], Any]:
     keys = sorted({(result.delivery.store_id, result.delivery.endpoint_id) for result in results})
     rows = await connection.fetch(_LOCK, [store for store, _ in keys], [endpoint for _, endpoint in keys])
     return {(row["tenant_id"], row["id"]): row for row in rows}

@@ -131,9 +131,7 @@ class ClaimedDelivery:
         return [decrypt(APP_SECRET_PURPOSE, secret).decode() for secret in valid]
 
 
-async def claim(
-    claim_id: UUID, limit: int, max_failing: int, *, lease: timedelta = LEASE
-) -> list[ClaimedDelivery]:
+async def claim(claim_id: UUID, limit: int, max_failing: int, *, lease: timedelta = LEASE) -> list[ClaimedDelivery]:
     """Claim up to `limit` deliveries under `claim_id`; at most `max_failing` of endpoints that are failing."""
     async with database.cross_store_connection() as connection, connection.transaction():
         slots = _free_slots(await connection.fetch(_LOCK, limit), max_failing)

@@ -55,9 +55,7 @@ def _query(value: object) -> str | None:
     if value is None or value == "":
         return None
     if not isinstance(value, str) or has_forbidden_characters(value) or len(value) > MAX_QUERY:
-        raise InvalidValue(
-            f"is {repr_value(value)}; expected a GraphQL selection of at most {MAX_QUERY} characters"
-        )
+        raise InvalidValue(f"is {repr_value(value)}; expected a GraphQL selection of at most {MAX_QUERY} characters")
     return value
 
 
@@ -102,9 +100,7 @@ async def create_endpoint(scope: Scope, values: InputValues, check_query: CheckQ
             installation["id"],
         )
         if count >= MAX_ENDPOINTS:
-            raise RuleViolation(
-                f"the app has {MAX_ENDPOINTS} event endpoints already", reason="too_many_endpoints"
-            )
+            raise RuleViolation(f"the app has {MAX_ENDPOINTS} event endpoints already", reason="too_many_endpoints")
         endpoint = EventEndpoint(
             installation_id=installation["id"], **columns, created_at=scope.now, updated_at=scope.now
         )
@@ -116,9 +112,7 @@ async def create_endpoint(scope: Scope, values: InputValues, check_query: CheckQ
     return endpoint_id
 
 
-async def update_endpoint(
-    scope: Scope, endpoint: object, values: InputValues, check_query: CheckQuery
-) -> int:
+async def update_endpoint(scope: Scope, endpoint: object, values: InputValues, check_query: CheckQuery) -> int:
     """Update an endpoint partially and return its internal id.
 
     Disabling it cancels its pending deliveries; a new URL or enabling it resets its failures.
@@ -222,9 +216,7 @@ async def disable(scope: Scope, endpoint_id: int, reason: str) -> bool:
 async def cancel_outside_scopes(scope: Scope, installation_id: int, scopes: Iterable[str] = ()) -> None:
     """Cancel the pending deliveries of an installed app that its remaining scopes don't cover; joins the current transaction."""
     remaining = tuple(scopes)
-    not_covered = (
-        None if not remaining else [name for name in events.NAMES if not may_receive(name, remaining)]
-    )
+    not_covered = None if not remaining else [name for name in events.NAMES if not may_receive(name, remaining)]
     if not_covered == []:
         return
     endpoints = await database.fetch(
@@ -236,9 +228,7 @@ async def cancel_outside_scopes(scope: Scope, installation_id: int, scopes: Iter
         await cancel_deliveries(scope, endpoint["id"], NOT_ALLOWED, not_covered)
 
 
-async def cancel_deliveries(
-    scope: Scope, endpoint_id: int, reason: str, names: Sequence[str] | None = None
-) -> None:
+async def cancel_deliveries(scope: Scope, endpoint_id: int, reason: str, names: Sequence[str] | None = None) -> None:
     """Cancel the pending deliveries of an endpoint locked by the caller: all, or those of the named events."""
     if names is None or names:
         await database.execute(_CANCEL, scope.store.id, endpoint_id, names, reason, scope.now)

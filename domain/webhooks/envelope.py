@@ -81,8 +81,7 @@ def build_request(event: EventRecord, secrets: Sequence[str], at: datetime) -> S
         "webhook-id": envelope["id"],
         "webhook-timestamp": timestamp,
         "webhook-signature": " ".join(
-            _standard(secret, f"{envelope['id']}.{timestamp}.".encode() + body)
-            for secret in reversed(secrets)
+            _standard(secret, f"{envelope['id']}.{timestamp}.".encode() + body) for secret in reversed(secrets)
         ),
     }
     return SignedRequest(body, headers)

@@ -36,9 +36,7 @@ EVENT_ENDPOINTS = Entity(
     visible=VisibleRows(admin=("view_apps",), own_app="t.installation_id = {installation}"),
     filters={
         "id": ids("endpoints"),
-        "installed_app_id": references(
-            "t.installation_id", "app_installations", "of any of these installed apps"
-        ),
+        "installed_app_id": references("t.installation_id", "app_installations", "of any of these installed apps"),
         "status": EntityFilter("switch_status", any_of("t.status"), "in any of these states", many=True),
     },
     sorts=sorts("id"),

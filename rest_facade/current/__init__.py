@@ -30,9 +30,7 @@ def routes() -> list[Route]:
         *ConsentPage(operations).routes(),
         *admin.routes(operations),
         *credentials.routes(operations),
-        *WebhookEndpointHandlers(
-            f"{admin.PREFIX}/event-endpoints", "Admin", Credential.ADMIN, operations
-        ).routes(),
+        *WebhookEndpointHandlers(f"{admin.PREFIX}/event-endpoints", "Admin", Credential.ADMIN, operations).routes(),
         *GatewayHandlers(operations).routes(),
         *CatalogHandlers(operations).routes(),
         *CartHandlers(operations).routes(),

@@ -110,9 +110,7 @@ class ConsentPage:
         name = request.match_info["name"]
         if name not in self._assets or f"{ASSETS}/{request.match_info['version']}" != self._prefix:
             raise web.HTTPNotFound
-        return web.Response(
-            text=self._assets[name], content_type=_TYPES[name], charset="utf-8", headers=_ASSET_HEADERS
-        )
+        return web.Response(text=self._assets[name], content_type=_TYPES[name], charset="utf-8", headers=_ASSET_HEADERS)
 
     def _render_error(self, error: OAuthError) -> web.Response:
         detail = str(error.details["detail"])
@@ -121,9 +119,7 @@ class ConsentPage:
     def _render_page(self, template: str, status: int, **values: str) -> web.Response:
         all_values = {**values, "assets": self._prefix}
         text = _PLACEHOLDER.sub(lambda match: all_values[match[1]], template)
-        return web.Response(
-            text=text, status=status, content_type="text/html", charset="utf-8", headers=PAGE_HEADERS
-        )
+        return web.Response(text=text, status=status, content_type="text/html", charset="utf-8", headers=PAGE_HEADERS)
 
 
 def _parameters(request: web.Request) -> dict[str, str | None]:

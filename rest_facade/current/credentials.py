@@ -79,9 +79,7 @@ def _update_handler(operation: FacadeOperation) -> Handler:
         body = await read_json_object(request)
         values = {name: body[name] for name in _APP_FIELDS if name in body}
         try:
-            data = await execute(
-                scope, operation, {"id": path_uuid(request, "installed app"), "input": values}
-            )
+            data = await execute(scope, operation, {"id": path_uuid(request, "installed app"), "input": values})
         except ValidationFailed as error:
             raise with_field_codes(error, _KEY_CODES) from error
         record = data[operation.fields[0]]

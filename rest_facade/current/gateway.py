@@ -73,18 +73,14 @@ class GatewayHandlers:
             logging.failure("notifications could not be listed", error, request_id=request_id_of(request))
             return json_response({"error": NOT_LISTED, "detail": UNEXPECTED_ERROR}, status=500)
         page = data["gateway_notification_page"]
-        return json_response(
-            {**page, "webhooks": [_render(notification) for notification in page["webhooks"]]}
-        )
+        return json_response({**page, "webhooks": [_render(notification) for notification in page["webhooks"]]})
 
     async def reprocess(self, request: web.Request) -> web.Response:
         """Reprocess a notification; unlike on receipt, a failure is a 422."""
         scope = authorized_scope(request, self._reprocess)
         number = request.match_info["id"]
         if not number.isascii() or not _INTEGER.fullmatch(number):
-            raise MalformedRequest(
-                "invalid webhook id", detail=f"id is {repr_value(number)}; expected an integer"
-            )
+            raise MalformedRequest("invalid webhook id", detail=f"id is {repr_value(number)}; expected an integer")
         try:
             # `int` rejects thousands of digits, and no id has twenty.
             await execute(scope, self._reprocess, {"id": number.lstrip("+0")[:20]})

@@ -150,9 +150,7 @@ _ADMIN: dict[RouteKey, RouteDocs] = {
         "Create a storefront key; only this response contains it",
         {"type": "object"},
         status=201,
-        body=OperationInput(
-            "AdminStorefrontKeyCreate", ("name", "scopes", "rate_limit", "per_address", "server_side")
-        ),
+        body=OperationInput("AdminStorefrontKeyCreate", ("name", "scopes", "rate_limit", "per_address", "server_side")),
     ),
     ("GET", f"{PREFIX}/storefront-keys/{{id}}"): RouteDocs(
         "Retrieve a storefront key", OperationResult("AdminStorefrontKey")

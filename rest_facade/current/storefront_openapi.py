@@ -59,15 +59,11 @@ _CATALOG: dict[str, RouteDocs] = {
         OperationResult("StorefrontCategories"),
         query=list_query(CATEGORIES.list_definition),
     ),
-    "categories/{id}": RouteDocs(
-        "Retrieve an active category", OperationResult("StorefrontCategory", first_item=True)
-    ),
+    "categories/{id}": RouteDocs("Retrieve an active category", OperationResult("StorefrontCategory", first_item=True)),
     "categories/{id}/products": RouteDocs(
         "List the active products of a category", _PRODUCT_PAGE, query=list_query(PRODUCTS.list_definition)
     ),
-    "search": RouteDocs(
-        "Search active products", _PRODUCT_PAGE, query=list_query(SEARCH), required_query=("q",)
-    ),
+    "search": RouteDocs("Search active products", _PRODUCT_PAGE, query=list_query(SEARCH), required_query=("q",)),
     "payment-methods": RouteDocs(
         "List payment methods", object_schema(payment_methods=OperationResult("StorefrontPaymentMethods"))
     ),

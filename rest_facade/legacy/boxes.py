@@ -14,9 +14,7 @@ from rest_facade.legacy.value_types import WEIGHT
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Handler, Route
 
-BOXES = Resource(
-    path="productBoxes", key="box_id", display_name="box", privilege_area="catalog", actions=(), fields=()
-)
+BOXES = Resource(path="productBoxes", key="box_id", display_name="box", privilege_area="catalog", actions=(), fields=())
 _MEASURES = ("height", "width", "length")
 _WEIGHTS = ("weight", "max_weight")
 

@@ -32,17 +32,13 @@ VIEW, MANAGE = "view", "manage"
 # --- Shared by the handlers --------------------------------------------------------------------------------------------------
 
 
-def authorize_entity(
-    request: web.Request, resource: Resource, verb: str, operation: FacadeOperation
-) -> Scope:
+def authorize_entity(request: web.Request, resource: Resource, verb: str, operation: FacadeOperation) -> Scope:
     """Return the scope of a caller authorized for the entity; runs before the request body is read.
 
     An administrator needs the privilege of the entity's area. A vendor needs an entity open to vendors; the operation's own
     permission check does the rest.
     """
-    return authorize_area(
-        request, resource.privilege_area, verb, operation, open_to_vendors=resource.open_to_vendors
-    )
+    return authorize_area(request, resource.privilege_area, verb, operation, open_to_vendors=resource.open_to_vendors)
 
 
 def authorize_area(
@@ -66,9 +62,7 @@ def permission_variables(resource: Resource, scope: Scope) -> dict[str, bool]:
     return {name: is_granted(scope) for name, is_granted in resource.permissions.items()}
 
 
-def record_variables(
-    resource: Resource, request: web.Request, body: Mapping[str, Any] | None = None
-) -> Record:
+def record_variables(resource: Resource, request: web.Request, body: Mapping[str, Any] | None = None) -> Record:
     """Return the variables that identify the record: from the path and, for `lookup_parameters`, the query or body."""
     path = request.match_info
     variables: Record = {name: value for name, value in path.items() if name != "id"}
@@ -204,9 +198,7 @@ def _write_handler(
 ) -> Handler:
     fields = (*resource.fields, *resource.detail_fields, *resource.input_fields)
     parse, rename = body_parser(fields), message_renamer(fields, resource.message_terms)
-    parse_vendors = body_parser(
-        field for field in fields if field.name not in resource.protected_from_vendors
-    )
+    parse_vendors = body_parser(field for field in fields if field.name not in resource.protected_from_vendors)
 
     async def write(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, MANAGE, operation)
@@ -224,9 +216,7 @@ def _write_handler(
     return write
 
 
-def _not_found_error(
-    resource: Resource, request: web.Request, body: Mapping[str, Any], error: NotFound
-) -> DomainError:
+def _not_found_error(resource: Resource, request: web.Request, body: Mapping[str, Any], error: NotFound) -> DomainError:
     """Return the 404, or a 400 when only a lookup parameter of the body didn't match the record."""
     cause = error.__cause__
     if cause is not None and isinstance(cause.__cause__, ValidationFailed):

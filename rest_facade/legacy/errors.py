@@ -31,9 +31,7 @@ WRONG_USER_TYPE = "insufficient permissions"
 def render(error: DomainError) -> web.Response:
     """Render an error with its status repeated in the body."""
     own = {"status": error.status, "message": message_of(error)}
-    return json_response(
-        merge_details(own, _details_of(error)), status=error.status, headers=_headers_of(error)
-    )
+    return json_response(merge_details(own, _details_of(error)), status=error.status, headers=_headers_of(error))
 
 
 def message_of(error: DomainError) -> str:

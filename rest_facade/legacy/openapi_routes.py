@@ -210,15 +210,11 @@ _COMBINATIONS: dict[RouteKey, RouteDocs] = {
         body=request_body("combinations", combinations=array(_COMBINATION_BODY)),
     ),
     ("GET", f"{_BASE}/{{id}}"): RouteDocs("Retrieve a combination", _COMBINATION),
-    ("PUT", f"{_BASE}/{{id}}"): RouteDocs(
-        "Update a combination", _IDS, body={**_COMBINATION_BODY, "required": []}
-    ),
+    ("PUT", f"{_BASE}/{{id}}"): RouteDocs("Update a combination", _IDS, body={**_COMBINATION_BODY, "required": []}),
     ("DELETE", f"{_BASE}/{{id}}"): RouteDocs("Delete a combination", status=204),
 }
 
-_BOX = object_schema(
-    box_id=INTEGER, **_strings("name", "height", "width", "length", "weight", "max_weight", "status")
-)
+_BOX = object_schema(box_id=INTEGER, **_strings("name", "height", "width", "length", "weight", "max_weight", "status"))
 _DESCRIPTION = object_schema(
     description_id=INTEGER,
     box_id=INTEGER,

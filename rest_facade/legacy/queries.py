@@ -171,9 +171,7 @@ def _filter_of(
     value_type: ValueType, filter_name: str, multiple: bool, keys_rows: bool, permission: str | None = None
 ) -> _Filter:
     assert value_type.parse_filter is not None, filter_name
-    return _Filter(
-        filter_name, value_type.parse_filter, multiple, keys_rows, value_type.echoes_parsed, permission
-    )
+    return _Filter(filter_name, value_type.parse_filter, multiple, keys_rows, value_type.echoes_parsed, permission)
 
 
 def _texts(value: Any) -> list[str | None]:
@@ -209,12 +207,8 @@ def _apply_filter(query: ListQuery, name: str, spec: _Filter, texts: list[str | 
         query.filter[spec.filter_name] = values[-1]
 
 
-def _apply_combined(
-    query: ListQuery, group: CombinedFilter, parameters: Mapping[str, Any], scope: Scope
-) -> None:
-    present = {
-        name: texts for name in group.parameters if name in parameters and (texts := _texts(parameters[name]))
-    }
+def _apply_combined(query: ListQuery, group: CombinedFilter, parameters: Mapping[str, Any], scope: Scope) -> None:
+    present = {name: texts for name in group.parameters if name in parameters and (texts := _texts(parameters[name]))}
     if not present:
         return
     query.echo |= {name: texts if len(texts) > 1 else texts[0] for name, texts in present.items()}

@@ -98,9 +98,7 @@ def message_renamer(fields: Iterable[RecordField], message_terms: Mapping[str, s
 
     Only the first word of a sentence is a field name.
     """
-    terms = {
-        field.input_path.rpartition(".")[2]: field.label or field.name for field in fields if field.input_path
-    }
+    terms = {field.input_path.rpartition(".")[2]: field.label or field.name for field in fields if field.input_path}
     terms = {term: legacy for term, legacy in {**terms, **message_terms}.items() if term != legacy}
     longest_first = sorted(terms, key=len, reverse=True)
     pattern = re.compile(rf"(^|; )({'|'.join(map(re.escape, longest_first))})(?= )") if terms else None
@@ -121,9 +119,7 @@ def _container_of(body: Values, name: str, parent_object: str | None) -> Values 
             if name in inner:
                 return inner
         elif inner not in (None, "", []):
-            raise ValidationFailed(
-                f"{parent_object} is {repr_value(inner)}; expected an object", field=parent_object
-            )
+            raise ValidationFailed(f"{parent_object} is {repr_value(inner)}; expected an object", field=parent_object)
     return body if name in body else None
 
 

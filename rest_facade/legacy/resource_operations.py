@@ -78,9 +78,7 @@ def _snake_case(name: str) -> str:
 
 def _definition(schema: GraphQLSchema, label: str, name: str, fields: RootFields) -> str:
     """Build an operation; its variables are the arguments of the root fields, and the permissions by which fields are included."""
-    keyword, root_type = (
-        ("mutation", schema.mutation_type) if "done" in fields else ("query", schema.query_type)
-    )
+    keyword, root_type = ("mutation", schema.mutation_type) if "done" in fields else ("query", schema.query_type)
     assert root_type is not None
     variables: dict[str, str] = {}
     selections = []

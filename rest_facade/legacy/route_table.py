@@ -62,6 +62,4 @@ def _routes_of(resource: Resource, path: str, operations: Operations) -> Iterato
         else:
             method, handler = subroute.method, engine.action_handler(resource, subroute, operation)
         creates = method == "POST"
-        yield Route(
-            method, f"{path}{SINGLE}/{subroute.path}", handler, Credential.LEGACY_ADMIN, creates=creates
-        )
+        yield Route(method, f"{path}{SINGLE}/{subroute.path}", handler, Credential.LEGACY_ADMIN, creates=creates)

@@ -176,9 +176,7 @@ def parse_text(value: Any, label: str) -> str | None:
 TEXT = ValueType(parse=parse_text, parse_filter=nfc)
 OPTIONAL_TEXT = ValueType(render=lambda text: text or "", parse=parse_text, parse_filter=nfc, schema=_TEXT)
 """A text that is null in GraphQL when missing, and empty in the record."""
-EMAIL = ValueType(
-    render=lambda text: text or "", parse=parse_text, parse_filter=normalize_email, schema=_TEXT
-)
+EMAIL = ValueType(render=lambda text: text or "", parse=parse_text, parse_filter=normalize_email, schema=_TEXT)
 PHONE = ValueType(
     render=lambda text: text or "",
     parse=parse_text,
@@ -194,9 +192,7 @@ def document(digits: int) -> ValueType:
         text = parse_text(value, label)
         return text.zfill(digits) if isinstance(value, int) and text is not None else text
 
-    return ValueType(
-        render=lambda text: text or "", parse=parse, parse_filter=normalize_document, schema=_TEXT
-    )
+    return ValueType(render=lambda text: text or "", parse=parse, parse_filter=normalize_document, schema=_TEXT)
 
 
 # --- Codes and flags ---------------------------------------------------------------------------------------------------------
@@ -234,13 +230,7 @@ _FLAGS: Mapping[object, bool] = {"y": True, "n": False, "true": True, "false": F
 
 def parse_flag(value: Any, label: str) -> bool:
     """Parse a flag: `Y` and `N` in either case, JSON booleans, 1 and 0."""
-    word = (
-        value.lower()
-        if isinstance(value, str)
-        else str(value).lower()
-        if isinstance(value, bool | int)
-        else ""
-    )
+    word = value.lower() if isinstance(value, str) else str(value).lower() if isinstance(value, bool | int) else ""
     if word not in _FLAGS:
         raise unexpected(label, value, "Y or N")
     return _FLAGS[word]
@@ -298,9 +288,7 @@ def parse_ids(value: Any, label: str) -> Any:
     """Parse several ids: a list of numbers or texts, or one comma-separated text."""
     if value == "":
         return ABSENT
-    parts: Iterable[Any] = (
-        value.split(",") if isinstance(value, str) else as_list([] if value is None else value)
-    )
+    parts: Iterable[Any] = value.split(",") if isinstance(value, str) else as_list([] if value is None else value)
     ids = [parse_id(part.strip() if isinstance(part, str) else part, label) for part in parts]
     return [value for value in ids if value is not None and value is not ABSENT]
 
@@ -309,9 +297,7 @@ def _render_ids(numbers: Iterable[int]) -> list[str]:
     return [str(number) for number in numbers]
 
 
-IDS = ValueType(
-    render=_render_ids, parse=parse_ids, parse_filter=str, schema={"type": "array", "items": _DIGITS}
-)
+IDS = ValueType(render=_render_ids, parse=parse_ids, parse_filter=str, schema={"type": "array", "items": _DIGITS})
 
 
 def _unix_to_rfc3339(text: str) -> str:
@@ -351,8 +337,6 @@ def unix_datetime(text: str) -> datetime:
     return parse_unix(text).astimezone(UTC)
 
 
-def rendered_by(
-    render: Render, parse: Parse | None = None, schema: Mapping[str, Any] | None = None
-) -> ValueType:
+def rendered_by(render: Render, parse: Parse | None = None, schema: Mapping[str, Any] | None = None) -> ValueType:
     """Describe a value type with its own renderer."""
     return ValueType(render=render, parse=parse, schema=schema)

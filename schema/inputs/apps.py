@@ -15,9 +15,7 @@ class AppInput:
     redirect_uris: list[str] | None = optional_field(
         "The allowed redirect URIs, 1 to 10: https, or http on localhost; compared exactly."
     )
-    scopes: list[str] | None = optional_field(
-        "The scopes the app may request: `read_orders`, `write_products`, etc."
-    )
+    scopes: list[str] | None = optional_field("The scopes the app may request: `read_orders`, `write_products`, etc.")
     mode: str | None = optional_field("`live` (the default) or `test`; part of the issued tokens.")
 
 

@@ -34,9 +34,7 @@ class PaymentCodeInput:
     status: SwitchStatus | None = optional_field(_STATUS)
 
 
-@strawberry.input(
-    description="A company that buys on payment terms. `name` and `cnpj` are required on creation."
-)
+@strawberry.input(description="A company that buys on payment terms. `name` and `cnpj` are required on creation.")
 class BusinessPartnerInput:
     """Fields of a business partner."""
 
@@ -63,9 +61,7 @@ class MixProductInput:
     status: SwitchStatus | None = optional_field(_STATUS)
 
 
-@strawberry.input(
-    description="A credit or debit on a manager's balance. `manager_id` and `amount_cents` are required."
-)
+@strawberry.input(description="A credit or debit on a manager's balance. `manager_id` and `amount_cents` are required.")
 class ManagerTransactionInput:
     """Fields of a transaction."""
 
@@ -76,9 +72,7 @@ class ManagerTransactionInput:
     description: str | None = optional_field("The purpose of the transaction.")
 
 
-@strawberry.input(
-    description="An order limit. `user_id` and `vendor_id` are required, `limit_cents` on creation."
-)
+@strawberry.input(description="An order limit. `user_id` and `vendor_id` are required, `limit_cents` on creation.")
 class OrderLimitInput:
     """Fields of an order limit."""
 

@@ -48,9 +48,7 @@ class CartCheckoutInput:
     customer_id: ID | None = optional_field(
         "The customer's account; requires the customer's own token unless the key is a server-side key."
     )
-    customer_email: str | None = optional_field(
-        "The customer's e-mail address; sufficient for a guest customer."
-    )
+    customer_email: str | None = optional_field("The customer's e-mail address; sufficient for a guest customer.")
     customer_name: str | None = optional_field("The customer's name.")
     payment_id: ID | None = optional_field("The payment method; required unless the total is 0.")
     notes: str | None = optional_field("The customer's notes.")

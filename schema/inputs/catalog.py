@@ -57,12 +57,8 @@ class ProductInput:
     tax_ids: list[ID] | None = optional_field("The taxes applied to the product.")
     images: list[ProductImageInput] | None = optional_field("All images, the main image first.")
     main_image: ProductImageInput | None = optional_field("The main image; null removes it.", internal=True)
-    more_images: list[ProductImageInput] | None = optional_field(
-        "The images other than the main image.", internal=True
-    )
-    features: list[FeatureValueInput] | None = optional_field(
-        "The feature values to set; others stay unchanged."
-    )
+    more_images: list[ProductImageInput] | None = optional_field("The images other than the main image.", internal=True)
+    features: list[FeatureValueInput] | None = optional_field("The feature values to set; others stay unchanged.")
 
 
 @strawberry.input(
@@ -90,9 +86,7 @@ class CategoryInput:
 class FeatureVariantInput:
     """Fields of a variant."""
 
-    id: ID | None = optional_field(
-        "The existing value to keep; omitted, the value is matched by name or created."
-    )
+    id: ID | None = optional_field("The existing value to keep; omitted, the value is matched by name or created.")
     name: str | None = optional_field("The value.")
     position: int | None = optional_field("The sort position among the values.")
 
@@ -111,9 +105,7 @@ class FeatureInput:
     comparison: bool | None = optional_field("Whether the feature is used in product comparison.")
     display_on_product: bool | None = optional_field("Whether the feature is shown on product pages.")
     display_on_catalog: bool | None = optional_field("Whether the feature is shown in product lists.")
-    category_ids: list[ID] | None = optional_field(
-        "The categories whose products have the feature; empty for all."
-    )
+    category_ids: list[ID] | None = optional_field("The categories whose products have the feature; empty for all.")
     variants: list[FeatureVariantInput] | None = optional_field(
         "The complete list of values; omitted values are deleted and removed from products."
     )

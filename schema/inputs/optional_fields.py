@@ -37,9 +37,7 @@ def optional_copies(object_type: Any, names: Iterable[str]) -> Callable[[type[T]
 def provided_fields(input: Any) -> dict[str, Any]:
     """Return the fields of an input that are not UNSET, nested inputs included, as plain data for the domain."""
     return {
-        name: _to_plain(value)
-        for name in input.__dataclass_fields__
-        if (value := getattr(input, name)) is not UNSET
+        name: _to_plain(value) for name in input.__dataclass_fields__ if (value := getattr(input, name)) is not UNSET
     }
 
 

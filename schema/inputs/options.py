@@ -16,9 +16,7 @@ from schema.scalars import ID, BigInt, ExceptionType, ModifierType, OptionType, 
 class OptionVariantInput:
     """Fields of a variant."""
 
-    id: ID | None = optional_field(
-        "The existing variant to keep; omitted, the variant is matched by name or created."
-    )
+    id: ID | None = optional_field("The existing variant to keep; omitted, the variant is matched by name or created.")
     name: str | None = optional_field("The value.")
     modifier: BigInt | None = optional_field(
         "The price modifier: cents (`A`), or hundredths of a percent of the price (`P`)."
@@ -58,9 +56,7 @@ class OptionInput:
     variants: list[OptionVariantInput] | None = optional_field(
         "The complete list of variants; omitted variants are deleted."
     )
-    variant_pictures: list[VariantPictureInput] | None = optional_field(
-        "The images of variants.", internal=True
-    )
+    variant_pictures: list[VariantPictureInput] | None = optional_field("The images of variants.", internal=True)
 
 
 @strawberry.input(description="A chosen variant of an option.")
@@ -71,9 +67,7 @@ class OptionChoiceInput:
     variant_id: ID = strawberry.field(description="The variant.")
 
 
-@strawberry.input(
-    description="A combination of variants. `product_id` and `choices` are required on creation."
-)
+@strawberry.input(description="A combination of variants. `product_id` and `choices` are required on creation.")
 class CombinationInput:
     """Fields of a combination."""
 
@@ -83,9 +77,7 @@ class CombinationInput:
     stock: BigInt | None = optional_field(
         "The available stock; units reserved by open orders are added to get the stock on hand."
     )
-    price_cents: BigInt | None = optional_field(
-        "The amount added to the product's price, in cents; may be negative."
-    )
+    price_cents: BigInt | None = optional_field("The amount added to the product's price, in cents; may be negative.")
     position: int | None = optional_field("The sort position.")
     image: ProductImageInput | None = optional_field("The image; null removes it.")
 

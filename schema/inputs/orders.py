@@ -39,9 +39,7 @@ class OrderItemInput:
     extra: JSON | None = optional_field("Vendor notes on the line.", internal=True)
 
 
-@strawberry.input(
-    description="An order. `items` and either `customer_id` or `email` are required on creation."
-)
+@strawberry.input(description="An order. `items` and either `customer_id` or `email` are required on creation.")
 class OrderInput:
     """Fields of an order."""
 
@@ -121,9 +119,7 @@ class PaymentMethodInput:
         "The processor settings, stored encrypted; `****` leaves a secret unchanged."
     )
     surcharge_cents: BigInt | None = optional_field("The fixed surcharge per order, in cents.")
-    surcharge_percent: BigInt | None = optional_field(
-        "The percentage surcharge per order, in hundredths of a percent."
-    )
+    surcharge_percent: BigInt | None = optional_field("The percentage surcharge per order, in hundredths of a percent.")
     settles_at_once: bool | None = optional_field("Whether orders are marked as paid when they are placed.")
     hold_minutes: int | None = optional_field(
         "How many minutes stock stays reserved while the payment is pending; 0 for no limit."
@@ -147,9 +143,7 @@ class ShippingMethodInput:
     base_cents: BigInt | None = optional_field("The base price of a shipment, in cents.")
     per_kg_cents: BigInt | None = optional_field("The price per kilogram, in cents.")
     per_item_cents: BigInt | None = optional_field("The price per item, in cents.")
-    free_from_cents: BigInt | None = optional_field(
-        "The order subtotal from which shipping is free, in cents."
-    )
+    free_from_cents: BigInt | None = optional_field("The order subtotal from which shipping is free, in cents.")
     rates: list[ShippingRateInput] | None = optional_field(
         "All rates by destination. A method with rates serves only these destinations, at their rates."
     )

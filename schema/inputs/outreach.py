@@ -15,9 +15,7 @@ class SubscriberInput:
     """Fields of a subscriber."""
 
     email: str | None = optional_field("The e-mail address.")
-    lang_code: str | None = optional_field(
-        "The subscriber's language code; defaults to the store's first language."
-    )
+    lang_code: str | None = optional_field("The subscriber's language code; defaults to the store's first language.")
     status: SwitchStatus | None = optional_field("The status code.")
 
 

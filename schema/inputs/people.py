@@ -93,9 +93,7 @@ class ReviewInput:
     )
     object_id: ID | None = optional_field("The reviewed object.")
     thread_id: ID | None = optional_field("The discussion thread.", internal=True)
-    type: str | None = optional_field(
-        "The type of a new thread: `C` comments, `R` ratings, `B` both.", internal=True
-    )
+    type: str | None = optional_field("The type of a new thread: `C` comments, `R` ratings, `B` both.", internal=True)
     ip_address: str | None = optional_field("The client IP address.", internal=True)
     name: str | None = optional_field("The author's name as displayed.")
     message: str | None = optional_field("The text.")

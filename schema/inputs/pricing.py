@@ -51,9 +51,7 @@ class TaxRateInput:
 
     destination_id: ID = strawberry.field(description="The destination.")
     rate_type: str | None = optional_field("`P` or `F`; defaults to the tax's own.")
-    rate_value: BigInt | None = optional_field(
-        "The rate in thousandths of a percent, or of the currency unit."
-    )
+    rate_value: BigInt | None = optional_field("The rate in thousandths of a percent, or of the currency unit.")
 
 
 @strawberry.input(description="A tax. `name` is required on creation.")
@@ -62,13 +60,9 @@ class TaxInput:
 
     name: str | None = optional_field("The name.")
     regnumber: str | None = optional_field("The store's tax registration number.")
-    address_type: str | None = optional_field(
-        "The address that determines the rate: `S` shipping, `B` billing."
-    )
+    address_type: str | None = optional_field("The address that determines the rate: `S` shipping, `B` billing.")
     rate_type: str | None = optional_field("`P` a percentage, `F` a fixed amount per unit.")
-    rate_value: BigInt | None = optional_field(
-        "The rate in thousandths of a percent, or of the currency unit."
-    )
+    rate_value: BigInt | None = optional_field("The rate in thousandths of a percent, or of the currency unit.")
     price_includes_tax: bool | None = optional_field("Whether prices already include the tax.")
     priority: int | None = optional_field("The priority; lower values are applied first.")
     status: SwitchStatus | None = optional_field("The status code.")
@@ -91,7 +85,5 @@ class PromotionInput:
     from_at: DateTime | None = optional_field("When the promotion starts.")
     to_at: DateTime | None = optional_field("When the promotion ends.")
     priority: int | None = optional_field("The priority; lower values are applied first.")
-    stop: bool | None = optional_field(
-        "Whether later promotions of the same zone are skipped once this one applies."
-    )
+    stop: bool | None = optional_field("Whether later promotions of the same zone are skipped once this one applies.")
     status: SwitchStatus | None = optional_field("The status code.")

@@ -30,9 +30,7 @@ class SettingFilter:
     description: list[str] | None = strawberry.field(
         default=UNSET, description="Matches any of these descriptions exactly."
     )
-    search: str | None = strawberry.field(
-        default=UNSET, description="Matches part of the name or description."
-    )
+    search: str | None = strawberry.field(default=UNSET, description="Matches part of the name or description.")
 
 
 @strawberry.enum(description="Sort orders of a list of settings.")

@@ -21,9 +21,7 @@ class StatusParamsInput:
 class StatusInput:
     """Fields of a status."""
 
-    letter: str | None = optional_field(
-        "The status code, an unused capital letter; defaults to the first unused one."
-    )
+    letter: str | None = optional_field("The status code, an unused capital letter; defaults to the first unused one.")
     type: str | None = optional_field("`O` for orders, `S` for shipments.")
     description: str | None = optional_field("The display name.")
     color: str | None = optional_field("The display colour, such as `#1f7ae0`.")

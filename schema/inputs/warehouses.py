@@ -22,9 +22,7 @@ class WarehouseZipcodesInput:
 class WarehouseAreaInput:
     """Fields of a delivery area."""
 
-    area_id: ID | None = optional_field(
-        "The existing area when nested in a warehouse; omitted for a new area."
-    )
+    area_id: ID | None = optional_field("The existing area when nested in a warehouse; omitted for a new area.")
     area_name: str | None = optional_field("The name.")
     states: list[str] | None = optional_field("Brazilian state codes, two letters each.")
     cities: list[str] | None = optional_field("City names.")

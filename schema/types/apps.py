@@ -117,9 +117,7 @@ class StorefrontKeyObject:
     hint: str = column(description="The last four characters of the key.")
     scopes: list[str] = column(description="The granted scopes.")
     rate_limit: int = column(description="The rate limit of all callers together, in requests per minute.")
-    per_address: int = column(
-        description="The rate limit of one client address, in requests per minute; 0 for none."
-    )
+    per_address: int = column(description="The rate limit of one client address, in requests per minute; 0 for none.")
     server_side: bool = column(description="Whether the key is used by a server.")
     created_at: DateTime = column(description="When the record was created.")
     last_used_at: DateTime | None = column(description="When the key was last used, with minute precision.")

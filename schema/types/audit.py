@@ -13,9 +13,7 @@ class AuditEntryObject:
 
     id: ID = column("public_id", "The unique ID (UUID).")
     at: DateTime = column(description="When the action was performed.")
-    action: str = column(
-        description="The action in the past tense, such as `user.deleted` or `app.installed`."
-    )
+    action: str = column(description="The action in the past tense, such as `user.deleted` or `app.installed`.")
     actor_kind: str = column(
         description="The kind of actor: `admin`, `vendor`, `customer`, `app`, `storefront` or `system`."
     )

@@ -34,13 +34,9 @@ class ManagerObject:
     email: str = column(description="The e-mail address.")
     phone: str = column(description="The phone number.")
     commission_percent: BigInt = column(description="The commission, in hundredths of a percent.")
-    balance_cents: BigInt = column(
-        description="The balance: credits less debits of all transactions, in cents."
-    )
+    balance_cents: BigInt = column(description="The balance: credits less debits of all transactions, in cents.")
     status: SwitchStatus = column(description="The status code.")
-    user_number: BigInt = column(
-        "coalesce(t.user_id, 0)", "The legacy numeric ID of the account, or 0.", internal=True
-    )
+    user_number: BigInt = column("coalesce(t.user_id, 0)", "The legacy numeric ID of the account, or 0.", internal=True)
     user: UserObject | None = relation(ToOne("user_id"), "The user account of the manager.")
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
@@ -79,9 +75,7 @@ class BusinessPartnerObject:
     payment_code_number: BigInt = column(
         "coalesce(t.payment_code_id, 0)", "The legacy numeric ID of the terms, or 0.", internal=True
     )
-    payment_code: PaymentCodeObject | None = relation(
-        ToOne("payment_code_id"), "The partner's payment terms."
-    )
+    payment_code: PaymentCodeObject | None = relation(ToOne("payment_code_id"), "The partner's payment terms.")
     manager_number: BigInt = column(
         "coalesce(t.manager_id, 0)", "The legacy numeric ID of the manager, or 0.", internal=True
     )
@@ -105,9 +99,7 @@ class MixProductObject:
     partner_number: BigInt = column(
         "coalesce(t.partner_id, 0)", "The legacy numeric ID of the partner, or 0.", internal=True
     )
-    partner: BusinessPartnerObject | None = relation(
-        ToOne("partner_id"), "The business partner that owns the mix."
-    )
+    partner: BusinessPartnerObject | None = relation(ToOne("partner_id"), "The business partner that owns the mix.")
     manager_number: BigInt = column(
         "coalesce(t.manager_id, 0)", "The legacy numeric ID of the manager, or 0.", internal=True
     )
@@ -128,17 +120,13 @@ class ManagerTransactionObject:
     description: str = column(description="The purpose of the transaction.")
     manager_number: BigInt = column("manager_id", "The legacy numeric ID of the manager.", internal=True)
     manager: ManagerObject | None = relation(ToOne("manager_id"), "The manager.")
-    order_number: BigInt = column(
-        "coalesce(t.order_id, 0)", "The legacy numeric ID of the order, or 0.", internal=True
-    )
+    order_number: BigInt = column("coalesce(t.order_id, 0)", "The legacy numeric ID of the order, or 0.", internal=True)
     order: OrderObject | None = relation(ToOne("order_id"), "The related order.")
     created_at: DateTime = column(description="When the transaction was recorded.")
     created_unix: BigInt = column(_UNIX, "When the transaction was recorded, in Unix seconds.", internal=True)
 
 
-@entity_type(
-    ORDER_LIMITS, "OrderLimit", "The maximum total of a customer's open and paid orders with a vendor."
-)
+@entity_type(ORDER_LIMITS, "OrderLimit", "The maximum total of a customer's open and paid orders with a vendor.")
 class OrderLimitObject:
     """A row of `order_limits`."""
 
@@ -146,9 +134,7 @@ class OrderLimitObject:
     number: BigInt = column("id", _NUMBER, internal=True)
     limit_cents: BigInt = column(description="The limit, in cents.")
     used_cents: BigInt = column(USED_SQL, "The amount used by open and paid orders, in cents.")
-    available_cents: BigInt = column(
-        f"greatest(t.limit_cents - {USED_SQL}, 0)", "The remaining amount, in cents."
-    )
+    available_cents: BigInt = column(f"greatest(t.limit_cents - {USED_SQL}, 0)", "The remaining amount, in cents.")
     user_number: BigInt = column("user_id", "The legacy numeric ID of the customer.", internal=True)
     user: UserObject | None = relation(ToOne("user_id"), "The customer.")
     vendor_number: BigInt = column("vendor_id", "The legacy numeric ID of the vendor.", internal=True)

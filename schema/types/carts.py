@@ -144,18 +144,14 @@ class PlacedOrderObject:
     surcharge_cents: BigInt = column(description="The payment method's surcharge, in cents.")
     tax_cents: BigInt = column(description="The taxes, in cents.")
     total_cents: BigInt = column(description="The total to be paid, in cents.")
-    payment_status: str = column(
-        description="`unpaid`, `paid`, `partially_refunded`, `refunded` or `chargeback`."
-    )
+    payment_status: str = column(description="`unpaid`, `paid`, `partially_refunded`, `refunded` or `chargeback`.")
     tracking_code: str | None = column(description="The tracking code of the latest shipment.")
     customer: PlacedOrderCustomerObject = embedded("The customer who placed the order.")
     items: list[PlacedOrderLineObject] = relation(ToMany("t.order_id", "t.position"), "The order lines.")
     payment_method: PaymentMethodObject | None = relation(
         ToOne("payment_method_id"), "The payment method with its instructions."
     )
-    shipping_method: ShippingMethodObject | None = relation(
-        ToOne("shipping_method_id"), "The shipping method."
-    )
+    shipping_method: ShippingMethodObject | None = relation(ToOne("shipping_method_id"), "The shipping method.")
     created_at: DateTime = column(description="When the order was placed.")
     updated_at: DateTime = column(description="When the record was last updated.")
 

@@ -51,9 +51,7 @@ class CategoryObject:
         " WHERE pc.tenant_id = t.tenant_id AND pc.category_id = t.id AND p.deleted_at IS NULL)",
         "The number of products in the category.",
     )
-    parent: CategoryObject | None = relation(
-        ToOne("parent_id"), "The parent category; null for a root category."
-    )
+    parent: CategoryObject | None = relation(ToOne("parent_id"), "The parent category; null for a root category.")
     children: list[CategoryObject] = relation(
         ToMany("t.parent_id", "t.position, t.id"), "The child categories, by position."
     )
@@ -171,16 +169,10 @@ class ProductObject:
     status: ProductStatus = column(description="The status code.")
     price_cents: BigInt = column(description="The price, in cents.")
     compare_at_cents: BigInt | None = column(description="The compare-at price, in cents.")
-    currency: str = column(
-        "(SELECT s.currency FROM tenants s WHERE s.id = t.tenant_id)", "The currency, ISO 4217."
-    )
+    currency: str = column("(SELECT s.currency FROM tenants s WHERE s.id = t.tenant_id)", "The currency, ISO 4217.")
     stock: BigInt = column(description="The available stock: on hand less reserved.")
-    on_hand: BigInt | None = column(
-        description="The stock on hand, reserved units included.", guard=_INVENTORY_READERS
-    )
-    reserved: BigInt | None = column(
-        description="The stock reserved by open orders.", guard=_INVENTORY_READERS
-    )
+    on_hand: BigInt | None = column(description="The stock on hand, reserved units included.", guard=_INVENTORY_READERS)
+    reserved: BigInt | None = column(description="The stock reserved by open orders.", guard=_INVENTORY_READERS)
     tracking: str = column(
         description="Inventory tracking: `B` tracked, `D` not tracked (the product can always be sold)."
     )
@@ -266,9 +258,7 @@ class ProductObject:
     combinations: list[CombinationObject] = relation(
         ToMany("t.product_id", "t.position, t.id"), "The option combinations with their own stock and price."
     )
-    attachments: list[AttachmentObject] = relation(
-        ToMany("t.product_id", "t.position, t.id"), "The attached files."
-    )
+    attachments: list[AttachmentObject] = relation(ToMany("t.product_id", "t.position, t.id"), "The attached files.")
     required_products: list[ProductObject] = relation(
         ToMany(
             "rp.product_id",

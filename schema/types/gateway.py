@@ -27,9 +27,7 @@ class ChargeObject:
     updated_at: DateTime = column(description="When the latest notification was processed.")
 
 
-@entity_type(
-    GATEWAY_NOTIFICATIONS, "GatewayNotification", "A notification received from the payment gateway."
-)
+@entity_type(GATEWAY_NOTIFICATIONS, "GatewayNotification", "A notification received from the payment gateway.")
 class GatewayNotificationObject:
     """A row of `gateway_notifications`; the body is not exposed."""
 

@@ -27,12 +27,8 @@ class VendorObject:
     address: str | None = column(description="Street and number.", guard=_VENDOR_DATA)
     zipcode: str | None = column(description="The CEP.", guard=_VENDOR_DATA)
     cnpj: str | None = column(description="The CNPJ, without punctuation.", guard=_VENDOR_DATA)
-    commission: str | None = column(
-        description="The marketplace commission, a decimal string.", guard=_VENDOR_DATA
-    )
-    commission_type: str | None = column(
-        description="`A` a fixed amount, `P` a percentage.", guard=_VENDOR_DATA
-    )
+    commission: str | None = column(description="The marketplace commission, a decimal string.", guard=_VENDOR_DATA)
+    commission_type: str | None = column(description="`A` a fixed amount, `P` a percentage.", guard=_VENDOR_DATA)
     shippings: JSON | None = column(
         description="The vendor's shipping method settings, a JSON object.", guard=_VENDOR_DATA
     )
@@ -89,9 +85,7 @@ class ReviewObject:
         guard=Access(privileges=("view_users", "view_products")),
     )
     user_number: BigInt | None = column("user_id", "The legacy numeric ID of the account.", internal=True)
-    ip_address: str | None = column(
-        description="The client IP address.", guard=Access(privileges=("manage_products",))
-    )
+    ip_address: str | None = column(description="The client IP address.", guard=Access(privileges=("manage_products",)))
     created_at: DateTime = column(description="When the review was written.")
     updated_at: DateTime = column(description="When the record was last updated.")
     created_unix: BigInt = column(

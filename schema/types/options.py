@@ -18,9 +18,7 @@ from models.queries import ToMany
 from schema.fields import column, entity_type, relation
 from schema.scalars import ID, JSON, BigInt, DateTime, ExceptionType, ModifierType, OptionType, SwitchStatus
 
-_INVENTORY_READERS = Access(
-    privileges=("view_catalog", "view_products"), app_scope="read_products", vendor=True
-)
+_INVENTORY_READERS = Access(privileges=("view_catalog", "view_products"), app_scope="read_products", vendor=True)
 
 
 def _public(table: str, key: str) -> str:
@@ -105,20 +103,12 @@ class CombinationObject:
     number: BigInt = column("id", "The legacy numeric ID (`combination_id`).", internal=True)
     product_id: ID = column(_public("products", "product_id"), "The product.")
     product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
-    hash: str = column(
-        description="The legacy numeric IDs of options and variants, joined by `_`.", internal=True
-    )
+    hash: str = column(description="The legacy numeric IDs of options and variants, joined by `_`.", internal=True)
     sku: str = column(description="The combination's SKU; empty if not set.")
-    price_cents: BigInt = column(
-        description="The amount added to the product's price, in cents; may be negative."
-    )
+    price_cents: BigInt = column(description="The amount added to the product's price, in cents; may be negative.")
     stock: BigInt = column(description="The available stock: on hand less reserved.")
-    on_hand: BigInt | None = column(
-        description="The stock on hand, reserved units included.", guard=_INVENTORY_READERS
-    )
-    reserved: BigInt | None = column(
-        description="The stock reserved by open orders.", guard=_INVENTORY_READERS
-    )
+    on_hand: BigInt | None = column(description="The stock on hand, reserved units included.", guard=_INVENTORY_READERS)
+    reserved: BigInt | None = column(description="The stock reserved by open orders.", guard=_INVENTORY_READERS)
     position: int = column(description="The sort position.")
     image_url: str = column(description="The image URL; empty if not set.")
     image_alt: str = column(description="The alternative text of the image.")

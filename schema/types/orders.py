@@ -41,9 +41,7 @@ class PaymentMethodObject:
     status: SwitchStatus = column(description="The status code.")
     position: int = column(description="The sort position.")
     surcharge_cents: BigInt = column(description="The fixed surcharge per order, in cents.")
-    surcharge_percent: BigInt = column(
-        description="The percentage surcharge per order, in hundredths of a percent."
-    )
+    surcharge_percent: BigInt = column(description="The percentage surcharge per order, in hundredths of a percent.")
     processor: str | None = column(
         description="The payment processor: `pix`, `offline` or a gateway.", guard=_PAYMENT_STAFF
     )
@@ -111,9 +109,7 @@ class ShippingMethodObject:
     base_cents: BigInt = column(description="The base price of a shipment, in cents.")
     per_kg_cents: BigInt = column(description="The price per kilogram, in cents.")
     per_item_cents: BigInt = column(description="The price per item, in cents.")
-    free_from_cents: BigInt | None = column(
-        description="The order subtotal from which shipping is free, in cents."
-    )
+    free_from_cents: BigInt | None = column(description="The order subtotal from which shipping is free, in cents.")
     rates: list[ShippingRateObject] = relation(
         ToMany("t.shipping_method_id", "t.destination_id, t.id"),
         "The rates by destination; a method with rates serves only these destinations.",
@@ -166,9 +162,7 @@ class OrderLineObject:
         "(SELECT p.public_id FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)",
         "The product, even if it was deleted later.",
     )
-    product_number: BigInt = column(
-        "coalesce(t.product_id, 0)", "The legacy numeric ID of the product.", internal=True
-    )
+    product_number: BigInt = column("coalesce(t.product_id, 0)", "The legacy numeric ID of the product.", internal=True)
     vendor_number: BigInt = column(
         "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the vendor, or 0.", internal=True
     )
@@ -177,9 +171,7 @@ class OrderLineObject:
     quantity: BigInt = column(description="The number of units.")
     price_cents: BigInt = column(description="The unit price, in cents.")
     base_price_cents: BigInt = column(description="The catalog unit price at the time of purchase, in cents.")
-    total_cents: BigInt = column(
-        "t.quantity * t.price_cents", "The line total: quantity times unit price, in cents."
-    )
+    total_cents: BigInt = column("t.quantity * t.price_cents", "The line total: quantity times unit price, in cents.")
     shipped_quantity: BigInt = column(
         "(SELECT coalesce(sum(sl.quantity), 0)::bigint FROM shipment_lines sl WHERE sl.tenant_id = t.tenant_id"
         " AND sl.order_line_id = t.id)",
@@ -262,9 +254,7 @@ class ShipmentObject:
     shipping_name: str = column(description="The name of the shipping method.")
     comments: str = column(description="Comments on the shipment.")
     group_key: str = column(description="The shipping group of the order: `0` for the first vendor's lines.")
-    lines: list[ShipmentLineObject] = relation(
-        ToMany("t.shipment_id", "t.order_line_id"), "The shipment lines."
-    )
+    lines: list[ShipmentLineObject] = relation(ToMany("t.shipment_id", "t.order_line_id"), "The shipment lines.")
     order_id: ID = column(
         "(SELECT o.public_id FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id)",
         "The order.",
@@ -275,9 +265,7 @@ class ShipmentObject:
         "When the order was placed, in Unix seconds.",
         internal=True,
     )
-    shipping_method: ShippingMethodObject | None = relation(
-        ToOne("shipping_method_id"), "The shipping method."
-    )
+    shipping_method: ShippingMethodObject | None = relation(ToOne("shipping_method_id"), "The shipping method.")
     shipping_number: BigInt = column(
         "coalesce(t.shipping_method_id, 0)",
         "The legacy numeric ID of the shipping method, or 0.",
@@ -335,9 +323,7 @@ class OrderObject:
         "The total to be paid, in cents.",
     )
     refunded_cents: BigInt = column(AMOUNTS["refunded_cents"], "The refunded amount, in cents.")
-    payment_status: str = column(
-        description="`unpaid`, `paid`, `partially_refunded`, `refunded` or `chargeback`."
-    )
+    payment_status: str = column(description="`unpaid`, `paid`, `partially_refunded`, `refunded` or `chargeback`.")
     coupon_code: str = column(description="The coupon code used; empty if none.")
     tracking_code: str | None = column(description="The tracking code of the latest shipment.")
     notes: str = column(description="The customer's notes.")
@@ -378,9 +364,7 @@ class OrderObject:
     user: UserObject | None = relation(
         ToOne("user_id"), "The user account that placed the order.", guard=Access(privileges=("view_users",))
     )
-    vendor: VendorObject | None = relation(
-        ToOne("vendor_id"), "The vendor, if all lines are from one vendor."
-    )
+    vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor, if all lines are from one vendor.")
     items: list[OrderLineObject] = relation(ToMany("t.order_id", "t.position"), "The order lines.")
     addresses: list[OrderAddressObject] = relation(
         ToMany("t.order_id", "t.kind"), "The billing and shipping addresses."
@@ -392,21 +376,15 @@ class OrderObject:
         ToMany("t.order_id", "t.id", where="t.kind = 'S'"), "The shipping address.", single=True
     )
     payment_method: PaymentMethodObject | None = relation(ToOne("payment_method_id"), "The payment method.")
-    shipping_method: ShippingMethodObject | None = relation(
-        ToOne("shipping_method_id"), "The shipping method."
-    )
+    shipping_method: ShippingMethodObject | None = relation(ToOne("shipping_method_id"), "The shipping method.")
     history: list[OrderStatusChangeObject] = relation(
         ToMany("t.order_id", "t.at, t.id"), "The status history, oldest first."
     )
     taxes: list[OrderTaxObject] = relation(
         ToMany("t.order_id", "t.position, t.id"), "The tax amounts, including taxes contained in the prices."
     )
-    payments: list[PaymentObject] = relation(
-        ToMany("t.order_id", "t.sequence, t.id"), "The payments received."
-    )
-    charges: list[ChargeObject] = relation(
-        ToMany("t.order_id", "t.id"), "The payment gateway charges, oldest first."
-    )
+    payments: list[PaymentObject] = relation(ToMany("t.order_id", "t.sequence, t.id"), "The payments received.")
+    charges: list[ChargeObject] = relation(ToMany("t.order_id", "t.id"), "The payment gateway charges, oldest first.")
     shipments: list[ShipmentObject] = relation(ToMany("t.order_id", "t.id"), "The shipments.")
     created_at: DateTime = column(description="When the order was placed.")
     updated_at: DateTime = column(description="When the record was last updated.")

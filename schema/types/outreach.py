@@ -51,9 +51,7 @@ class CallRequestObject:
     product_number: BigInt = column(
         "coalesce(t.product_id, 0)", "The legacy numeric ID of the product, or 0.", internal=True
     )
-    order_number: BigInt = column(
-        "coalesce(t.order_id, 0)", "The legacy numeric ID of the order, or 0.", internal=True
-    )
+    order_number: BigInt = column("coalesce(t.order_id, 0)", "The legacy numeric ID of the order, or 0.", internal=True)
     created_at: DateTime = column(description="When the callback was requested.")
     updated_at: DateTime = column(description="When the record was last updated.")
     created_unix: BigInt = column(_UNIX, "When the callback was requested, in Unix seconds.", internal=True)

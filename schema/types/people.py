@@ -66,9 +66,7 @@ class UserObject:
     cpf: str | None = column(description="The CPF, digits only.", guard=_PERSONAL_DATA)
     cnpj: str | None = column(description="The CNPJ, without punctuation.", guard=_PERSONAL_DATA)
     is_owner: bool = column(IS_OWNER, "Whether the user owns the store.")
-    email_verified: bool = column(
-        "t.email_verified_at IS NOT NULL", "Whether the e-mail address was verified."
-    )
+    email_verified: bool = column("t.email_verified_at IS NOT NULL", "Whether the e-mail address was verified.")
     privileges: list[str] | None = column(
         description="The privileges granted directly to the user, excluding those of usergroups.",
         guard=Access(privileges=("view_users",)),

@@ -39,9 +39,7 @@ class DestinationObject:
     countries: list[str] = column(description="Country codes, ISO 3166 alpha-2.")
     states: list[str] = column(description="State codes, two letters.")
     cities: list[str] = column(description="City names, compared without case and accents.")
-    zipcodes: list[ZipcodeRangeObject] = relation(
-        ToMany("t.destination_id", "t.zipcode_from, t.id"), "CEP ranges."
-    )
+    zipcodes: list[ZipcodeRangeObject] = relation(ToMany("t.destination_id", "t.zipcode_from, t.id"), "CEP ranges.")
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
 
@@ -50,9 +48,7 @@ class DestinationObject:
 class ShippingRateObject:
     """A row of `shipping_rates`."""
 
-    destination_number: BigInt = column(
-        "destination_id", "The legacy numeric ID of the destination.", internal=True
-    )
+    destination_number: BigInt = column("destination_id", "The legacy numeric ID of the destination.", internal=True)
     base_cents: BigInt = column(description="The base price of a shipment, in cents.")
     per_kg_cents: BigInt = column(description="The price per kilogram, in cents.")
     per_item_cents: BigInt = column(description="The price per item, in cents.")
@@ -66,9 +62,7 @@ class ShippingRateObject:
 class TaxRateObject:
     """A row of `tax_rates`."""
 
-    destination_number: BigInt = column(
-        "destination_id", "The legacy numeric ID of the destination.", internal=True
-    )
+    destination_number: BigInt = column("destination_id", "The legacy numeric ID of the destination.", internal=True)
     rate_type: str = column(description=_RATE_TYPE)
     rate_value: BigInt = column(description=_RATE_VALUE)
     destination: DestinationObject | None = relation(ToOne("destination_id"), "The destination.")
@@ -84,19 +78,13 @@ class TaxObject:
     regnumber: str = column(description="The store's tax registration number.")
     address_type: str = column(description="The address that determines the rate: `S` shipping, `B` billing.")
     rate_type: str = column(description=_RATE_TYPE)
-    rate_value: BigInt = column(
-        description=f"{_RATE_VALUE} Applies to destinations without a rate of their own."
-    )
-    price_includes_tax: bool = column(
-        description="Whether prices already include the tax; otherwise it is added."
-    )
+    rate_value: BigInt = column(description=f"{_RATE_VALUE} Applies to destinations without a rate of their own.")
+    price_includes_tax: bool = column(description="Whether prices already include the tax; otherwise it is added.")
     priority: int = column(
         description="The priority; lower values are applied first, and their amounts are taxed by later ones."
     )
     status: SwitchStatus = column(description="The status code.")
-    rates: list[TaxRateObject] = relation(
-        ToMany("t.tax_id", "t.destination_id, t.id"), "The rates by destination."
-    )
+    rates: list[TaxRateObject] = relation(ToMany("t.tax_id", "t.destination_id, t.id"), "The rates by destination.")
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
 
@@ -125,22 +113,16 @@ class PromotionObject:
     number: BigInt = column("id", "The legacy numeric ID (`promotion_id`).", internal=True)
     name: str = column(description="The name.")
     description: str = column(description="The description.")
-    zone: str = column(
-        description="`cart` applies to a whole order, `catalog` to the price of each product in it."
-    )
+    zone: str = column(description="`cart` applies to a whole order, `catalog` to the price of each product in it.")
     conditions: JSON = column(description="The conditions (see docs/promotions.md).")
     bonuses: JSON = column(description="The bonuses (see docs/promotions.md).")
     coupon_code: str = column(description="The required coupon code, case-insensitive; empty if none.")
-    usage_limit: BigInt = column(
-        description="The maximum number of orders that may use the promotion; 0 for no limit."
-    )
+    usage_limit: BigInt = column(description="The maximum number of orders that may use the promotion; 0 for no limit.")
     used: BigInt = column(description="The number of orders that use the promotion.")
     from_at: DateTime | None = column(description="When the promotion starts.")
     to_at: DateTime | None = column(description="When the promotion ends.")
     priority: int = column(description="The priority; lower values are applied first.")
-    stop: bool = column(
-        description="Whether later promotions of the same zone are skipped once this one applies."
-    )
+    stop: bool = column(description="Whether later promotions of the same zone are skipped once this one applies.")
     status: SwitchStatus = column(description="The status code.")
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")

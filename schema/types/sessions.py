@@ -22,9 +22,7 @@ class TokenPairObject:
     expires_at: DateTime = output_field("When the access token expires.")
 
 
-@object_type(
-    "SignInAnswer", "The result of a sign-in: a token pair, or a two-factor challenge.", access=ANYONE
-)
+@object_type("SignInAnswer", "The result of a sign-in: a token pair, or a two-factor challenge.", access=ANYONE)
 class SignInAnswerObject:
     """The token pair or, with two-factor authentication, the challenge."""
 

@@ -15,6 +15,4 @@ class StoreObject:
     name: str = output_field("The name.")
     currency: str = output_field("The store currency, ISO 4217.")
     status: str = output_field("`A` active, `M` in maintenance.")
-    settings: JSON | None = output_field(
-        "The store settings with secrets masked; null without `view_settings`."
-    )
+    settings: JSON | None = output_field("The store settings with secrets masked; null without `view_settings`.")

@@ -98,9 +98,7 @@ class SalesDayObject:
 class VendorDashboardObject:
     """Totals over a period, and current counts."""
 
-    sales_cents: BigInt = output_field(
-        "The vendor's sales, excluding declined, failed and cancelled orders, in cents."
-    )
+    sales_cents: BigInt = output_field("The vendor's sales, excluding declined, failed and cancelled orders, in cents.")
     order_count: BigInt = output_field("The number of these orders.")
     average_ticket_cents: BigInt = output_field("The average order value, in cents.")
     balance_cents: BigInt = output_field(

@@ -31,9 +31,7 @@ class EventEndpointObject:
     last_success_at: DateTime | None = column(description="When a delivery last succeeded.")
     last_failure_at: DateTime | None = column(description="When a delivery last failed.")
     failing_since: DateTime | None = column(description="The first failure since the last success.")
-    paused_until: DateTime | None = column(
-        description="When deliveries resume after many consecutive failures."
-    )
+    paused_until: DateTime | None = column(description="When deliveries resume after many consecutive failures.")
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
 
@@ -50,9 +48,7 @@ class EventDeliveryObject:
     event: str = column("name", "The event name.")
     subject_type: str = column(of_event("subject_type"), "The type of the event's subject.")
     subject_id: ID = column(of_event("subject_id"), "The ID of the event's subject.")
-    sequence: BigInt = column(
-        of_event("sequence"), "The sequence number among the subject's events, starting at 1."
-    )
+    sequence: BigInt = column(of_event("sequence"), "The sequence number among the subject's events, starting at 1.")
     endpoint: EventEndpointObject | None = relation(ToOne("endpoint_id"), "The webhook endpoint.")
     state: str = column(
         description="`pending` (not attempted), `delivering`, `delivered`, `failed` (retry at `next_try_at`), `dead` (retries exhausted)"
@@ -64,9 +60,7 @@ class EventDeliveryObject:
     )
     last_status: int | None = column(description="The HTTP status of the last response.")
     last_error: str = column(description="The last error; empty if none.")
-    attempts: JSON = column(
-        description="The delivery attempts: `number`, `at`, `status`, `error`, `duration_ms`."
-    )
+    attempts: JSON = column(description="The delivery attempts: `number`, `at`, `status`, `error`, `duration_ms`.")
     created_at: DateTime = column(description="When the delivery was queued.")
     delivered_at: DateTime | None = column(description="When the delivery succeeded.")
 

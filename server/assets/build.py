@@ -88,9 +88,7 @@ def run(title: str, command: Sequence[str | Path]) -> None:
     if result.returncode:
         lines = LOG.read_text(encoding="utf-8", errors="replace").split("\n")
         reason = next((line.strip() for line in lines if "error" in line.lower()), "unknown reason")
-        raise BuildFailed(
-            f"{title} failed with exit code {result.returncode}: {reason[:200]} (more in {LOG})"
-        )
+        raise BuildFailed(f"{title} failed with exit code {result.returncode}: {reason[:200]} (more in {LOG})")
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,7 @@ def add(commands: Any) -> None:
         required=True,
         help="the scopes it may request, such as read_orders,write_products",
     )
-    create.add_argument(
-        "--mode", choices=("live", "test"), default="live", help="mode of its tokens (default live)"
-    )
+    create.add_argument("--mode", choices=("live", "test"), default="live", help="mode of its tokens (default live)")
     create.add_argument("--json", action="store_true", help="print JSON")
     create.set_defaults(run=_create_app)
 

@@ -76,9 +76,7 @@ async def run_checks() -> AsyncIterator[CheckResult]:
         yield result
     yield await _check_redis(settings)
     if settings.secret_key is None and not _has_data(settings):
-        yield warn(
-            "database", f"not created yet: vitrine serve creates an embedded one in {settings.data_dir}"
-        )
+        yield warn("database", f"not created yet: vitrine serve creates an embedded one in {settings.data_dir}")
         return
     try:
         secret = with_secret_key(settings).secret_key
@@ -87,9 +85,7 @@ async def run_checks() -> AsyncIterator[CheckResult]:
         return
     assert secret is not None
     source = (
-        "VITRINE_SECRET_KEY"
-        if settings.secret_key
-        else f"generated for development, stored in {settings.data_dir}"
+        "VITRINE_SECRET_KEY" if settings.secret_key else f"generated for development, stored in {settings.data_dir}"
     )
     yield ok("secret key", source)
     auth.configure(secret.encode())
@@ -159,9 +155,7 @@ def _has_data(settings: Settings) -> bool:
 
 async def _check_database(settings: Settings) -> AsyncIterator[CheckResult]:
     if not _has_data(settings):
-        yield warn(
-            "database", f"not created yet: vitrine serve creates an embedded one in {settings.data_dir}"
-        )
+        yield warn("database", f"not created yet: vitrine serve creates an embedded one in {settings.data_dir}")
         return
     try:
         async with database_location(settings) as location:
@@ -192,9 +186,7 @@ async def _check_server(location: DatabaseLocation) -> AsyncIterator[CheckResult
             text = f"{len(pending)} pending, the first is {pending[0]}"
             # The embedded database is migrated by the next command that uses it.
             yield (
-                warn("migrations", text)
-                if location.is_embedded
-                else fail("migrations", f"{text}: run vitrine migrate")
+                warn("migrations", text) if location.is_embedded else fail("migrations", f"{text}: run vitrine migrate")
             )
             if len(pending) == len(migrate.disk_migrations()):
                 return
@@ -271,9 +263,7 @@ async def _check_contents() -> AsyncIterator[CheckResult]:
     yield await _check_events()
 
 
-_ACTIVE_KEY = (
-    "select kid, private_key from signing_keys where retired_at is null order by created_at desc, kid limit 1"
-)
+_ACTIVE_KEY = "select kid, private_key from signing_keys where retired_at is null order by created_at desc, kid limit 1"
 
 
 async def _check_signing_keys() -> CheckResult:
@@ -290,9 +280,7 @@ async def _check_stores() -> CheckResult:
     async with database.cross_store_connection() as platform:
         rows = await platform.fetch("select name, owner_id from tenants order by id")
     if not rows:
-        return warn(
-            "stores", "none: create one with vitrine tenant create, or the demo stores with vitrine demo"
-        )
+        return warn("stores", "none: create one with vitrine tenant create, or the demo stores with vitrine demo")
     return ok("stores", f"{len(rows)}")
 
 
@@ -300,9 +288,7 @@ async def _check_gateways() -> list[CheckResult]:
     async with database.cross_store_connection() as platform:
         rows = await platform.fetch("select name, gateway_secret from tenants order by id")
     unsigned = [store["name"] for store in rows if store["gateway_secret"] is None]
-    unreadable = [
-        store["name"] for store in rows if not _is_readable(GATEWAY_PURPOSE, store["gateway_secret"])
-    ]
+    unreadable = [store["name"] for store in rows if not _is_readable(GATEWAY_PURPOSE, store["gateway_secret"])]
     results = []
     if unsigned:
         results.append(warn("gateway", f"notifications are not signed in {_join_names(unsigned)}"))

@@ -86,6 +86,4 @@ async def _reject_pending_migrations(location: DatabaseLocation) -> None:
 
     pending = await migrate.pending_migrations(location.serving_url)
     if pending:
-        raise CommandError(
-            f"{len(pending)} migration(s) are pending, the first is {pending[0]}: run vitrine migrate"
-        )
+        raise CommandError(f"{len(pending)} migration(s) are pending, the first is {pending[0]}: run vitrine migrate")

@@ -34,8 +34,7 @@ def _doctor(args: argparse.Namespace) -> int:
             {
                 "ok": not failed,
                 "findings": [
-                    {"check": result.check, "level": result.level.value, "text": result.text}
-                    for result in results
+                    {"check": result.check, "level": result.level.value, "text": result.text} for result in results
                 ],
             }
         )

@@ -43,9 +43,7 @@ def _olist(args: argparse.Namespace) -> int:
         async with open_context(read_settings()):
             store = (await store_admin.find_store(args.tenant)).store
             try:
-                return await olist.run(
-                    directory, store.public_id, events=args.events, progress=not args.no_progress
-                )
+                return await olist.run(directory, store.public_id, events=args.events, progress=not args.no_progress)
             except ImportFileError as error:
                 raise CommandError(str(error)) from error
 

@@ -16,9 +16,7 @@ def add(commands: Any) -> None:
         description="Print the OpenAPI 3.1 document of a REST family.",
     )
     options = openapi.add_mutually_exclusive_group()
-    options.add_argument(
-        "family", nargs="?", choices=("current", "apps", "legacy"), help="the family to print"
-    )
+    options.add_argument("family", nargs="?", choices=("current", "apps", "legacy"), help="the family to print")
     options.add_argument("--write", action="store_true", help="write docs/openapi/*.json")
     options.add_argument(
         "--check", action="store_true", help="compare the snapshots with the code; exit 1 on a difference"

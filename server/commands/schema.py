@@ -20,9 +20,7 @@ def add(commands: Any) -> None:
         description="Print the public GraphQL schema in SDL.",
     )
     options = schema.add_mutually_exclusive_group()
-    options.add_argument(
-        "--internal", action="store_true", help="print the internal schema of the REST facades"
-    )
+    options.add_argument("--internal", action="store_true", help="print the internal schema of the REST facades")
     options.add_argument("--write", action="store_true", help=f"write schema/{PUBLIC} and schema/{INTERNAL}")
     options.add_argument(
         "--check", action="store_true", help="compare the snapshots with the code; exit 1 on a difference"

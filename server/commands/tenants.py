@@ -20,15 +20,11 @@ def add(commands: Any) -> None:
 
     create = tenant_commands.add_parser("create", help="create a store")
     create.add_argument("name", metavar="NAME", help="the store's name")
-    create.add_argument(
-        "--host", metavar="H", action="append", default=[], help="a host name of the store; repeatable"
-    )
+    create.add_argument("--host", metavar="H", action="append", default=[], help="a host name of the store; repeatable")
     create.add_argument("--currency", metavar="CODE", default="BRL", help="currency, ISO 4217 (default BRL)")
     create.add_argument("--owner-email", metavar="EMAIL", help="create an administrator as its owner")
     create.add_argument("--owner-name", metavar="NAME", default="", help="the owner's first and last name")
-    create.add_argument(
-        "--owner-password", metavar="P", help="the owner's password; generated and shown by default"
-    )
+    create.add_argument("--owner-password", metavar="P", help="the owner's password; generated and shown by default")
     _configure(create, _create)
 
     _configure(tenant_commands.add_parser("list", help="list the stores"), _list)
@@ -61,9 +57,7 @@ def _create(args: argparse.Namespace) -> None:
         async with open_context(settings):
             store_admin.reject_shared_hosts(args.host, settings.shared_hosts)
             owner = _read_owner(args)
-            new = await stores.create_store(
-                {"name": args.name, "currency": args.currency.upper()}, hosts=args.host
-            )
+            new = await stores.create_store({"name": args.name, "currency": args.currency.upper()}, hosts=args.host)
             created = await store_admin.find_store(str(new.store.public_id))
             result = {**created.as_json(), "gateway": {"secret_key": new.gateway_secret}}
             if owner is not None:
@@ -124,9 +118,7 @@ def _list(args: argparse.Namespace) -> None:
     elif not entries:
         print_line("there is no store: create one with vitrine tenant create, or vitrine demo")
     else:
-        print_table(
-            ("ID", "STATUS", "CURRENCY", "NAME", "ADDRESSES"), [_table_row(entry) for entry in entries]
-        )
+        print_table(("ID", "STATUS", "CURRENCY", "NAME", "ADDRESSES"), [_table_row(entry) for entry in entries])
 
 
 def _table_row(entry: StoreWithHosts) -> tuple[object, ...]:

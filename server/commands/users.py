@@ -21,14 +21,10 @@ def add(commands: Any) -> None:
 
     create = user_commands.add_parser("create", help="create a user")
     _add_user_arguments(create)
-    create.add_argument(
-        "--type", choices=("A", "V", "C"), required=True, help="administrator, vendor or customer"
-    )
+    create.add_argument("--type", choices=("A", "V", "C"), required=True, help="administrator, vendor or customer")
     create.add_argument("--name", default="", help="first and last name")
     create.add_argument("--password", metavar="P", help="8 to 128 characters; generated and shown by default")
-    create.add_argument(
-        "--privileges", metavar="all|a,b", help="privileges of an administrator (default none)"
-    )
+    create.add_argument("--privileges", metavar="all|a,b", help="privileges of an administrator (default none)")
     create.add_argument("--vendor", metavar="ID", help="the vendor of a vendor user")
     create.add_argument("--owner", action="store_true", help="make the administrator the store's owner")
     create.set_defaults(run=_create)

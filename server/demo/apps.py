@@ -31,9 +31,7 @@ async def _app(owner: DemoOwner) -> dict[str, Any]:
     for installed in await owner.execute("DemoInstalledApps"):
         if installed["client_id"] == client_id:
             await owner.execute("DemoAppEnd", id=installed["id"])
-    approval = await owner.execute(
-        "DemoAppInstall", client_id=client_id, scopes=scopes, redirect_uri=REDIRECT_URI
-    )
+    approval = await owner.execute("DemoAppInstall", client_id=client_id, scopes=scopes, redirect_uri=REDIRECT_URI)
     tokens = await owner.execute(
         "DemoAppTokens", client_id=client_id, client_secret=client_secret, code=approval["code"]
     )

@@ -123,9 +123,7 @@ async def create_b2b_data(
             "amount_cents": amount,
             "description": what,
         }
-        await owner.execute(
-            "DemoManagerTransaction", at + timedelta(days=30 * (index + 1)), input=transaction
-        )
+        await owner.execute("DemoManagerTransaction", at + timedelta(days=30 * (index + 1)), input=transaction)
     limits = zip(customers[1:], islice(vendors.values(), len(_LIMITS_CENTS)), _LIMITS_CENTS, strict=False)
     for customer, vendor, limit in limits:
         values = {"user_id": customer, "vendor_id": vendor, "limit_cents": limit}

@@ -56,24 +56,14 @@ VENDORS = (
 )
 
 CATEGORIES = (
-    DemoCategory(
-        "ceramica", "Cerâmica", "Queimada em forno a lenha; pequenas variações de cor fazem parte da peça."
-    ),
-    DemoCategory(
-        "vasos", "Vasos", "Todos os vasos têm furo de drenagem e acompanham prato.", parent="ceramica"
-    ),
-    DemoCategory(
-        "mesa", "Mesa posta", "Vai à lava-louças e ao micro-ondas, exceto peças com filete dourado."
-    ),
+    DemoCategory("ceramica", "Cerâmica", "Queimada em forno a lenha; pequenas variações de cor fazem parte da peça."),
+    DemoCategory("vasos", "Vasos", "Todos os vasos têm furo de drenagem e acompanham prato.", parent="ceramica"),
+    DemoCategory("mesa", "Mesa posta", "Vai à lava-louças e ao micro-ondas, exceto peças com filete dourado."),
     DemoCategory("texteis", "Têxteis", "Lavar à mão ou na máquina em ciclo delicado, com água fria."),
     DemoCategory("roupas", "Roupas", "Tingimento natural: lave separado nas três primeiras vezes."),
     DemoCategory("luz", "Iluminação", "Bivolt. A lâmpada de LED está incluída."),
-    DemoCategory(
-        "papelaria", "Papelaria", "Papel de fontes certificadas, cortado e costurado na nossa oficina."
-    ),
-    DemoCategory(
-        "cadernos", "Cadernos", "Abre por inteiro sobre a mesa e aceita caneta-tinteiro.", parent="papelaria"
-    ),
+    DemoCategory("papelaria", "Papelaria", "Papel de fontes certificadas, cortado e costurado na nossa oficina."),
+    DemoCategory("cadernos", "Cadernos", "Abre por inteiro sobre a mesa e aceita caneta-tinteiro.", parent="papelaria"),
     DemoCategory("bolsas", "Bolsas", "Couro de curtimento vegetal, que escurece e amacia com o uso."),
     DemoCategory(
         "calcados",
@@ -105,14 +95,10 @@ FEATURES = (
 
 def _products_of(vendor: str, brand: str, *products: DemoProduct) -> tuple[DemoProduct, ...]:
     """Set the vendor and brand of products."""
-    return tuple(
-        replace(product, vendor=vendor, features={"marca": brand, **product.features}) for product in products
-    )
+    return tuple(replace(product, vendor=vendor, features={"marca": brand, **product.features}) for product in products)
 
 
-def _product(
-    name: str, category: str, price: int, stock: int, weight: int, text: str, **more: object
-) -> DemoProduct:
+def _product(name: str, category: str, price: int, stock: int, weight: int, text: str, **more: object) -> DemoProduct:
     """Create a product; keyword arguments that are no product fields become features."""
     fields = {"compare_at", "status", "images", "free_shipping", "download", "sells"}
     product_fields = {key: value for key, value in more.items() if key in fields}
@@ -245,12 +231,8 @@ CATALOG = DemoCatalog(
     products=MANDACARU + SABIA + ROTA,
     payments=(CARD, PIX, BOLETO),
     shippings=(
-        DemoShippingMethod(
-            "economica", "Entrega econômica", "5 a 9 dias úteis", 1490, per_kg=290, free_from=29900
-        ),
-        DemoShippingMethod(
-            "expressa", "Entrega expressa", "1 a 3 dias úteis", 2990, per_kg=690, max_weight=15_000
-        ),
+        DemoShippingMethod("economica", "Entrega econômica", "5 a 9 dias úteis", 1490, per_kg=290, free_from=29900),
+        DemoShippingMethod("expressa", "Entrega expressa", "1 a 3 dias úteis", 2990, per_kg=690, max_weight=15_000),
         DemoShippingMethod("retirada", "Retirada no ateliê", "no dia útil seguinte", 0),
     ),
     customers=25,

@@ -29,9 +29,7 @@ _PAGES: Sequence[_Page] = (
     _Page("Prazos de entrega", "<p>Postamos em até dois dias úteis.</p>", parent="Ajuda"),
     _Page("Fale conosco", "<p>Respondemos em um dia útil.</p>", type="F", parent="Ajuda"),
     _Page("Diário do ateliê", "<p>Histórias de quem faz.</p>", type="B"),
-    _Page(
-        "Como nasce uma caneca", "<p>Do barro ao forno em nove dias.</p>", type="B", parent="Diário do ateliê"
-    ),
+    _Page("Como nasce uma caneca", "<p>Do barro ao forno em nove dias.</p>", type="B", parent="Diário do ateliê"),
     _Page("No mapa", "", type="L", link="https://www.openstreetmap.org/"),
     _Page("Promoção de inverno", "<p>Ainda em preparo.</p>", status="D"),
 )
@@ -72,9 +70,7 @@ async def create_content(
     for block in _BLOCKS:
         await owner.execute("DemoBlock", created_at, input=block)
     status = {"letter": "X", "description": "Separado", "color": "#6b46c1", "position": 25}
-    await owner.execute(
-        "DemoStatus", created_at, input={**status, "params": {"inventory": "D", "notify": True}}
-    )
+    await owner.execute("DemoStatus", created_at, input={**status, "params": {"inventory": "D", "notify": True}})
     await _create_audience(owner, customers, customer_ids, products, now)
 
 

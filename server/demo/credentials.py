@@ -87,13 +87,9 @@ async def ensure_owner(store: Store, persona: Persona) -> DemoOwner:
 
 async def renew(owner: DemoOwner, demo: DemoStore) -> dict[str, Credentials]:
     """Renew the credentials of every persona of the store, by key, and restore changed accounts."""
-    shared = random_token(
-        96
-    )  # two accounts share a CPF and password, so that only the e-mail distinguishes them
+    shared = random_token(96)  # two accounts share a CPF and password, so that only the e-mail distinguishes them
     return {
-        persona.key: await _renew(
-            owner, persona, shared if persona.key.startswith("shared") else random_token(96)
-        )
+        persona.key: await _renew(owner, persona, shared if persona.key.startswith("shared") else random_token(96))
         for persona in demo.personas
     }
 
@@ -116,9 +112,7 @@ async def _renew(owner: DemoOwner, persona: Persona, password: str) -> Credentia
     else:
         await owner.execute("DemoUserChange", id=str(user.public_id), input=changes)
     with active_scope(scope):
-        await database.execute(
-            _SET_EMAIL_VERIFIED, scope.store.id, user.id, scope.now if persona.verified else None
-        )
+        await database.execute(_SET_EMAIL_VERIFIED, scope.store.id, user.id, scope.now if persona.verified else None)
         row = await _find_user(scope, persona)
         assert row is not None
     if persona.user_type == "A" and set(row["privileges"]) != set(persona.privileges):

@@ -52,16 +52,12 @@ _BOXES = (
 )
 
 
-async def create_options(
-    owner: DemoOwner, catalog: DemoCatalog, products: Sequence[str], at: datetime
-) -> None:
+async def create_options(owner: DemoOwner, catalog: DemoCatalog, products: Sequence[str], at: datetime) -> None:
     """Create all of it for the products in the catalog; `products` are their ids, in order."""
     ids = {product.name: product_id for product, product_id in zip(catalog.products, products, strict=True)}
     for index, product_options in enumerate(_PRODUCT_OPTIONS):
         if product_options.product in ids:
-            await _create_product_options(
-                owner, product_options, ids[product_options.product], f"OPC-{index + 1}", at
-            )
+            await _create_product_options(owner, product_options, ids[product_options.product], f"OPC-{index + 1}", at)
     wrapped = [ids[name] for name in _WRAPPED if name in ids]
     if not wrapped:
         return

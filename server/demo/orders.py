@@ -82,11 +82,7 @@ def plan_orders(catalog: DemoCatalog, customers: Sequence[DemoCustomer], now: da
                 lines,
                 payment,
                 random.choice(
-                    [
-                        method
-                        for method in catalog.shippings
-                        if not method.max_weight or weight < method.max_weight
-                    ]
+                    [method for method in catalog.shippings if not method.max_weight or weight < method.max_weight]
                 ),
                 random.choice(_NOTES),
                 # Card payments settle at once, except in orders that failed.
@@ -97,9 +93,7 @@ def plan_orders(catalog: DemoCatalog, customers: Sequence[DemoCustomer], now: da
     return orders
 
 
-def bought_products(
-    orders: Sequence[DemoOrder], products: Sequence[DemoProduct]
-) -> list[tuple[int, int, datetime]]:
+def bought_products(orders: Sequence[DemoOrder], products: Sequence[DemoProduct]) -> list[tuple[int, int, datetime]]:
     """Return product, customer and possible review date of each line of completed orders."""
     purchases = []
     for order in orders:
@@ -107,9 +101,7 @@ def bought_products(
         if completed is not None:
             at = order.placed_at + completed.after + timedelta(days=4)
             purchases += [
-                (line.product, order.customer, at)
-                for line in order.lines
-                if products[line.product].status == "A"
+                (line.product, order.customer, at) for line in order.lines if products[line.product].status == "A"
             ]
     return purchases
 
@@ -166,6 +158,4 @@ def _refund_steps(hours: timedelta, index: int, random: Random) -> Iterator[Demo
         yield from _delivery_steps(hours, index, random)
         hours += timedelta(days=9)
     yield DemoOrderStep(hours + timedelta(days=1), "refund")
-    yield DemoOrderStep(
-        hours + timedelta(days=1, minutes=1), "I", "devolução dentro de sete dias", restock=True
-    )
+    yield DemoOrderStep(hours + timedelta(days=1, minutes=1), "I", "devolução dentro de sete dias", restock=True)

@@ -35,9 +35,7 @@ REGIONS = (
     DemoRegion("Nordeste", ("AL", "BA", "CE", "MA", "PB", "PE", "PI", "RN", "SE"), base=700, per_kg=150),
     DemoRegion("Norte", ("AC", "AM", "AP", "PA", "RO", "RR", "TO"), base=1_200, per_kg=300),
     # Part of Pernambuco, but a separate destination by its CEPs.
-    DemoRegion(
-        "Fernando de Noronha", zipcodes=(("53990000", "53990999"),), base=4_000, per_kg=900, no_express=True
-    ),
+    DemoRegion("Fernando de Noronha", zipcodes=(("53990000", "53990999"),), base=4_000, per_kg=900, no_express=True),
 )
 _ICMS_BY_REGION = {"Norte": 12_000, "Nordeste": 12_000, "Centro-Oeste": 12_000}
 
@@ -66,10 +64,7 @@ async def create_destinations_and_taxes(owner: DemoOwner, at: datetime) -> Desti
         "regnumber": "110.042.490.114",
         "rate_value": 18_000,
         "price_includes_tax": True,
-        "rates": [
-            {"destination_id": destinations[name], "rate_value": rate}
-            for name, rate in _ICMS_BY_REGION.items()
-        ],
+        "rates": [{"destination_id": destinations[name], "rate_value": rate} for name, rate in _ICMS_BY_REGION.items()],
     }
     tax = await owner.execute("DemoTax", at, input=icms)
     packaging = {

@@ -157,9 +157,7 @@ async def _create_products(owner: DemoOwner, catalog: DemoCatalog, ids: CreatedI
             "category_id": ids.categories[product.category],
             "tax_ids": ids.taxes,
             "images": _images(product, catalog.colour),
-            "features": [
-                {"feature_id": ids.features[key], "value": text} for key, text in product.features.items()
-            ],
+            "features": [{"feature_id": ids.features[key], "value": text} for key, text in product.features.items()],
         }
         ids.products.append((await owner.execute("DemoProduct", at, input=values))["id"])
 
@@ -188,9 +186,7 @@ def _customers_of(demo: DemoStore, catalog: DemoCatalog) -> list[DemoCustomer]:
         if persona.key == "customer":
             first, _, last = persona.name.partition(" ")
             cpf = persona.cpf or customer_data[0].cpf
-            customer_data[0] = replace(
-                customer_data[0], firstname=first, lastname=last, email=persona.email, cpf=cpf
-            )
+            customer_data[0] = replace(customer_data[0], firstname=first, lastname=last, email=persona.email, cpf=cpf)
     return customer_data
 
 
@@ -237,9 +233,7 @@ async def _send_invalid_notifications(
 ) -> None:
     """Send notifications for an unknown order and, late, for a failed payment."""
     delivered = [
-        index
-        for index, planned in enumerate(planned_orders)
-        if planned.steps and planned.steps[-1].kind == "C"
+        index for index, planned in enumerate(planned_orders) if planned.steps and planned.steps[-1].kind == "C"
     ]
     for index in delivered[-1:]:
         planned, order = planned_orders[index], created[index]
@@ -254,9 +248,7 @@ async def _create_order(
 ) -> dict[str, object]:
     values = {
         "customer_id": ids.customers[planned.customer],
-        "items": [
-            {"product_id": ids.products[line.product], "quantity": line.quantity} for line in planned.lines
-        ],
+        "items": [{"product_id": ids.products[line.product], "quantity": line.quantity} for line in planned.lines],
         "payment_method_id": ids.payments[planned.payment.key],
         "shipping_method_id": ids.shippings[planned.shipping.key],
         "shipping_address": customer_data[planned.customer].address,
@@ -315,9 +307,7 @@ async def _create_reviews(
     now: datetime,
 ) -> None:
     """Create reviews by customers with completed orders; the last one awaits moderation."""
-    purchases = [
-        entry for entry in orders.bought_products(planned_orders, catalog.products) if entry[2] < now
-    ]
+    purchases = [entry for entry in orders.bought_products(planned_orders, catalog.products) if entry[2] < now]
     for index, (product, customer, at) in enumerate(purchases[: catalog.reviews]):
         review = REVIEWS[index % len(REVIEWS)]
         values = {

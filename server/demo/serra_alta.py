@@ -16,9 +16,7 @@ from server.demo.catalog import (
 _FARM = "serra"
 
 
-def _product(
-    name: str, category: str, price: int, stock: int, weight: int, text: str, **features: str
-) -> DemoProduct:
+def _product(name: str, category: str, price: int, stock: int, weight: int, text: str, **features: str) -> DemoProduct:
     return DemoProduct(name, category, _FARM, price, stock, weight, text, features, images=1)
 
 
@@ -40,9 +38,7 @@ CATALOG = DemoCatalog(
     ),
     categories=(
         DemoCategory("cafes", "Cafés", "Torrado na semana do envio."),
-        DemoCategory(
-            "queijos", "Queijos", "Viaja em embalagem térmica e deve ir para a geladeira ao chegar."
-        ),
+        DemoCategory("queijos", "Queijos", "Viaja em embalagem térmica e deve ir para a geladeira ao chegar."),
         DemoCategory("conservas", "Conservas e doces", "Sem corantes nem conservantes."),
     ),
     features=(
@@ -114,9 +110,7 @@ CATALOG = DemoCatalog(
     ),
     payments=(PIX, BOLETO),
     shippings=(
-        DemoShippingMethod(
-            "refrigerada", "Entrega refrigerada", "2 a 4 dias úteis", 2490, per_kg=390, free_from=25000
-        ),
+        DemoShippingMethod("refrigerada", "Entrega refrigerada", "2 a 4 dias úteis", 2490, per_kg=390, free_from=25000),
     ),
     customers=6,
     orders={"O": 1, "P": 2, "C": 4, "I": 1},

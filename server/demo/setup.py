@@ -70,9 +70,7 @@ async def set_up_demo(settings: Settings, location: DatabaseLocation, *, reset: 
     Needs the database connected and credentials configured. Rejected in production.
     """
     if settings.is_production:
-        raise RuleViolation(
-            "the demo has well-known addresses and is for development: VITRINE_ENV is production"
-        )
+        raise RuleViolation("the demo has well-known addresses and is for development: VITRINE_ENV is production")
     async with _exclusive(location):
         created: list[str] = []
         results: dict[str, tuple[Store, dict[str, Credentials]]] = {}

@@ -53,9 +53,7 @@ DEMO = DemoStore(
     domain="casaipe.example",
     personas=(
         Persona("admin", "admin@demo.example", "Helena Prado", "A", has_api_key=True),
-        Persona(
-            "staff", "staff@demo.example", "Otávio Lins", "A", privileges=("view_orders",), has_api_key=True
-        ),
+        Persona("staff", "staff@demo.example", "Otávio Lins", "A", privileges=("view_orders",), has_api_key=True),
         Persona("vendor", "vendor@demo.example", "Rita Mandacaru", "V", has_api_key=True),
         Persona("customer", "customer@demo.example", "Marta Cordeiro", "C", cpf=cpf(301_456_782)),
         Persona("two_factor", "two-factor@demo.example", "Bento Arruda", "A", has_two_factor=True),

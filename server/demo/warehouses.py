@@ -29,9 +29,7 @@ _NEAR_SAO_PAULO = [
 ]
 
 
-async def create_warehouses(
-    owner: DemoOwner, catalog: DemoCatalog, vendors: Mapping[str, str], at: datetime
-) -> None:
+async def create_warehouses(owner: DemoOwner, catalog: DemoCatalog, vendors: Mapping[str, str], at: datetime) -> None:
     """Create a user group of resellers and the two warehouses."""
     resellers = await owner.execute("DemoUsergroup", at, input={"name": "Lojistas", "type": "C"})
     usergroup = {"usergroup_id": resellers["id"], "priority": 10, "allocation_type": "P"}
@@ -47,9 +45,7 @@ async def create_warehouses(
             "email": vendor.email,
             "vendor_id": vendors[vendor.key],
             "is_default": True,
-            "areas": [
-                {"area_name": f"Perto de {vendor.city}", "states": [vendor.state], "delivery_time": 24}
-            ],
+            "areas": [{"area_name": f"Perto de {vendor.city}", "states": [vendor.state], "delivery_time": 24}],
             "usergroups": [usergroup | {"priority": 5}],
         }
         await owner.execute("DemoWarehouse", at, input=values)
@@ -68,10 +64,7 @@ def _central() -> dict[str, Any]:
         "zipcodes": _NEAR_SAO_PAULO,
         "delivery_time": 24,
     }
-    regions = [
-        {"area_name": name, "states": list(states), "delivery_time": hours}
-        for name, states, hours in _REGIONS
-    ]
+    regions = [{"area_name": name, "states": list(states), "delivery_time": hours} for name, states, hours in _REGIONS]
     return {
         "name": "Centro de distribuição",
         "code": "CD-1",

@@ -99,9 +99,7 @@ def service_account() -> pwd.struct_passwd:
         except KeyError:
             if useradd is None or not os.access("/etc", os.W_OK):
                 break
-        result = subprocess.run(
-            [useradd, *USERADD_OPTIONS, SERVICE_ACCOUNT], capture_output=True, check=False
-        )
+        result = subprocess.run([useradd, *USERADD_OPTIONS, SERVICE_ACCOUNT], capture_output=True, check=False)
         if result.returncode != 0:
             time.sleep(0.1)  # another process may be creating it: useradd locks /etc/passwd
     try:

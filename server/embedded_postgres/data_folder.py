@@ -65,16 +65,12 @@ def check_data_folder(data: Path) -> None:
             f"{data} belongs to {owner}, and this is {current_user}; run as its owner, move it away, or set DATABASE_URL"
         )
     if not os.access(data, os.R_OK | os.W_OK | os.X_OK):
-        raise EmbeddedPostgresError(
-            f"{data} can't be read and written; grant access (chmod 700) or set DATABASE_URL"
-        )
+        raise EmbeddedPostgresError(f"{data} can't be read and written; grant access (chmod 700) or set DATABASE_URL")
     version = data / "PG_VERSION"
     if not version.is_file():
         if (data / MARKER).exists():
             raise EmbeddedPostgresError(f"{data} is broken: PG_VERSION is missing; {REMEDY}")
-        raise EmbeddedPostgresError(
-            f"{data} is not a PostgreSQL data folder; move it away, or set DATABASE_URL"
-        )
+        raise EmbeddedPostgresError(f"{data} is not a PostgreSQL data folder; move it away, or set DATABASE_URL")
     major = version.read_text(errors="replace").strip()
     if major != str(MAJOR):
         raise EmbeddedPostgresError(
@@ -112,12 +108,8 @@ def create_data_folder(layout: Layout, account: ServiceAccount, *, sync: bool) -
 
 def run(layout: Layout, account: ServiceAccount, data: Path, program: Sequence[str], text: str = "") -> None:
     """Run one of the wheel's programs under the account; on failure raise its last error line."""
-    command = account.command(
-        [str(layout.programs / program[0]), *program[1:]], [*layout.required_paths, data]
-    )
-    result = subprocess.run(
-        command, input=text.encode(), capture_output=True, cwd="/", env=environment(), check=False
-    )
+    command = account.command([str(layout.programs / program[0]), *program[1:]], [*layout.required_paths, data])
+    result = subprocess.run(command, input=text.encode(), capture_output=True, cwd="/", env=environment(), check=False)
     if result.returncode != 0:
         reason = last_error(result.stderr.decode(errors="replace")) or f"exit code {result.returncode}"
         raise EmbeddedPostgresError(f"{layout.data} could not be created: {reason}")
@@ -125,9 +117,7 @@ def run(layout: Layout, account: ServiceAccount, data: Path, program: Sequence[s
 
 def environment() -> dict[str, str]:
     """Return the environment of PostgreSQL's programs: no PG* settings, none of our secrets."""
-    library_paths = {
-        name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ
-    }
+    library_paths = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC", **library_paths}
 
 

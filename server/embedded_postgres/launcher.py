@@ -28,9 +28,7 @@ def main() -> None:
     """Apply the configuration in the first argument and execute the rest; exit with one line when that is impossible."""
     config, program = json.loads(sys.argv[1]), sys.argv[2:]
     libc = ctypes.CDLL(None)
-    may_bypass_modes = (
-        config["may_bypass_modes"] and libc.prctl(PR_SET_SECUREBITS, NO_SETUID_FIXUP, 0, 0, 0) == 0
-    )
+    may_bypass_modes = config["may_bypass_modes"] and libc.prctl(PR_SET_SECUREBITS, NO_SETUID_FIXUP, 0, 0, 0) == 0
     try:
         os.setgroups([])
         os.setgid(config["gid"])
@@ -79,13 +77,8 @@ def drop_unneeded_capabilities(libc: ctypes.CDLL, paths: list[str]) -> None:
             break
     set_capabilities(libc, effective=retained, permitted=retained)
     for capability in (DAC_READ_SEARCH, DAC_OVERRIDE):
-        if (
-            retained == 1 << capability
-            and libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0) != 0
-        ):
-            set_capabilities(
-                libc, effective=0, permitted=0
-            )  # it would be lost at the exec: report the failure before
+        if retained == 1 << capability and libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0) != 0:
+            set_capabilities(libc, effective=0, permitted=0)  # it would be lost at the exec: report the failure before
 
 
 def first_unreachable(paths: list[str]) -> str | None:

@@ -112,11 +112,7 @@ def socket_folder(layout: Layout, account: ServiceAccount) -> Path:
                 leftover.unlink()
             return candidate
         rejected = candidate
-    reason = (
-        f"{rejected} belongs to another user"
-        if rejected
-        else "no folder with a short path (/tmp) is writable"
-    )
+    reason = f"{rejected} belongs to another user" if rejected else "no folder with a short path (/tmp) is writable"
     raise EmbeddedPostgresError(f"{layout.folder}: the path is too long for PostgreSQL's socket and {reason}")
 
 

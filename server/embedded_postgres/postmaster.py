@@ -154,9 +154,7 @@ def send(pid: int, number: signal.Signals) -> None:
         pass
 
 
-def start(
-    layout: Layout, account: ServiceAccount, options: Mapping[str, str], lock: FileLock
-) -> RunningServer:
+def start(layout: Layout, account: ServiceAccount, options: Mapping[str, str], lock: FileLock) -> RunningServer:
     """Start the server, which inherits the lock, and wait until it accepts connections."""
     kill_strays(layout)
     replace_reused_pid(layout)

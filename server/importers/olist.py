@@ -95,9 +95,7 @@ async def _import_records(
     progress: bool,
 ) -> int:
     added = 0
-    with tqdm(
-        total=len(records), desc=f"{record_type:>10}", unit="", disable=not progress, file=sys.stderr
-    ) as bar:
+    with tqdm(total=len(records), desc=f"{record_type:>10}", unit="", disable=not progress, file=sys.stderr) as bar:
         for batch in _batches(records):
             data = await execute(scope, operation, {"source": SOURCE, "rows": batch, **options})
             added += data["imported"]

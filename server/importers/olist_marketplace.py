@@ -249,23 +249,17 @@ class _Reader:
             (order["created_at"] for order in self.marketplace.orders.values()), default=format_rfc3339(now())
         )
         for person, customer in self.marketplace.customers.items():
-            customer["created_at"] = (
-                format_rfc3339(self.first_seen[person]) if person in self.first_seen else earliest
-            )
+            customer["created_at"] = format_rfc3339(self.first_seen[person]) if person in self.first_seen else earliest
         for product in self.marketplace.products.values():
             product.setdefault("created_at", earliest)
             product.pop("sold_at", None)
         for order in self.marketplace.orders.values():
             order["lines"].sort(key=lambda line: line["line_number"])
             order["payments"].sort(key=lambda payment: payment["sequence"])
-        self.marketplace.orders = dict(
-            sorted(self.marketplace.orders.items(), key=lambda item: item[1]["created_at"])
-        )
+        self.marketplace.orders = dict(sorted(self.marketplace.orders.items(), key=lambda item: item[1]["created_at"]))
 
 
-def _history(
-    status: str, placed: datetime, approved: datetime | None, carried: datetime | None
-) -> list[Record]:
+def _history(status: str, placed: datetime, approved: datetime | None, carried: datetime | None) -> list[Record]:
     """Derive the status history from the dates of an order; the last entry is its current status."""
     steps = [{"at": format_rfc3339(placed), "from_status": "", "to_status": "O"}]
     if approved is not None and status in ("P", "C", "I"):

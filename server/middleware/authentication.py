@@ -81,9 +81,7 @@ class Authenticator:
         self._authenticate = authenticate
         self._cache: dict[bytes, _CachedCaller] = {}
 
-    async def create_scope(
-        self, request: web.Request, policy: RoutePolicy, client_ip: str, request_id: str
-    ) -> Scope:
+    async def create_scope(self, request: web.Request, policy: RoutePolicy, client_ip: str, request_id: str) -> Scope:
         """Return the scope; raises the errors of store resolution and authentication."""
         headers = request.headers
         # Not request.host: without the header that is the socket's own address, which the client didn't send.
@@ -157,9 +155,7 @@ def _ascii_credentials(headers: Mapping[str, str]) -> Mapping[str, str]:
     for name in _CREDENTIALS:
         value = headers.get(name)
         if value is not None and not value.isascii():
-            return CIMultiDict(
-                (each, text.encode("ascii", "replace").decode()) for each, text in headers.items()
-            )
+            return CIMultiDict((each, text.encode("ascii", "replace").decode()) for each, text in headers.items())
     return headers
 
 

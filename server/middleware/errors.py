@@ -67,9 +67,7 @@ def _underlying_error(error: Exception) -> DomainError | None:
     return None
 
 
-def _http_error_response(
-    error: web.HTTPException, error_format: ErrorFormat
-) -> tuple[web.Response, str | None]:
+def _http_error_response(error: web.HTTPException, error_format: ErrorFormat) -> tuple[web.Response, str | None]:
     match error:
         case web.HTTPNotFound():
             return error_format.route_not_found(), None

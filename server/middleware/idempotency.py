@@ -73,9 +73,7 @@ async def _store_or_release(scope: Scope, claim: idempotency.KeyClaim, response:
         return
     body = response.body
     assert body is None or isinstance(body, bytes)
-    await idempotency.store_response(
-        scope, claim, response.status, body or b"", response.content_type if body else ""
-    )
+    await idempotency.store_response(scope, claim, response.status, body or b"", response.content_type if body else "")
 
 
 async def _fingerprint(request: web.Request) -> bytes:

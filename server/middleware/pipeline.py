@@ -86,9 +86,7 @@ def pipeline(
         address = client_address(request.remote, forwarded_for, trusted)
         request[CLIENT_IP] = address
         if is_excess:
-            raise RateLimited(
-                f"more than {settings.address_connections} connections from this address", retry_after=1
-            )
+            raise RateLimited(f"more than {settings.address_connections} connections from this address", retry_after=1)
         await limiter.count_address(request, family, address)
         if policy is None:
             return await handler(request)  # aiohttp's handler, which raises 404 or 405

@@ -64,9 +64,7 @@ class RateLimiter:
         slot = rate_limit_key(address)
         if requests.begin(slot) > requests.limit:
             requests.end(slot)
-            raise RateLimited(
-                f"more than {requests.limit} concurrent requests from this address", retry_after=1
-            )
+            raise RateLimited(f"more than {requests.limit} concurrent requests from this address", retry_after=1)
         return slot
 
     def end_request(self, slot: str) -> None:
@@ -78,9 +76,7 @@ class RateLimiter:
         """Count the request against its client address, before any other check."""
         if not self._ip_rate:
             # These families always send the headers: report the default limit.
-            _set_header_state(
-                request, family, RateLimitState(APP_RATE, APP_RATE, time.time() + MINUTE, allowed=True)
-            )
+            _set_header_state(request, family, RateLimitState(APP_RATE, APP_RATE, time.time() + MINUTE, allowed=True))
         elif family.is_rate_limited:
             state = self._counters.hit(f"ip:{rate_limit_key(address)}", self._ip_rate)
             if not isinstance(state, RateLimitState):
@@ -124,9 +120,7 @@ class RateLimiter:
         key = _caller_key(family, scope)
         state = await resolved(self._counters.hit(f"{key}:{rate_limit_key(scope.client_ip)}", limit))
         if not state.allowed:
-            _set_header_state(
-                request, family, await resolved(self._counters.peek(key, self._limit_of(actor)))
-            )
+            _set_header_state(request, family, await resolved(self._counters.peek(key, self._limit_of(actor))))
             raise _error(limit, "with this key from this address", STOREFRONT_KEY_MESSAGE)
 
     async def _count(
@@ -156,9 +150,7 @@ def _set_header_state(request: web.Request, family: RouteFamily, state: RateLimi
 
 
 def _error(limit: int, scope_text: str, message: str = "rate limit exceeded") -> RateLimited:
-    return RateLimited(
-        f"more than {limit} requests a minute {scope_text}", retry_after=WAIT_SECONDS, message=message
-    )
+    return RateLimited(f"more than {limit} requests a minute {scope_text}", retry_after=WAIT_SECONDS, message=message)
 
 
 def add_headers(request: web.Request, response: web.StreamResponse) -> None:

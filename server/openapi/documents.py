@@ -212,9 +212,7 @@ class _DocumentBuilder:
             if family_of(route.path).name == "plain":
                 continue
             route_docs = docs.get((route.method, route.path)) or _from_handler(route)
-            paths.setdefault(_openapi_path(route.path), {})[route.method.lower()] = self._operation(
-                route, route_docs
-            )
+            paths.setdefault(_openapi_path(route.path), {})[route.method.lower()] = self._operation(route, route_docs)
             schemes.update(_SECURITY.get(route.credential, ()))
         return {
             "openapi": VERSION,
@@ -249,9 +247,7 @@ class _DocumentBuilder:
         return operation
 
     def _responses(self, route_docs: RouteDocs) -> Schema:
-        responses: dict[str, Any] = {
-            str(route_docs.status): self._success(route_docs.response, route_docs.media)
-        }
+        responses: dict[str, Any] = {str(route_docs.status): self._success(route_docs.response, route_docs.media)}
         for status, result in route_docs.other_responses.items():
             responses[str(status)] = self._success(result, route_docs.media)
         for status in _ERROR_DESCRIPTIONS:
@@ -297,8 +293,7 @@ class _DocumentBuilder:
         names = result.include or tuple(name for name in properties if name not in result.exclude)
         # Fields that the facade computes from others are listed without a type.
         selected = {
-            name: result.overrides[name] if name in result.overrides else properties.get(name, {})
-            for name in names
+            name: result.overrides[name] if name in result.overrides else properties.get(name, {}) for name in names
         }
         required = [name for name in schema.get("required", ()) if name in selected]
         return {**schema, "properties": selected, "required": required}

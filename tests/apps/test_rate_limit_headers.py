@@ -144,9 +144,7 @@ async def test_closed_stores_have_the_error_format_of_each_family(rate_limited_a
 async def test_graphql_credential_and_store_errors_have_both_formats(
     rate_limited_app: Client, other_admin: Client, new_app: NewApp
 ) -> None:
-    foreign_app = replace(await new_app(at=other_admin), http=rate_limited_app.http).at(
-        rate_limited_app.store
-    )
+    foreign_app = replace(await new_app(at=other_admin), http=rate_limited_app.http).at(rate_limited_app.store)
     query = {"query": "{ store { name } }"}
     for caller, headers, status, error in (
         (rate_limited_app, {"Authorization": None}, 401, "missing authorization header"),

@@ -54,9 +54,7 @@ async def test_a_product_is_created_read_and_changed(app: Client) -> None:
     assert changed.status == 200
     assert changed.body["price_cents"] == 3_990
     unchanged = PRODUCT_RECORD - {"price_cents", "updated_at"}
-    assert {name: changed.body[name] for name in unchanged} == {
-        name: created.body[name] for name in unchanged
-    }
+    assert {name: changed.body[name] for name in unchanged} == {name: created.body[name] for name in unchanged}
     assert (await app.get(f"{PRODUCTS}/{created.body['id']}")).body == changed.body
     assert await _events(app.store) == ["product.created", "product.updated"]
 
@@ -131,9 +129,7 @@ async def test_an_invalid_product_is_rejected_by_field(app: Client, body: dict, 
         b"[" * 70,
     ],
 )
-async def test_a_body_that_is_not_a_json_object_is_rejected(
-    app: Client, method: str, path: str, raw: bytes
-) -> None:
+async def test_a_body_that_is_not_a_json_object_is_rejected(app: Client, method: str, path: str, raw: bytes) -> None:
     answer = await app.request(method, path, data=raw, headers={"Content-Type": "application/json"})
     assert answer.status == 400
     assert (answer.body["error"], answer.body["message"]) == ("invalid_request_body", "invalid request body")
@@ -197,18 +193,14 @@ async def test_an_order_is_listed_and_retrieved_with_its_event_data(app: Client)
     assert set(record) == ORDER_RECORD
     assert record["id"] == order.id
     assert record["customer"] == {"id": customer.id, "name": "Ana Souza", "email": "ana@example.com"}
-    assert record["items"] == [
-        {"product_id": product.id, "name": "Camiseta", "quantity": 2, "price_cents": 1_990}
-    ]
+    assert record["items"] == [{"product_id": product.id, "name": "Camiseta", "quantity": 2, "price_cents": 1_990}]
     shown = await app.get(f"{ORDERS}/{order.id}")
     assert (shown.status, shown.body) == (200, record)
 
 
 async def test_status_shipped_with_a_tracking_code_creates_a_shipment(app: Client) -> None:
     order = await records.add_order(app.store, status="P")
-    answer = await app.put(
-        f"{ORDERS}/{order.id}/status", {"status": "shipped", "tracking_code": "BR123456789BR"}
-    )
+    answer = await app.put(f"{ORDERS}/{order.id}/status", {"status": "shipped", "tracking_code": "BR123456789BR"})
     assert answer.status == 200
     assert set(answer.body) == ORDER_RECORD
     assert (answer.body["status"], answer.body["tracking_code"]) == ("C", "BR123456789BR")
@@ -259,9 +251,7 @@ async def test_an_invalid_status_is_rejected(app: Client, body: dict, code: str)
 
 @pytest.mark.parametrize("name", ["tracking_code", "carrier", "reason"])
 @pytest.mark.parametrize("value", [7, ["x"], "x" * 3_000, {"a": 1}])
-async def test_other_invalid_fields_of_a_status_update_change_nothing(
-    app: Client, name: str, value: object
-) -> None:
+async def test_other_invalid_fields_of_a_status_update_change_nothing(app: Client, name: str, value: object) -> None:
     order = await records.add_order(app.store, status="P")
     body = {"status": "shipped", "tracking_code": "X1"} | {name: value}
     answer = await app.put(f"{ORDERS}/{order.id}/status", body)
@@ -284,9 +274,7 @@ async def test_an_unknown_order_is_404(app: Client, id: str) -> None:
 
 
 async def test_users_are_filtered_by_role_and_search_without_cpf_or_cnpj(app: Client) -> None:
-    await records.add_user(
-        app.store, firstname="Zélia", lastname="Prado", cpf="52998224725", phone="11999990000"
-    )
+    await records.add_user(app.store, firstname="Zélia", lastname="Prado", cpf="52998224725", phone="11999990000")
     vendor = await records.add_vendor(app.store)
     await records.add_user(app.store, user_type="V", vendor_id=vendor.number, firstname="Vito")
 
@@ -323,11 +311,7 @@ LISTS = {
 @pytest.mark.parametrize(
     "name,value",
     [
-        *(
-            (name, value)
-            for name in ("page", "limit")
-            for value in ("0", "-1", "x", "1.5", "", "٣", "1e3", " 1")
-        ),
+        *((name, value) for name in ("page", "limit") for value in ("0", "-1", "x", "1.5", "", "٣", "1e3", " 1")),
         ("page", "2147483648"),
         ("page", "9" * 40),
         ("sort_by", "nothing"),
@@ -396,9 +380,7 @@ async def test_date_filters_include_both_days(app: Client, collection: str) -> N
 
 async def test_products_are_filtered_by_category_and_search(app: Client) -> None:
     category = await records.add_category(app.store)
-    created = await app.post(
-        PRODUCT_WRITES, {"name": "Calçado Azul", "price_cents": 100, "category_id": category.id}
-    )
+    created = await app.post(PRODUCT_WRITES, {"name": "Calçado Azul", "price_cents": 100, "category_id": category.id})
     await records.add_product(app.store)
 
     async def ids(**query: str) -> list[str]:
@@ -543,8 +525,6 @@ async def test_an_unknown_store_is_reported_before_the_credential(app: Client) -
 
 async def test_a_store_is_resolved_by_its_own_host(sample: SampleStore, new_app: NewApp) -> None:
     """A store's own host needs no header, and a header naming another store is rejected."""
-    assert (
-        await sample.get(PRODUCTS, headers={"X-Tenant-ID": "", "Host": sample.host}, auth=None)
-    ).status == 401
+    assert (await sample.get(PRODUCTS, headers={"X-Tenant-ID": "", "Host": sample.host}, auth=None)).status == 401
     answer = await sample.get(PRODUCTS, headers={"X-Tenant-ID": UNKNOWN_ID, "Host": sample.host})
     assert (answer.status, answer.body["error"]) == (403, "tenant_mismatch")

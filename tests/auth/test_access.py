@@ -112,10 +112,7 @@ def test_a_rule_is_described_in_one_line():
         "administrators with `view_orders` or `manage_orders`; vendors; apps with `read_orders`; "
         "storefront keys with `storefront:read`"
     )
-    assert (
-        Access(user_only=True, note="Their own.").describe()
-        == "administrators (user tokens only). Their own."
-    )
+    assert Access(user_only=True, note="Their own.").describe() == "administrators (user tokens only). Their own."
     assert Access(admin=False).describe() == "the system only"
 
 

@@ -104,11 +104,7 @@ async def test_the_public_key_cannot_sign_as_an_hmac_secret(ring, token):
     header, payload = parts_of(token)
     public = (await ring.signing(NOW)).private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
     body = f"{encoded(header | {'alg': 'HS256'})}.{encoded(payload)}"
-    mac = (
-        base64.urlsafe_b64encode(hmac.new(public, body.encode(), hashlib.sha256).digest())
-        .rstrip(b"=")
-        .decode()
-    )
+    mac = base64.urlsafe_b64encode(hmac.new(public, body.encode(), hashlib.sha256).digest()).rstrip(b"=").decode()
     await refused(ring, f"{body}.{mac}")
 
 
@@ -117,9 +113,7 @@ async def test_another_key_is_rejected_whatever_its_kid(ring, token, kid):
     header, payload = parts_of(token)
     kid = header["kid"] if kid == "present" else kid
     body = f"{encoded({'alg': 'EdDSA', 'typ': 'JWT', 'kid': kid})}.{encoded(payload)}"
-    signature = (
-        base64.urlsafe_b64encode(Ed25519PrivateKey.generate().sign(body.encode())).rstrip(b"=").decode()
-    )
+    signature = base64.urlsafe_b64encode(Ed25519PrivateKey.generate().sign(body.encode())).rstrip(b"=").decode()
     await refused(ring, f"{body}.{signature}")
 
 
@@ -214,12 +208,8 @@ async def test_an_unknown_kid_reloads_the_keys(ring, token, monkeypatch):
 async def test_a_retired_key_is_served_until_its_tokens_expire(ring, token):
     old_kid = parts_of(token)[0]["kid"]
     await ring.rotate(NOW)
-    assert old_kid in [
-        key["kid"] for key in (await SigningKeyRing().jwks(NOW + timedelta(minutes=15)))["keys"]
-    ]
-    assert old_kid not in [
-        key["kid"] for key in (await SigningKeyRing().jwks(NOW + timedelta(minutes=18)))["keys"]
-    ]
+    assert old_kid in [key["kid"] for key in (await SigningKeyRing().jwks(NOW + timedelta(minutes=15)))["keys"]]
+    assert old_kid not in [key["kid"] for key in (await SigningKeyRing().jwks(NOW + timedelta(minutes=18)))["keys"]]
 
 
 async def test_the_published_keys_verify_tokens_and_have_no_private_part(ring, token):
@@ -268,9 +258,7 @@ async def test_unknown_kids_do_not_query_the_database_each_time(ring, token):
     header, payload = parts_of(token)
     with database.count_statements() as counted:
         for number in range(20):
-            forged = (
-                f"{encoded(header | {'kid': f'forged-{number}'})}.{encoded(payload)}.{token.split('.')[2]}"
-            )
+            forged = f"{encoded(header | {'kid': f'forged-{number}'})}.{encoded(payload)}.{token.split('.')[2]}"
             await refused(ring, forged)
     assert counted.count <= 1
 

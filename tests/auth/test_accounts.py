@@ -64,9 +64,7 @@ def app_with(store, *scopes):
 
 
 async def test_a_created_user_can_sign_in_and_emits_an_event(store):
-    user = await create(
-        system_scope(store), email=" Ana@Loja.com.BR ", phone="(11) 91234-5678", cpf="111.444.777-35"
-    )
+    user = await create(system_scope(store), email=" Ana@Loja.com.BR ", phone="(11) 91234-5678", cpf="111.444.777-35")
     scope = anonymous_scope(store)
     with active_scope(scope):
         for identifier in ("ana@loja.com.br", "11912345678", "11144477735"):
@@ -151,9 +149,7 @@ async def test_another_stores_vendor_is_unknown(store, other_store):
 
 @pytest.mark.parametrize("nothing", [None, "", 0, "0"])
 async def test_several_values_mean_no_vendor(store, nothing):
-    assert (await user_row(store, (await create(system_scope(store), vendor_id=nothing)).id))[
-        "vendor_id"
-    ] is None
+    assert (await user_row(store, (await create(system_scope(store), vendor_id=nothing)).id))["vendor_id"] is None
 
 
 async def test_a_new_administrator_has_no_privileges(store):

@@ -115,9 +115,7 @@ async def test_users_can_create_their_own_keys(store):
 async def test_a_key_for_another_administrator_requires_all_its_privileges(store):
     target = await add_admin(store, "manage_products", "view_orders")
     lesser = await user_scope(store, await add_admin(store, "manage_users", "manage_products"))
-    equal = await user_scope(
-        store, await add_admin(store, "manage_users", "manage_products", "manage_orders")
-    )
+    equal = await user_scope(store, await add_admin(store, "manage_users", "manage_products", "manage_orders"))
     with pytest.raises(InsufficientPrivileges) as refused:
         await create(lesser, target)
     assert refused.value.details == {"required": "view_orders"}

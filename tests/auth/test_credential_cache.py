@@ -188,9 +188,7 @@ async def test_group_privileges_apply_at_the_next_request_of_its_members(store):
     await authenticate_request(store, "admin", bearer(token))
     scope = system_scope(store)
     with active_scope(scope):
-        group = await create_usergroup(
-            scope, {"name": "Estoque", "type": "A", "privileges": ["manage_products"]}
-        )
+        group = await create_usergroup(scope, {"name": "Estoque", "type": "A", "privileges": ["manage_products"]})
         await set_membership(scope, user_id, group.id, "A")
         assert "manage_products" in (await authenticate_request(store, "admin", bearer(token))).privileges
         await update_usergroup(scope, group.id, {"status": "D"})

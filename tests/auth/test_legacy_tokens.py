@@ -34,13 +34,9 @@ async def test_any_user_gets_a_token_for_a_day(store):
     assert issued.ttl == 86_400
     now = datetime.now(UTC)
     assert (await authenticate_request(store, "legacy_any", bearer(issued.token))).user_id == user_id
-    assert await authenticate_request(
-        store, "legacy_any", bearer(issued.token), now=now + timedelta(seconds=86_390)
-    )
+    assert await authenticate_request(store, "legacy_any", bearer(issued.token), now=now + timedelta(seconds=86_390))
     with pytest.raises(Unauthenticated, match="Invalid credentials"):
-        await authenticate_request(
-            store, "legacy_any", bearer(issued.token), now=now + timedelta(seconds=86_410)
-        )
+        await authenticate_request(store, "legacy_any", bearer(issued.token), now=now + timedelta(seconds=86_410))
 
 
 async def test_a_token_is_stored_as_a_hash(store):

@@ -115,9 +115,7 @@ async def test_an_ipv6_64_network_counts_as_one_address(store):
 
 async def test_of_many_concurrent_attempts_five_are_allowed(store):
     scope = anonymous_scope(store)
-    results = await asyncio.gather(
-        *(count_attempt(scope, "login") for _ in range(20)), return_exceptions=True
-    )
+    results = await asyncio.gather(*(count_attempt(scope, "login") for _ in range(20)), return_exceptions=True)
     assert sum(result is None for result in results) == 5
     assert sum(isinstance(result, RateLimited) for result in results) == 15
 

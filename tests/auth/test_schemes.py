@@ -106,9 +106,7 @@ async def test_the_scheme_and_the_header_are_case_insensitive(store):
 async def test_a_refresh_token_is_not_accepted_as_bearer(store):
     pair = await sign_in(store, await add_admin(store))
     for needs in BEARER_ROUTES:
-        assert (
-            await error_of(store, needs, bearer(pair.refresh_token))
-        ).message == "invalid or expired token"
+        assert (await error_of(store, needs, bearer(pair.refresh_token))).message == "invalid or expired token"
 
 
 async def test_a_users_token_on_a_route_for_apps_is_401(store):
@@ -201,9 +199,7 @@ async def test_a_users_token_is_no_storefront_key(store):
     assert (await error_of(store, "storefront_key", bearer(token))).message == "invalid_api_key"
 
 
-@pytest.mark.parametrize(
-    "headers", [{"X-API-Key": "sfk_unknown"}, {"Authorization": "Bearer sfk_unknown"}], ids=str
-)
+@pytest.mark.parametrize("headers", [{"X-API-Key": "sfk_unknown"}, {"Authorization": "Bearer sfk_unknown"}], ids=str)
 async def test_graphql_recognises_a_storefront_key_by_its_prefix(store, headers):
     error = await error_of(store, "graphql", headers)
     assert (error.status, error.message) == (401, "invalid_api_key")
@@ -213,9 +209,7 @@ async def test_graphql_recognises_a_storefront_key_by_its_prefix(store, headers)
 
 
 @pytest.mark.parametrize("needs", LEGACY_ROUTES)
-@pytest.mark.parametrize(
-    "headers", [{}, {"Authorization": ""}, {"Authorization": "  "}, {"X-API-Key": "abc"}], ids=str
-)
+@pytest.mark.parametrize("headers", [{}, {"Authorization": ""}, {"Authorization": "  "}, {"X-API-Key": "abc"}], ids=str)
 async def test_legacy_reports_a_missing_credential(store, needs, headers):
     error = await error_of(store, needs, headers)
     assert (error.status, error.message) == (401, LEGACY_MISSING)
@@ -267,9 +261,7 @@ async def test_an_administrator_can_use_basic_jwt_and_legacy_token(store):
 
 async def test_the_email_of_basic_is_case_insensitive(store):
     user_id = await add_admin(store, email="ana@loja.com.br")
-    assert await authenticate_request(
-        store, "legacy_admin", basic(" Ana@Loja.com.BR", await key_of(store, user_id))
-    )
+    assert await authenticate_request(store, "legacy_admin", basic(" Ana@Loja.com.BR", await key_of(store, user_id)))
 
 
 async def test_a_key_is_valid_only_with_its_own_email(store):

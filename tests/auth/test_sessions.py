@@ -82,9 +82,7 @@ async def test_a_refresh_token_expires_after_30_days(store):
     now = anonymous_scope(store)
     pair = await renew(later(now, days=29), pair.refresh_token)
     pair = await renew(later(now, days=58), pair.refresh_token)
-    assert (
-        await refused_renewal(later(now, days=88, seconds=1), pair.refresh_token) == "the token has expired"
-    )
+    assert await refused_renewal(later(now, days=88, seconds=1), pair.refresh_token) == "the token has expired"
 
 
 async def test_of_two_concurrent_refreshes_exactly_one_fails(store):
@@ -306,7 +304,5 @@ async def test_cleanup_deletes_only_long_expired_rows(store):
     assert await value(store, "select count(*) from sessions") == 2
     live = await renew(later(scope, days=29), live.refresh_token)
     await delete_expired(later(scope, days=31))
-    assert [row["public_id"] for row in await rows(store, "select public_id from sessions")] == [
-        live.session_id
-    ]
+    assert [row["public_id"] for row in await rows(store, "select public_id from sessions")] == [live.session_id]
     assert await value(store, "select max(expires_at) from sessions") > datetime.now(UTC)

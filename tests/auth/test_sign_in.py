@@ -93,9 +93,7 @@ async def test_an_unknown_identifier_is_invalid_credentials(store, identifier):
     assert refused.value.message == "invalid credentials"
 
 
-@pytest.mark.parametrize(
-    "password", ["wrong", PASSWORD.upper(), PASSWORD + " ", "x" * 5000, "\x00", "\ud800"]
-)
+@pytest.mark.parametrize("password", ["wrong", PASSWORD.upper(), PASSWORD + " ", "x" * 5000, "\x00", "\ud800"])
 async def test_a_wrong_password_is_invalid_credentials(store, password):
     user_id = await add_user(store)
     with pytest.raises(Unauthenticated) as refused:

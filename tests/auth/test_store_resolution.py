@@ -150,18 +150,13 @@ async def test_a_store_in_maintenance_is_closed_except_for_the_gateway(directory
         await resolved(directory, "localhost", str(store.public_id))
     assert (refused.value.status, refused.value.reason) == (503, "tenant_maintenance")
     assert refused.value.message == "Loja em manutenção. Volte em alguns minutos."
-    assert (
-        await resolved(directory, "localhost", str(store.public_id), allow_maintenance=True)
-        == store.public_id
-    )
+    assert await resolved(directory, "localhost", str(store.public_id), allow_maintenance=True) == store.public_id
 
 
 async def test_a_store_has_its_own_maintenance_message(directory, new_store, database_url):
     store = await new_store(status="M")
     message = "Voltamos às 18h."
-    await as_owner(
-        database_url, "update tenants set maintenance_message = $2 where id = $1", store.id, message
-    )
+    await as_owner(database_url, "update tenants set maintenance_message = $2 where id = $1", store.id, message)
     with pytest.raises(TenantClosed) as refused:
         await resolved(directory, "localhost", str(store.public_id))
     assert refused.value.message == message

@@ -48,9 +48,7 @@ async def refused(work, kind: type[DomainError] = Unauthorised) -> DomainError:
 
 
 async def wrong_attempts(store, user_id):
-    return await value(
-        store, "select count(*) from wrong_attempts where subject = $1", lockout.user_subject(user_id)
-    )
+    return await value(store, "select count(*) from wrong_attempts where subject = $1", lockout.user_subject(user_id))
 
 
 # --- Challenge and code ------------------------------------------------------------------------------------------------------
@@ -212,9 +210,7 @@ async def test_of_two_concurrent_uses_of_a_code_one_succeeds(store, attempt):
     scope = anonymous_scope(store)
     tokens = [await account.challenge(scope) for _ in range(2)]
     code = account.code(scope.now)
-    results = await asyncio.gather(
-        *(account.verify(token, code, scope) for token in tokens), return_exceptions=True
-    )
+    results = await asyncio.gather(*(account.verify(token, code, scope) for token in tokens), return_exceptions=True)
     assert sorted(type(result).__name__ for result in results) == ["SessionTokens", "WrongCode"]
 
 
@@ -223,9 +219,7 @@ async def test_of_many_concurrent_verifications_of_a_challenge_one_succeeds(stor
     scope = anonymous_scope(store)
     token = await account.challenge(scope)
     codes = [account.code(scope.now, step) for step in (-1, 0, 1)]
-    results = await asyncio.gather(
-        *(account.verify(token, code, scope) for code in codes), return_exceptions=True
-    )
+    results = await asyncio.gather(*(account.verify(token, code, scope) for code in codes), return_exceptions=True)
     assert [type(result) for result in results].count(SessionTokens) == 1
     assert {str(result) for result in results if isinstance(result, Exception)} == {EXPIRED}
     assert await value(store, "select count(*) from sessions") == 1
@@ -241,9 +235,7 @@ async def test_the_database_ensures_that_a_step_is_used_once(store):
 
     async def use():
         async with database.transaction(scope):
-            return await two_factor_codes.consume_totp(
-                scope, account.user_id, encrypted, account.code(scope.now)
-            )
+            return await two_factor_codes.consume_totp(scope, account.user_id, encrypted, account.code(scope.now))
 
     assert sorted(await asyncio.gather(*(use() for _ in range(10)))) == [False] * 9 + [True]
 
@@ -287,9 +279,7 @@ async def test_wrong_codes_lock_the_account_and_right_passwords_do_not_clear_the
     for _ in range(2):
         token = await account.challenge(scope)
         for _ in range(5):
-            assert (
-                await refused(account.verify(token, account.wrong_code(scope.now), scope))
-            ).message == WRONG
+            assert (await refused(account.verify(token, account.wrong_code(scope.now), scope))).message == WRONG
     locked = await refused(account.challenge(scope), AccountLocked)
     assert (locked.message, locked.retry_after) == ("account_locked", 900)
 
@@ -349,9 +339,7 @@ async def test_each_of_ten_recovery_codes_can_be_used_once(store):
         assert (await refused(account.verify(await account.challenge(), code))).message == WRONG
     scope = await user_scope(store, user_id)
     with active_scope(scope):
-        assert await two_factor.load_status(scope) == two_factor.TwoFactorStatus(
-            enabled=True, recovery_codes_left=0
-        )
+        assert await two_factor.load_status(scope) == two_factor.TwoFactorStatus(enabled=True, recovery_codes_left=0)
 
 
 async def test_a_recovery_code_is_accepted_in_any_spelling(store):
@@ -375,9 +363,7 @@ async def test_of_concurrent_uses_of_a_recovery_code_one_succeeds(store):
 
 async def test_another_users_recovery_code_is_wrong(store):
     account, other = await add_two_factor_user(store), await add_two_factor_user(store)
-    assert (
-        await refused(account.verify(await account.challenge(), other.recovery_codes[0]))
-    ).message == WRONG
+    assert (await refused(account.verify(await account.challenge(), other.recovery_codes[0]))).message == WRONG
 
 
 # --- Deleting challenges -----------------------------------------------------------------------------------------------------
@@ -388,9 +374,7 @@ async def test_a_changed_password_deletes_the_challenge(store):
     scope = anonymous_scope(store)
     token = await account.challenge(scope)
     with active_scope(system_scope(store)):
-        await accounts.update_user(
-            system_scope(store), account.user_id, {"password": "another long password"}
-        )
+        await accounts.update_user(system_scope(store), account.user_id, {"password": "another long password"})
     assert (await refused(account.verify(token, account.code(scope.now), scope))).message == EXPIRED
 
 
@@ -525,15 +509,11 @@ async def test_disabling_two_factor_requires_password_and_code(store):
     waiting = await account.challenge()
     scope = await user_scope(store, account.user_id)
     with active_scope(scope):
-        wrong = await refused(
-            two_factor.disable(scope, "wrong password", account.code(scope.now)), ValidationFailed
-        )
+        wrong = await refused(two_factor.disable(scope, "wrong password", account.code(scope.now)), ValidationFailed)
         assert wrong.fields == {"password": "password_wrong"}
         missing = await refused(two_factor.disable(scope, PASSWORD, None), ValidationFailed)
         assert missing.fields == {"code": "required"}
-        wrong = await refused(
-            two_factor.disable(scope, PASSWORD, account.wrong_code(scope.now)), ValidationFailed
-        )
+        wrong = await refused(two_factor.disable(scope, PASSWORD, account.wrong_code(scope.now)), ValidationFailed)
         assert wrong.fields == {"code": "code_invalid"}
         assert await wrong_attempts(store, account.user_id) == 2
         await two_factor.disable(scope, PASSWORD, account.code(scope.now))
@@ -571,9 +551,7 @@ async def test_disabling_for_another_user_requires_the_administrators_own_code(s
     scope = await user_scope(store, helper.user_id)
     with active_scope(scope):
         await refused(two_factor.disable(scope, PASSWORD, None, account.user_id), ValidationFailed)
-        await refused(
-            two_factor.disable(scope, PASSWORD, account.code(scope.now), account.user_id), ValidationFailed
-        )
+        await refused(two_factor.disable(scope, PASSWORD, account.code(scope.now), account.user_id), ValidationFailed)
         await two_factor.disable(scope, PASSWORD, helper.code(scope.now), account.user_id)
     assert await value(store, "select user_id from two_factors") == helper.user_id
 
@@ -674,9 +652,7 @@ async def test_a_concurrent_password_change_leaves_no_session(store, without_att
     async def change():
         await asyncio.sleep(round_ / 500)
         with active_scope(system_scope(store)):
-            await accounts.update_user(
-                system_scope(store), account.user_id, {"password": "another long password"}
-            )
+            await accounts.update_user(system_scope(store), account.user_id, {"password": "another long password"})
 
     codes = [account.code(scope.now, step) for step in (-1, 0, 1)]
     verifies = [account.verify(token, code, scope) for token, code in zip(tokens, codes, strict=True)]

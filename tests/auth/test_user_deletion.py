@@ -175,9 +175,7 @@ async def test_two_administrators_cannot_delete_each_other_concurrently(store):
         outcomes = await asyncio.gather(
             act(delete_user, scopes[0], second), act(delete_user, scopes[1], first), return_exceptions=True
         )
-        assert (
-            await value(store, "select count(*) from users where user_type = 'A' and deleted_at is null") == 1
-        )
+        assert await value(store, "select count(*) from users where user_type = 'A' and deleted_at is null") == 1
         assert sum(outcome is None for outcome in outcomes) == 1
         await execute(store, "delete from users")
 

@@ -149,9 +149,7 @@ async def test_removing_a_member_requires_the_members_privileges(store):
     target = await add_admin(store)
     await add_member(system_scope(store), target, group.id)
     with pytest.raises(InsufficientPrivileges):
-        await add_member(
-            await user_scope(store, await add_admin(store, "manage_users")), target, group.id, "D"
-        )
+        await add_member(await user_scope(store, await add_admin(store, "manage_users")), target, group.id, "D")
     assert "manage_payments" in await privileges_of(store, target)
 
 

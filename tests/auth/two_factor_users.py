@@ -44,9 +44,7 @@ class TwoFactorUser:
         assert isinstance(result, Challenge)
         return result.temp_token
 
-    async def verify(
-        self, temp_token: str | None, code: str | None, scope: Scope | None = None
-    ) -> SessionTokens:
+    async def verify(self, temp_token: str | None, code: str | None, scope: Scope | None = None) -> SessionTokens:
         scope = from_other_ip(scope or anonymous_scope(self.store))
         with active_scope(scope):
             return await verify_two_factor(scope, temp_token, code)

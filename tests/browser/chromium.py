@@ -74,9 +74,7 @@ class Page:
 
     async def evaluate(self, expression: str) -> Any:
         """Evaluate JavaScript in the page, awaiting a promise, and return its value."""
-        answer = await self.call(
-            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
-        )
+        answer = await self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in answer:
             raise BrowserError(f"{expression}: {_exception_text(answer['exceptionDetails'])}")
         return answer["result"].get("value")
@@ -89,9 +87,7 @@ class Page:
             if value:
                 return value
             if asyncio.get_running_loop().time() > deadline:
-                raise BrowserError(
-                    f"not true within {seconds:g} s: {expression}; complaints: {self.complaints}"
-                )
+                raise BrowserError(f"not true within {seconds:g} s: {expression}; complaints: {self.complaints}")
             await asyncio.sleep(POLL_SECONDS)
 
     async def click(self, selector: str) -> None:
@@ -121,9 +117,7 @@ class Page:
             pressed["text"] = "\r"
         elif len(key) == 1 and not modifiers:
             pressed["text"] = key
-        await self.call(
-            "Input.dispatchKeyEvent", type="keyDown" if "text" in pressed else "rawKeyDown", **pressed
-        )
+        await self.call("Input.dispatchKeyEvent", type="keyDown" if "text" in pressed else "rawKeyDown", **pressed)
         pressed.pop("text", None)
         await self.call("Input.dispatchKeyEvent", type="keyUp", **pressed)
 

@@ -35,9 +35,7 @@ class ConsentPage:
 
     async def open(self, browser: Browser, **query: str) -> Page:
         params = {"response_type": "code", "client_id": self.app.client_id, "state": "a&b", **query}
-        return await browser.open(
-            f"{self.address}/api/v1/oauth/authorize?{urlencode(params)}", width=900, height=800
-        )
+        return await browser.open(f"{self.address}/api/v1/oauth/authorize?{urlencode(params)}", width=900, height=800)
 
     async def sign_in(self, page: Page, person: UserRecord, password: str = PASSWORD) -> None:
         await page.wait_for(VISIBLE.format("#sign-in"))
@@ -52,9 +50,7 @@ async def consent_page(sample: SampleStore) -> ConsentPage:
     host = f"{sample.host.removesuffix('.test')}.localhost"
     port = sample.http.make_url("/").port
     async with database.cross_store_connection() as platform:
-        await platform.execute(
-            "insert into store_hosts (host, store_id) values ($1, $2)", host, sample.store.id
-        )
+        await platform.execute("insert into store_hosts (host, store_id) values ($1, $2)", host, sample.store.id)
     address = f"http://{host}:{port}"
     redirect_uri = f"http://localhost:{port}/health/live?keep=1"
     scope = sample.scope
@@ -119,23 +115,18 @@ async def test_an_administrator_approves_an_app(consent_page: ConsentPage, brows
     assert (await page.call("Network.getAllCookies"))["cookies"] == []
 
 
-async def test_wrong_passwords_and_missing_privileges_are_reported(
-    consent_page: ConsentPage, browser: Browser
-) -> None:
+async def test_wrong_passwords_and_missing_privileges_are_reported(consent_page: ConsentPage, browser: Browser) -> None:
     page = await consent_page.open(browser)
     await consent_page.sign_in(page, consent_page.sample.owner, "not the password")
     assert (
-        await page.wait_for("document.querySelector('#problem').textContent")
-        == "The e-mail or the password is wrong."
+        await page.wait_for("document.querySelector('#problem').textContent") == "The e-mail or the password is wrong."
     )
     await save_screenshot(page, "wrong-password")
     clerk = await consent_page.sample.add_user("manage_orders")
     await consent_page.sign_in(page, clerk)
     await page.wait_for("document.querySelector('#problem').textContent.includes('manage_apps')")
     assert await page.evaluate(VISIBLE.format("#sign-in"))
-    manager = await consent_page.sample.add_user(
-        *sorted(ALL - {"manage_products", "view_users", "manage_users"})
-    )
+    manager = await consent_page.sample.add_user(*sorted(ALL - {"manage_products", "view_users", "manage_users"}))
     await consent_page.sign_in(page, manager)
     await page.wait_for(VISIBLE.format("#consent"))
     assert await page.evaluate(CHECKED) == "read_orders"
@@ -144,9 +135,7 @@ async def test_wrong_passwords_and_missing_privileges_are_reported(
     assert await page.evaluate("document.querySelector('#install').disabled")
 
 
-async def test_an_administrator_with_two_factor_enters_the_code(
-    consent_page: ConsentPage, browser: Browser
-) -> None:
+async def test_an_administrator_with_two_factor_enters_the_code(consent_page: ConsentPage, browser: Browser) -> None:
     scope = consent_page.sample.scope
     with active_scope(scope):
         secret = await two_factor.enable_for_demo(scope, consent_page.sample.owner.number)
@@ -175,7 +164,9 @@ async def test_a_denied_consent_redirects_with_an_error(consent_page: ConsentPag
 async def test_the_page_can_not_be_framed(consent_page: ConsentPage, browser: Browser) -> None:
     page = await browser.open(f"{consent_page.address}/health/live")
     params = f"/api/v1/oauth/authorize?client_id={consent_page.app.client_id}"
-    frame = f"Object.assign(document.createElement('iframe'), {{src: {params!r}, onload: () => {{ window.tried = true }}}})"
+    frame = (
+        f"Object.assign(document.createElement('iframe'), {{src: {params!r}, onload: () => {{ window.tried = true }}}})"
+    )
     await page.evaluate(f"document.body.append({frame}) ?? true")
     await page.wait_for("window.tried")
     inside = "(() => { try { return frames[0].document.forms.length } catch { return 'closed' } })()"
@@ -183,9 +174,7 @@ async def test_the_page_can_not_be_framed(consent_page: ConsentPage, browser: Br
     assert any("frame-ancestors" in complaint for complaint in page.complaints)
 
 
-async def test_an_invalid_request_is_reported_without_a_redirect(
-    consent_page: ConsentPage, browser: Browser
-) -> None:
+async def test_an_invalid_request_is_reported_without_a_redirect(consent_page: ConsentPage, browser: Browser) -> None:
     page = await consent_page.open(browser, redirect_uri="https://evil.example/")
     await page.wait_for("document.querySelector('.problem')?.textContent.includes('redirect_uri')")
     await save_screenshot(page, "wrong")

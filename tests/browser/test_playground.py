@@ -82,9 +82,7 @@ async def _graphql(request: web.Request) -> web.Response:
     if not bearer and request.headers.get("X-API-Key") != STOREFRONT_KEY:
         return _error(401, "unauthorized", "invalid or expired token")
     body = await request.json()
-    result = await SCHEMA.execute(
-        body["query"], body.get("variables"), operation_name=body.get("operationName")
-    )
+    result = await SCHEMA.execute(body["query"], body.get("variables"), operation_name=body.get("operationName"))
     errors = {"errors": [error.formatted for error in result.errors]} if result.errors else {}
     return web.json_response({"data": result.data, **errors})
 
@@ -209,10 +207,10 @@ async def test_built_files_load_nothing_from_another_host() -> None:
     scripts = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.js"))
 
     assert not re.search(r"@import", styles)
-    assert not [
-        url for url in re.findall(r"url\(\s*[\"']?([^)\"']{1,60})", styles) if "//" in url.split(",")[0]
-    ]
-    loads = r"(?:import|importScripts|fetch|Worker|EventSource|WebSocket|\.src=|\.open)\s*\(?\s*[\"'`](?:https?|wss?)?:?//"
+    assert not [url for url in re.findall(r"url\(\s*[\"']?([^)\"']{1,60})", styles) if "//" in url.split(",")[0]]
+    loads = (
+        r"(?:import|importScripts|fetch|Worker|EventSource|WebSocket|\.src=|\.open)\s*\(?\s*[\"'`](?:https?|wss?)?:?//"
+    )
     assert not re.findall(loads, scripts)
 
 
@@ -263,9 +261,7 @@ async def _fill(page: Page, selector: str, text: str) -> None:
 @needs_assets
 @needs_chromium
 @pytest.mark.parametrize("kind", ["token", "storefront key"])
-async def test_an_example_runs_and_the_documentation_is_shown(
-    playground_store: PlaygroundStore, kind: str
-) -> None:
+async def test_an_example_runs_and_the_documentation_is_shown(playground_store: PlaygroundStore, kind: str) -> None:
     async with chromium() as browser:
         page = await _open_playground(browser, playground_store)
         await _fill(page, "#store", playground_store.store)
@@ -280,14 +276,10 @@ async def test_an_example_runs_and_the_documentation_is_shown(
 
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         await page.screenshot(SCREENSHOTS / f"playground-{kind.replace(' ', '-')}.png")
-        assert [
-            url for url in page.requests if not url.startswith((f"{playground_store.url}/", "data:"))
-        ] == []
+        assert [url for url in page.requests if not url.startswith((f"{playground_store.url}/", "data:"))] == []
         assert [url for url in page.requests if url.endswith("/graphql.worker.js")] != []
         # Introspection failed before the fields were filled; no other errors are expected.
-        assert [
-            line for line in page.complaints if not line.endswith(f"{playground_store.url}/graphql")
-        ] == []
+        assert [line for line in page.complaints if not line.endswith(f"{playground_store.url}/graphql")] == []
 
 
 @pytest.mark.browser

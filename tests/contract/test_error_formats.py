@@ -384,9 +384,7 @@ def subclasses_of(cls: type[DomainError] = DomainError) -> set[type[DomainError]
 
 def test_every_error_class_is_covered():
     covered = {type(error) for error in error_samples().values()}
-    missing = {
-        cls.__name__ for cls in subclasses_of() - covered - {DomainError} if cls.__module__ == errors.__name__
-    }
+    missing = {cls.__name__ for cls in subclasses_of() - covered - {DomainError} if cls.__module__ == errors.__name__}
     assert missing == set()
 
 

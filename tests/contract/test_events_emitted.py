@@ -76,9 +76,7 @@ NEW_PRODUCT = {"name": "Bule", "price_cents": 7_990}
 
 
 async def _created_by_graphql(sample: SampleStore) -> str:
-    product = await graphql(
-        sample, "mutation($i: ProductInput!) { product_create(input: $i) { id } }", i=NEW_PRODUCT
-    )
+    product = await graphql(sample, "mutation($i: ProductInput!) { product_create(input: $i) { id } }", i=NEW_PRODUCT)
     return str(product["id"])
 
 
@@ -92,9 +90,7 @@ async def _created_by_admin(sample: SampleStore) -> str:
 
 
 async def _created_by_app(sample: SampleStore) -> str:
-    return str(
-        (await as_app(sample, "POST", "/api/admin/products", NEW_PRODUCT, "write_products")).body["id"]
-    )
+    return str((await as_app(sample, "POST", "/api/admin/products", NEW_PRODUCT, "write_products")).body["id"])
 
 
 async def _created_by_legacy(sample: SampleStore) -> str:
@@ -141,9 +137,7 @@ CHANGES: dict[str, Callable[[SampleStore], Awaitable[Any]]] = {
     "admin put": lambda sample: sample.put(
         f"/api/v1/admin/products/{sample.mug.id}", {"price_cents": 4_000}, auth="bearer"
     ),
-    "admin patch": lambda sample: sample.patch(
-        f"/api/v1/admin/products/{sample.mug.id}", {"stock": 7}, auth="bearer"
-    ),
+    "admin patch": lambda sample: sample.patch(f"/api/v1/admin/products/{sample.mug.id}", {"stock": 7}, auth="bearer"),
     "app": lambda sample: as_app(
         sample, "PUT", f"/api/admin/products/{sample.mug.id}", {"price_cents": 4_000}, "write_products"
     ),
@@ -155,9 +149,7 @@ CHANGES: dict[str, Callable[[SampleStore], Awaitable[Any]]] = {
 @pytest.mark.parametrize("entry_point", CHANGES)
 async def test_updating_a_product_emits_its_record(sample: SampleStore, entry_point: str) -> None:
     before = await latest_event_id(sample)
-    previous_events = await sample.value(
-        "select count(*) from outbox_events where subject_id = $1", sample.mug.id
-    )
+    previous_events = await sample.value("select count(*) from outbox_events where subject_id = $1", sample.mug.id)
     await CHANGES[entry_point](sample)
     [(name, sequence, data)] = await events_since(sample, before)
     assert (name, sequence) == ("product.updated", previous_events + 1)
@@ -222,9 +214,7 @@ async def _placed_by_legacy(sample: SampleStore) -> str:
 
 
 @pytest.mark.parametrize("entry_point", [_placed_by_graphql, _placed_by_legacy])
-async def test_creating_an_order_emits_no_product_events(
-    sample: SampleStore, entry_point: EntryPoint
-) -> None:
+async def test_creating_an_order_emits_no_product_events(sample: SampleStore, entry_point: EntryPoint) -> None:
     before = await latest_event_id(sample)
     id = await entry_point(sample)
     [(name, sequence, data)] = await events_since(sample, before)
@@ -274,9 +264,7 @@ STATUS_UPDATES: dict[str, tuple[str, Callable[[SampleStore], Awaitable[Any]]]] =
     ),
     "admin": (
         "P",
-        lambda sample: sample.put(
-            f"/api/v1/admin/orders/{sample.order.id}/status", {"status": "paid"}, auth="bearer"
-        ),
+        lambda sample: sample.put(f"/api/v1/admin/orders/{sample.order.id}/status", {"status": "paid"}, auth="bearer"),
     ),
     "app": (
         "P",
@@ -292,9 +280,7 @@ STATUS_UPDATES: dict[str, tuple[str, Callable[[SampleStore], Awaitable[Any]]]] =
 
 
 @pytest.mark.parametrize("entry_point", STATUS_UPDATES)
-async def test_a_status_update_emits_one_event_with_the_previous_status(
-    sample: SampleStore, entry_point: str
-) -> None:
+async def test_a_status_update_emits_one_event_with_the_previous_status(sample: SampleStore, entry_point: str) -> None:
     status, update = STATUS_UPDATES[entry_point]
     before = await latest_event_id(sample)
     await update(sample)
@@ -328,9 +314,7 @@ CANCELLATIONS: dict[str, Callable[[SampleStore], Awaitable[Any]]] = {
 
 
 @pytest.mark.parametrize("entry_point", CANCELLATIONS)
-async def test_cancelling_an_order_emits_updated_and_then_cancelled(
-    sample: SampleStore, entry_point: str
-) -> None:
+async def test_cancelling_an_order_emits_updated_and_then_cancelled(sample: SampleStore, entry_point: str) -> None:
     before = await latest_event_id(sample)
     await CANCELLATIONS[entry_point](sample)
     events = await events_since(sample, before)
@@ -430,9 +414,7 @@ async def _created_user_by_graphql(sample: SampleStore) -> None:
 
 async def _created_user_by_cli(sample: SampleStore) -> None:
     with active_scope(sample.scope):
-        await accounts.create_user(
-            store_admin.system_scope(sample.store), {"email": MAIL, "name": "Nova Pessoa"}
-        )
+        await accounts.create_user(store_admin.system_scope(sample.store), {"email": MAIL, "name": "Nova Pessoa"})
 
 
 @pytest.mark.parametrize(
@@ -477,9 +459,7 @@ async def test_vendor_registration_emits_user_registered(sample: SampleStore) ->
 
 async def _checked_out_by_rest(sample: SampleStore, key: str) -> None:
     async def post(path: str, body: dict[str, Any]) -> Any:
-        answer = await sample.post(
-            f"/api/v1/storefront/carts{path}", body, auth=None, headers={"X-API-Key": key}
-        )
+        answer = await sample.post(f"/api/v1/storefront/carts{path}", body, auth=None, headers={"X-API-Key": key})
         assert answer.status in (200, 201), answer.raw
         return answer.body
 
@@ -520,9 +500,7 @@ async def test_a_checkout_emits_cart_order_and_checkout_events(
     )
     before = await latest_event_id(sample)
     await entry_point(sample, key["key"])
-    events = await sample.rows(
-        "select name, sequence, data::text from outbox_events where id > $1 order by id", before
-    )
+    events = await sample.rows("select name, sequence, data::text from outbox_events where id > $1 order by id", before)
     # Cart events are throttled: the second change within five seconds emits none.
     assert [(row["name"], row["sequence"]) for row in events] == [
         ("cart.updated", 1),

@@ -11,9 +11,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
 def test_every_setting_is_documented() -> None:
     rows = [
-        f"| `{setting.name}` | {setting.type} | {setting.default or '–'} | {setting.description} |".replace(
-            "||", "|"
-        )
+        f"| `{setting.name}` | {setting.type} | {setting.default or '–'} | {setting.description} |".replace("||", "|")
         for setting in SETTINGS
     ]
     text = PAGE.read_text(encoding="utf-8")

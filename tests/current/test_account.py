@@ -99,9 +99,7 @@ async def test_sign_out_everywhere_revokes_all_sessions(new_client) -> None:
     customer = await new_client(user_type="C")
     answer = await _run_graphql(customer, "mutation { sign_out_everywhere { message } }")
     assert answer["data"] == {"sign_out_everywhere": {"message": "signed out of all devices"}}
-    assert (await customer.get("/api/v1/auth/me")).body == {
-        "error": "token revoked: signed out of all devices"
-    }
+    assert (await customer.get("/api/v1/auth/me")).body == {"error": "token revoked: signed out of all devices"}
 
 
 # --- API keys ----------------------------------------------------------------------------------------------------------------
@@ -131,9 +129,7 @@ async def test_vendors_may_have_api_keys_and_customers_may_not(new_client, store
 async def test_a_revoked_api_key_is_not_listed(new_client) -> None:
     staff = await new_client("view_orders")
     made = (await _run_graphql(staff, KEY_CREATE, name="ERP"))["data"]["api_key_create"]["api_key"]
-    assert (await _run_graphql(staff, KEY_REVOKE, id=made["id"]))["data"] == {
-        "api_key_revoke": {"id": made["id"]}
-    }
+    assert (await _run_graphql(staff, KEY_REVOKE, id=made["id"]))["data"] == {"api_key_revoke": {"id": made["id"]}}
     assert (await _run_graphql(staff, KEYS))["data"] == {"api_keys": []}
     assert _codes(await _run_graphql(staff, KEY_REVOKE, id=made["id"])) == ["NOT_FOUND"]
 
@@ -206,7 +202,5 @@ async def test_rest_only_sign_in_fields_are_not_in_the_public_schema(admin: Clie
 async def test_graphql_accepts_only_access_tokens(admin: Client) -> None:
     basic = base64.b64encode(b"a@example.com:key").decode()
     for header in (f"Basic {basic}", f"Bearer {admin.refresh_token}"):
-        answer = await admin.request(
-            "POST", "/graphql", {"query": "{ me { id } }"}, headers={"Authorization": header}
-        )
+        answer = await admin.request("POST", "/graphql", {"query": "{ me { id } }"}, headers={"Authorization": header})
         assert answer.status == 401

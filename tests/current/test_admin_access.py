@@ -93,9 +93,7 @@ async def test_view_orders_does_not_allow_other_collections(new_client, store: S
 
 async def test_privileges_of_a_usergroup_apply(new_client, store: Store) -> None:
     staff = await new_client("view_orders")
-    group = await records.insert(
-        store, "usergroups", name="Catálogo", type="A", privileges=["manage_products"]
-    )
+    group = await records.insert(store, "usergroups", name="Catálogo", type="A", privileges=["manage_products"])
     await records.insert(store, "usergroup_memberships", usergroup_id=group.number, user_id=staff.user.number)
     tokens = await records.sign_in(store, staff.user)
     staff = staff.with_token(tokens.access_token)
@@ -104,9 +102,7 @@ async def test_privileges_of_a_usergroup_apply(new_client, store: Store) -> None
 
 
 @pytest.mark.parametrize("user_type", ["C", "V"])
-async def test_every_admin_route_rejects_vendors_and_customers(
-    new_client, store: Store, user_type: str
-) -> None:
+async def test_every_admin_route_rejects_vendors_and_customers(new_client, store: Store, user_type: str) -> None:
     columns = {"vendor_id": (await records.add_vendor(store)).number} if user_type == "V" else {}
     user = await new_client(user_type=user_type, **columns)
     async for answer, *_ in _call_every_route(user):
@@ -148,9 +144,7 @@ async def test_invalid_credentials_get_specific_errors(visitor: Client, header: 
 
 
 async def test_a_refresh_token_is_not_accepted_as_an_access_token(admin: Client) -> None:
-    _assert_error(
-        await admin.with_token(admin.refresh_token).get(f"{ADMIN}/products"), 401, "invalid or expired token"
-    )
+    _assert_error(await admin.with_token(admin.refresh_token).get(f"{ADMIN}/products"), 401, "invalid or expired token")
 
 
 async def test_a_revoked_token_error_states_the_reason(admin: Client) -> None:
@@ -159,9 +153,7 @@ async def test_a_revoked_token_error_states_the_reason(admin: Client) -> None:
         assert (answer.status, answer.body) == (401, {"error": "token revoked: logged out"})
 
 
-async def test_disabling_an_administrator_revokes_access_immediately(
-    new_client, admin: Client, store: Store
-) -> None:
+async def test_disabling_an_administrator_revokes_access_immediately(new_client, admin: Client, store: Store) -> None:
     staff = await new_client("view_orders")
     assert (await staff.get(f"{ADMIN}/orders")).status == 200
     scope = scopes.system_scope(store)
@@ -225,9 +217,7 @@ async def test_a_malformed_id_is_not_found(admin: Client, collection: str, noun:
         "☃",
     ):
         for method in ("GET", "PUT", "PATCH", "DELETE"):
-            answer = await admin.request(
-                method, f"{ADMIN}/{collection}/{id}", {} if method[0] == "P" else None
-            )
+            answer = await admin.request(method, f"{ADMIN}/{collection}/{id}", {} if method[0] == "P" else None)
             assert (answer.status, answer.body) == (404, {"error": f"{noun} not found"}), (method, id)
     assert (await admin.get(f"{ADMIN}/{collection}/{made.id.upper()}")).status == 200
 
@@ -247,9 +237,7 @@ async def test_errors_are_reported_in_the_documented_order(
     answer = await admin.post(path, data=b"{", headers={"Authorization": "Basic x"})
     _assert_error(answer, 401, "invalid authorization format")
     _assert_error(await admin.with_token("x").post(path, data=b"{"), 401, "invalid or expired token")
-    _assert_error(
-        await other_admin.at(admin.store).post(path, data=b"{"), 403, "token not valid for this storefront"
-    )
+    _assert_error(await other_admin.at(admin.store).post(path, data=b"{"), 403, "token not valid for this storefront")
     # 4. user type, 5. privilege
     customer = await new_client(*sorted(ALL), user_type="C")
     _assert_error(await customer.post(path, data=b"{"), 403, "insufficient permissions")

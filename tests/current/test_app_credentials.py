@@ -20,10 +20,7 @@ from tests.harness.oauth import (
 )
 from tests.harness.records import add_category, add_order, add_product
 
-ALL = [
-    f"write_{part}"
-    for part in ("products", "orders", "users", "categories", "inventory", "content", "shipping")
-]
+ALL = [f"write_{part}" for part in ("products", "orders", "users", "categories", "inventory", "content", "shipping")]
 
 
 @pytest.fixture
@@ -80,9 +77,7 @@ async def test_graphql_fields_require_scopes(admin, app):
     assert await graphql_result(reader, "{ products { name } }") == [{"name": "Caneca"}]
     error = await graphql_error(reader, "{ orders { id } }")
     assert error["extensions"] == {"code": "FORBIDDEN", "details": {"scope": "read_orders"}}
-    error = await graphql_error(
-        reader, 'mutation { product_create(input: {name: "x", price_cents: 1}) { id } }'
-    )
+    error = await graphql_error(reader, 'mutation { product_create(input: {name: "x", price_cents: 1}) { id } }')
     assert error["extensions"]["details"] == {"scope": "write_products"}
 
 
@@ -196,15 +191,11 @@ async def test_an_app_is_rate_limited_and_sees_its_limit(admin, app, client):
     answer = await client.post("/graphql", {"query": "{ products { id } }"})
     assert (answer.headers["X-RateLimit-Limit"], answer.headers["X-RateLimit-Remaining"]) == ("120", "119")
     assert int(answer.headers["X-RateLimit-Reset"]) > 1_700_000_000
-    await graphql_result(
-        admin, UPDATE, id=(await find_installation(admin, app))["id"], input={"rate_limit": 3}
-    )
+    await graphql_result(admin, UPDATE, id=(await find_installation(admin, app))["id"], input={"rate_limit": 3})
     left = []
     for _ in range(3):
         answer = await client.post("/graphql", {"query": "{ products { id } }"})
-        left.append(
-            (answer.status, answer.headers["X-RateLimit-Limit"], answer.headers["X-RateLimit-Remaining"])
-        )
+        left.append((answer.status, answer.headers["X-RateLimit-Limit"], answer.headers["X-RateLimit-Remaining"]))
     assert left == [(200, "3", "1"), (200, "3", "0"), (429, "3", "0")]
     assert answer.headers["Retry-After"] == "60"
     assert answer.body["error"] == "rate limit exceeded"

@@ -114,9 +114,7 @@ async def test_invalid_app_fields_are_named(admin, wrong, fields):
     ],
 )
 async def test_an_unsafe_redirect_uri_is_rejected(admin, address):
-    error = await graphql_error(
-        admin, REGISTER, input={"name": "x", "redirect_uris": [address], "scopes": SCOPES}
-    )
+    error = await graphql_error(admin, REGISTER, input={"name": "x", "redirect_uris": [address], "scopes": SCOPES})
     assert error["extensions"]["details"]["fields"] == {"redirect_uris": "redirect_uri_invalid"}
 
 
@@ -195,12 +193,8 @@ async def test_an_unknown_app_is_not_found(admin, client_id):
 
 
 async def test_approving_scopes_requires_the_privileges_they_cover(admin, new_client):
-    app = await register_app(
-        admin, scopes=["write_orders", "write_products", "write_categories", "write_inventory"]
-    )
-    clerk = await new_client(
-        "manage_apps", "manage_orders", "view_products", "view_catalog", "view_warehouses"
-    )
+    app = await register_app(admin, scopes=["write_orders", "write_products", "write_categories", "write_inventory"])
+    clerk = await new_client("manage_apps", "manage_orders", "view_products", "view_catalog", "view_warehouses")
     for scope, privilege in (
         ("write_products", "manage_products"),
         ("write_categories", "manage_catalog"),

@@ -9,9 +9,7 @@ KEYS = {
 
 
 async def test_entries_are_listed_newest_first_with_their_actor(admin):
-    made = await admin.post(
-        "/graphql", {"query": 'mutation { api_key_create(name: "ERP") { api_key { id } } }'}
-    )
+    made = await admin.post("/graphql", {"query": 'mutation { api_key_create(name: "ERP") { api_key { id } } }'})
     key = made.body["data"]["api_key_create"]["api_key"]["id"]
     await admin.post("/graphql", {"query": f'mutation {{ api_key_revoke(id: "{key}") {{ id }} }}'})
     answer = await admin.get(PATH, subject_id=key)

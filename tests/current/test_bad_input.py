@@ -192,9 +192,7 @@ async def test_any_value_in_any_field_is_handled(admin: Client, number: int) -> 
                 assert answer.body["error"] == "validation_failed"
                 named_fields = set(answer.body["fields"])
                 assert {name.partition(".")[0] for name in named_fields} == {field}, (field, value, answer)
-                assert all(
-                    code and code.replace("_", "").isalpha() for code in answer.body["fields"].values()
-                )
+                assert all(code and code.replace("_", "").isalpha() for code in answer.body["fields"].values())
 
 
 @pytest.mark.parametrize("path", ["/api/v1/auth/login", *PUBLIC])

@@ -73,14 +73,11 @@ async def test_the_response_is_200_even_when_no_order_is_updated(visitor, store)
         answer = await send(visitor, event("charge.paid", data))
         assert (answer.status, answer.body) == (200, {"message": "received"})
     assert all(
-        notification["processed"] and notification["error_message"]
-        for notification in await notifications(store)
+        notification["processed"] and notification["error_message"] for notification in await notifications(store)
     )
 
 
-@pytest.mark.parametrize(
-    "content_type", ["application/json", "text/plain", "application/x-www-form-urlencoded", None]
-)
+@pytest.mark.parametrize("content_type", ["application/json", "text/plain", "application/x-www-form-urlencoded", None])
 async def test_the_content_type_does_not_matter(visitor, content_type):
     answer = await send(visitor, event("charge.paid", charge(1)), headers={"Content-Type": content_type})
     assert answer.status == 200
@@ -235,9 +232,7 @@ async def test_charge_members_of_a_wrong_type_are_accepted(visitor, store, event
             data = {**charge(order.number, 3_980), member: value}
             assert (await send(visitor, event(event_type, data))).status == 200, (member, value)
     assert [
-        notification["error_message"]
-        for notification in await notifications(store)
-        if not notification["processed"]
+        notification["error_message"] for notification in await notifications(store) if not notification["processed"]
     ] == []
 
 
@@ -255,9 +250,7 @@ async def test_charges_of_a_wrong_type_are_accepted(visitor, store, event_type):
         data = {"id": "or_1", "code": str(order.number), "charges": charges}
         assert (await send(visitor, event(event_type, data))).status == 200, charges
     assert [
-        notification["error_message"]
-        for notification in await notifications(store)
-        if not notification["processed"]
+        notification["error_message"] for notification in await notifications(store) if not notification["processed"]
     ] == []
 
 
@@ -270,9 +263,7 @@ async def test_long_ids_remain_distinct(visitor, store):
 # --- Stores ------------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_store_in_maintenance_accepts_notifications_and_a_suspended_store_does_not(
-    visitor, new_store
-):
+async def test_a_store_in_maintenance_accepts_notifications_and_a_suspended_store_does_not(visitor, new_store):
     maintained, suspended = await new_store(status="M"), await new_store(status="S")
     for closed in (maintained, suspended):
         await stores.set_gateway_secret(scopes.system_scope(closed), SECRET)

@@ -83,10 +83,7 @@ async def test_notifications_are_paginated_newest_first(admin):
 
 
 async def test_the_response_contains_the_applied_page_size(admin):
-    sizes = {
-        value: (await admin.get(LIST, per_page=value)).body["per_page"]
-        for value in ("1", "100", "101", "99999")
-    }
+    sizes = {value: (await admin.get(LIST, per_page=value)).body["per_page"] for value in ("1", "100", "101", "99999")}
     assert sizes == {"1": 1, "100": 100, "101": 100, "99999": 100}
 
 
@@ -96,9 +93,7 @@ async def test_the_response_contains_the_applied_page_size(admin):
 )
 async def test_the_list_is_filtered_by_processed(admin, store, value, ids):
     numbers = [await send(admin, "charge.created", charge(1)) for _ in range(3)]
-    await scopes.execute(
-        store, "update gateway_notifications set processed = false where id <> $1", numbers[0]
-    )
+    await scopes.execute(store, "update gateway_notifications set processed = false where id <> $1", numbers[0])
     query = {} if value is None else {"processed": value}
     answer = await admin.get(LIST, **query)
     expected = {1: numbers[:1], 2: numbers[1:], 3: numbers}[ids]
@@ -223,9 +218,7 @@ async def test_reprocessing_sets_the_mapped_status_regardless_of_later_changes(a
     order = await records.add_order(store)
     number = await send(admin, "charge.paid", charge(order.number, 3_980))
     for status_code in ("C", "I"):
-        assert (
-            await admin.put(f"/api/v1/admin/orders/{order.id}/status", {"status": status_code})
-        ).status == 200
+        assert (await admin.put(f"/api/v1/admin/orders/{order.id}/status", {"status": status_code})).status == 200
     answer = await admin.post(f"{LIST}/{number}/reprocess")
     assert (answer.status, answer.body) == (200, {"message": "webhook reprocessed"})
     assert await status(store, order) == "P"
@@ -244,9 +237,7 @@ async def test_reprocessing_clears_the_error(admin, store):
     assert (record["processed"], record["error_message"]) == (True, "")
 
 
-@pytest.mark.parametrize(
-    "value", ["x", "1.5", "1e3", "018f0000-0000-7000-8000-000000000000", "é", "+", "1%20"]
-)
+@pytest.mark.parametrize("value", ["x", "1.5", "1e3", "018f0000-0000-7000-8000-000000000000", "é", "+", "1%20"])
 async def test_an_id_that_is_not_an_integer_is_rejected(admin, value):
     answer = await admin.post(f"{LIST}/{value}/reprocess")
     assert (answer.status, answer.body["error"]) == (400, "invalid webhook id")

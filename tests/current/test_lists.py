@@ -26,9 +26,7 @@ MAKERS = {
 async def _insert_records(store: Store, collection: str, number: int) -> list[str]:
     """Insert records into the store, oldest first, and return their ids."""
     start = datetime(2026, 1, 1, 12, tzinfo=UTC)
-    return [
-        (await MAKERS[collection](store, created_at=start + timedelta(days=day))).id for day in range(number)
-    ]
+    return [(await MAKERS[collection](store, created_at=start + timedelta(days=day))).id for day in range(number)]
 
 
 async def _ids(admin: Client, collection: str, **query) -> list[str]:
@@ -191,8 +189,7 @@ async def test_categories_are_filtered(admin: Client) -> None:
 
 async def test_categories_are_sorted_by_position(admin: Client) -> None:
     made = [
-        (await records.add_category(admin.store, name=name, position=5 - index)).id
-        for index, name in enumerate("abc")
+        (await records.add_category(admin.store, name=name, position=5 - index)).id for index, name in enumerate("abc")
     ]
     assert await _ids(admin, "categories") == made[::-1]
     assert await _ids(admin, "categories", sort_order="desc") == made

@@ -53,9 +53,7 @@ async def test_login_accepts_any_identifier(visitor: Client, columns: dict, iden
 async def test_the_identifier_takes_precedence_over_the_email(visitor: Client) -> None:
     first = await records.add_user(visitor.store, cpf="52998224725")
     user = await records.add_user(visitor.store)
-    answer = await visitor.post(
-        LOGIN, {"email": user.email, "identifier": "52998224725", "password": PASSWORD}
-    )
+    answer = await visitor.post(LOGIN, {"email": user.email, "identifier": "52998224725", "password": PASSWORD})
     claims = jwt.decode(answer.body["access_token"], options={"verify_signature": False})
     assert claims["sub"] == first.id
 
@@ -69,9 +67,7 @@ async def test_an_empty_identifier_is_ignored(visitor: Client, empty: str | None
 
 async def test_unknown_fields_are_ignored(visitor: Client) -> None:
     user = await records.add_user(visitor.store)
-    answer = await visitor.post(
-        LOGIN, {"email": user.email, "password": PASSWORD, "remember": True, "otp": {"a": [1]}}
-    )
+    answer = await visitor.post(LOGIN, {"email": user.email, "password": PASSWORD, "remember": True, "otp": {"a": [1]}})
     assert answer.status == 200
 
 
@@ -115,9 +111,7 @@ async def test_the_content_type_must_be_json(visitor: Client, content_type: str 
 
 @pytest.mark.parametrize("field", ["email", "identifier", "password"])
 @pytest.mark.parametrize("wrong", [5, 1.5, True, [], {}, ["a"]])
-async def test_a_credential_of_a_wrong_type_is_rejected_and_not_echoed(
-    visitor: Client, field: str, wrong
-) -> None:
+async def test_a_credential_of_a_wrong_type_is_rejected_and_not_echoed(visitor: Client, field: str, wrong) -> None:
     answer = await visitor.post(LOGIN, {"email": "a@example.com", "password": "12345678"} | {field: wrong})
     assert (answer.status, answer.body) == (
         400,
@@ -148,9 +142,7 @@ async def test_a_user_of_another_store_cannot_sign_in(visitor: Client, other_sto
         ({"status": "P"}, "account_pending_approval"),
     ],
 )
-async def test_an_account_that_may_not_sign_in_gets_the_reason(
-    visitor: Client, columns: dict, code: str
-) -> None:
+async def test_an_account_that_may_not_sign_in_gets_the_reason(visitor: Client, columns: dict, code: str) -> None:
     user = await records.add_user(visitor.store, **columns)
     answer = await visitor.post(LOGIN, {"email": user.email, "password": PASSWORD})
     assert answer.status == 403
@@ -243,9 +235,7 @@ async def test_attempts_at_all_stores_share_one_rate_limit(visitor: Client, othe
 async def test_ten_wrong_passwords_lock_the_account(visitor: Client) -> None:
     user = await records.add_user(visitor.store)
     for _ in range(10):
-        wrong = await visitor.from_new_address().post(
-            LOGIN, {"email": user.email, "password": "wrong password"}
-        )
+        wrong = await visitor.from_new_address().post(LOGIN, {"email": user.email, "password": "wrong password"})
         assert wrong.status == 401
     answer = await visitor.from_new_address().post(LOGIN, {"email": user.email, "password": PASSWORD})
     assert answer.status == 429
@@ -295,8 +285,6 @@ async def test_attempts_at_unknown_and_unavailable_stores_are_rate_limited(
         )
         assert answer.status == (503 if attempt_index == 2 else 404)
     for store in (str(visitor.store.public_id), UNKNOWN_ID):
-        answer = await visitor.http.post(
-            path, json={}, headers={"X-Forwarded-For": visitor.ip, "X-Tenant-ID": store}
-        )
+        answer = await visitor.http.post(path, json={}, headers={"X-Forwarded-For": visitor.ip, "X-Tenant-ID": store})
         assert (answer.status, answer.headers["Retry-After"]) == (429, "60")
         assert "rate limit exceeded" in (await answer.json()).values()

@@ -296,9 +296,7 @@ async def test_a_refresh_cannot_add_scopes(admin, app):
 
 async def test_a_refresh_token_of_another_app_is_rejected(admin, app):
     first, other = await issue_tokens(admin, app), await register_app(admin, name="Outro")
-    assert (await refresh_tokens(admin, first["refresh_token"], **other.credentials)).body[
-        "error"
-    ] == "invalid_grant"
+    assert (await refresh_tokens(admin, first["refresh_token"], **other.credentials)).body["error"] == "invalid_grant"
     assert (await refresh_tokens(admin, first["refresh_token"], **app.credentials)).status == 200
 
 

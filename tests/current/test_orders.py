@@ -75,9 +75,7 @@ async def test_a_deleted_product_remains_on_the_order(admin: Client) -> None:
     order = await records.add_order(admin.store, product=product)
     assert (await admin.delete(f"/api/v1/admin/products/{product.id}")).status == 204
     shown = (await admin.get(f"{ORDERS}/{order.id}")).body
-    assert shown["items"] == [
-        {"product_id": product.id, "name": "Camiseta", "quantity": 2, "price_cents": 1_990}
-    ]
+    assert shown["items"] == [{"product_id": product.id, "name": "Camiseta", "quantity": 2, "price_cents": 1_990}]
 
 
 @pytest.mark.parametrize(
@@ -105,9 +103,7 @@ async def test_the_status_of_an_order_is_changed(admin: Client, status: str, sto
 async def test_a_status_change_is_recorded_with_its_reason(admin: Client) -> None:
     order = await records.add_order(admin.store)
     await admin.put(f"{ORDERS}/{order.id}/status", {"status": "I", "reason": "o cliente desistiu", "more": 1})
-    change = (
-        await scopes.rows(admin.store, "select * from order_status_changes where order_id = $1", order.number)
-    )[0]
+    change = (await scopes.rows(admin.store, "select * from order_status_changes where order_id = $1", order.number))[0]
     assert (
         change["from_status"],
         change["to_status"],

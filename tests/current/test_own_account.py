@@ -34,9 +34,7 @@ async def stored(caller: Client) -> dict:
 
 
 @pytest.mark.parametrize("privileges", [(), ("manage_users",)])
-@pytest.mark.parametrize(
-    "field, value", [("email", "new@example.com"), ("password", NEW), ("password", PASSWORD)]
-)
+@pytest.mark.parametrize("field, value", [("email", "new@example.com"), ("password", NEW), ("password", PASSWORD)])
 async def test_an_access_token_alone_changes_neither_own_password_nor_email(
     new_client, privileges: tuple, field: str, value: str
 ) -> None:
@@ -133,9 +131,7 @@ async def test_a_taken_email_is_not_revealed_and_its_owner_is_mailed(visitor: Cl
     assert len(await mails(visitor.store, "email_change")) == 1
 
 
-async def test_an_address_registered_since_the_request_cannot_be_confirmed(
-    visitor: Client, new_client
-) -> None:
+async def test_an_address_registered_since_the_request_cannot_be_confirmed(visitor: Client, new_client) -> None:
     person, new = await new_client(), f"{uuid7().hex}@example.com"
     await change_email(person, new)
     await records.add_user(visitor.store, email=new)

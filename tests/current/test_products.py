@@ -159,9 +159,7 @@ async def test_invalid_fields_are_named(admin: Client, change: dict, fields: dic
         ({"name": None, "price_cents": None}, {"name": "name_required", "price_cents": "required"}),
     ],
 )
-async def test_name_and_price_of_a_new_product_are_required(
-    admin: Client, product_fields: dict, fields: dict
-) -> None:
+async def test_name_and_price_of_a_new_product_are_required(admin: Client, product_fields: dict, fields: dict) -> None:
     made = await admin.post(PRODUCTS, product_fields)
     assert (made.status, made.body) == (400, {"error": "validation_failed", "fields": fields})
 
@@ -196,9 +194,7 @@ async def test_a_category_is_required_by_a_store_setting(new_client, new_store) 
         {"error": "validation_failed", "fields": {"category_id": "category_required"}},
     )
     category = await records.add_category(store)
-    assert (
-        await admin.post(PRODUCTS, {"name": "Boné", "price_cents": 100, "category_id": category.id})
-    ).status == 201
+    assert (await admin.post(PRODUCTS, {"name": "Boné", "price_cents": 100, "category_id": category.id})).status == 201
 
 
 async def test_text_is_stored_in_nfc(admin: Client) -> None:

@@ -167,9 +167,7 @@ async def test_an_empty_registration_names_all_required_fields(visitor: Client) 
 
 
 @pytest.mark.parametrize("path", [REGISTER, VERIFY, RESEND, FORGOT, RESET])
-@pytest.mark.parametrize(
-    "data", [b"{", b"[]", b"5", b'{"email": "\\u0000"}', b"\xff", b'{"email": "\\ud800"}']
-)
+@pytest.mark.parametrize("data", [b"{", b"[]", b"5", b'{"email": "\\u0000"}', b"\xff", b'{"email": "\\ud800"}'])
 async def test_a_body_that_is_not_an_object_is_rejected(visitor: Client, path: str, data: bytes) -> None:
     answer = await visitor.post(path, data=data, headers={"Content-Type": "application/json"})
     assert (answer.status, answer.body["error"]) == (400, "invalid request body")
@@ -247,9 +245,7 @@ async def test_at_most_three_confirmation_mails_are_sent_an_hour(visitor: Client
     assert len(await mails(visitor.store)) == 3
 
 
-@pytest.mark.parametrize(
-    "path, field", [(VERIFY, "token"), (RESEND, "email"), (FORGOT, "email"), (RESET, "token")]
-)
+@pytest.mark.parametrize("path, field", [(VERIFY, "token"), (RESEND, "email"), (FORGOT, "email"), (RESET, "token")])
 @pytest.mark.parametrize("body", [{}, {"email": None, "token": None}, {"email": "", "token": ""}])
 async def test_missing_fields_are_named(visitor: Client, path: str, field: str, body: dict) -> None:
     answer = await visitor.post(path, body)
@@ -267,9 +263,7 @@ async def test_a_confirmation_expires_after_a_day_or_an_email_change(visitor: Cl
     user = await records.add_user(visitor.store, email_verified_at=None)
     await visitor.post(RESEND, {"email": user.email})
     token = await mailed_token(visitor.store, "email_verification")
-    await scopes.execute(
-        visitor.store, "update users set email = 'other@example.com' where id = $1", user.number
-    )
+    await scopes.execute(visitor.store, "update users set email = 'other@example.com' where id = $1", user.number)
     answer = await visitor.post(VERIFY, {"token": token})
     assert (answer.status, answer.body) == EXPIRED
     await scopes.execute(visitor.store, "update users set email = $2 where id = $1", user.number, user.email)
@@ -343,12 +337,8 @@ async def test_at_most_three_reset_mails_are_sent_per_hour_and_account(visitor: 
     for _ in range(5):
         assert (await request_reset(visitor, user.email)).status == 200
     await request_reset(visitor, other.email)
-    assert sorted(mail.recipient for mail in await mails(visitor.store)) == sorted(
-        [user.email] * 3 + [other.email]
-    )
-    await scopes.execute(
-        visitor.store, "update mails set created_at = created_at - $1::interval", timedelta(hours=1)
-    )
+    assert sorted(mail.recipient for mail in await mails(visitor.store)) == sorted([user.email] * 3 + [other.email])
+    await scopes.execute(visitor.store, "update mails set created_at = created_at - $1::interval", timedelta(hours=1))
     await request_reset(visitor, user.email)
     assert len(await mails(visitor.store)) == 5
 
@@ -408,9 +398,7 @@ async def test_a_reset_revokes_the_other_reset_tokens(visitor: Client) -> None:
 
 
 @pytest.mark.parametrize("password", ["1234567", "x" * 129])
-async def test_an_invalid_password_is_rejected_and_the_token_remains_valid(
-    visitor: Client, password: str
-) -> None:
+async def test_an_invalid_password_is_rejected_and_the_token_remains_valid(visitor: Client, password: str) -> None:
     user = await records.add_user(visitor.store)
     await request_reset(visitor, user.email)
     token = await mailed_token(visitor.store, "password_reset")
@@ -472,9 +460,7 @@ async def test_changing_password_or_email_revokes_mailed_tokens(visitor: Client,
         await request_reset(visitor, user.email)
         token = await mailed_token(visitor.store, "password_reset")
         document = "mutation ($id: ID!, $input: UserInput!) { user_update(id: $id, input: $input) { id } }"
-        changed = await admin.post(
-            "/graphql", {"query": document, "variables": {"id": user.id, "input": change}}
-        )
+        changed = await admin.post("/graphql", {"query": document, "variables": {"id": user.id, "input": change}})
         assert changed.body["data"]["user_update"], changed.body
         answer = await reset(visitor, token)
         assert (answer.status, answer.body) == EXPIRED, change
@@ -550,9 +536,7 @@ async def test_graphql_offers_registration_and_password_reset(visitor: Client, n
         "mutation ($email: String!) { email_resend(email: $email) { message } }", email=body["email"]
     )
     token = await mailed_token(visitor.store, "email_verification")
-    assert await message_of(
-        "mutation ($token: String!) { email_verify(token: $token) { message } }", token=token
-    )
+    assert await message_of("mutation ($token: String!) { email_verify(token: $token) { message } }", token=token)
     assert await message_of(
         "mutation ($email: String!) { password_forgot(email: $email) { message } }", email=body["email"]
     )

@@ -83,11 +83,7 @@ async def test_an_unknown_refresh_token_is_invalid(visitor: Client, token: str) 
 
 async def test_a_refresh_token_of_another_store_is_rejected(new_client, other_store: Store) -> None:
     customer = await new_client()
-    answer = (
-        await customer.at(other_store)
-        .with_token(None)
-        .post(REFRESH, {"refresh_token": customer.refresh_token})
-    )
+    answer = await customer.at(other_store).with_token(None).post(REFRESH, {"refresh_token": customer.refresh_token})
     assert (answer.status, answer.body["error"]) == (401, "invalid refresh token")
     assert (await customer.post(REFRESH, {"refresh_token": customer.refresh_token})).status == 200
 
@@ -182,9 +178,7 @@ async def test_an_unknown_session_is_not_found(new_client, id: str) -> None:
     assert (answer.status, answer.body) == (404, {"error": "session not found"})
 
 
-async def test_the_session_of_another_user_cannot_be_revoked(
-    new_client, admin: Client, other_admin: Client
-) -> None:
+async def test_the_session_of_another_user_cannot_be_revoked(new_client, admin: Client, other_admin: Client) -> None:
     customer = await new_client()
     session = (await customer.get("/api/v1/auth/sessions")).body["sessions"][0]["id"]
     for other_user in (admin, other_admin):

@@ -160,9 +160,7 @@ async def test_an_unreadable_body_is_400(storefront: StorefrontClient, raw: byte
     cart = await storefront.cart(ready=False)
     paths = [f"carts/{cart}/{part}" for part in ("items", "coupon", "checkout")]
     for method, path in [("POST", path) for path in paths] + [("PUT", f"carts/{cart}/address")]:
-        answer = await storefront.request(
-            method, path, data=raw, headers={"Content-Type": "application/json"}
-        )
+        answer = await storefront.request(method, path, data=raw, headers={"Content-Type": "application/json"})
         assert (answer.status, answer.body["error"]) == (400, "invalid request body"), path
 
 
@@ -255,9 +253,7 @@ async def test_shipping_options_are_quoted_and_selected(storefront: StorefrontCl
         "delivery_time": "3 dias",
     }
     assert (answer.status, answer.body) == (200, {"shipping_options": [sedex]})
-    chosen = await storefront.put(
-        f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id}
-    )
+    chosen = await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id})
     assert chosen.status == 200
     assert chosen.body["shipping_option"] == sedex
     assert (chosen.body["shipping_cents"], chosen.body["total_cents"]) == (1500, 6490)
@@ -266,9 +262,7 @@ async def test_shipping_options_are_quoted_and_selected(storefront: StorefrontCl
 async def test_downloadable_products_need_no_shipping(storefront: StorefrontClient) -> None:
     cart = await storefront.cart((storefront.sample.ebook, 1), ready=False)
     assert (await storefront.get(f"carts/{cart}/shipping-options")).body == {"shipping_options": []}
-    answer = await storefront.put(
-        f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id}
-    )
+    answer = await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id})
     assert (answer.status, answer.body["error"]) == (422, "shipping_unavailable")
 
 
@@ -400,9 +394,7 @@ async def test_each_update_extends_the_expiry(storefront: StorefrontClient) -> N
         "UPDATE carts SET expires_at = now() + interval '1 minute', updated_at = now() - interval '1 day'"
     )
     before = (await storefront.get(f"carts/{cart}")).body
-    after = (
-        await storefront.post(f"carts/{cart}/items", {"product_id": storefront.sample.mug.id, "quantity": 1})
-    ).body
+    after = (await storefront.post(f"carts/{cart}/items", {"product_id": storefront.sample.mug.id, "quantity": 1})).body
     assert moment(after["expires_at"]) - moment(before["expires_at"]) > timedelta(days=13)
     assert moment(after["updated_at"]) > moment(before["updated_at"])
 
@@ -442,9 +434,7 @@ async def test_an_expired_cart_is_read_only(storefront: StorefrontClient, by_job
         )
     rejected = await storefront.check_out(cart)
     assert rejected.status == 422
-    assert rejected.body == {
-        "error": {"code": "cart_expired", "message": "O carrinho expirou.", "details": {}}
-    }
+    assert rejected.body == {"error": {"code": "cart_expired", "message": "O carrinho expirou.", "details": {}}}
     assert (await storefront.get(f"carts/{alive}")).body["status"] == "open"
 
 

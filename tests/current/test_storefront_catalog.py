@@ -82,9 +82,7 @@ async def test_only_active_products_are_listed_in_the_app_list_format(storefront
         ("created_after=2001-01-01&search=livro", ["Livro de Receitas"]),
     ],
 )
-async def test_products_are_filtered_and_sorted(
-    storefront: StorefrontClient, query: str, names: list[str]
-) -> None:
+async def test_products_are_filtered_and_sorted(storefront: StorefrontClient, query: str, names: list[str]) -> None:
     answer = await storefront.get(f"products?{query}")
     assert answer.status == 200, answer
     assert [product["name"] for product in answer.body["products"]] == names
@@ -144,9 +142,7 @@ async def test_categories_and_their_products_are_returned(storefront: Storefront
     assert [category["name"] for category in listed.body["categories"]] == ["Casa", "Cozinha"]
     assert (listed.body["total"], listed.body["page"], listed.body["limit"]) == (2, 1, 20)
     shown = await storefront.get(f"categories/{storefront.sample.kitchen.id}")
-    assert shown.body == next(
-        category for category in listed.body["categories"] if category["name"] == "Cozinha"
-    )
+    assert shown.body == next(category for category in listed.body["categories"] if category["name"] == "Cozinha")
     inside = await storefront.get(f"categories/{storefront.sample.kitchen.id}/products")
     assert [product["name"] for product in inside.body["products"]] == ["Caneca de Ágata"]
     assert (inside.body["total"], inside.body["limit"]) == (1, 20)
@@ -255,8 +251,6 @@ async def test_the_rate_limit_of_a_key_is_shared_by_all_customers(sample: Sample
     assert rejected.headers["Retry-After"] == "60"
 
 
-async def test_a_key_of_another_store_is_rejected(
-    storefront: StorefrontClient, other_sample: SampleStore
-) -> None:
+async def test_a_key_of_another_store_is_rejected(storefront: StorefrontClient, other_sample: SampleStore) -> None:
     answer = await storefront.get("store", at=other_sample)
     assert (answer.status, answer.body) == (401, {"error": "invalid_api_key"})

@@ -117,14 +117,10 @@ async def test_an_order_token_is_valid_only_for_its_store_and_order(
 # --- Customers --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "customer", [{}, {"customer_email": ""}, {"customer_id": None, "customer_email": None}]
-)
+@pytest.mark.parametrize("customer", [{}, {"customer_email": ""}, {"customer_id": None, "customer_email": None}])
 async def test_a_customer_is_required(storefront: StorefrontClient, customer: dict[str, Any]) -> None:
     cart = await storefront.cart((storefront.sample.mug, 1))
-    answer = await storefront.post(
-        f"carts/{cart}/checkout", {"payment_id": storefront.sample.pix.id, **customer}
-    )
+    answer = await storefront.post(f"carts/{cart}/checkout", {"payment_id": storefront.sample.pix.id, **customer})
     assert (answer.status, answer.body) == (400, {"error": "customer_id or customer_email is required"})
 
 
@@ -140,9 +136,7 @@ async def test_a_customer_id_requires_the_customers_token(storefront: Storefront
     cart = await storefront.cart((storefront.sample.mug, 1))
     for user in (None, bia, storefront.sample.owner):
         for customer in (caio.id, UNKNOWN_ID, "nonsense"):
-            answer = await storefront.as_customer(user).check_out(
-                cart, customer_id=customer, customer_email=None
-            )
+            answer = await storefront.as_customer(user).check_out(cart, customer_id=customer, customer_email=None)
             if user is None:
                 assert (answer.status, answer.body["error"]) == (403, "insufficient permissions")
             assert answer.status == 403
@@ -186,9 +180,7 @@ async def test_a_server_side_key_may_name_customers_without_reading_them(
 
 async def test_a_disabled_customer_cannot_check_out(storefront: StorefrontClient) -> None:
     server = await open_storefront(storefront.sample, server_side=True)
-    await storefront.sample.execute(
-        "UPDATE users SET status = 'D' WHERE id = $1", storefront.sample.caio.number
-    )
+    await storefront.sample.execute("UPDATE users SET status = 'D' WHERE id = $1", storefront.sample.caio.number)
     cart = await server.cart((storefront.sample.mug, 1))
     answer = await server.check_out(cart, customer_id=storefront.sample.caio.id, customer_email=None)
     assert (answer.status, answer.body["fields"]) == (400, {"customer_id": "not_found"})
@@ -281,9 +273,7 @@ async def test_downloadable_products_need_no_shipping_method(storefront: Storefr
     assert (answer.status, answer.body["shipping_cents"]) == (201, 0)
 
 
-async def test_the_payment_method_must_be_available(
-    storefront: StorefrontClient, other_sample: SampleStore
-) -> None:
+async def test_the_payment_method_must_be_available(storefront: StorefrontClient, other_sample: SampleStore) -> None:
     cart = await storefront.cart((storefront.sample.mug, 1))
     await storefront.sample.execute(
         "UPDATE payment_methods SET status = 'D' WHERE id = $1", storefront.sample.card.number
@@ -309,9 +299,7 @@ async def test_products_must_be_available_in_the_ordered_quantity(
     storefront: StorefrontClient, change: str, code: str
 ) -> None:
     cart = await storefront.cart((storefront.sample.mug, 2))
-    await storefront.sample.execute(
-        f"UPDATE products SET {change} WHERE id = $1", storefront.sample.mug.number
-    )
+    await storefront.sample.execute(f"UPDATE products SET {change} WHERE id = $1", storefront.sample.mug.number)
     answer = await storefront.check_out(cart)
     assert error_of(answer) == (422, code)
     [product] = answer.body["error"]["details"]["products"]
@@ -323,10 +311,7 @@ async def test_a_free_order_needs_no_payment(storefront: StorefrontClient) -> No
     gift = await storefront.sample.add_product(price_cents=0, is_edp=True)
     answer = await storefront.check_out(await storefront.cart((gift, 1), ready=False), payment_id=None)
     assert (answer.status, answer.body["total_cents"]) == (201, 0)
-    assert (
-        await storefront.sample.value("SELECT hold_until FROM orders WHERE id = $1", answer.body["number"])
-        is None
-    )
+    assert await storefront.sample.value("SELECT hold_until FROM orders WHERE id = $1", answer.body["number"]) is None
 
 
 async def test_an_instant_payment_method_pays_the_order(storefront: StorefrontClient) -> None:
@@ -437,9 +422,7 @@ async def test_the_same_purchase_with_another_idempotency_key_is_a_duplicate(
 
 async def test_a_cancelled_order_can_be_placed_again_immediately(storefront: StorefrontClient) -> None:
     made = (await storefront.order((storefront.sample.mug, 1), key="k1")).body
-    await storefront.sample.execute(
-        "UPDATE orders SET status = 'I', stock_state = 'N' WHERE id = $1", made["number"]
-    )
+    await storefront.sample.execute("UPDATE orders SET status = 'I', stock_state = 'N' WHERE id = $1", made["number"])
     assert (await storefront.order((storefront.sample.mug, 1), key="k2")).status == 201
 
 

@@ -50,9 +50,7 @@ async def test_fifty_checkouts_of_one_cart_make_one_order(storefront: Storefront
 
 
 @pytest.mark.parametrize("_", range(ROUNDS))
-async def test_thirty_concurrent_checkouts_sell_the_last_five_units_once(
-    storefront: StorefrontClient, _: int
-) -> None:
+async def test_thirty_concurrent_checkouts_sell_the_last_five_units_once(storefront: StorefrontClient, _: int) -> None:
     last = await storefront.sample.add_product(on_hand=5)
     carts = [await storefront.cart((last, 1)) for _ in range(30)]
     answers = await asyncio.gather(
@@ -84,22 +82,16 @@ async def test_concurrent_checkouts_with_one_idempotency_key_take_effect_once(
 
 
 @pytest.mark.parametrize("_", range(ROUNDS))
-async def test_the_same_purchase_from_many_carts_creates_one_order(
-    storefront: StorefrontClient, _: int
-) -> None:
+async def test_the_same_purchase_from_many_carts_creates_one_order(storefront: StorefrontClient, _: int) -> None:
     product = await storefront.sample.add_product()
     carts = [await storefront.cart((product, 1)) for _ in range(10)]
-    answers = await asyncio.gather(
-        *(storefront.check_out(cart, key=f"k{index}") for index, cart in enumerate(carts))
-    )
+    answers = await asyncio.gather(*(storefront.check_out(cart, key=f"k{index}") for index, cart in enumerate(carts)))
     assert statuses(answers) == {(201, ""): 1, (409, "duplicate_order"): 9}
     assert await stock_levels(storefront.sample, product) == (100, 1)
 
 
 @pytest.mark.parametrize("_", range(ROUNDS))
-async def test_an_item_added_during_checkout_is_ordered_or_rejected(
-    storefront: StorefrontClient, _: int
-) -> None:
+async def test_an_item_added_during_checkout_is_ordered_or_rejected(storefront: StorefrontClient, _: int) -> None:
     product, other = (
         await storefront.sample.add_product(),
         await storefront.sample.add_product(price_cents=777),
@@ -177,9 +169,7 @@ async def test_a_payment_after_the_reservation_expired_takes_the_stock_or_report
 
 
 @pytest.mark.parametrize("_", range(ROUNDS))
-async def test_concurrent_payment_expiry_and_checkout_sell_one_unit_once(
-    storefront: StorefrontClient, _: int
-) -> None:
+async def test_concurrent_payment_expiry_and_checkout_sell_one_unit_once(storefront: StorefrontClient, _: int) -> None:
     sample = storefront.sample
     await set_gateway_secret(sample.scope, SECRET)
     last = await sample.add_product(on_hand=1)

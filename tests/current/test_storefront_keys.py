@@ -246,8 +246,7 @@ async def test_a_response_with_a_key_is_not_stored_for_idempotency(admin):
     assert [answer.status for answer in answers] == [201, 201]
     assert answers[0].body["key"] != answers[1].body["key"]
     documents = [
-        await admin.post("/graphql", {"query": CREATE, "variables": {"input": {}}}, headers=again)
-        for _ in range(2)
+        await admin.post("/graphql", {"query": CREATE, "variables": {"input": {}}}, headers=again) for _ in range(2)
     ]
     keys = {answer.body["data"]["storefront_key_create"]["key"] for answer in documents}
     assert len(keys) == 2

@@ -12,9 +12,7 @@ from tests.harness.storefront import ADDRESS, StorefrontClient
 
 def chosen(storefront: StorefrontClient, *names: str) -> dict[str, str]:
     owners = {"small": "size", "large": "size", "plain": "print", "dotted": "print"}
-    return {
-        getattr(storefront.sample, owners[name]).id: getattr(storefront.sample, name).id for name in names
-    }
+    return {getattr(storefront.sample, owners[name]).id: getattr(storefront.sample, name).id for name in names}
 
 
 async def add_item(storefront: StorefrontClient, cart: str, options: Any, quantity: int = 1) -> Any:
@@ -26,9 +24,7 @@ async def add_item(storefront: StorefrontClient, cart: str, options: Any, quanti
 
 async def send(storefront: StorefrontClient, cart: str) -> None:
     await storefront.put(f"carts/{cart}/address", ADDRESS)
-    answer = await storefront.put(
-        f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id}
-    )
+    answer = await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id})
     assert answer.status == 200, answer.raw
 
 
@@ -54,9 +50,7 @@ async def test_selected_options_are_copied_to_the_order(storefront: StorefrontCl
     answer = await storefront.check_out(cart)
     assert answer.status == 201, answer.raw
     assert answer.body["items"][0]["price_cents"] == 5_690
-    assert (await storefront.sample.get(f"/api/combinations/{storefront.sample.combination}")).body[
-        "amount"
-    ] == "1"
+    assert (await storefront.sample.get(f"/api/combinations/{storefront.sample.combination}")).body["amount"] == "1"
     shown = await storefront.sample.get(f"/api/orders/{answer.body['number']}")
     [line] = shown.body["products"].values()
     assert line["product_code"] == "CAN-1-G"
@@ -76,9 +70,7 @@ async def test_a_quantity_above_the_combination_stock_is_out_of_stock(storefront
 
 
 @pytest.mark.parametrize("names", [("small", "dotted"), ("small",)])
-async def test_an_excluded_combination_is_rejected_in_portuguese(
-    storefront: StorefrontClient, names: Any
-) -> None:
+async def test_an_excluded_combination_is_rejected_in_portuguese(storefront: StorefrontClient, names: Any) -> None:
     cart = await storefront.cart()
     answer = await add_item(storefront, cart, chosen(storefront, *names))
     assert answer.status == 422, answer.raw

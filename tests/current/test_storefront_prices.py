@@ -51,8 +51,7 @@ async def test_a_coupon_discounts_cart_and_order(storefront: StorefrontClient) -
     assert await uses(storefront.sample, number) == 1
     assert amounts(await shown(storefront, cart)) == (9980, 998, 1500, 10482)
     assert (
-        await storefront.sample.value("SELECT coupon_code FROM orders WHERE id = $1", ordered.body["number"])
-        == "verao"
+        await storefront.sample.value("SELECT coupon_code FROM orders WHERE id = $1", ordered.body["number"]) == "verao"
     )
 
 
@@ -71,9 +70,7 @@ async def test_a_coupon_that_does_not_apply_to_the_cart_is_rejected(storefront: 
         conditions={"min_subtotal": "500.00"},
         bonuses={"order_discount": "10%"},
     )
-    await add_promotion(
-        storefront.sample, coupon_code="GASTO", usage_limit=1, bonuses={"order_discount": "10%"}
-    )
+    await add_promotion(storefront.sample, coupon_code="GASTO", usage_limit=1, bonuses={"order_discount": "10%"})
     await storefront.sample.execute("UPDATE promotions SET used = 1 WHERE coupon_code = 'GASTO'")
     await add_promotion(storefront.sample, coupon_code="VELHO", status="D", bonuses={"order_discount": "10%"})
     cart = await storefront.cart((storefront.sample.mug, 1))
@@ -119,38 +116,27 @@ async def test_a_coupon_for_a_payment_method_applies_with_that_method(storefront
 async def test_a_single_use_coupon_is_used_once_under_concurrent_checkouts(
     storefront: StorefrontClient, _: int
 ) -> None:
-    number = await add_promotion(
-        storefront.sample, coupon_code="UM", usage_limit=1, bonuses={"order_discount": "10%"}
-    )
+    number = await add_promotion(storefront.sample, coupon_code="UM", usage_limit=1, bonuses={"order_discount": "10%"})
     product = await storefront.sample.add_product(on_hand=100)
     carts = [await storefront.cart((product, 1)) for _ in range(12)]
     for cart in carts:
         assert (await storefront.post(f"carts/{cart}/coupon", {"code": "UM"})).status == 200
     answers = await asyncio.gather(
-        *(
-            storefront.check_out(cart, customer_email=f"b{index}@example.com")
-            for index, cart in enumerate(carts)
-        )
+        *(storefront.check_out(cart, customer_email=f"b{index}@example.com") for index, cart in enumerate(carts))
     )
-    codes = Counter(
-        answer.status if answer.status == 201 else answer.body["error"]["code"] for answer in answers
-    )
+    codes = Counter(answer.status if answer.status == 201 else answer.body["error"]["code"] for answer in answers)
     assert codes == {201: 1, "coupon_unavailable": 11}
     assert await uses(storefront.sample, number) == 1
     assert await storefront.sample.value("SELECT reserved FROM products WHERE id = $1", product.number) == 1
 
 
 async def test_cancelling_the_order_restores_the_coupon_use(storefront: StorefrontClient) -> None:
-    number = await add_promotion(
-        storefront.sample, coupon_code="UM", usage_limit=1, bonuses={"order_discount": "10%"}
-    )
+    number = await add_promotion(storefront.sample, coupon_code="UM", usage_limit=1, bonuses={"order_discount": "10%"})
     cart = await storefront.cart((storefront.sample.mug, 1))
     await storefront.post(f"carts/{cart}/coupon", {"code": "UM"})
     made = (await storefront.check_out(cart)).body
     assert await uses(storefront.sample, number) == 1
-    answer = await storefront.sample.put(
-        f"/api/v1/admin/orders/{made['id']}/status", {"status": "I"}, auth="bearer"
-    )
+    answer = await storefront.sample.put(f"/api/v1/admin/orders/{made['id']}/status", {"status": "I"}, auth="bearer")
     assert answer.status == 200
     assert await uses(storefront.sample, number) == 0
 
@@ -185,24 +171,18 @@ async def test_promotions_without_a_coupon_apply_automatically(storefront: Store
 
 
 async def test_shipping_options_reflect_free_shipping(storefront: StorefrontClient) -> None:
-    await add_promotion(
-        storefront.sample, bonuses={"free_shipping": True}, conditions={"min_subtotal": "90.00"}
-    )
+    await add_promotion(storefront.sample, bonuses={"free_shipping": True}, conditions={"min_subtotal": "90.00"})
     for quantity, price in ((1, 1500), (2, 0)):
         cart = await storefront.cart((storefront.sample.mug, quantity))
         [option] = (await storefront.get(f"carts/{cart}/shipping-options")).body["shipping_options"]
         body = await shown(storefront, cart)
-        assert (
-            option["price_cents"] == body["shipping_option"]["price_cents"] == body["shipping_cents"] == price
-        )
+        assert option["price_cents"] == body["shipping_option"]["price_cents"] == body["shipping_cents"] == price
         assert (await storefront.check_out(cart)).body["shipping_cents"] == price
 
 
 async def test_a_gift_is_added_to_the_order_and_not_to_the_cart(storefront: StorefrontClient) -> None:
     gift = await storefront.sample.add_product(name="Brinde", on_hand=5)
-    await add_promotion(
-        storefront.sample, bonuses={"free_products": [{"product_id": gift.number, "amount": 1}]}
-    )
+    await add_promotion(storefront.sample, bonuses={"free_products": [{"product_id": gift.number, "amount": 1}]})
     cart = await storefront.cart((storefront.sample.mug, 1))
     body = await shown(storefront, cart)
     assert [item["name"] for item in body["items"]] == ["Caneca de Ágata"]
@@ -306,9 +286,7 @@ async def test_amounts_sent_by_the_client_are_ignored(storefront: StorefrontClie
     cart = made.body["id"]
     assert (made.body["status"], amounts(made.body)) == ("open", (4990, 0, 0, 4990))
     await storefront.put(f"carts/{cart}/address", ADDRESS)
-    await storefront.put(
-        f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id, "price_cents": 0}
-    )
+    await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id, "price_cents": 0})
     answer = await storefront.check_out(cart, total_cents=1, shipping_cents=0, status="P", discount_cents=1)
     assert (answer.body["status"], amounts(answer.body)) == ("O", (4990, 0, 1500, 6490))
 

@@ -217,9 +217,7 @@ async def test_enrolment_errors_have_codes(new_client) -> None:
     assert wrong["errors"][0]["extensions"]["field"] == "password"
 
 
-async def test_disabling_two_factor_of_another_user_requires_manage_users(
-    visitor: Client, new_client
-) -> None:
+async def test_disabling_two_factor_of_another_user_requires_manage_users(visitor: Client, new_client) -> None:
     app = await add_two_factor_user(visitor)
     for person, code in ((await new_client("view_users"), "FORBIDDEN"), (await new_client(), "FORBIDDEN")):
         assert error_of(await run_graphql(person, DISABLE, password=PASSWORD, user=app.user.id))[0] == code

@@ -29,8 +29,6 @@ def test_the_lifecycle_diagram_shows_the_stock_of_every_status():
 def test_the_layers_diagram_has_the_layers_of_the_import_contract():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = next(
-        contract["layers"]
-        for contract in settings["tool"]["importlinter"]["contracts"]
-        if contract["type"] == "layers"
+        contract["layers"] for contract in settings["tool"]["importlinter"]["contracts"] if contract["type"] == "layers"
     )
     assert " --> ".join(layers) in diagram("flowchart TD")

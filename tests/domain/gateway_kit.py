@@ -26,9 +26,7 @@ async def send(kit, body, *, scope=None):
 
 async def last_notification(kit):
     """Return the last stored notification."""
-    [notification] = await kit.rows(
-        "SELECT * FROM gateway_notifications WHERE tenant_id = $1 ORDER BY id DESC LIMIT 1"
-    )
+    [notification] = await kit.rows("SELECT * FROM gateway_notifications WHERE tenant_id = $1 ORDER BY id DESC LIMIT 1")
     return dict(notification)
 
 

@@ -22,9 +22,7 @@ async def entries(sample: SampleStore, since: int) -> list[tuple[str, str, str, 
         since,
     )
     assert all(UUID(row["subject_id"]) for row in result)
-    return [
-        (row["action"], row["actor_kind"], row["subject_id"], json.loads(row["details"])) for row in result
-    ]
+    return [(row["action"], row["actor_kind"], row["subject_id"], json.loads(row["details"])) for row in result]
 
 
 async def latest(sample: SampleStore) -> int:
@@ -33,9 +31,7 @@ async def latest(sample: SampleStore) -> int:
 
 async def test_product_changes_are_audited(sample: SampleStore) -> None:
     since = await latest(sample)
-    new = (await sample.post(f"{ADMIN}/products", {"name": "Bule", "price_cents": 1}, auth="bearer")).body[
-        "id"
-    ]
+    new = (await sample.post(f"{ADMIN}/products", {"name": "Bule", "price_cents": 1}, auth="bearer")).body["id"]
     await sample.patch(f"{ADMIN}/products/{new}", {"price_cents": 2, "stock": 3}, auth="bearer")
     await sample.put(f"/api/products/{sample.mug}", {"price": "10.00"})
     await sample.delete(f"{ADMIN}/products/{new}", auth="bearer")
@@ -102,9 +98,7 @@ async def test_a_subject_passed_by_internal_id_is_stored_by_public_id(sample: Sa
         ("shipment_create(input: {order_id: $id})", sample.order),
     ):
         query = f"mutation($id: ID!) {{ {mutation} {{ id }} }}"
-        answer = await sample.post(
-            "/graphql", {"query": query, "variables": {"id": subject.id}}, auth="bearer"
-        )
+        answer = await sample.post("/graphql", {"query": query, "variables": {"id": subject.id}}, auth="bearer")
         assert "errors" not in answer.body, answer.raw
     written = await entries(sample, since)
     assert [(action, subject) for action, _, subject, _ in written[:6]] == [
@@ -121,9 +115,7 @@ async def test_a_subject_passed_by_internal_id_is_stored_by_public_id(sample: Sa
 async def test_multiple_entries_keep_their_order(kit) -> None:
     ids = [uuid7() for _ in range(3)]
     async with transaction(kit.scope):
-        await audit.record_all(
-            kit.scope, [AuditLogEntry("product.updated", "product", id, {"n": 1}) for id in ids]
-        )
+        await audit.record_all(kit.scope, [AuditLogEntry("product.updated", "product", id, {"n": 1}) for id in ids])
         await audit.record_all(kit.scope, [])
         result = await fetchval("select array_agg(subject_id order by id) from audit_entries")
     assert result == [str(id) for id in ids]

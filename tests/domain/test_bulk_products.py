@@ -13,9 +13,7 @@ from models import database
 
 
 async def names(kit):
-    records = await kit.rows(
-        "SELECT name FROM products WHERE tenant_id = $1 AND deleted_at IS NULL ORDER BY id"
-    )
+    records = await kit.rows("SELECT name FROM products WHERE tenant_id = $1 AND deleted_at IS NULL ORDER BY id")
     return [row["name"] for row in records]
 
 
@@ -150,13 +148,9 @@ async def test_concurrent_imports_and_single_writes_do_not_deadlock(kit):
     products = [await kit.product(stock=100, sku=f"S{n}") for n in range(5)]
     await kit.delivery()
     forwards = [{"sku": f"S{n}", "name": "Same name", "slug": f"slug-{n}"} for n in range(5)]
-    work = [
-        bulk_upsert_products(kit.as_admin(), forwards if turn % 2 else forwards[::-1]) for turn in range(6)
-    ]
+    work = [bulk_upsert_products(kit.as_admin(), forwards if turn % 2 else forwards[::-1]) for turn in range(6)]
     work += [kit.product(name="Same name") for _ in range(6)]
-    work += [
-        kit.order(*((product, 1) for product in products[:: 1 if turn % 2 else -1])) for turn in range(10)
-    ]
+    work += [kit.order(*((product, 1) for product in products[:: 1 if turn % 2 else -1])) for turn in range(10)]
     results = await asyncio.gather(*work, return_exceptions=True)
     assert [result for result in results if isinstance(result, BaseException)] == []
     assert [await kit.figures(product) for product in products] == [(100, 10)] * 5

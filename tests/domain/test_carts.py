@@ -24,10 +24,7 @@ def after(scope, seconds):
 
 
 async def create_cart(kit, *items, scope=None, **values):
-    items = [
-        {"product": await kit.public_id("products", product), "quantity": quantity}
-        for product, quantity in items
-    ]
+    items = [{"product": await kit.public_id("products", product), "quantity": quantity} for product, quantity in items]
     cart = await change.create_cart(scope or kit.as_storefront(), {"items": items, **values})
     return cart["id"]
 
@@ -70,9 +67,7 @@ async def test_cart_events_are_throttled_to_one_in_five_seconds_and_the_last_is_
     front = kit.as_storefront()
     for tenth in range(1, 40):
         await add_item(kit, after(front, tenth / 10), cart, product)
-    assert [len(data["items"]) and data["items"][0]["quantity"] for data in await cart_events(kit, cart)] == [
-        1
-    ]
+    assert [len(data["items"]) and data["items"][0]["quantity"] for data in await cart_events(kit, cart)] == [1]
     await events.emit_due(after(kit.scope, 4.9))
     assert len(await cart_events(kit, cart)) == 1
     await events.emit_due(after(kit.scope, 5.1))

@@ -91,9 +91,7 @@ class Model:
         return sum(order.units[product] for order in self.orders if order.holds == "R")
 
     def has(self, units):
-        return all(
-            self.on_hand[product] - self.reserved(product) >= count for product, count in units.items()
-        )
+        return all(self.on_hand[product] - self.reserved(product) >= count for product, count in units.items())
 
     @property
     def coupons_used(self):
@@ -289,18 +287,14 @@ class Play:
         for cart in model.carts:
             shown = await load_cart_record(self.front, cart.id)
             units = Counter({item["product_id"]: item["quantity"] for item in shown["items"]})
-            assert units == Counter({self.ids[product]: count for product, count in (+cart.units).items()}), (
-                step
-            )
+            assert units == Counter({self.ids[product]: count for product, count in (+cart.units).items()}), step
             assert shown["status"] == ("ordered" if cart.ordered else "open"), step
             assert sum(item["total_cents"] for item in shown["items"]) == shown["subtotal_cents"], step
             known = shown["subtotal_cents"] - shown["discount_cents"] + shown["shipping_cents"]
             assert known == shown["total_cents"], step
             if not cart.ordered:
                 assert shown["total_cents"] == cart.total(model.coupon_is_good), step
-        ordered = await kit.rows(
-            "SELECT order_id, total_cents FROM carts WHERE tenant_id = $1 AND status = 'ordered'"
-        )
+        ordered = await kit.rows("SELECT order_id, total_cents FROM carts WHERE tenant_id = $1 AND status = 'ordered'")
         assert sorted((row["order_id"], row["total_cents"]) for row in ordered) == sorted(
             (order.id, order.total) for order in model.orders
         ), step

@@ -71,10 +71,7 @@ def test_all_lists_must_match():
 
 def test_ties_go_to_the_older_destination():
     assert (
-        most_specific(
-            [candidate(9, states=("SP",)), candidate(4, states=("SP",))], DestinationAddress(state="SP")
-        )
-        == 4
+        most_specific([candidate(9, states=("SP",)), candidate(4, states=("SP",))], DestinationAddress(state="SP")) == 4
     )
 
 

@@ -38,8 +38,7 @@ async def test_an_event_is_committed_with_its_transaction(kit):
 async def test_sequences_are_per_subject(kit):
     one, other = uuid7(), uuid7()
     items = [
-        Event(events.CART_UPDATED, events.CART, subject, {"n": n})
-        for n, subject in enumerate([one, other, one, one])
+        Event(events.CART_UPDATED, events.CART, subject, {"n": n}) for n, subject in enumerate([one, other, one, one])
     ]
     async with transaction(kit.scope):
         await events.emit_all(kit.scope, items)

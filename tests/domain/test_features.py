@@ -51,9 +51,7 @@ async def test_unlisted_variants_are_deleted_with_their_values(kit):
     )
     await kit.product(features=[{"feature": feature, "value": "Blue"}])
     red = await kit.value("SELECT id FROM feature_variants WHERE tenant_id = $1 AND name = 'Red'")
-    await FEATURE_RECORDS.update(
-        kit.scope, feature, {"variants": [{"id": red, "name": "Crimson"}, "Green", "Black"]}
-    )
+    await FEATURE_RECORDS.update(kit.scope, feature, {"variants": [{"id": red, "name": "Crimson"}, "Green", "Black"]})
     assert await variants(kit, feature) == [("Crimson", 0), ("Green", 1), ("Black", 2)]
     assert await kit.value("SELECT count(*) FROM feature_values WHERE tenant_id = $1") == 0
     await FEATURE_RECORDS.update(kit.scope, feature, {"name": "Color"})

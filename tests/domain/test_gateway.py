@@ -103,9 +103,7 @@ async def test_an_underpaid_event_keeps_the_status(kit):
     assert await outcome(kit) == "underpaid: 900 of 1000 cents"
 
 
-@pytest.mark.parametrize(
-    "kind", ["charge.payment_failed", "charge.antifraud_reproved", "order.payment_failed"]
-)
+@pytest.mark.parametrize("kind", ["charge.payment_failed", "charge.antifraud_reproved", "order.payment_failed"])
 @pytest.mark.parametrize(
     "transaction, status",
     [
@@ -117,9 +115,7 @@ async def test_an_underpaid_event_keeps_the_status(kit):
         ({"status": "failed", "gateway_response": {"code": 500}}, "F"),
     ],
 )
-async def test_a_declined_payment_declines_the_order_and_a_technical_failure_fails_it(
-    kit, kind, transaction, status
-):
+async def test_a_declined_payment_declines_the_order_and_a_technical_failure_fails_it(kit, kind, transaction, status):
     order, product = await create_order(kit)
     failed = charge(order.id, status="failed", last_transaction=transaction)
     await send(kit, order_event(kind, order.id, failed) if kind.startswith("order") else event(kind, failed))

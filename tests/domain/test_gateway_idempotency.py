@@ -136,13 +136,9 @@ async def test_a_failed_notification_is_acknowledged_and_retried_with_backoff(ki
         pauses.append(((await last_notification(kit))["due_at"] - due).total_seconds())
     assert pauses == [60, 120, 240]
     assert await payment_state(kit, order.id) == ("O", 0, 0, "unpaid")
-    assert (await last_notification(kit))[
-        "error_message"
-    ] == "not applied yet (LookupError); it will be tried again"
+    assert (await last_notification(kit))["error_message"] == "not applied yet (LookupError); it will be tried again"
     fails = False
-    await notifications.apply_pending(
-        replace(kit.scope, now=(await last_notification(kit))["due_at"]), limit=10
-    )
+    await notifications.apply_pending(replace(kit.scope, now=(await last_notification(kit))["due_at"]), limit=10)
     assert await payment_state(kit, order.id) == ("P", 1_000, 0, "paid")
     assert await outcome(kit) == ""
 
@@ -165,9 +161,7 @@ async def test_the_signature_is_verified_before_the_body_is_parsed(kit):
 async def test_a_store_without_a_secret_accepts_and_audits_unsigned_notifications(kit):
     await set_gateway_secret(kit.scope, "")
     order, _ = await create_order(kit)
-    assert (
-        await notifications.receive(kit.scope, raw(event("charge.paid", charge(order.id))), []) == "received"
-    )
+    assert await notifications.receive(kit.scope, raw(event("charge.paid", charge(order.id))), []) == "received"
     result = await last_notification(kit)
     assert (result["unsigned"], result["processed"]) == (True, True)
     assert await kit.status(order.id) == "P"

@@ -25,9 +25,7 @@ steps = st.lists(
     st.one_of(
         st.tuples(st.sampled_from(["charge.paid", "charge.underpaid"]), names, cents),
         st.tuples(st.sampled_from(["charge.refunded", "charge.partial_canceled"]), names, cents),
-        st.tuples(
-            st.sampled_from(["charge.paid", "charge.refunded", "charge.payment_failed"]), names, st.none()
-        ),
+        st.tuples(st.sampled_from(["charge.paid", "charge.refunded", "charge.payment_failed"]), names, st.none()),
         st.tuples(st.sampled_from(["charge.chargedback", "charge.created"]), names, st.none()),
         st.tuples(st.sampled_from(["order.paid", "order.canceled"]), st.lists(names, min_size=1), st.none()),
         st.tuples(st.just("again"), st.integers(0, 20), st.none()),
@@ -43,9 +41,7 @@ steps = st.lists(
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 # Regression: a refund of one charge was deducted from another charge's payment.
-@example(
-    [("charge.paid", "rest", None), ("charge.refunded", "small", None), ("charge.refunded", "rest", None)]
-)
+@example([("charge.paid", "rest", None), ("charge.refunded", "small", None), ("charge.refunded", "rest", None)])
 async def test_payments_and_stock_stay_consistent(new_store, taken):
     kit = DomainStore(system_scope(await new_store()))
     await set_gateway_secret(kit.scope, SECRET)
@@ -112,12 +108,8 @@ def notify(kind, order, what, amount):
 async def state(kit, order, product):
     record = await kit.record("orders", order.id)
     charges = await kit.rows("SELECT * FROM charges WHERE tenant_id = $1")
-    received = await kit.value(
-        "SELECT coalesce(sum(amount_cents), 0)::bigint FROM payments WHERE tenant_id = $1"
-    )
-    waiting = await kit.value(
-        "SELECT count(*) FROM gateway_notifications WHERE tenant_id = $1 AND NOT processed"
-    )
+    received = await kit.value("SELECT coalesce(sum(amount_cents), 0)::bigint FROM payments WHERE tenant_id = $1")
+    waiting = await kit.value("SELECT count(*) FROM gateway_notifications WHERE tenant_id = $1 AND NOT processed")
     assert waiting == 0
     return {
         "order": {

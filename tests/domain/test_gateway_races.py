@@ -51,9 +51,7 @@ async def all_processed(kit):
 async def test_a_payment_concurrent_with_expiry_wins(kit, _):
     product = await kit.product(stock=1)
     order = await checkout(kit, product)
-    await asyncio.gather(
-        expire_orders(late(kit)), send(kit, "charge.paid", charge(order.id)), expire_orders(late(kit))
-    )
+    await asyncio.gather(expire_orders(late(kit)), send(kit, "charge.paid", charge(order.id)), expire_orders(late(kit)))
     assert await record(kit, order.id) == ("P", 1_000, 0, "paid")
     assert await kit.figures(product) == (0, 0)
     await all_processed(kit)

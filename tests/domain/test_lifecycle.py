@@ -184,9 +184,7 @@ async def test_units_ordered_before_tracking_are_never_restored(kit):
 async def test_reopening_uses_the_products_current_tracking(kit):
     product = await kit.product(stock=0, tracking="D")
     order = await kit.order((product, 5), status="F")
-    await kit.rows(
-        "UPDATE products SET tracking = 'B', on_hand = 6 WHERE tenant_id = $1 AND id = $2", product
-    )
+    await kit.rows("UPDATE products SET tracking = 'B', on_hand = 6 WHERE tenant_id = $1 AND id = $2", product)
 
     await change_status(kit.scope, order.id, "O")
 
@@ -277,10 +275,7 @@ async def test_a_retried_request_records_no_second_shipment_and_emits_no_event(k
     events = await kit.event_names(order.public_id)
     again = await change_status(kit.as_app(), order.id, "C", tracking_code="BR123")
     assert (first.changed, again.changed) == (True, False)
-    assert (
-        await kit.value("SELECT count(*) FROM shipments WHERE tenant_id = $1 AND order_id = $2", order.id)
-        == 1
-    )
+    assert await kit.value("SELECT count(*) FROM shipments WHERE tenant_id = $1 AND order_id = $2", order.id) == 1
     assert await kit.event_names(order.public_id) == events
 
 
@@ -294,10 +289,7 @@ async def test_a_tracking_code_with_another_status_records_no_shipment(kit):
 async def test_a_cancelled_order_forced_to_complete_gets_its_shipment(kit):
     _, order = await order_in(kit, "I")
     await change_status(kit.as_admin(family="legacy"), order.id, "C", force=True, tracking_code="BR1")
-    assert (
-        await kit.value("SELECT count(*) FROM shipments WHERE tenant_id = $1 AND order_id = $2", order.id)
-        == 1
-    )
+    assert await kit.value("SELECT count(*) FROM shipments WHERE tenant_id = $1 AND order_id = $2", order.id) == 1
 
 
 # --- Vendors -----------------------------------------------------------------------------------------------------------------

@@ -42,9 +42,7 @@ class Server:
 async def write(store, *users: int, kind: MailType = MailType.ACCOUNT_APPROVED) -> None:
     for user_id in users:
         with active_scope(system_scope(store)):
-            (user,) = await database.fetch(
-                "select * from users where tenant_id = $1 and id = $2", store.id, user_id
-            )
+            (user,) = await database.fetch("select * from users where tenant_id = $1 and id = $2", store.id, user_id)
         async with database.transaction(system_scope(store)):
             await outbox.queue_mail(system_scope(store), kind, outbox.recipient_of(user), "token")
 
@@ -82,19 +80,11 @@ async def test_a_temporary_failure_is_retried_with_backoff(store):
     server = Server(*[MailNotAccepted("busy")] * (len(RETRY_DELAYS) + 1))
     elapsed = timedelta(0)
     for tries, pause in enumerate(RETRY_DELAYS, 1):
-        assert (
-            await sending.send_due(
-                replace(system_scope(store), now=system_scope(store).now + elapsed), server
-            )
-            == 0
-        )
+        assert await sending.send_due(replace(system_scope(store), now=system_scope(store).now + elapsed), server) == 0
         assert await state(store) == [("Q", tries, "busy")]
         too_early = elapsed + pause - timedelta(seconds=5)
         assert (
-            await sending.send_due(
-                replace(system_scope(store), now=system_scope(store).now + too_early), server
-            )
-            == 0
+            await sending.send_due(replace(system_scope(store), now=system_scope(store).now + too_early), server) == 0
         )
         assert (await state(store))[0][1] == tries
         elapsed += pause + timedelta(seconds=1)
@@ -162,10 +152,7 @@ async def test_the_job_finds_the_stores_with_mails(store, other_store):
     server = Server()
     outcome = await jobs.mail_job(server).work(lambda: True)
     assert outcome.failures == ()
-    mine = {
-        await email_of(entry, (await rows(entry, "select id from users"))[0][0])
-        for entry in (store, other_store)
-    }
+    mine = {await email_of(entry, (await rows(entry, "select id from users"))[0][0]) for entry in (store, other_store)}
     assert mine <= {message.to for message in server.taken}
 
 
@@ -201,9 +188,7 @@ WITH_TOKEN = (
 
 @pytest.mark.parametrize("kind", list(MailType))
 def test_every_mail_type_has_a_text_with_one_subject_line(kind):
-    subject, body = render_mail(
-        kind, {"store": "Loja\r\nBcc: x@example.com", "name": "Ana {x}", "token": "    TOKEN"}
-    )
+    subject, body = render_mail(kind, {"store": "Loja\r\nBcc: x@example.com", "name": "Ana {x}", "token": "    TOKEN"})
     assert "\n" not in subject
     assert "\r" not in subject
     assert "Ana {x}" in body
@@ -214,9 +199,7 @@ def test_every_mail_type_has_a_text_with_one_subject_line(kind):
 async def test_a_name_cannot_inject_markup_or_template_syntax(store):
     scope = system_scope(store)
     with active_scope(scope):
-        await registration.register(
-            scope, {"email": "x@example.com", "password": "long enough", "name": "{token} <b>"}
-        )
+        await registration.register(scope, {"email": "x@example.com", "password": "long enough", "name": "{token} <b>"})
         (mail,) = await outbox.list_latest(scope)
     assert "Olá, {token}!" in mail.body
 
@@ -244,9 +227,7 @@ async def test_a_page_that_gets_tokens_needs_https_unless_private_endpoints_are_
         calls.configure(None)
 
 
-@pytest.mark.parametrize(
-    "url", ["javascript:alert(1)", "data:text/html,x", "JavaScript:x", "logo.png", "https://x y"]
-)
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "JavaScript:x", "logo.png", "https://x y"])
 async def test_a_logo_must_be_an_http_url_or_a_path(store, url):
     from domain.stores import update_settings
 

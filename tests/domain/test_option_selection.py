@@ -110,8 +110,7 @@ async def test_selected_options_are_stored_as_sold(kit, shirt):
         str(shirt.engraving): "Ana",
     }
     assert [
-        (entry["option_name"], entry["variant_name"], entry["modifier"])
-        for entry in extra["product_options_value"]
+        (entry["option_name"], entry["variant_name"], entry["modifier"]) for entry in extra["product_options_value"]
     ] == [
         ("Tamanho", "G", "5.00"),
         ("Gravação", "Ana", "0.00"),
@@ -319,9 +318,7 @@ async def test_a_disabled_option_is_rejected(kit, shirt):
 
 
 async def test_a_forbidden_combination_is_rejected(kit, shirt):
-    await create_exception(
-        kit.scope, {"product": shirt.id, "type": "F", "choices": shirt.choices("G", "Poá")}
-    )
+    await create_exception(kit.scope, {"product": shirt.id, "type": "F", "choices": shirt.choices("G", "Poá")})
     with pytest.raises(RuleViolation) as error:
         await kit.order(shirt.line("G", "Poá"))
     assert error.value.reason == "option_exception"

@@ -34,9 +34,7 @@ async def test_payments_accumulate_and_emit_events(kit):
     first = await record_payment(kit.scope, order.id, 400, kind="pix")
     second = await record_payment(kit.scope, order.public_id, 600, kind="credit_card", installments=3)
     assert (first.payment_status, second.payment_status, second.paid_cents) == ("unpaid", "paid", 1_000)
-    received = await kit.rows(
-        "SELECT * FROM payments WHERE tenant_id = $1 AND order_id = $2 ORDER BY id", order.id
-    )
+    received = await kit.rows("SELECT * FROM payments WHERE tenant_id = $1 AND order_id = $2 ORDER BY id", order.id)
     assert [(row["sequence"], row["kind"], row["installments"]) for row in received] == [
         (1, "pix", 1),
         (2, "credit_card", 3),

@@ -32,9 +32,7 @@ async def tax(kit, **values):
 
 async def amounts(kit, order):
     record = await kit.record("orders", getattr(order, "id", order))
-    return tuple(
-        record[f"{name}_cents"] for name in ("subtotal", "discount", "shipping", "surcharge", "tax", "total")
-    )
+    return tuple(record[f"{name}_cents"] for name in ("subtotal", "discount", "shipping", "surcharge", "tax", "total"))
 
 
 async def uses(kit, number):
@@ -82,9 +80,7 @@ async def test_a_method_with_rates_is_unavailable_without_a_destination(kit, add
     assert error.value.reason == "shipping_unavailable"
     # A method without rates has one price everywhere.
     own = await kit.shipping(base_cents=900)
-    assert (await amounts(kit, await kit.order((product, 1), shipping_method=own, addresses=addresses)))[
-        2
-    ] == 900
+    assert (await amounts(kit, await kit.order((product, 1), shipping_method=own, addresses=addresses)))[2] == 900
 
 
 @pytest.mark.parametrize("addresses", [{}, {"S": {"street": "Rua A", "country": "BR"}}])

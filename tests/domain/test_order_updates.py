@@ -52,12 +52,8 @@ async def test_contact_addresses_and_fields_are_updated_partially(kit):
         ("B", "Rua A", "Olinda"),
         ("S", "Rua A", "Recife"),
     }
-    kept = await kit.value(
-        "SELECT fields_data ->> 'link_nota' FROM orders WHERE tenant_id = $1 AND id = $2", order.id
-    )
-    new = await kit.value(
-        "SELECT fields_data ->> 'nota_fiscal' FROM orders WHERE tenant_id = $1 AND id = $2", order.id
-    )
+    kept = await kit.value("SELECT fields_data ->> 'link_nota' FROM orders WHERE tenant_id = $1 AND id = $2", order.id)
+    new = await kit.value("SELECT fields_data ->> 'nota_fiscal' FROM orders WHERE tenant_id = $1 AND id = $2", order.id)
     assert (kept, new) == ("x", "2")
 
 
@@ -109,9 +105,7 @@ async def test_a_forbidden_status_rolls_everything_back(kit):
 
 async def test_completing_with_a_tracking_code_records_a_shipment(kit):
     order = await kit.order((await kit.product(), 2))
-    await update_order(
-        kit.as_admin(), order.id, {"status": "C", "tracking_code": "BR1", "carrier": "Correios"}
-    )
+    await update_order(kit.as_admin(), order.id, {"status": "C", "tracking_code": "BR1", "carrier": "Correios"})
     [shipment] = await kit.rows("SELECT * FROM shipments WHERE tenant_id = $1 AND order_id = $2", order.id)
     assert shipment["tracking_number"] == "BR1"
 
@@ -134,9 +128,7 @@ async def test_replacing_lines_updates_stock_and_totals(kit, status):
     assert [await kit.figures(product) for product in (kept, gone, new)] == [(10, 1), (10, 0), (10, 3)]
     record = await kit.record("orders", order.id)
     assert (record["subtotal_cents"], record["shipping_cents"], record["total_cents"]) == (2_500, 400, 2_900)
-    assert [
-        (line["position"], line["product_id"], line["quantity"]) for line in await kit.lines(order.id)
-    ] == [
+    assert [(line["position"], line["product_id"], line["quantity"]) for line in await kit.lines(order.id)] == [
         (1, new, 3),
         (2, kept, 1),
     ]
@@ -167,13 +159,9 @@ async def test_a_product_in_the_order_keeps_its_price_even_when_disabled(kit):
     product = await kit.product(price_cents=1_000)
     order = await kit.order((product, 1))
     await kit.rows("UPDATE products SET price_cents = 9, status = 'D' WHERE tenant_id = $1")
-    await update_order(
-        kit.as_app(), order.id, {"lines": [{"product": product, "quantity": 2, "price_cents": 5}]}
-    )
+    await update_order(kit.as_app(), order.id, {"lines": [{"product": product, "quantity": 2, "price_cents": 5}]})
     assert (await kit.record("orders", order.id))["total_cents"] == 2_000
-    await update_order(
-        kit.as_admin(), order.id, {"lines": [{"product": product, "quantity": 2, "price_cents": 5}]}
-    )
+    await update_order(kit.as_admin(), order.id, {"lines": [{"product": product, "quantity": 2, "price_cents": 5}]})
     assert (await kit.record("orders", order.id))["total_cents"] == 10
 
 

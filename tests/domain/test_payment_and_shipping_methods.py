@@ -155,9 +155,7 @@ async def test_weight_limits_are_validated_against_stored_ones(kit):
     method = await kit.shipping(max_weight_grams=1_000)
     with pytest.raises(ValidationFailed):
         await SHIPPING_METHOD_RECORDS.update(kit.scope, method, {"min_weight_grams": 2_000})
-    await SHIPPING_METHOD_RECORDS.update(
-        kit.scope, method, {"min_weight_grams": 2_000, "max_weight_grams": 0}
-    )
+    await SHIPPING_METHOD_RECORDS.update(kit.scope, method, {"min_weight_grams": 2_000, "max_weight_grams": 0})
 
 
 async def test_another_stores_methods_are_not_found(kit, other_kit):
@@ -176,8 +174,6 @@ async def test_another_stores_methods_are_not_found(kit, other_kit):
 async def test_the_audit_log_has_no_values(kit):
     method = await PAYMENT_METHOD_RECORDS.create(kit.scope, {"name": "x"})
     await PAYMENT_METHOD_RECORDS.update(kit.scope, method, {"processor_params": {"secret": "hush"}})
-    entries = await kit.rows(
-        "SELECT action, details::text FROM audit_entries WHERE tenant_id = $1 ORDER BY id"
-    )
+    entries = await kit.rows("SELECT action, details::text FROM audit_entries WHERE tenant_id = $1 ORDER BY id")
     assert [entry["action"] for entry in entries] == ["payment_method.created", "payment_method.updated"]
     assert "hush" not in entries[1]["details"]

@@ -57,9 +57,7 @@ async def test_a_placed_order_stores_its_input(kit):
     [line] = await kit.lines(placed.id)
     assert (line["product_name"], line["product_code"], line["quantity"]) == ("Tênis", "T-1", 2)
     assert (line["price_cents"], line["base_price_cents"], line["weight_grams"]) == (12_990, 12_990, 800)
-    addresses = await kit.rows(
-        "SELECT * FROM order_addresses WHERE tenant_id = $1 AND order_id = $2", placed.id
-    )
+    addresses = await kit.rows("SELECT * FROM order_addresses WHERE tenant_id = $1 AND order_id = $2", placed.id)
     assert {address["kind"] for address in addresses} == {"B", "S"}
     assert {(address["street"], address["zipcode"], address["country"]) for address in addresses} == {
         ("Rua A", "01310100", "BR")
@@ -99,9 +97,7 @@ async def test_the_event_data_match_the_reference(kit):
 
 async def test_event_data_are_the_same_at_placement_and_later(kit):
     # The first event is built from memory, later ones from the rows.
-    placed = await kit.order(
-        (await kit.product(), 2), (await kit.product(), 1), firstname="Rui", lastname="Lima"
-    )
+    placed = await kit.order((await kit.product(), 2), (await kit.product(), 1), firstname="Rui", lastname="Lima")
     await update_order(kit.scope, placed.id, {"notes": "x"})
     created, updated = await kit.events(placed.public_id)
     assert created["data"] == updated["data"]
@@ -135,9 +131,7 @@ async def test_an_explicit_price_is_honoured_only_from_staff(kit, caller, price)
         "storefront": kit.as_storefront(),
         "anonymous": kit.as_actor(ActorKind.ANONYMOUS),
     }[caller]
-    placed = await kit.order(
-        {"product": product, "quantity": 1, "price_cents": 1}, scope=scope, discount_cents=1
-    )
+    placed = await kit.order({"product": product, "quantity": 1, "price_cents": 1}, scope=scope, discount_cents=1)
     # Only staff sets the discount, like the price.
     assert placed.total_cents == (0 if price == 1 else price)
     [line] = await kit.lines(placed.id)
@@ -360,10 +354,7 @@ async def test_physical_products_need_a_shipping_method(kit):
     assert error.value.reason == "shipping_required"
     with pytest.raises(ValidationFailed) as legacy:
         await kit.order((product, 1), shipping_method=None, scope=kit.as_admin(family="legacy"))
-    assert (
-        legacy.value.message
-        == "shipping_service_unavailable: a shipping method is required for physical products"
-    )
+    assert legacy.value.message == "shipping_service_unavailable: a shipping method is required for physical products"
     download = await kit.product(is_edp=True)
     assert (await kit.order((download, 1), shipping_method=None)).id
 

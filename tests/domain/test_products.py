@@ -251,9 +251,7 @@ async def test_one_of_two_concurrent_products_gets_the_sku(kit):
 
 
 async def test_absent_fields_stay(kit):
-    product = await kit.product(
-        sku="A", description="d", stock=5, compare_at_cents=9, images=[{"url": "/1.png"}]
-    )
+    product = await kit.product(sku="A", description="d", stock=5, compare_at_cents=9, images=[{"url": "/1.png"}])
     before = await kit.record("products", product)
     await update_product(kit.as_admin(), product, {"price_cents": 77})
     after = await kit.record("products", product)
@@ -376,14 +374,10 @@ async def test_an_invalid_feature_value_is_rejected(kit, type_, data):
 
 
 async def test_a_variant_name_is_reused_or_created(kit):
-    feature = await FEATURE_RECORDS.create(
-        kit.scope, {"name": "Colour", "type": "S", "variants": ["Red", "Blue"]}
-    )
+    feature = await FEATURE_RECORDS.create(kit.scope, {"name": "Colour", "type": "S", "variants": ["Red", "Blue"]})
     for name in ("Blue", "Green", "Green"):
         await kit.product(features=[{"feature": feature, "value": name}])
-    records = await kit.rows(
-        "SELECT name, position FROM feature_variants WHERE tenant_id = $1 ORDER BY position"
-    )
+    records = await kit.rows("SELECT name, position FROM feature_variants WHERE tenant_id = $1 ORDER BY position")
     assert [row["name"] for row in records] == ["Red", "Blue", "Green"]
     red = await kit.value("SELECT id FROM feature_variants WHERE tenant_id = $1 AND name = 'Red'")
     product = await kit.product(features=[{"feature": feature, "variant": red}])

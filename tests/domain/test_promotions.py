@@ -33,9 +33,7 @@ def condition(name, operator, value):
 
 
 async def reward_for(kit, *lines, **arguments):
-    return await find_reward(
-        kit.scope, [PromotedLine(*line) for line in lines], **{"coupon_code": None, **arguments}
-    )
+    return await find_reward(kit.scope, [PromotedLine(*line) for line in lines], **{"coupon_code": None, **arguments})
 
 
 async def used(kit, number):
@@ -103,9 +101,7 @@ async def test_a_discount_on_products_or_categories_applies_to_their_lines(kit):
 async def test_free_shipping_and_free_products(kit):
     gift, bought = await kit.product(), await kit.product()
     fast, slow = await kit.shipping(), await kit.shipping()
-    await create(
-        kit, bonuses={"free_shipping": [slow], "free_products": [{"product_id": gift, "amount": "2"}]}
-    )
+    await create(kit, bonuses={"free_shipping": [slow], "free_products": [{"product_id": gift, "amount": "2"}]})
     rewards = await reward_for(kit, (bought, 1, 100), shipping_method_id=fast)
     assert (rewards.free_shipping, rewards.free_shipping_methods) == (False, {slow})
     [free] = rewards.free_products
@@ -270,9 +266,7 @@ async def test_a_promotion_may_require_a_coupon(kit, where):
 
 async def test_any_of_several_coupons_is_accepted(kit):
     product = await kit.product()
-    await create(
-        kit, conditions=nested(condition("coupon_code", "in", "A1, B2")), bonuses={"order_discount": "1"}
-    )
+    await create(kit, conditions=nested(condition("coupon_code", "in", "A1, B2")), bonuses={"order_discount": "1"})
     for code, accepted in (("a1", True), ("b2", True), ("c3", False)):
         assert (await reward_for(kit, (product, 1, 1_000), coupon_code=code)).coupon_accepted is accepted
 
@@ -367,9 +361,7 @@ async def test_too_many_or_too_deep_conditions_are_rejected(kit):
 
 
 async def test_conditions_are_returned_unchanged(kit):
-    conditions = nested(
-        condition("subtotal", "gte", "100"), nested(condition("state", "eq", "SP"), kind="any")
-    )
+    conditions = nested(condition("subtotal", "gte", "100"), nested(condition("state", "eq", "SP"), kind="any"))
     number = await create(kit, conditions=conditions, bonuses={"order_discount": "10%"})
     text = await kit.value("SELECT conditions::text FROM promotions WHERE tenant_id = $1 AND id = $2", number)
     import json

@@ -23,9 +23,7 @@ async def threads(kit):
 async def test_posts_about_one_product_share_a_thread(kit):
     product, user = await kit.product(), await kit.customer(firstname="Ana", lastname="Souza")
     first = await create_review(kit.scope, {"product": product, "message": "Good", "rating": 5, "user": user})
-    second = await create_review(
-        kit.scope, {"object_type": "P", "object": product, "message": "Hm", "name": "Rui"}
-    )
+    second = await create_review(kit.scope, {"object_type": "P", "object": product, "message": "Hm", "name": "Rui"})
     assert await threads(kit) == [("P", product, "B")]
     one, other = await kit.record("discussion_posts", first), await kit.record("discussion_posts", second)
     assert one["thread_id"] == other["thread_id"]
@@ -131,6 +129,4 @@ async def test_another_stores_posts_and_objects_are_not_found(kit, other_kit):
         with pytest.raises(NotFound):
             await delete_review(kit.scope, reference)
     with pytest.raises(ValidationFailed):
-        await create_review(
-            kit.scope, {"product": await other_kit.public_id("products", product), "message": "x"}
-        )
+        await create_review(kit.scope, {"product": await other_kit.public_id("products", product), "message": "x"})

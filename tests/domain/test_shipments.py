@@ -40,9 +40,7 @@ async def test_a_shipment_has_the_named_units_and_the_next_one_the_rest(kit):
 async def test_lines_are_referenced_by_public_id_too(kit):
     order, [one] = await order_of(kit, 2)
     public_id = await kit.public_id("order_lines", one)
-    assert await shipped(kit, await create_shipment(kit.scope, order.public_id, {str(public_id): 1})) == {
-        one: 1
-    }
+    assert await shipped(kit, await create_shipment(kit.scope, order.public_id, {str(public_id): 1})) == {one: 1}
 
 
 async def test_a_shipment_is_stored_and_emits_an_event(kit):
@@ -139,9 +137,7 @@ async def test_references_of_a_shipment_must_exist(kit, other_kit, referred):
     foreign = await (other_kit.customer() if referred == "user" else other_kit.shipping())
     table = "users" if referred == "user" else "shipping_methods"
     with pytest.raises(ValidationFailed) as error:
-        await create_shipment(
-            kit.scope, order.id, None, {referred: await other_kit.public_id(table, foreign)}
-        )
+        await create_shipment(kit.scope, order.id, None, {referred: await other_kit.public_id(table, foreign)})
     assert error.value.fields == {referred: "not_found"}
 
 

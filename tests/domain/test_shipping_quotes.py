@@ -26,9 +26,7 @@ async def test_a_method_without_rates_charges_its_own_prices_everywhere(kit):
     number = await kit.shipping(
         name="Sedex", base_cents=1_000, per_kg_cents=100, per_item_cents=10, delivery_time="2 d"
     )
-    [result] = await quote_shipping(
-        kit.scope, [TotalsLine(2, 100, weight_grams=1_500)], zipcode="", subtotal_cents=200
-    )
+    [result] = await quote_shipping(kit.scope, [TotalsLine(2, 100, weight_grams=1_500)], zipcode="", subtotal_cents=200)
     assert (result.shipping_method_id, result.price_cents, result.delivery_time) == (number, 1_320, "2 d")
     assert (result.vendor_id, result.destination_id) == (None, None)
     assert result.public_id == await kit.public_id("shipping_methods", number)
@@ -62,9 +60,7 @@ async def test_a_method_with_rates_charges_only_the_destinations_rate(kit):
 async def test_weight_limits_of_a_method(kit, weight, carried):
     place = await DESTINATION_RECORDS.create(kit.scope, {"name": "SP", "states": ["SP"]})
     await kit.shipping(name="own", min_weight_grams=500, max_weight_grams=1_000)
-    await kit.shipping(
-        name="rate", min_weight_grams=500, rates=[{"destination": place, "max_weight_grams": 1_000}]
-    )
+    await kit.shipping(name="rate", min_weight_grams=500, rates=[{"destination": place, "max_weight_grams": 1_000}])
     assert bool(await quoted(kit, TotalsLine(1, 1, weight_grams=weight))) is carried
     assert len(await quoted(kit, TotalsLine(1, 1, weight_grams=weight))) == 2 * carried
 
@@ -94,9 +90,7 @@ async def test_disabled_methods_and_other_stores_are_not_quoted(kit, other_kit):
 
 
 async def test_quotes_take_two_statements_for_any_number_of_methods(kit):
-    places = [
-        await DESTINATION_RECORDS.create(kit.scope, {"name": str(n), "cities": [str(n)]}) for n in range(5)
-    ]
+    places = [await DESTINATION_RECORDS.create(kit.scope, {"name": str(n), "cities": [str(n)]}) for n in range(5)]
     for n in range(10):
         await kit.shipping(name=str(n), rates=[{"destination": place} for place in places])
     with database.count_statements() as counted:
@@ -126,9 +120,7 @@ async def test_a_rate_without_a_destination_sets_the_methods_own_prices(kit):
     record = await kit.record("shipping_methods", method)
     assert (record["base_cents"], record["per_kg_cents"], record["per_item_cents"]) == (300, 0, 5)
     assert await quoted(kit) == {"x": 700}
-    await SHIPPING_METHOD_RECORDS.update(
-        kit.scope, method, {"rates": [{"destination": None, "per_kg_cents": 10}]}
-    )
+    await SHIPPING_METHOD_RECORDS.update(kit.scope, method, {"rates": [{"destination": None, "per_kg_cents": 10}]})
     assert await quoted(kit, zipcode=RIO) == {"x": 10}
 
 

@@ -45,10 +45,7 @@ async def test_thirty_concurrent_orders_do_not_oversell_the_last_five_units(kit)
     assert {error.reason for error in refused(results)} == {"out_of_stock"}
     assert await kit.figures(product) == (5, 5)
     assert await kit.value("SELECT count(*) FROM orders WHERE tenant_id = $1") == 5
-    assert (
-        await kit.value("SELECT count(*) FROM outbox_events WHERE tenant_id = $1 AND name = 'order.created'")
-        == 5
-    )
+    assert await kit.value("SELECT count(*) FROM outbox_events WHERE tenant_id = $1 AND name = 'order.created'") == 5
 
 
 async def test_concurrent_orders_of_several_units_do_not_oversell(kit):
@@ -81,9 +78,7 @@ async def test_concurrent_orders_transitions_and_stock_updates_are_consistent(ki
     products = [await kit.product(stock=50) for _ in range(3)]
     await kit.delivery()
     orders = [await kit.order(*((product, 1) for product in products)) for _ in range(10)]
-    work = [
-        change_status(kit.scope, order.id, status) for order, status in zip(orders, "PPCCIIDDFF", strict=True)
-    ]
+    work = [change_status(kit.scope, order.id, status) for order, status in zip(orders, "PPCCIIDDFF", strict=True)]
     work += [kit.order(*((product, 2) for product in reversed(products))) for _ in range(10)]
 
     results = await asyncio.gather(*work, return_exceptions=True)
@@ -133,9 +128,7 @@ async def test_stock_changes_are_all_or_nothing(kit):
     one, other = await kit.product(stock=5), await kit.product(stock=0)
     with pytest.raises(RuleViolation):
         async with transaction(kit.scope):
-            await stock.adjust_stock(
-                kit.scope, {one: StockChange(reserved=1), other: StockChange(reserved=1)}
-            )
+            await stock.adjust_stock(kit.scope, {one: StockChange(reserved=1), other: StockChange(reserved=1)})
     assert await kit.figures(one) == (5, 0)
 
 

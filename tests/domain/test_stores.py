@@ -42,11 +42,7 @@ async def test_a_new_store_has_its_own_secret(database):
     assert len(one.gateway_secret) >= 40
     assert await stores.gateway_secret(system_scope(one.store)) == one.gateway_secret
     assert (one.store.currency, one.store.status, one.store.settings) == ("BRL", "A", {})
-    assert (
-        await stores.find_store(one.store.id)
-        == await stores.find_store(str(one.store.public_id))
-        == one.store
-    )
+    assert await stores.find_store(one.store.id) == await stores.find_store(str(one.store.public_id)) == one.store
 
 
 async def test_a_store_is_served_at_its_hosts(database, directory):
@@ -155,9 +151,9 @@ async def test_settings_have_defaults_and_types(scope):
     for known in STORE_SETTINGS.values():
         assert known.read(known.default) == known.default
     assert (
-        stores.masked_settings(
-            replace(scope, store=replace(scope.store, settings={"legacy_lists": "cscart"}))
-        )["legacy_lists"]
+        stores.masked_settings(replace(scope, store=replace(scope.store, settings={"legacy_lists": "cscart"})))[
+            "legacy_lists"
+        ]
         == "cscart"
     )
 
@@ -198,8 +194,7 @@ async def test_the_gateway_secret_is_set_cleared_and_masked(scope, kit):
     await stores.set_gateway_secret(scope, "")
     assert await stores.gateway_secret(scope) is None
     actions = [
-        row["action"]
-        for row in await kit.rows("SELECT action FROM audit_entries WHERE tenant_id = $1 ORDER BY id")
+        row["action"] for row in await kit.rows("SELECT action FROM audit_entries WHERE tenant_id = $1 ORDER BY id")
     ]
     assert actions == ["gateway_secret.updated", "gateway_secret.emptied"]
 

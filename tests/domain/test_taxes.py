@@ -67,9 +67,7 @@ def test_an_amount_is_allocated_to_the_cent(amount, weights):
     parts = allocate(amount, weights)
     assert sum(parts) == (amount if sum(weights) else 0)
     if sum(weights):
-        assert all(
-            abs(p * sum(weights) - amount * w) < sum(weights) for p, w in zip(parts, weights, strict=True)
-        )
+        assert all(abs(p * sum(weights) - amount * w) < sum(weights) for p, w in zip(parts, weights, strict=True))
         if amount <= sum(weights):
             assert all(part <= weight for part, weight in zip(parts, weights, strict=True))
 

@@ -147,15 +147,9 @@ async def create_records(scope: Scope) -> StoreRecords:
     with active_scope(scope):
         vendor = await Vendor.create(name="Ateliê Sol", email="sol@example.com", cnpj="11222333000181")
         rival = await Vendor.create(name="Casa Lua", email="lua@example.com")
-        admin = await User.create(
-            email="ana@example.com", user_type="A", firstname="Ana", privileges=["view_orders"]
-        )
-        clerk = await User.create(
-            email="vera@example.com", user_type="V", vendor_id=vendor.id, firstname="Vera"
-        )
-        customer = await User.create(
-            email="caio@example.com", firstname="Caio", lastname="Reis", cpf="52998224725"
-        )
+        admin = await User.create(email="ana@example.com", user_type="A", firstname="Ana", privileges=["view_orders"])
+        clerk = await User.create(email="vera@example.com", user_type="V", vendor_id=vendor.id, firstname="Vera")
+        customer = await User.create(email="caio@example.com", firstname="Caio", lastname="Reis", cpf="52998224725")
         other = await User.create(email="bia@example.com", firstname="Bia")
         group = await Usergroup.create(name="Atacado")
         await UsergroupMembership.create(usergroup_id=group.id, user_id=customer.id)
@@ -171,13 +165,9 @@ async def create_records(scope: Scope) -> StoreRecords:
             vendor_id=vendor.id,
             category_id=child_category.id,
         )
-        draft = await Product.create(
-            name="Prato", slug="prato", price_cents=100, status="D", vendor_id=rival.id
-        )
+        draft = await Product.create(name="Prato", slug="prato", price_cents=100, status="D", vendor_id=rival.id)
         await ProductCategory.create(product_id=product.id, category_id=child_category.id)
-        await ProductImage.create(
-            product_id=product.id, url="https://img.example.com/caneca.jpg", alt="Caneca"
-        )
+        await ProductImage.create(product_id=product.id, url="https://img.example.com/caneca.jpg", alt="Caneca")
         feature = await Feature.create(name="Cor", type="S")
         variant = await FeatureVariant.create(feature_id=feature.id, name="Azul")
         await FeatureValue.create(product_id=product.id, feature_id=feature.id, variant_id=variant.id)
@@ -239,9 +229,7 @@ async def create_records(scope: Scope) -> StoreRecords:
         )
         served_group = await WarehouseUsergroup.create(warehouse_id=warehouse.id, usergroup_id=group.id)
         inbox_message = await Notification.create(user_id=customer.id, type="order", title="Pedido")
-        review = await DiscussionPost.create(
-            thread_id=thread.id, user_id=customer.id, message="Linda", rating=5
-        )
+        review = await DiscussionPost.create(thread_id=thread.id, user_id=customer.id, message="Linda", rating=5)
         await Session.create(user_id=admin.id, expires_at=scope.now)
         installed_app = await add_installed_app(scope)
         storefront_key = await StorefrontKey.create(
@@ -260,9 +248,7 @@ async def create_records(scope: Scope) -> StoreRecords:
         delivery = await EventDelivery.create(
             event_id=event.id, endpoint_id=endpoint.id, name=event.name, due_at=scope.now
         )
-        audit_entry = await AuditEntry.create(
-            action="product.deleted", subject_type="product", subject_id="1"
-        )
+        audit_entry = await AuditEntry.create(action="product.deleted", subject_type="product", subject_id="1")
     created = {
         **pricing,
         **choice_records,
@@ -353,9 +339,7 @@ async def _create_options(product: int, vendor: int) -> dict[str, Any]:
     choice_records = {"option_id": option.id, "variant_id": variant.id}
     await CombinationChoice.create(combination_id=combination.id, **choice_records)
     await ExceptionChoice.create(exception_id=exception.id, **choice_records)
-    attachment = await Attachment.create(
-        product_id=product, filename="a.pdf", url="https://files.example.com/a.pdf"
-    )
+    attachment = await Attachment.create(product_id=product, filename="a.pdf", url="https://files.example.com/a.pdf")
     box = await ProductBox.create(name="Caixa P")
     description = await BoxDescription.create(box_id=box.id, title="Caixa pequena")
     return {
@@ -372,9 +356,7 @@ async def _create_pricing(product: int, payment: int, shipping: int) -> dict[str
     """Create destinations, rates, taxes and promotions."""
     destination = await Destination.create(name="São Paulo", states=["SP"])
     closed = await Destination.create(name="Antiga", status="D")
-    await DestinationZipcode.create(
-        destination_id=destination.id, zipcode_from="01000000", zipcode_to="19999999"
-    )
+    await DestinationZipcode.create(destination_id=destination.id, zipcode_from="01000000", zipcode_to="19999999")
     await ShippingRate.create(shipping_method_id=shipping, destination_id=destination.id, base_cents=900)
     tax = await Tax.create(name="ICMS", rate_value=18_000)
     await Tax.create(name="Extinto", status="D")

@@ -18,10 +18,7 @@ def select_all_fields(type_: GraphQLObjectType, depth: int) -> str:
     """Select all fields of a type that need no argument, relations down to a depth."""
     parts: list[str] = []
     for name, field in type_.fields.items():
-        if any(
-            is_non_null_type(argument.type) and argument.default_value is None
-            for argument in field.args.values()
-        ):
+        if any(is_non_null_type(argument.type) and argument.default_value is None for argument in field.args.values()):
             continue
         target = get_named_type(field.type)
         if not is_object_type(target):

@@ -72,9 +72,7 @@ class DocumentGenerator:
         for key, argument in declared.args.items():
             target = get_named_type(argument.type)
             if key == "id":
-                value = self.rng.choice(
-                    [self.ids.get(name, "x"), "nonsense", "00000000-0000-7000-8000-000000000000"]
-                )
+                value = self.rng.choice([self.ids.get(name, "x"), "nonsense", "00000000-0000-7000-8000-000000000000"])
                 arguments.append(f'id: "{value}"')
             elif key in ("limit", "per_page", "first") and self.rng.random() < 0.8:
                 arguments.append(f"{key}: {self.rng.choice(['$n', '1', '2', '7', '50'])}")
@@ -113,9 +111,7 @@ class DocumentGenerator:
         if self.rng.random() < 0.3:
             self.names += 1
             name = f"F{self.names}"
-            self.fragments.append(
-                f"fragment {name} on {target.name} {{ {' '.join(self._fields(target, depth))} }}"
-            )
+            self.fragments.append(f"fragment {name} on {target.name} {{ {' '.join(self._fields(target, depth))} }}")
             parts.append(f"...{name}")
         if self.rng.random() < 0.3:
             parts.append(f"... on {target.name} {{ {' '.join(self._fields(target, depth))} }}")
@@ -123,14 +119,10 @@ class DocumentGenerator:
 
     def _fields(self, target: GraphQLObjectType, depth: int) -> list[str]:
         usable = [
-            name
-            for name, each in target.fields.items()
-            if depth > 1 or not is_object_type(get_named_type(each.type))
+            name for name, each in target.fields.items() if depth > 1 or not is_object_type(get_named_type(each.type))
         ]
         # Pages and connections always select their lists.
-        wanted = [
-            name for name in ("items", "edges", "node") if name in target.fields and self._is_wrapper(target)
-        ]
+        wanted = [name for name in ("items", "edges", "node") if name in target.fields and self._is_wrapper(target)]
         chosen = [*wanted, *self.rng.sample(usable, k=min(len(usable), self.rng.randint(1, 5)))]
         return [self._field(target, name, depth) for name in dict.fromkeys(chosen)] + (
             ["__typename"] if self.rng.random() < 0.15 else []

@@ -39,9 +39,7 @@ def _refused_fields(name: str, scope: Any) -> set[str]:
     for key, field in type_.fields.items():
         guard = getattr(field_source(field), "guard", None)
         entity = (
-            entity_of(get_named_type(field.type))
-            if isinstance(get_named_type(field.type), GraphQLObjectType)
-            else None
+            entity_of(get_named_type(field.type)) if isinstance(get_named_type(field.type), GraphQLObjectType) else None
         )
         hidden = entity is not None and not is_allowed(entity.visible.access, scope)  # type: ignore[attr-defined]
         if (guard is not None and not is_allowed(guard, scope)) or hidden:
@@ -93,9 +91,7 @@ async def test_another_stores_record_is_absent(
         scope = records.callers[caller]
         if is_allowed(_access(name), scope):
             for foreign in (other_records.ids[name], str(other_records.numbers.get(name, 10**15))):
-                answer = await execute_query(
-                    scope, f"query ($id: ID!) {{ {name}(id: $id) {{ id }} }}", id=foreign
-                )
+                answer = await execute_query(scope, f"query ($id: ID!) {{ {name}(id: $id) {{ id }} }}", id=foreign)
                 assert (answer.data, answer.errors) == ({name: None}, [])
 
 
@@ -111,9 +107,7 @@ async def test_a_list_never_shows_another_stores_rows(
     assert shown.isdisjoint(other_records.ids.values())
 
 
-@pytest.mark.parametrize(
-    "malformed", ["", "x", "0", "-1", "1.5", "9" * 30, "00000000-0000-0000-0000-00000000000"]
-)
+@pytest.mark.parametrize("malformed", ["", "x", "0", "-1", "1.5", "9" * 30, "00000000-0000-0000-0000-00000000000"])
 async def test_a_malformed_id_is_an_absent_record(
     malformed: str, records: StoreRecords, execute_query: ExecuteQuery
 ) -> None:
@@ -147,9 +141,7 @@ async def test_a_customer_sees_only_their_own_orders_and_account(
     assert [row["id"] for row in answer.data["orders"]] == [records.ids["order"]]
     assert [row["id"] for row in answer.data["users"]] == [records.ids["customer"]]
     assert answer.data["users"][0]["cpf"] == "52998224725"
-    foreign = await execute_query(
-        customer, "query ($id: ID!) { order(id: $id) { id } }", id=records.ids["mixed_order"]
-    )
+    foreign = await execute_query(customer, "query ($id: ID!) { order(id: $id) { id } }", id=records.ids["mixed_order"])
     assert foreign.data == {"order": None}
 
 

@@ -70,11 +70,7 @@ def _sample_literal(type_: Any) -> str:
     if is_input_object_type(named):
         assert isinstance(named, GraphQLInputObjectType)
         required = {name: field.type for name, field in named.fields.items() if is_non_null_type(field.type)}
-        return (
-            "{"
-            + ", ".join(f"{name}: {_sample_literal(field_type)}" for name, field_type in required.items())
-            + "}"
-        )
+        return "{" + ", ".join(f"{name}: {_sample_literal(field_type)}" for name, field_type in required.items()) + "}"
     if isinstance(named, GraphQLEnumType):
         return next(iter(named.values))
     return {"Int": "1", "BigInt": "1", "Float": "1", "Boolean": "true", "Json": "{}", "DateTime": '"2026-01-01T00:00:00Z"'}.get(
@@ -117,9 +113,7 @@ async def _header(sample: SampleStore, kind: ActorKind, scopes: frozenset[str]) 
 
 
 @pytest.mark.parametrize("program", CLIENTS)
-async def test_a_client_can_access_exactly_the_fields_that_allow_it(
-    program: str, sample: SampleStore
-) -> None:
+async def test_a_client_can_access_exactly_the_fields_that_allow_it(program: str, sample: SampleStore) -> None:
     kind, scopes = CLIENTS[program]
     headers = await _header(sample, kind, scopes)
     await sample.execute("update app_installations set rate_limit = 100000")
@@ -136,9 +130,7 @@ async def test_a_client_can_access_exactly_the_fields_that_allow_it(
         is_open = is_allowed(_access(operation, name), as_client)
         if is_open and operation == "mutation":
             continue  # effects of mutations have their own tests
-        answer = await sample.post(
-            "/graphql", {"query": _document(operation, name)}, auth=None, headers=headers
-        )
+        answer = await sample.post("/graphql", {"query": _document(operation, name)}, auth=None, headers=headers)
         assert answer.status == 200, (name, answer)
         codes = {error["extensions"]["code"] for error in answer.body.get("errors", ())}
         if is_open:
@@ -168,9 +160,7 @@ async def test_a_storefront_key_reads_only_active_records(sample: SampleStore) -
         (await sample.add(Category, name="Oculta", status="D")).id,
     }
     key = await _header(sample, ActorKind.STOREFRONT, STOREFRONT)
-    query = (
-        "{ products(limit: 100) { id status } categories(limit: 100) { id status } product_page { total } }"
-    )
+    query = "{ products(limit: 100) { id status } categories(limit: 100) { id status } product_page { total } }"
     answer = await sample.post("/graphql", {"query": query}, auth=None, headers=key)
     assert "errors" not in answer.body
     data = answer.body["data"]

@@ -11,7 +11,9 @@ from kernel.scope import active_scope
 from tests.harness.records import UNKNOWN_ID, UserRecord
 from tests.harness.sample_store import SampleStore
 
-CREATE = "mutation($input: CartInput) { cart_create(input: $input) { id total_cents items { id product_id is_available } } }"
+CREATE = (
+    "mutation($input: CartInput) { cart_create(input: $input) { id total_cents items { id product_id is_available } } }"
+)
 CART = "query($id: ID!) { cart(id: $id) { id status total_cents customer_email } }"
 ADD = "mutation($id: ID!, $input: CartItemInput!) { cart_item_add(id: $id, input: $input) { total_cents items { id quantity } } }"
 ADDRESS = (
@@ -40,9 +42,7 @@ async def execute_query(
     sent = dict(headers or {})
     if isinstance(by, str):
         sent["X-API-Key"] = by
-        answer = await sample.post(
-            "/graphql", {"query": query, "variables": variables}, auth=None, headers=sent
-        )
+        answer = await sample.post("/graphql", {"query": query, "variables": variables}, auth=None, headers=sent)
     else:
         answer = await sample.post(
             "/graphql", {"query": query, "variables": variables}, auth="bearer", by=by, headers=sent
@@ -60,35 +60,27 @@ def code(error: Any) -> tuple[str, str | None]:
 @pytest.mark.parametrize("who", ["key", "caio", "owner"])
 async def test_a_cart_can_be_filled_and_checked_out(sample: SampleStore, who: str) -> None:
     by = await key_of(sample) if who == "key" else getattr(sample, who)
-    cart_data = await execute_query(
-        sample, CREATE, by, input={"items": [{"product_id": sample.mug.id, "quantity": 1}]}
-    )
+    cart_data = await execute_query(sample, CREATE, by, input={"items": [{"product_id": sample.mug.id, "quantity": 1}]})
     cart = cart_data["id"]
     assert cart_data["items"][0]["is_available"] is True
-    assert (
-        await execute_query(sample, ADD, by, id=cart, input={"product_id": sample.mug.id, "quantity": 1})
-    )["total_cents"] == 9980
+    assert (await execute_query(sample, ADD, by, id=cart, input={"product_id": sample.mug.id, "quantity": 1}))[
+        "total_cents"
+    ] == 9980
     assert (await execute_query(sample, ADDRESS, by, id=cart))["address"] == {
         "zipcode": "01001000",
         "country": "BR",
     }
     [option] = await execute_query(sample, OPTIONS, by, id=cart)
-    assert (await execute_query(sample, SHIP, by, id=cart, way=option["shipping_id"]))[
-        "shipping_cents"
-    ] == 1500
+    assert (await execute_query(sample, SHIP, by, id=cart, way=option["shipping_id"]))["shipping_cents"] == 1500
     customer = {} if who == "caio" else {"customer_email": "ana@example.com"}
-    checkout = await execute_query(
-        sample, CHECK_OUT, by, id=cart, input={"payment_id": sample.pix.id, **customer}
-    )
+    checkout = await execute_query(sample, CHECK_OUT, by, id=cart, input={"payment_id": sample.pix.id, **customer})
     order = checkout["order"]
     assert (order["total_cents"], order["payment_method"]["name"]) == (11480, "Pix")
     email = "caio@example.com" if who == "caio" else "ana@example.com"
     assert order["customer"]["email"] == email
     placed = await execute_query(sample, PLACED, by, id=order["id"], token=checkout["token"])
     assert placed == {"id": order["id"], "status": "O", "customer": {"email": email}}
-    again = await execute_query(
-        sample, CHECK_OUT, by, id=cart, input={"payment_id": sample.pix.id, **customer}
-    )
+    again = await execute_query(sample, CHECK_OUT, by, id=cart, input={"payment_id": sample.pix.id, **customer})
     assert code(again) == ("CONFLICT", "cart_already_ordered")
 
 
@@ -99,11 +91,7 @@ async def test_missing_carts_and_orders_are_null(sample: SampleStore, other_samp
         assert await execute_query(sample, CART, key, id=cart) is None
         assert code(await execute_query(sample, OPTIONS, key, id=cart))[0] == "NOT_FOUND"
         assert (
-            code(
-                await execute_query(
-                    sample, ADD, key, id=cart, input={"product_id": sample.mug.id, "quantity": 1}
-                )
-            )[0]
+            code(await execute_query(sample, ADD, key, id=cart, input={"product_id": sample.mug.id, "quantity": 1}))[0]
             == "NOT_FOUND"
         )
         assert await execute_query(sample, PLACED, key, id=cart, token="x") is None
@@ -148,16 +136,12 @@ async def test_staff_need_a_privilege_and_vendors_cannot_access_carts(sample: Sa
 async def test_errors_contain_reason_and_fields(sample: SampleStore) -> None:
     key = await key_of(sample)
     scarce = await sample.add_product(on_hand=1, is_edp=True)
-    cart = (
-        await execute_query(sample, CREATE, key, input={"items": [{"product_id": scarce.id, "quantity": 2}]})
-    )["id"]
+    cart = (await execute_query(sample, CREATE, key, input={"items": [{"product_id": scarce.id, "quantity": 2}]}))["id"]
     who = {"customer_email": "ana@example.com", "payment_id": sample.pix.id}
     refused = await execute_query(sample, CHECK_OUT, key, id=cart, input=who)
     assert code(refused) == ("RULE_VIOLATION", "out_of_stock")
     assert refused["extensions"]["details"]["products"][0]["product_id"] == scarce.id
-    missing_customer = await execute_query(
-        sample, CHECK_OUT, key, id=cart, input={"payment_id": sample.pix.id}
-    )
+    missing_customer = await execute_query(sample, CHECK_OUT, key, id=cart, input={"payment_id": sample.pix.id})
     assert (code(missing_customer)[0], missing_customer["message"]) == (
         "VALIDATION_FAILED",
         "customer_id or customer_email is required",
@@ -173,9 +157,7 @@ async def test_errors_contain_reason_and_fields(sample: SampleStore) -> None:
 async def test_a_checkout_accepts_an_idempotency_key(sample: SampleStore) -> None:
     key = await key_of(sample)
     cart = (
-        await execute_query(
-            sample, CREATE, key, input={"items": [{"product_id": sample.ebook.id, "quantity": 1}]}
-        )
+        await execute_query(sample, CREATE, key, input={"items": [{"product_id": sample.ebook.id, "quantity": 1}]})
     )["id"]
     body = {"customer_email": "ana@example.com", "payment_id": sample.pix.id}
     first, again = [

@@ -64,10 +64,7 @@ async def test_the_ends_of_the_calendar_are_valid(time: str, sample: SampleStore
         cursor("-created_at"),
         cursor("-created_at", 1, 1, 1),
     ]
-    + [
-        cursor("-created_at", TIMES[3] + "+00:00", number)
-        for number in (2**63, -(2**63) - 1, 1.5, True, None, "1")
-    ],
+    + [cursor("-created_at", TIMES[3] + "+00:00", number) for number in (2**63, -(2**63) - 1, 1.5, True, None, "1")],
 )
 async def test_another_text_is_not_a_cursor(after: str, sample: SampleStore):
     [error] = await _errors(sample, after)
@@ -86,9 +83,7 @@ async def test_every_sort_accepts_any_key_of_its_type_or_refuses_it(sample: Samp
             for key in (2**63 - 1, -(2**63), "x" * 3000, "9999-12-31T23:59:59+00:00"):
                 text = f"query ($after: String) {{ {name}(after: $after, sort: {sort}) {{ edges {{ cursor }} }} }}"
                 after = cursor(key_name, key, 2**63 - 1)
-                response = await sample.post(
-                    "/graphql", {"query": text, "variables": {"after": after}}, auth="bearer"
-                )
+                response = await sample.post("/graphql", {"query": text, "variables": {"after": after}}, auth="bearer")
                 assert [error["message"] for error in response.body.get("errors", [])] in ([], [MESSAGE]), (
                     sort,
                     key,

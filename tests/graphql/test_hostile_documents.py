@@ -67,9 +67,7 @@ OVER_A_LIMIT = {
     "expensive": "{products(limit:500){categories{products(limit:500){id}}}}",
     "expensive, by a variable": "query($n:Int!){products(limit:$n){images{id}}}",
     "expensive, by a default": "query($m:Int=5000){products(limit:$m){images{id}}}",
-    "expensive, and wide": "{"
-    + " ".join(f"p{i}:products(limit:500){{id name slug sku}}" for i in range(99))
-    + "}",
+    "expensive, and wide": "{" + " ".join(f"p{i}:products(limit:500){{id name slug sku}}" for i in range(99)) + "}",
     "expensive, of unknown fields": "{products(limit:500){images{"
     + " ".join(f"x{i}" for i in range(900))
     + "} i:images{id}}}",
@@ -77,9 +75,7 @@ OVER_A_LIMIT = {
 
 
 @pytest.mark.parametrize("name", OVER_A_LIMIT)
-def test_a_document_over_a_limit_is_rejected_before_parsing(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_document_over_a_limit_is_rejected_before_parsing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for expensive in ("parse_document", "validate"):
         monkeypatch.setattr(documents, expensive, _must_not_be_called)
     with pytest.raises(TooComplex):
@@ -299,9 +295,7 @@ def _plain(selections: Any) -> list[Any]:
     for node in selections:
         if isinstance(node, ScannedField):
             sizes = {name: (size.number, size.variable) for name, size in node.sizes.items()}
-            matches.append(
-                (node.name, node.alias, sizes, None if node.selections is None else _plain(node.selections))
-            )
+            matches.append((node.name, node.alias, sizes, None if node.selections is None else _plain(node.selections)))
         elif isinstance(node, ScannedInlineFragment):
             matches.append(("...", node.condition, _plain(node.selections)))
         else:
@@ -467,9 +461,7 @@ def test_field_merging_agrees_with_graphql_core(one: str, two: str, three: str, 
         f"fragment H on Node {four.replace('...F', '').replace('...G', '').replace('...H', '')}"
     ).replace("{}", "{id}")
     parsed = parse(text)
-    assert bool(_problems(parsed, FieldsMergeRule)) == bool(
-        _problems(parsed, OverlappingFieldsCanBeMergedRule)
-    ), text
+    assert bool(_problems(parsed, FieldsMergeRule)) == bool(_problems(parsed, OverlappingFieldsCanBeMergedRule)), text
 
 
 def _problems(parsed: Any, rule: Any) -> list[GraphQLError]:

@@ -102,9 +102,7 @@ async def test_get_supports_queries_and_rejects_mutations_with_405(sample: Sampl
         auth="bearer",
     )
     assert len(with_variables.body["data"]["products"]) == 1
-    broken = await sample.get(
-        "/graphql", params={"query": "{ store { name } }", "variables": "{"}, auth="bearer"
-    )
+    broken = await sample.get("/graphql", params={"query": "{ store { name } }", "variables": "{"}, auth="bearer")
     assert broken.status == 400
     mutation = await sample.get(
         "/graphql", params={"query": "mutation { sign_out_everywhere { message } }"}, auth="bearer"
@@ -173,9 +171,7 @@ def _id_of(text: str) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-async def test_a_persisted_document_can_be_executed_by_its_id(
-    sample: SampleStore, other_sample: SampleStore
-) -> None:
+async def test_a_persisted_document_can_be_executed_by_its_id(sample: SampleStore, other_sample: SampleStore) -> None:
     query = "query Named($n: Int = 1) { products(limit: $n) { name } }"
     unknown = await execute_query(sample, None, documentId=_id_of(query))
     assert errors(unknown) == ["PERSISTED_DOCUMENT_NOT_FOUND"]
@@ -234,9 +230,7 @@ async def test_a_mutation_is_visible_immediately_and_a_failed_one_changes_nothin
         variables={"id": product["id"]},
     )
     assert refused.body["errors"][0]["extensions"]["field"] == "price_cents"
-    read = await execute_query(
-        sample, "query($id: ID!) { product(id: $id) { name } }", variables={"id": product["id"]}
-    )
+    read = await execute_query(sample, "query($id: ID!) { product(id: $id) { name } }", variables={"id": product["id"]})
     assert read.body["data"]["product"] == {"name": "Copo"}
     deleted = await execute_query(
         sample, "mutation($id: ID!) { product_delete(id: $id) { id } }", variables={"id": product["id"]}
@@ -258,9 +252,7 @@ async def test_a_bulk_upsert_returns_a_result_for_each_row(sample: SampleStore) 
     ]
     failed = await execute_query(sample, text, variables={"rows": rows, "p": "REJECT_FAILED"})
     results = failed.body["data"]["product_bulk_upsert"]
-    assert [result["created"] for result in results] == [False, True, False] or results[0][
-        "id"
-    ] == sample.mug.id
+    assert [result["created"] for result in results] == [False, True, False] or results[0]["id"] == sample.mug.id
     assert results[2]["error"]["fields"] == [{"field": "price_cents", "code": "required"}]
     assert await sample.value("SELECT price_cents FROM products WHERE id = $1", sample.mug.number) == 5555
     rows[0]["price_cents"] = 7777
@@ -281,9 +273,9 @@ async def test_an_order_is_placed_and_its_status_changed_or_refused(sample: Samp
     order = placed.body["data"]["order_create"]
     assert (order["status"], order["items"]) == ("O", [{"name": "Caneca de Ágata", "quantity": 2}])
     set_status = "mutation($id: ID!, $to: OrderStatus!) { order_set_status(id: $id, status: $to) { status } }"
-    assert (await execute_query(sample, set_status, variables={"id": order["id"], "to": "paid"})).body[
-        "data"
-    ]["order_set_status"] == {"status": "P"}
+    assert (await execute_query(sample, set_status, variables={"id": order["id"], "to": "paid"})).body["data"][
+        "order_set_status"
+    ] == {"status": "P"}
     refused = await execute_query(sample, set_status, variables={"id": order["id"], "to": "O"})
     assert errors(refused) == ["RULE_VIOLATION"]
     assert refused.body["errors"][0]["extensions"]["details"]["allowed"]
@@ -296,21 +288,15 @@ async def test_thirty_concurrent_orders_do_not_oversell_five_units(sample: Sampl
     text = "mutation($input: OrderInput!) { order_create(input: $input) { id } }"
     draft = {"email": "g@example.com", "items": [{"product_id": product.id, "quantity": 1}]}
     await sample.token(sample.owner)
-    answers = await asyncio.gather(
-        *(execute_query(sample, text, variables={"input": draft}) for _ in range(30))
-    )
+    answers = await asyncio.gather(*(execute_query(sample, text, variables={"input": draft}) for _ in range(30)))
     sold = [answer for answer in answers if "errors" not in answer.body]
     assert len(sold) == 5
     assert {errors(answer)[0] for answer in answers if "errors" in answer.body} == {"RULE_VIOLATION"}
-    row = (await sample.rows("SELECT on_hand, reserved, stock FROM products WHERE id = $1", product.number))[
-        0
-    ]
+    row = (await sample.rows("SELECT on_hand, reserved, stock FROM products WHERE id = $1", product.number))[0]
     assert tuple(row) == (5, 5, 0)
 
 
-async def test_no_mutation_changes_another_stores_records(
-    sample: SampleStore, other_sample: SampleStore
-) -> None:
+async def test_no_mutation_changes_another_stores_records(sample: SampleStore, other_sample: SampleStore) -> None:
     """Every mutation that takes an id is tried with an id of another store; nothing there changes."""
     from graphql import get_named_type, is_non_null_type, is_object_type
 
@@ -367,12 +353,8 @@ async def _everything(sample: SampleStore) -> dict[str, Any]:
         "payment_methods",
         "discussion_posts",
     ):
-        rows = await sample.rows(
-            f"SELECT to_jsonb(t) AS row FROM {table} t ORDER BY id"
-        )  # literals of this test
-        records[table] = [
-            json.loads(row["row"]) if isinstance(row["row"], str) else row["row"] for row in rows
-        ]
+        rows = await sample.rows(f"SELECT to_jsonb(t) AS row FROM {table} t ORDER BY id")  # literals of this test
+        records[table] = [json.loads(row["row"]) if isinstance(row["row"], str) else row["row"] for row in rows]
     return records
 
 

@@ -55,7 +55,9 @@ async def test_a_query_by_number_finds_nothing(sample: SampleStore, execution: N
                 f" b: {plural}(filter: {{id: [$id]}}) {{ id }} }}"
             )
             assert (await execute(sample, listed, ids=[number], id=str(number)))["data"] == {"a": [], "b": []}
-            by_filter = f"query ($filter: {name.title().replace('_', '')}Filter) {{ {plural}(filter: $filter) {{ id }} }}"
+            by_filter = (
+                f"query ($filter: {name.title().replace('_', '')}Filter) {{ {plural}(filter: $filter) {{ id }} }}"
+            )
             assert (await execute(sample, by_filter, filter={"id": [number]}))["data"] == {plural: []}
 
 

@@ -65,9 +65,7 @@ async def test_users_list_their_own_notifications_and_administrators_all(sample)
     own = (await execute_query(sample, query, by=sample.caio))["data"]["notifications"]
     assert {row["user_id"] for row in own} == {sample.caio.id}
     all_notifications = (await execute_query(sample, query, by=sample.owner))["data"]["notifications"]
-    assert {sample.caio.id, sample.owner.id, sample.vendor_user.id} <= {
-        row["user_id"] for row in all_notifications
-    }
+    assert {sample.caio.id, sample.owner.id, sample.vendor_user.id} <= {row["user_id"] for row in all_notifications}
 
 
 async def test_another_users_inbox_is_forbidden(sample):

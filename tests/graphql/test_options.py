@@ -15,17 +15,13 @@ QUERY = """query($p: ID!, $o: ID!, $c: ID!, $e: ID!) {
     options { id } combinations { id } option_exceptions { id } attachments { id } }"""
 
 
-async def execute_query(
-    sample: SampleStore, text: str, by: UserRecord | None = None, **variables: Any
-) -> Any:
+async def execute_query(sample: SampleStore, text: str, by: UserRecord | None = None, **variables: Any) -> Any:
     answer = await sample.post("/graphql", {"query": text, "variables": variables}, auth="bearer", by=by)
     assert answer.status == 200, answer.raw
     return answer.body
 
 
-async def visible_options(
-    sample: SampleStore, by: UserRecord | None = None, of: SampleStore | None = None
-) -> Any:
+async def visible_options(sample: SampleStore, by: UserRecord | None = None, of: SampleStore | None = None) -> Any:
     of = of or sample
     record_id = {"p": of.mug.id, "o": of.size.id, "c": of.combination.id, "e": of.exception.id}
     answer = await execute_query(sample, QUERY, by, **record_id)
@@ -44,9 +40,7 @@ async def test_customers_see_options_until_the_product_is_hidden(sample):
     assert len(data["attachments"]) == 1
     await sample.put(f"/api/products/{sample.mug}", {"status": "H"})
     data = await visible_options(sample, sample.caio)
-    assert data == HIDDEN | {
-        name: [] for name in ("options", "combinations", "option_exceptions", "attachments")
-    }
+    assert data == HIDDEN | {name: [] for name in ("options", "combinations", "option_exceptions", "attachments")}
 
 
 async def test_a_disabled_option_is_not_offered(sample):
@@ -59,9 +53,7 @@ async def test_a_disabled_option_is_not_offered(sample):
 async def test_vendors_see_only_their_own_combinations(sample):
     assert (await visible_options(sample, sample.vendor_user))["combination"]["sku"] == "CAN-1-G"
     data = await visible_options(sample, sample.rival_vendor_user)
-    assert data == HIDDEN | {
-        name: [] for name in ("options", "combinations", "option_exceptions", "attachments")
-    }
+    assert data == HIDDEN | {name: [] for name in ("options", "combinations", "option_exceptions", "attachments")}
 
 
 WRITES = {
@@ -119,10 +111,7 @@ async def test_other_callers_cannot_change_options(sample, other_sample, name):
         answer = await execute_query(sample, text, by, id=record_id)
         assert answer.get("errors"), (who, answer)
         assert answer["errors"][0]["extensions"]["code"] in codes, (who, answer)
-    assert (
-        await sample.rows("select id, on_hand from combinations union all select id, 0 from options")
-        == before
-    )
+    assert await sample.rows("select id, on_hand from combinations union all select id, 0 from options") == before
 
 
 async def test_a_batch_reports_each_error_with_its_index(sample):
@@ -142,9 +131,7 @@ async def test_a_batch_reports_each_error_with_its_index(sample):
 
 async def test_a_changed_combination_emits_product_updated(sample):
     async def event_names() -> list[str]:
-        rows = await sample.rows(
-            "select name from outbox_events where subject_id = $1 order by id", sample.mug.id
-        )
+        rows = await sample.rows("select name from outbox_events where subject_id = $1 order by id", sample.mug.id)
         return [row["name"] for row in rows]
 
     before = await event_names()

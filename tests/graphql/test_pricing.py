@@ -10,9 +10,7 @@ from tests.harness.records import UNKNOWN_ID
 from tests.harness.sample_store import SampleStore
 
 
-async def post(
-    sample: SampleStore, text: str, by: Any = None, at: Any = None, **variables: Any
-) -> dict[str, Any]:
+async def post(sample: SampleStore, text: str, by: Any = None, at: Any = None, **variables: Any) -> dict[str, Any]:
     body = {"query": text, "variables": variables}
     answer = await sample.post("/graphql", body, by=by, at=at, auth="bearer")
     assert answer.status == 200, answer.raw
@@ -93,9 +91,7 @@ async def test_a_tax_is_assigned_to_products_and_methods(sample):
         rate_value=18_000,
         rates=[{"destination_id": destination["id"], "rate_value": 12_000}],
     )
-    assert tax["rates"] == [
-        {"rate_type": "P", "rate_value": 12_000, "destination": {"id": destination["id"]}}
-    ]
+    assert tax["rates"] == [{"rate_type": "P", "rate_value": 12_000, "destination": {"id": destination["id"]}}]
     for entity in ("shipping_method", "payment_method"):
         created = await create(sample, entity, "taxes { id name }", tax_ids=[tax["id"]])
         assert created == {"taxes": [{"id": tax["id"], "name": "Nome"}]}
@@ -140,9 +136,7 @@ async def test_processor_secrets_are_masked(sample):
     body = await post(sample, text % created["id"])
     assert body["data"]["payment_method"] == body["data"]["payment_methods"][0]
     assert body["data"]["payment_method"]["processor_params"]["secret_key"] == "****"
-    sealed = await sample.value(
-        "select processor_params from payment_methods where public_id = $1", created["id"]
-    )
+    sealed = await sample.value("select processor_params from payment_methods where public_id = $1", created["id"])
     assert b"sk_live" not in bytes(sealed)
     for person in (sample.caio, sample.vendor_user, sample.staff):
         body = await post(sample, "{ payment_methods { name processor_params } }", by=person)
@@ -209,18 +203,14 @@ async def test_only_authorized_callers_read_and_write(sample, entity):
     write = f'mutation {{ {entity}_update(id: "{created["id"]}", input: {{name: "x"}}) {{ id }} }}'
     for person in (sample.staff, sample.vendor_user, sample.caio):
         assert await code(sample, write, by=person) == "FORBIDDEN"
-        assert await code(
-            sample, f'mutation {{ {entity}_delete(id: "{created["id"]}") {{ id }} }}', by=person
-        )
+        assert await code(sample, f'mutation {{ {entity}_delete(id: "{created["id"]}") {{ id }} }}', by=person)
     read = f"{{ {PLURALS[entity]} {{ id }} }}"
     assert await code(sample, read, by=sample.staff) == "FORBIDDEN"
     if entity == "promotion":
         for person in (sample.vendor_user, sample.caio):
             assert await code(sample, read, by=person) == "FORBIDDEN"
     else:
-        await execute(
-            sample, f'mutation {{ {entity}_update(id: "{created["id"]}", input: {{status: "D"}}) {{ id }} }}'
-        )
+        await execute(sample, f'mutation {{ {entity}_update(id: "{created["id"]}", input: {{status: "D"}}) {{ id }} }}')
         for person in (sample.vendor_user, sample.caio):
             assert created["id"] not in [row["id"] for row in await execute(sample, read, by=person)]
 
@@ -271,9 +261,7 @@ async def test_lists_take_one_statement_per_level(sample):
                 sample, "destination", zipcodes=[{"zipcode_from": "01000000"}], name=f"{number}{index}"
             )
             tax = await create(sample, "tax")
-            await create(
-                sample, "shipping_method", tax_ids=[tax["id"]], rates=[{"destination_id": destination["id"]}]
-            )
+            await create(sample, "shipping_method", tax_ids=[tax["id"]], rates=[{"destination_id": destination["id"]}])
         answer = await sample.post("/graphql", {"query": text}, auth="bearer")
         counts.append(answer.statements)
     assert counts[0] == counts[1] <= 5

@@ -36,9 +36,7 @@ def _compiled() -> Iterator[None]:
 async def _reference(
     prepared: PreparedDocument, generated: GeneratedDocument, scope: Scope, schema: Any
 ) -> tuple[Any, list[Any]]:
-    result = await execute_document(
-        schema, prepared, ExecutionContext(scope, public=False), generated.variables
-    )
+    result = await execute_document(schema, prepared, ExecutionContext(scope, public=False), generated.variables)
     return result.data, [(error.message, error.path) for error in result.errors or ()]
 
 
@@ -50,9 +48,7 @@ def _document(schema: Any, generated: GeneratedDocument) -> PreparedDocument:
 
 @pytest.mark.parametrize("which", ["public", "internal"])
 @pytest.mark.parametrize("block", range(6))
-async def test_compiled_queries_return_the_data_of_the_executor(
-    block: int, which: str, records: StoreRecords
-) -> None:
+async def test_compiled_queries_return_the_data_of_the_executor(block: int, which: str, records: StoreRecords) -> None:
     schema = root.public_schema() if which == "public" else root.internal_schema()
     native, plain = QueryCompiler(schema, native=True), QueryCompiler(schema, native=False)
     outcomes: Counter[str] = Counter()
@@ -126,9 +122,7 @@ async def test_a_caller_without_access_is_left_to_the_executor(text: str, record
         "mutation { sign_out_everywhere { message } }",
     ],
 )
-async def test_errors_and_unsupported_operations_are_left_to_the_executor(
-    text: str, records: StoreRecords
-) -> None:
+async def test_errors_and_unsupported_operations_are_left_to_the_executor(text: str, records: StoreRecords) -> None:
     schema = root.public_schema()
     prepared = prepare_document(schema, text, limited=True)
     operation = prepared.operation(None)

@@ -92,9 +92,7 @@ def test_the_rule_covers_the_known_cases() -> None:
 
 
 @pytest.mark.parametrize("caller", CALLERS)
-@pytest.mark.parametrize(
-    "field, kind, name, rules", CASES, ids=lambda value: value if isinstance(value, str) else ""
-)
+@pytest.mark.parametrize("field, kind, name, rules", CASES, ids=lambda value: value if isinstance(value, str) else "")
 async def test_a_caller_refused_a_column_is_refused_its_filters_and_sorts(
     field: str,
     kind: str,
@@ -158,9 +156,7 @@ async def _orders(sample: SampleStore, arguments: str, fields: str = "") -> Any:
     return answer.body["data"]["order_connection"]["edges"]
 
 
-async def test_a_vendor_sorts_and_pages_orders_by_its_own_share(
-    sample: SampleStore, shared: list[str]
-) -> None:
+async def test_a_vendor_sorts_and_pages_orders_by_its_own_share(sample: SampleStore, shared: list[str]) -> None:
     for sort, expected in (("TOTAL_ASC", shared), ("SUBTOTAL_DESC", shared[::-1])):
         edges = await _orders(sample, f"sort: {sort}")
         assert [edge["node"]["id"] for edge in edges if edge["node"]["id"] in shared] == expected
@@ -195,9 +191,7 @@ async def test_a_vendors_legacy_filter_compares_its_own_share(sample: SampleStor
         assert len(body["orders"]) == count, (total, body)
 
 
-async def test_a_vendor_learns_of_no_other_vendor_by_filtering(
-    sample: SampleStore, shared: list[str]
-) -> None:
+async def test_a_vendor_learns_of_no_other_vendor_by_filtering(sample: SampleStore, shared: list[str]) -> None:
     assert await _orders(sample, f'filter: {{vendor_id: "{sample.rival.id}"}}') == []
     own = await _orders(sample, f'filter: {{vendor_id: "{sample.vendor.id}"}}')
     assert set(shared) <= {edge["node"]["id"] for edge in own}

@@ -120,11 +120,7 @@ def test_columns_of_entities_exist_in_their_tables() -> None:
     tables: dict[str, set[str]] = {}
     for module in models.MODEL_MODULES:
         for value in vars(import_module(module)).values():
-            if (
-                isinstance(value, type)
-                and issubclass(value, Model)
-                and value.__dict__.get("Meta") is not None
-            ):
+            if isinstance(value, type) and issubclass(value, Model) and value.__dict__.get("Meta") is not None:
                 meta = value._meta
                 if meta.db_table:
                     tables[meta.db_table] = set(meta.fields_db_projection.values()) | {
@@ -139,6 +135,4 @@ def test_columns_of_entities_exist_in_their_tables() -> None:
             if isinstance(source, ColumnSource) and (source.sql is None or isinstance(source.sql, str)):
                 sql = source.sql or key
                 if sql.isidentifier():
-                    assert sql in tables[entity.table], (
-                        f"{type_.name}.{key}: {entity.table} has no column {sql}"
-                    )
+                    assert sql in tables[entity.table], f"{type_.name}.{key}: {entity.table} has no column {sql}"

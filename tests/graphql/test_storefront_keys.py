@@ -77,9 +77,7 @@ def key_lists() -> list[str]:
     assert schema.query_type is not None
     fields = schema.query_type.fields
     return sorted(
-        name
-        for name in set(list_fields(schema)) & key_fields(schema.query_type)
-        if "limit" in fields[name].args
+        name for name in set(list_fields(schema)) & key_fields(schema.query_type) if "limit" in fields[name].args
     )
 
 

@@ -132,8 +132,7 @@ def vendor_mutations() -> dict[str, Any]:
         declared = strawberry_field(field)
         access = declared.metadata[ACCESS] if declared is not None else None
         takes_input = any(
-            isinstance(get_named_type(argument.type), GraphQLInputObjectType)
-            for argument in field.args.values()
+            isinstance(get_named_type(argument.type), GraphQLInputObjectType) for argument in field.args.values()
         )
         if takes_input and access is not None and (access.vendor or access.anonymous):
             mutations[name] = field
@@ -196,9 +195,7 @@ def value_for(sample: SampleStore, name: str, type_: Any) -> Any:
         return "D"
     if name in known:
         return known[name]
-    accepted = {
-        field: value for values, _ in reversed(product_records.ACCEPTED) for field, value in values.items()
-    }
+    accepted = {field: value for values, _ in reversed(product_records.ACCEPTED) for field, value in values.items()}
     return {
         "Int": 1, "BigInt": 1, "Boolean": True, "JSON": {"intruder": "yes"}, "DateTime": "2020-01-01T00:00:00Z", "ID": None,
         "OptionType": "S", "ModifierType": "A", "ExceptionType": "F", "ShipmentStatus": "A", "FeatureType": "T",
@@ -235,9 +232,7 @@ async def _options(sample: SampleStore) -> dict[str, Any]:
         )  # fmt: skip
         small, large = [
             row[0]
-            for row in await sample.rows(
-                "select id from option_variants where option_id = $1 order by id", option
-            )
+            for row in await sample.rows("select id from option_variants where option_id = $1 order by id", option)
         ]
         chosen = {"product": sample.mug.number, "choices": {str(option): str(small)}}
         combination = await create_combination(scope, chosen)
@@ -255,9 +250,7 @@ async def _options(sample: SampleStore) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", MAY_WRITE)
 async def test_a_vendor_can_write_only_permitted_columns(sample, tmp_path, name):
-    sample.records["line"] = await sample.value(
-        "select id from order_lines where order_id = $1", sample.order.number
-    )
+    sample.records["line"] = await sample.value("select id from order_lines where order_id = $1", sample.order.number)
     # An order of a product with options would have to choose variants.
     sample.records |= await _options(sample) if "order" not in name and "shipment" not in name else {}
     shipment = await _create_shipment(sample) if name == "shipment_update" else 0
@@ -274,9 +267,7 @@ async def test_a_vendor_can_write_only_permitted_columns(sample, tmp_path, name)
     field = vendor_mutations()[name]
     variables, declared, arguments = {}, [], []
     for argument, known in field.args.items():
-        value = (
-            str(subjects[name.split("_")[0]]) if argument == "id" else value_for(sample, argument, known.type)
-        )
+        value = str(subjects[name.split("_")[0]]) if argument == "id" else value_for(sample, argument, known.type)
         if value is None:
             continue
         variables[argument] = value

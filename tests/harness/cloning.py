@@ -90,9 +90,7 @@ class Cloner:
         if self._connection is None:
             self._connection = await asyncpg.connect(self._url, statement_cache_size=0)
             self._script = await _write_script(self._connection, self._store, self._secrets)
-            await self._connection.execute(
-                "SET session_replication_role = replica; SET synchronous_commit = off"
-            )
+            await self._connection.execute("SET session_replication_role = replica; SET synchronous_commit = off")
         script = self._script
         assert script is not None
         self._clones += 1
@@ -167,9 +165,7 @@ def _literal(table: str, column: str, kind: str, value: str | None, references: 
 
 
 def _cut(text: str, public_ids: set[str], secrets: Iterable[str]) -> list[str | Callable[[_Clone], str]]:
-    text = _UUID.sub(
-        lambda match: f"\0uuid:{match.group()}\0" if match.group() in public_ids else match.group(), text
-    )
+    text = _UUID.sub(lambda match: f"\0uuid:{match.group()}\0" if match.group() in public_ids else match.group(), text)
     for secret in secrets:
         text = text.replace(secret, f"\0text:{secret}\0")
     parts: list[str | Callable[[_Clone], str]] = []

@@ -76,9 +76,7 @@ def _remove_unused(folder: Path) -> None:
     users = FileLock(folder / "users.lock")
     try:
         if users.try_exclusive():
-            shutil.rmtree(
-                folder, ignore_errors=True
-            )  # pytest keeps the folders of three runs: without this one
+            shutil.rmtree(folder, ignore_errors=True)  # pytest keeps the folders of three runs: without this one
     finally:
         users.close()
 

@@ -67,9 +67,7 @@ class DomainStore(StoreAccess):
         return await SHIPPING_METHOD_RECORDS.create(self.scope, {"name": "Correio", **overrides})
 
     async def payment(self, **overrides: Any) -> int:
-        return await PAYMENT_METHOD_RECORDS.create(
-            self.scope, {"name": "Pix", "processor": "pix", **overrides}
-        )
+        return await PAYMENT_METHOD_RECORDS.create(self.scope, {"name": "Pix", "processor": "pix", **overrides})
 
     async def delivery(self) -> int:
         """Return the default shipping method of orders; it is free."""
@@ -99,9 +97,7 @@ class DomainStore(StoreAccess):
 
     async def figures(self, product: int) -> tuple[int, int]:
         """Return the stock on hand and reserved."""
-        [row] = await self.rows(
-            "SELECT on_hand, reserved FROM products WHERE tenant_id = $1 AND id = $2", product
-        )
+        [row] = await self.rows("SELECT on_hand, reserved FROM products WHERE tenant_id = $1 AND id = $2", product)
         return row["on_hand"], row["reserved"]
 
     async def record(self, table: str, number: int) -> dict[str, Any]:

@@ -167,9 +167,7 @@ async def serve_application(database: object, aiohttp_client: Any) -> ServeAppli
 
     async def serve(settings: Settings, *middlewares: Any) -> TestClient:
         settings = replace(settings, trusted_proxies=(ip_network("127.0.0.0/8"),))
-        app = create_app(
-            settings, store_resolver=CachedStoreResolver(settings.shared_hosts), authenticate=authenticate
-        )
+        app = create_app(settings, store_resolver=CachedStoreResolver(settings.shared_hosts), authenticate=authenticate)
         app.middlewares.extend(middlewares or [_count_statements])
         client: TestClient = await aiohttp_client(app)
         return client

@@ -14,8 +14,7 @@ TOKEN, REVOKE = "/api/v1/oauth/token", "/api/v1/oauth/revoke"
 REDIRECT = "https://app.example/callback"
 SCOPES = ["read_orders", "write_products"]
 APP_SCOPES = [
-    f"write_{part}"
-    for part in ("products", "orders", "users", "categories", "inventory", "content", "shipping")
+    f"write_{part}" for part in ("products", "orders", "users", "categories", "inventory", "content", "shipping")
 ]
 """All scopes of apps."""
 VERIFIER = "a-verifier-of-at-least-43-characters-abcdefghijk"
@@ -80,9 +79,7 @@ async def register_app(admin: Client, **fields: Any) -> App:
     return App(made["client_id"], made["client_secret"])
 
 
-async def approve_app(
-    admin: Client, app: App, scopes: list[str] | None = None, **more: Any
-) -> dict[str, str]:
+async def approve_app(admin: Client, app: App, scopes: list[str] | None = None, **more: Any) -> dict[str, str]:
     return await graphql_result(admin, INSTALL, client_id=app.client_id, scopes=scopes or SCOPES, **more)
 
 

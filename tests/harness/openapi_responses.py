@@ -34,9 +34,7 @@ def check_response(method: str, address: str, status: int, body: bytes) -> None:
     validator = _validator(name, pattern, "get" if method == "HEAD" else method.lower(), status)
     if validator is None:
         if body:
-            raise UndocumentedResponse(
-                f"{method} {pattern} answered {status} with a body; none is documented"
-            )
+            raise UndocumentedResponse(f"{method} {pattern} answered {status} with a body; none is documented")
         return
     if method == "HEAD" or not body:
         return
@@ -59,14 +57,8 @@ def _operation(name: str, method: str, path: str) -> tuple[str, dict[str, Any]] 
 def _documented_path(path: str) -> str:
     """Return a legacy path as documented: below `/api` unless it has its own base, without a trailing slash."""
     path = path.rstrip("/")
-    candidates = [path] + [
-        f"/api{path.removeprefix(base)}" for base in LEGACY_BASES[1:] if path.startswith(f"{base}/")
-    ]
-    known = [
-        pattern
-        for pattern in candidates
-        if any(regex.fullmatch(pattern) for _, regex, _ in _patterns("legacy"))
-    ]
+    candidates = [path] + [f"/api{path.removeprefix(base)}" for base in LEGACY_BASES[1:] if path.startswith(f"{base}/")]
+    known = [pattern for pattern in candidates if any(regex.fullmatch(pattern) for _, regex, _ in _patterns("legacy"))]
     return known[0] if known else path
 
 
@@ -79,9 +71,7 @@ def _patterns(name: str) -> list[tuple[str, re.Pattern[str], dict[str, Any]]]:
 
 
 def _regex(path: str) -> str:
-    return "".join(
-        "[^/]+" if part.startswith("{") else re.escape(part) for part in re.split(r"(\{\w+\})", path)
-    )
+    return "".join("[^/]+" if part.startswith("{") else re.escape(part) for part in re.split(r"(\{\w+\})", path))
 
 
 @lru_cache(maxsize=4096)

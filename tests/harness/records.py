@@ -140,9 +140,7 @@ async def add_category(store: Store, **columns: Any) -> Record:
     return record
 
 
-async def add_order(
-    store: Store, user: Record | None = None, product: Record | None = None, **columns: Any
-) -> Record:
+async def add_order(store: Store, user: Record | None = None, product: Record | None = None, **columns: Any) -> Record:
     """Insert an order of two units of the product with their stock reserved, as placing it would."""
     product = product or await add_product(store)
     stock_state = _STOCK_STATES.get(columns.get("status", "O"), "N")

@@ -163,9 +163,7 @@ async def _methods() -> dict[str, Any]:
     return {
         "pix": record_of(await PaymentMethod.create(name="Pix", processor="pix")),
         "card": record_of(await PaymentMethod.create(name="Cartão", processor="pagarme", position=1)),
-        "sedex": record_of(
-            await ShippingMethod.create(name="Sedex", base_cents=1_500, delivery_time="3 dias")
-        ),
+        "sedex": record_of(await ShippingMethod.create(name="Sedex", base_cents=1_500, delivery_time="3 dias")),
         **await _terms(),
     }
 
@@ -178,9 +176,7 @@ async def _statuses() -> dict[str, Any]:
 async def _terms() -> dict[str, Any]:
     """Create a destination, a tax and a promotion that don't change the totals of the orders."""
     south = record_of(await Destination.create(name="Sul", countries=["BR"], states=["PR", "RS", "SC"]))
-    await DestinationZipcode.create(
-        destination_id=south.number, zipcode_from="80000000", zipcode_to="99999999"
-    )
+    await DestinationZipcode.create(destination_id=south.number, zipcode_from="80000000", zipcode_to="99999999")
     icms = record_of(await Tax.create(name="ICMS", rate_value=18_000, regnumber="123"))
     await TaxRate.create(tax_id=icms.number, destination_id=south.number, rate_value=17_500)
     ten = await Promotion.create(
@@ -224,13 +220,9 @@ async def _orders(scope: Scope, records: Mapping[str, Any]) -> dict[str, Any]:
     }
     return {
         # Of one vendor, by a customer, to be shipped.
-        "order": await place(
-            scope, records, (records["mug"], 2), user=records["caio"].id, addresses={"S": address}
-        ),
+        "order": await place(scope, records, (records["mug"], 2), user=records["caio"].id, addresses={"S": address}),
         # Of two vendors.
-        "shared_order": await place(
-            scope, records, (records["mug"], 1), (records["plate"], 3), user=records["bia"].id
-        ),
+        "shared_order": await place(scope, records, (records["mug"], 1), (records["plate"], 3), user=records["bia"].id),
         # Of a guest, nothing to be shipped, paid.
         "guest_order": await place(
             scope,
@@ -277,9 +269,7 @@ async def _warehouses(records: Mapping[str, Any]) -> dict[str, Any]:
         is_default=True,
         shipping_delay=1,
     )
-    area = await WarehouseArea.create(
-        warehouse_id=warehouse.id, name="Pernambuco", states=["PE"], delivery_time=48
-    )
+    area = await WarehouseArea.create(warehouse_id=warehouse.id, name="Pernambuco", states=["PE"], delivery_time=48)
     await WarehouseZipcodes.create(
         area_id=area.id,
         zipcode_from="50000-000",
@@ -287,9 +277,7 @@ async def _warehouses(records: Mapping[str, Any]) -> dict[str, Any]:
         first_cep=50_000_000,
         last_cep=56_999_999,
     )
-    await WarehouseUsergroup.create(
-        warehouse_id=warehouse.id, usergroup_id=records["wholesale"].number, priority=5
-    )
+    await WarehouseUsergroup.create(warehouse_id=warehouse.id, usergroup_id=records["wholesale"].number, priority=5)
     depot = await Warehouse.create(name="Depósito Lua", vendor_id=records["rival"].number)
     return {"warehouse": record_of(warehouse), "delivery_area": record_of(area), "depot": record_of(depot)}
 
@@ -308,9 +296,7 @@ async def place(scope: Scope, records: Mapping[str, Any], *lines: tuple[Record, 
 async def _b2b_records(records: Mapping[str, Any]) -> dict[str, Any]:
     """Create a manager, payment terms, a partner with a mix product, and a credit check."""
     manager = await Manager.create(name="Márcia Lopes", email="marcia@example.com", phone="1130000000")
-    terms = await PaymentCode.create(
-        code="30/60", description="Em 30 e 60 dias", installments=2, days=[30, 60]
-    )
+    terms = await PaymentCode.create(code="30/60", description="Em 30 e 60 dias", installments=2, days=[30, 60])
     partner = await BusinessPartner.create(
         name="Padaria Sol", cnpj=CNPJ, email="padaria@example.com", contact_name="Seu Zé", credit_limit_cents=500_000,
         payment_code_id=terms.id, manager_id=manager.id,
@@ -346,13 +332,9 @@ async def _content_records(records: Mapping[str, Any]) -> dict[str, Any]:
         "about": about,
         "page": await Page.create(name="Contato", parent_id=about.id, type="F", position=1, lang_code="pt"),
         "draft_page": await Page.create(name="Rascunho", status="D", position=2, lang_code="pt"),
-        "block": await Block.create(
-            type="banner", name="Topo", content={"text": "Frete grátis"}, lang_code="pt"
-        ),
+        "block": await Block.create(type="banner", name="Topo", content={"text": "Frete grátis"}, lang_code="pt"),
         "subscriber": await Subscriber.create(email="leitora@example.com", lang_code="pt"),
-        "call_request": await CallRequest.create(
-            name="Bia", phone="81988880000", product_id=records["mug"].number
-        ),
+        "call_request": await CallRequest.create(name="Bia", phone="81988880000", product_id=records["mug"].number),
     }
 
 
@@ -377,9 +359,7 @@ async def _option_records(scope: Scope, records: Mapping[str, Any]) -> dict[str,
             "variants": [{"name": "Lisa"}, {"name": "Poá", "modifier": 1_000, "modifier_type": "P"}],
         },
     )
-    engraving = await options.create_option(
-        scope, {"name": "Gravação", "type": "I", "product": mug, "position": 2}
-    )
+    engraving = await options.create_option(scope, {"name": "Gravação", "type": "I", "product": mug, "position": 2})
     small, large = await OptionVariant.filter(option_id=size).order_by("position")
     plain, dotted = await OptionVariant.filter(option_id=print_).order_by("position")
     combination = await combinations.create_combination(

@@ -117,9 +117,7 @@ NewSampleStore: TypeAlias = Callable[..., Awaitable[SampleStore]]
 
 
 @pytest.fixture(scope="session")
-async def new_sample(
-    http: TestClient, postgres: EmbeddedServer, database_name: str
-) -> AsyncIterator[NewSampleStore]:
+async def new_sample(http: TestClient, postgres: EmbeddedServer, database_name: str) -> AsyncIterator[NewSampleStore]:
     """Return a function that creates a store with sample data; keywords are settings of the store."""
     cloner: Cloner | None = None
     original: SampleStore
@@ -133,9 +131,7 @@ async def new_sample(
         sample = await _empty_store(http, {"credit_bureau_url": SANDBOX_BUREAU} | settings)
         keys = {hash_: uuid7().hex for hash_ in _key_hashes(original.records).values()}
         language = language_code()
-        texts = {hash_: token_hash(key).hex() for hash_, key in keys.items()} | {
-            original.language.name: language
-        }
+        texts = {hash_: token_hash(key).hex() for hash_, key in keys.items()} | {original.language.name: language}
         offset, public_ids = await cloner.clone(sample.store.id, texts)
         for name, record in original.records.items():
             changes: dict[str, Any] = {}
@@ -179,9 +175,7 @@ async def _empty_store(http: TestClient, settings: Mapping[str, Any]) -> SampleS
 
 async def _set_owner(sample: SampleStore) -> None:
     async with database.cross_store_connection() as connection:
-        await connection.execute(
-            "update tenants set owner_id = $2 where id = $1", sample.store.id, sample.owner.number
-        )
+        await connection.execute("update tenants set owner_id = $2 where id = $1", sample.store.id, sample.owner.number)
 
 
 def _key_hashes(records: Mapping[str, Any]) -> dict[str, str]:

@@ -45,9 +45,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--fast", action="store_true", help="run only tests without the database or other processes"
-    )
+    parser.addoption("--fast", action="store_true", help="run only tests without the database or other processes")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -88,9 +86,7 @@ def _reaches_processes(function: FunctionType) -> bool:
     if names & _STARTS_PROCESSES:
         return True
     return any(
-        _starts_processes(used)
-        for name in names
-        for used in _functions(function.__globals__.get(name), function)
+        _starts_processes(used) for name in names for used in _functions(function.__globals__.get(name), function)
     )
 
 

@@ -25,9 +25,7 @@ LISTS = {
 }
 
 
-async def add_images(
-    sample: SampleStore, product: Record, count: int, url: str = "https://x.example/"
-) -> None:
+async def add_images(sample: SampleStore, product: Record, count: int, url: str = "https://x.example/") -> None:
     await sample.execute(
         "INSERT INTO product_images (tenant_id, public_id, product_id, url, position)"
         " SELECT $1, gen_random_uuid(), $2, $3 || n, n FROM generate_series(1, $4::int) n",
@@ -78,9 +76,7 @@ async def test_a_record_that_many_others_refer_to_counts_each_time(
     assert_refused(await limited_query(document), TOO_MANY_BYTES)
 
 
-async def test_many_aliases_of_a_long_text_are_refused(
-    sample: SampleStore, limited_query: Query, execution: None
-):
+async def test_many_aliases_of_a_long_text_are_refused(sample: SampleStore, limited_query: Query, execution: None):
     product = await sample.add_product(description="x" * (MAX_BYTES // 50))
     aliases = " ".join(f"d{n}: description" for n in range(60))
     document = f"query ($id: ID!) {{ product(id: $id) {{ {aliases} }} }}"
@@ -95,9 +91,7 @@ async def test_a_cached_plan_has_the_limits(sample: SampleStore, limited_query: 
     assert_refused(await limited_query(ONE, id=product.id), TOO_MANY_OBJECTS)
 
 
-async def test_fifty_thousand_objects_are_the_default_limit(
-    sample: SampleStore, query: Query, execution: None
-):
+async def test_fifty_thousand_objects_are_the_default_limit(sample: SampleStore, query: Query, execution: None):
     product = await sample.add_product()
     await add_images(sample, product, 50_001)
     assert_refused(await query(ONE, id=product.id), "the answer has more than 50000 objects")

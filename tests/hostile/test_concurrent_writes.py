@@ -106,17 +106,12 @@ async def arena(scope: Scope) -> Arena:
         {"coupon_code": COUPON, "usage_limit": USES, "bonuses": {"order_discount": "5%"}},
     ):
         arena.promotions.append(await PROMOTION_RECORDS.create(scope, {"name": "Oferta", **values}))
-    await limits.set_limit(
-        scope, {"user": arena.customer, "vendor": arena.vendor, "limit_cents": LIMIT_CENTS}
-    )
+    await limits.set_limit(scope, {"user": arena.customer, "vendor": arena.vendor, "limit_cents": LIMIT_CENTS})
     for number in range(ORDERS):
         arena.orders.append(await arena.place(number, origin="storefront"))
     shopper = kit.as_storefront()
     for _ in range(ORDERS):
-        items = [
-            {"product": await kit.public_id("products", product), "quantity": 1}
-            for product in arena.products[:2]
-        ]
+        items = [{"product": await kit.public_id("products", product), "quantity": 1} for product in arena.products[:2]]
         cart = await change.create_cart(shopper, {"items": items, "customer_email": "ana@example.com"})
         await change.set_address(shopper, cart["id"], ADDRESS)
         method = await kit.public_id("shipping_methods", await kit.delivery())
@@ -195,9 +190,7 @@ async def change_promotion(arena: Arena, number: int) -> None:
 
 
 async def set_limit(arena: Arena, number: int) -> None:
-    await limits.set_limit(
-        arena.scope, {"user": arena.customer, "vendor": arena.vendor, "limit_cents": LIMIT_CENTS}
-    )
+    await limits.set_limit(arena.scope, {"user": arena.customer, "vendor": arena.vendor, "limit_cents": LIMIT_CENTS})
 
 
 async def change_cart(arena: Arena, number: int) -> None:
@@ -275,10 +268,7 @@ async def assert_consistent(arena: Arena, names: tuple[str, str]) -> None:
         [limit] = await kit.rows(_LIMITS)
         assert limit["used"] <= limit["limit_cents"]
     assert await kit.value(_CARTS) == 0
-    assert (
-        await kit.value("SELECT count(*) FROM gateway_notifications WHERE tenant_id = $1 AND NOT processed")
-        == 0
-    )
+    assert await kit.value("SELECT count(*) FROM gateway_notifications WHERE tenant_id = $1 AND NOT processed") == 0
 
 
 @pytest.mark.slow
@@ -288,18 +278,14 @@ async def test_concurrent_writes_do_not_conflict(arena: Arena, names: tuple[str,
     tries = [operation(arena, number) for number in range(TRIES) for operation in (first, second)]
     results = await asyncio.gather(*tries, return_exceptions=True)
     for error in results:
-        if isinstance(error, BaseException) and (
-            not isinstance(error, DomainError) or isinstance(error, Unavailable)
-        ):
+        if isinstance(error, BaseException) and (not isinstance(error, DomainError) or isinstance(error, Unavailable)):
             raise error
     assert None in results  # some succeeded
     await assert_consistent(arena, names)
 
 
 @pytest.mark.parametrize("round_", range(3))
-async def test_cancellations_and_orders_of_a_sold_out_product_do_not_deadlock(
-    scope: Scope, round_: int
-) -> None:
+async def test_cancellations_and_orders_of_a_sold_out_product_do_not_deadlock(scope: Scope, round_: int) -> None:
     kit = DomainStore(scope)
     await kit.delivery()
     for _ in range(8):

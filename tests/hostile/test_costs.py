@@ -12,9 +12,7 @@ from tests.hostile.conftest import Query, assert_refused
 SIZE = "query ($n: Int!) { products(limit: $n) { images { url } features { id } } }"
 PER_PAGE = "query ($n: Int) { product_page(per_page: $n) { items { images { url } features { id } } } }"
 NULLABLE = "query ($n: Int = 3) { products(limit: $n) { images { url } features { id } } }"
-FRAGMENT = (
-    "query ($n: Int!) { ...F } fragment F on Query { products(limit: $n) { images { url } features { id } } }"
-)
+FRAGMENT = "query ($n: Int!) { ...F } fragment F on Query { products(limit: $n) { images { url } features { id } } }"
 COST = 1000 * (1 + 10 + 10)
 
 

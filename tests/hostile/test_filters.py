@@ -18,9 +18,7 @@ def _text_filters() -> list[tuple[str, str, bool]]:
     filters = []
     for name, field in schema.query_type.fields.items():
         input_type = (
-            get_named_type(field.args["filter"].type)
-            if name.endswith("_page") and "filter" in field.args
-            else None
+            get_named_type(field.args["filter"].type) if name.endswith("_page") and "filter" in field.args else None
         )
         if isinstance(input_type, GraphQLInputObjectType):
             for key, declared in input_type.fields.items():
@@ -89,9 +87,7 @@ async def test_a_long_parameter_of_the_current_api_is_400(path: str, parameter: 
     "path, parameter",
     [("products", "q"), ("products", "product"), ("orders", "q"), ("users", "email"), ("categories", "q")],
 )
-async def test_a_long_filter_of_the_legacy_api_matches_nothing(
-    path: str, parameter: str, sample: SampleStore
-):
+async def test_a_long_filter_of_the_legacy_api_matches_nothing(path: str, parameter: str, sample: SampleStore):
     response = await sample.get(f"/api/{path}", params={parameter: "x" * 201})
     assert response.status == 200
     assert not response.body[path]

@@ -33,9 +33,7 @@ async def test_the_standard_query_is_answered_and_cached(sample: SampleStore, qu
 async def test_the_cache_is_bounded(sample: SampleStore, query: Query, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(introspection, "MAX_CACHED_RESULTS", 3)
     for number in range(6):
-        name = await query(
-            "query ($n: String!) { __type(name: $n) { name } }", n=["Product", "Order"][number % 2]
-        )
+        name = await query("query ($n: String!) { __type(name: $n) { name } }", n=["Product", "Order"][number % 2])
         assert name.body["data"]["__type"]["name"] == ["Product", "Order"][number % 2]
         await query(f'{{ a{number}: __type(name: "Product") {{ name }} }}')
     assert len(sample.http.app[EXECUTOR]._introspector) <= 3

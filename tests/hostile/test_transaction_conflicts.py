@@ -228,9 +228,7 @@ async def test_an_app_request_is_retried(new_app: NewApp, fail_writes: Any) -> N
     assert answer.status == 201
 
 
-async def test_a_mutation_after_a_committed_one_is_not_repeated(
-    sample: SampleStore, fail_writes: Any
-) -> None:
+async def test_a_mutation_after_a_committed_one_is_not_repeated(sample: SampleStore, fail_writes: Any) -> None:
     two = (
         'mutation { a: category_create(input: {name: "A"}) { id }'
         ' b: product_create(input: {name: "Copo", price_cents: 1}) { id } }'
@@ -275,9 +273,7 @@ async def test_a_notification_in_conflict_is_postponed_and_the_others_are_applie
 async def test_the_expiry_job_is_retried_for_each_order(kit: DomainStore, fail_writes: Any) -> None:
     payment = await kit.payment(hold_minutes=30)
     product = await kit.product()
-    orders = [
-        await kit.order((product, 1), payment_method=payment, scope=kit.as_storefront()) for _ in range(2)
-    ]
+    orders = [await kit.order((product, 1), payment_method=payment, scope=kit.as_storefront()) for _ in range(2)]
     later = replace(kit.scope, now=kit.scope.now + timedelta(minutes=31))
     async with fail_writes("order_status_changes", 3):
         assert await expire_unpaid_orders(later) == 2
@@ -285,9 +281,7 @@ async def test_the_expiry_job_is_retried_for_each_order(kit: DomainStore, fail_w
     assert await kit.figures(product) == (10, 0)
 
 
-async def test_a_conflict_in_a_savepoint_reaches_the_outermost_transaction(
-    kit: DomainStore, fail_writes: Any
-) -> None:
+async def test_a_conflict_in_a_savepoint_reaches_the_outermost_transaction(kit: DomainStore, fail_writes: Any) -> None:
     order = await kit.order((await kit.product(), 1))
 
     async def change() -> None:

@@ -74,9 +74,7 @@ async def test_differently_formatted_json_bodies_are_the_same_request(sample: Sa
     assert retried.headers["Idempotent-Replayed"] == "true"
 
 
-async def test_a_key_is_scoped_to_its_store_and_credential(
-    sample: SampleStore, other_sample: SampleStore
-) -> None:
+async def test_a_key_is_scoped_to_its_store_and_credential(sample: SampleStore, other_sample: SampleStore) -> None:
     await send(sample, ADMIN, "k")
     assert (await send(other_sample, ADMIN, "k")).status == 201
     colleague = await sample.add_user("manage_products")
@@ -111,9 +109,7 @@ async def _insert_claim(sample: SampleStore, key: str, seconds: int) -> None:
     )
 
 
-REOPEN = (
-    "UPDATE idempotency_claims SET done_at = NULL, result = NULL, status = NULL, body = NULL WHERE key = $1"
-)
+REOPEN = "UPDATE idempotency_claims SET done_at = NULL, result = NULL, status = NULL, body = NULL WHERE key = $1"
 
 
 async def test_every_family_answers_in_progress_in_its_form(sample: SampleStore) -> None:
@@ -151,9 +147,7 @@ async def test_a_validation_error_is_stored_and_a_missing_privilege_is_not(sampl
     assert (retried.raw, retried.headers["Idempotent-Replayed"]) == (first.raw, "true")
     forbidden = await send(sample, ADMIN, "rights", by=sample.staff)
     assert forbidden.status == 403
-    await sample.execute(
-        "UPDATE users SET privileges = '{manage_products}' WHERE id = $1", sample.staff.number
-    )
+    await sample.execute("UPDATE users SET privileges = '{manage_products}' WHERE id = $1", sample.staff.number)
     sample.tokens.pop(sample.staff.number)
     from auth.credential_cache import invalidate_credentials
 
@@ -206,9 +200,7 @@ async def test_the_effect_of_a_lost_claim_is_rolled_back(sample: SampleStore) ->
         assert isinstance(claim, idempotency.KeyClaim)
         await sample.execute("UPDATE idempotency_claims SET owner = $1", uuid4())
         with idempotency.active_claim(claim), pytest.raises(Conflict):
-            await execute(
-                scope, operations["AdminProductCreate"], {"input": {"name": "Copo", "price_cents": 990}}
-            )
+            await execute(scope, operations["AdminProductCreate"], {"input": {"name": "Copo", "price_cents": 990}})
     assert await count_products(sample) == 0
 
 
@@ -248,13 +240,9 @@ async def test_queries_and_updates_ignore_the_key(sample: SampleStore) -> None:
 async def test_keys_expire_after_a_day(sample: SampleStore) -> None:
     await send(sample, ADMIN, "old")
     await send(sample, ADMIN, "new")
-    await sample.execute(
-        "UPDATE idempotency_claims SET claimed_at = now() - interval '25 hours' WHERE key = 'old'"
-    )
+    await sample.execute("UPDATE idempotency_claims SET claimed_at = now() - interval '25 hours' WHERE key = 'old'")
     assert "Idempotent-Replayed" not in (await send(sample, ADMIN, "old")).headers
-    await sample.execute(
-        "UPDATE idempotency_claims SET claimed_at = now() - interval '25 hours' WHERE key = 'old'"
-    )
+    await sample.execute("UPDATE idempotency_claims SET claimed_at = now() - interval '25 hours' WHERE key = 'old'")
     await delete_expired_data(sample.scope)
     assert [row["key"] for row in await sample.rows("SELECT key FROM idempotency_claims")] == ["new"]
 

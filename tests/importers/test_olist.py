@@ -16,9 +16,7 @@ from server.importers import olist
 from server.importers.olist_files import ImportFileError
 
 SAMPLE = Path(__file__).parents[3] / "shared" / "data" / "olist"
-needs_sample = pytest.mark.skipif(
-    not SAMPLE.is_dir(), reason="the Olist sample is not in ../shared/data/olist"
-)
+needs_sample = pytest.mark.skipif(not SAMPLE.is_dir(), reason="the Olist sample is not in ../shared/data/olist")
 
 VENDOR, CUSTOMER, OTHER = "a" * 32, "b" * 32, "c" * 32
 FIRST, SECOND = "d" * 32, "e" * 32
@@ -141,9 +139,7 @@ async def test_a_second_import_adds_new_rows_only(tmp_path: Path, store: Store, 
     first = tmp_path / "first"
     first.mkdir()
     orders = SMALL["olist_orders_dataset.csv"]
-    payments = [
-        line for line in SMALL["olist_order_payments_dataset.csv"] if not line.startswith(EMPTY_ORDER)
-    ]
+    payments = [line for line in SMALL["olist_order_payments_dataset.csv"] if not line.startswith(EMPTY_ORDER)]
     reviews = SMALL["olist_order_reviews_dataset.csv"]
     await olist.run(
         write(first, orders=orders[:2], payments=payments, reviews=reviews[:2]),
@@ -157,9 +153,7 @@ async def test_a_second_import_adds_new_rows_only(tmp_path: Path, store: Store, 
 async def test_events_are_emitted_only_on_request(tmp_path: Path, store: Store, scope: Scope) -> None:
     await olist.run(write(tmp_path), store.public_id, events=True, progress=False)
     with active_scope(scope):
-        names = await database.fetch(
-            "SELECT name, count(*) AS times FROM outbox_events GROUP BY name ORDER BY name"
-        )
+        names = await database.fetch("SELECT name, count(*) AS times FROM outbox_events GROUP BY name ORDER BY name")
         assert {record["name"]: record["times"] for record in names} == {
             "order.created": 2, "product.created": 1, "user.registered": 1,
         }  # fmt: skip
@@ -220,8 +214,7 @@ def order_totals(folder: Path) -> dict[str, Decimal]:
             payments[row["order_id"]] += Decimal(row["payment_value"])
     with (folder / "olist_orders_dataset.csv").open(newline="", encoding="utf-8") as handle:
         return {
-            row["order_id"]: items.get(row["order_id"], payments[row["order_id"]])
-            for row in csv.DictReader(handle)
+            row["order_id"]: items.get(row["order_id"], payments[row["order_id"]]) for row in csv.DictReader(handle)
         }
 
 
@@ -260,9 +253,7 @@ async def test_the_whole_sample_is_imported_with_its_totals(store: Store, scope:
 
 
 @needs_sample
-async def test_an_invalid_row_in_the_whole_sample_is_reported(
-    tmp_path: Path, store: Store, scope: Scope
-) -> None:
+async def test_an_invalid_row_in_the_whole_sample_is_reported(tmp_path: Path, store: Store, scope: Scope) -> None:
     for path in SAMPLE.glob("*.csv"):
         shutil.copy(path, tmp_path)
     invalid = tmp_path / "olist_order_payments_dataset.csv"

@@ -74,12 +74,7 @@ def test_a_table_has_single_capitals_and_unique_labels(name):
     assert len(labels) == len(set(labels))
     assert all(len(label) > 1 and label == label.lower() for label in labels)
     for one in table.codes:
-        assert (
-            parse_code(one, table)
-            == parse_code(one.lower(), table)
-            == parse_code(table.name(one), table)
-            == one
-        )
+        assert parse_code(one, table) == parse_code(one.lower(), table) == parse_code(table.name(one), table) == one
 
 
 def test_a_store_can_add_custom_order_statuses():

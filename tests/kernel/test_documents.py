@@ -48,17 +48,13 @@ def test_an_invalid_short_or_repeated_cpf_is_rejected(text):
 
 
 # 12.ABC.345/01DE-35 is the example that Receita Federal and Serpro publish for the alphanumeric form.
-@pytest.mark.parametrize(
-    "text", ["11.222.333/0001-81", "11222333000181", "12.ABC.345/01DE-35", "12abc34501de35"]
-)
+@pytest.mark.parametrize("text", ["11.222.333/0001-81", "11222333000181", "12.ABC.345/01DE-35", "12abc34501de35"])
 def test_a_valid_numeric_or_alphanumeric_cnpj_is_accepted(text):
     assert is_cnpj(text)
     assert has_cnpj_form(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["11.222.333/0001-82", "12.ABC.345/01DE-36", "00000000000000", "11111111111111"]
-)
+@pytest.mark.parametrize("text", ["11.222.333/0001-82", "12.ABC.345/01DE-36", "00000000000000", "11111111111111"])
 def test_a_cnpj_with_invalid_check_digits_still_has_the_form(text):
     assert not is_cnpj(text)
     assert has_cnpj_form(text)
@@ -117,9 +113,7 @@ def test_a_mobile_number_is_normalized(text):
     assert normalize_phone(text) == "11912345678"
 
 
-@pytest.mark.parametrize(
-    "text", ["1132345678", "(11) 3234-5678", "+55 11 3234-5678", "551132345678", "01132345678"]
-)
+@pytest.mark.parametrize("text", ["1132345678", "(11) 3234-5678", "+55 11 3234-5678", "551132345678", "01132345678"])
 def test_a_landline_number_is_normalized(text):
     assert normalize_phone(text) == "1132345678"
 
@@ -237,9 +231,7 @@ def test_an_identifier_is_classified_by_its_form(text, candidates):
 
 
 def test_eleven_digits_are_a_cpf_first_and_a_phone_second():
-    both = next(
-        digits for number in range(10**6) if is_cpf(digits := f"119{number:08d}") and normalize_phone(digits)
-    )
+    both = next(digits for number in range(10**6) if is_cpf(digits := f"119{number:08d}") and normalize_phone(digits))
     assert classify_identifier(both) == [(IdentifierType.CPF, both), (IdentifierType.PHONE, both)]
 
 

@@ -53,9 +53,7 @@ def test_folding_ignores_case_and_composition(text):
 
 def test_the_folding_table_pairs_every_character_once():
     assert len(FOLD_FROM) == len(FOLD_TO) == len(set(FOLD_FROM))
-    assert not set(FOLD_TO) & set(FOLD_FROM), (
-        "a target that is folded again would make folding depend on its order"
-    )
+    assert not set(FOLD_TO) & set(FOLD_FROM), "a target that is folded again would make folding depend on its order"
 
 
 def test_the_folding_sql_is_ascii_and_has_the_same_table():
@@ -89,9 +87,7 @@ def test_a_query_is_split_into_folded_words(query, terms):
 
 
 def test_a_query_has_at_most_sixteen_terms_of_limited_length():
-    assert search_terms(" ".join(f"w{number}" for number in range(100))) == [
-        f"w{number}" for number in range(16)
-    ]
+    assert search_terms(" ".join(f"w{number}" for number in range(100))) == [f"w{number}" for number in range(16)]
     assert search_terms("x" * 5_000) == ["x" * 64]
 
 

@@ -114,9 +114,7 @@ SAMPLES: dict[str, Sample] = {
     "warehouses": Sample("warehouse", lambda sample, number: {"name": f"Galpão {number}"}),
 }
 
-BY_PATH: dict[str, Resource] = {
-    path: resource for resource in RESOURCES for path in (resource.path, *resource.aliases)
-}
+BY_PATH: dict[str, Resource] = {path: resource for resource in RESOURCES for path in (resource.path, *resource.aliases)}
 BY_PATH |= {
     product_combinations.COMBINATIONS.path: product_combinations.COMBINATIONS,
     "productBoxes": boxes.BOXES,
@@ -155,9 +153,7 @@ def update_body_of(sample: SampleStore, resource: Resource) -> dict[str, Any]:
 
 async def create(sample: SampleStore, resource: Resource, number: int = 0, **fields: Any) -> str:
     """Create a record as the owner and return its id."""
-    answer = await sample.post(
-        f"/api/{path_of(sample, resource)}", body_of(sample, resource, number) | fields
-    )
+    answer = await sample.post(f"/api/{path_of(sample, resource)}", body_of(sample, resource, number) | fields)
     assert answer.status == 201, answer.raw
     return next(iter(answer.body.values()))
 

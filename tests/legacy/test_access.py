@@ -60,9 +60,7 @@ def deletes_record(route: Any) -> bool:
 
 def path_to(route: Any, sample: SampleStore, base: str = "/api") -> str:
     """Return the address of the route with the ids of the store's records."""
-    return path_with_id(route, record_of(sample, resource_of(entity_of(route))), sample).replace(
-        "/api", base, 1
-    )
+    return path_with_id(route, record_of(sample, resource_of(entity_of(route))), sample).replace("/api", base, 1)
 
 
 def body_for(route: Any, sample: SampleStore) -> Any:
@@ -158,9 +156,7 @@ async def test_a_missing_privilege_is_403_and_named(shared_sample, route):
     privilege = f"{action}_{AREAS[entity_of(route)]}"
     person = await shared_sample.add_user("view_apps")
     for data in (None, b"{broken"):  # privileges are checked before the body is parsed
-        answer = await shared_sample.request(
-            route.method, path_to(route, shared_sample), by=person, data=data
-        )
+        answer = await shared_sample.request(route.method, path_to(route, shared_sample), by=person, data=data)
         assert (answer.status, answer.body) == (
             403,
             {"status": 403, "message": f"Forbidden: privilege {privilege} required"},
@@ -381,16 +377,12 @@ async def test_fields_reserved_for_staff_are_ignored_for_vendors(vendor_enabled_
         {"product": "x", "price": 1, "company_id": sample.rival.number},
         by=sample.vendor_user,
     )
-    assert (await sample.get(f"/api/products/{created.body['product_id']}")).body["company_id"] == str(
-        sample.vendor
-    )
+    assert (await sample.get(f"/api/products/{created.body['product_id']}")).body["company_id"] == str(sample.vendor)
 
 
 async def test_a_vendor_follows_the_status_transitions_and_gets_the_allowed_ones(vendor_enabled_store):
     sample = vendor_enabled_store
-    assert (
-        await sample.put(f"/api/orders/{sample.order}", {"status": "P"}, by=sample.vendor_user)
-    ).status == 200
+    assert (await sample.put(f"/api/orders/{sample.order}", {"status": "P"}, by=sample.vendor_user)).status == 200
     answer = await sample.put(f"/api/orders/{sample.order}", {"status": "I"}, by=sample.vendor_user)
     assert answer.status == 422
     assert set(answer.body) == {"status", "message", "allowed"}
@@ -412,9 +404,7 @@ async def test_vendors_cannot_filter_by_hidden_fields(vendor_enabled_store):
 async def test_a_route_is_served_under_every_base_with_and_without_a_slash(shared_sample, route):
     for base in BASES:
         for slash in ("", "/"):
-            answer = await shared_sample.request(
-                route.method, path_to(route, shared_sample, base) + slash, auth=None
-            )
+            answer = await shared_sample.request(route.method, path_to(route, shared_sample, base) + slash, auth=None)
             assert (answer.status, answer.body["message"]) == (401, MISSING), (base, slash)
 
 

@@ -147,9 +147,7 @@ async def test_a_public_route_accepts_exactly_its_methods(sample: SampleStore, a
 
 
 @pytest.mark.parametrize("entity", ENTITIES)
-async def test_lists_and_records_are_served_to_an_administrator(
-    shared_sample: SampleStore, entity: str
-) -> None:
+async def test_lists_and_records_are_served_to_an_administrator(shared_sample: SampleStore, entity: str) -> None:
     collection, single = ENTITIES[entity]
     if "GET" in collection.split():
         answer = await shared_sample.get(f"/api/{entity}")

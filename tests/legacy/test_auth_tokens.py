@@ -9,17 +9,11 @@ from tests.harness.http import Response
 from tests.harness.sample_store import SampleStore
 from tests.harness.scopes import unused_ip
 
-PATHS = [
-    f"{base}/auth_tokens{slash}"
-    for base in ("/api", "/api/v1.0", "/api/2.0", "/api/2")
-    for slash in ("", "/")
-]
+PATHS = [f"{base}/auth_tokens{slash}" for base in ("/api", "/api/v1.0", "/api/2.0", "/api/2") for slash in ("", "/")]
 CNPJ = "11222333000181"
 
 
-async def sign_in(
-    sample: SampleStore, body: Any = None, path: str = "/api/auth_tokens", **kwargs: Any
-) -> Response:
+async def sign_in(sample: SampleStore, body: Any = None, path: str = "/api/auth_tokens", **kwargs: Any) -> Response:
     sample.ip = unused_ip()  # at most five attempts a minute from one address
     return await sample.post(path, body, auth=None, **kwargs)
 
@@ -39,9 +33,7 @@ async def test_email_and_password_return_a_token(sample, path):
 
 
 async def test_the_token_authenticates_on_the_legacy_api_only(sample):
-    token = (await sign_in(sample, {"email": sample.owner.email, "password": sample.owner.password})).body[
-        "token"
-    ]
+    token = (await sign_in(sample, {"email": sample.owner.email, "password": sample.owner.password})).body["token"]
     headers = {"Authorization": f"Bearer {token}"}
     assert (await sample.get("/api/users", auth=None, headers=headers)).status == 200
     other = await sample.get("/api/v1/auth/me", auth=None, headers=headers)
@@ -81,9 +73,7 @@ async def test_errors_have_the_format_of_the_route(sample, change, status, body)
     assert (answer.status, answer.body) == (status, body)
 
 
-@pytest.mark.parametrize(
-    "data", [b"{", b"[1]", b'{"email": "\\u0000"}', b"\xff\xfe{", b'{"a": 1}x', b'{"a": NaN}']
-)
+@pytest.mark.parametrize("data", [b"{", b"[1]", b'{"email": "\\u0000"}', b"\xff\xfe{", b'{"a": 1}x', b'{"a": NaN}'])
 async def test_malformed_json_is_rejected(sample, data):
     answer = await sign_in(sample, data=data, headers={"Content-Type": "application/json"})
     assert answer.status == 400
@@ -134,18 +124,16 @@ async def test_other_methods_are_not_allowed(sample):
 
 
 async def test_a_token_is_revoked_by_a_password_change_and_expires(sample):
-    token = (await sign_in(sample, {"email": sample.owner.email, "password": sample.owner.password})).body[
-        "token"
-    ]
+    token = (await sign_in(sample, {"email": sample.owner.email, "password": sample.owner.password})).body["token"]
     headers = {"Authorization": f"Bearer {token}"}
     assert (await sample.get("/api/users", auth=None, headers=headers)).status == 200
     answer = await sample.put(f"/api/users/{sample.owner}", {"password": "another long password"})
     assert answer.status == 200, answer.raw
     answer = await sample.get("/api/users", auth=None, headers=headers)
     assert (answer.status, answer.body["message"]) == (401, "Invalid credentials")
-    new_token = (
-        await sign_in(sample, {"email": sample.owner.email, "password": "another long password"})
-    ).body["token"]
+    new_token = (await sign_in(sample, {"email": sample.owner.email, "password": "another long password"})).body[
+        "token"
+    ]
     past = datetime.now(UTC) - timedelta(seconds=1)
     await sample.execute("update legacy_tokens set expires_at = $1", past)
     answer = await sample.get("/api/users", auth=None, headers={"Authorization": f"Bearer {new_token}"})
@@ -159,7 +147,5 @@ async def test_a_user_of_another_store_is_unknown(sample, other_sample):
 
 
 async def test_an_unknown_store_is_not_found(sample):
-    answer = await sign_in(
-        sample, credentials(sample), headers={"X-Tenant-ID": "018f0000-0000-7000-8000-000000000000"}
-    )
+    answer = await sign_in(sample, credentials(sample), headers={"X-Tenant-ID": "018f0000-0000-7000-8000-000000000000"})
     assert (answer.status, answer.body["error"]) == (404, "tenant not found")

@@ -80,9 +80,7 @@ DEFAULTS = {
 @pytest.mark.parametrize("path", MINIMAL_BODIES)
 async def test_required_fields_suffice_for_creation(sample, path):
     number = await create(sample, path, **minimal_body(sample, path))
-    [record] = [
-        row for row in await rows(sample, f"{path}?items_per_page=250") if row[ID_FIELDS[path]] == number
-    ]
+    [record] = [row for row in await rows(sample, f"{path}?items_per_page=250") if row[ID_FIELDS[path]] == number]
     assert record | DEFAULTS[path] == record
     timestamp = record.get("timestamp")
     assert timestamp is None or abs(int(timestamp) - datetime.now(UTC).timestamp()) < 60
@@ -140,9 +138,7 @@ async def test_a_field_is_read_back_and_filters(sample, path, name, value, expec
 
     value, expected = with_id(value), with_id(expected)
     number = await create(sample, path, **minimal_body(sample, path) | {name: value})
-    [record] = [
-        row for row in await rows(sample, f"{path}?items_per_page=250") if row[ID_FIELDS[path]] == number
-    ]
+    [record] = [row for row in await rows(sample, f"{path}?items_per_page=250") if row[ID_FIELDS[path]] == number]
     assert record[name] == expected
     if path == "managers" and name != "balance":
         answer = await sample.put(f"/api/managers/{sample.manager}", {name: value})
@@ -249,9 +245,7 @@ async def test_deleting_a_manager_keeps_its_partners(sample):
     answer = await sample.delete(f"/api/managers/{sample.manager}")
     assert (answer.status, answer.raw) == (204, b"")
     assert (await sample.get(f"/api/managers/{sample.manager}")).status == 404
-    assert (await sample.get(f"/api/business_partners/{sample.partner}")).body["manager_id"] == str(
-        sample.manager
-    )
+    assert (await sample.get(f"/api/business_partners/{sample.partner}")).body["manager_id"] == str(sample.manager)
     assert (
         await sample.put(f"/api/business_partners/{sample.partner}", {"manager_id": sample.manager.number})
     ).status == 400
@@ -375,9 +369,7 @@ async def test_an_order_above_the_available_limit_is_rejected(sample):
     assert (await create_order(sample, 1)).status == 201
     assert (await create_order(sample, 1)).status == 422
     assert (await create_order(sample, 1, user_id=sample.bia.number)).status == 201
-    assert (
-        await create_order(sample, products=[{"product_id": sample.plate.number, "amount": 9}])
-    ).status == 201
+    assert (await create_order(sample, products=[{"product_id": sample.plate.number, "amount": 9}])).status == 201
     assert (await create_order(sample, 1, status="I")).status == 201
     await sample.put(f"/api/orders/{sample.order}", {"status": "I"})
     assert (await create_order(sample, 1)).status == 201
@@ -397,17 +389,11 @@ async def test_a_shared_order_is_checked_against_each_vendors_limit(sample):
 async def test_an_order_update_cannot_exceed_the_limit(sample):
     await set_limit(sample, "180.00")
     path = f"/api/orders/{sample.order}"
-    assert (
-        await sample.put(path, {"products": [{"product_id": sample.mug.number, "amount": 4}]})
-    ).status == 422
+    assert (await sample.put(path, {"products": [{"product_id": sample.mug.number, "amount": 4}]})).status == 422
     assert (await sample.get(path)).body["total"] == "114.80"
-    assert (
-        await sample.put(path, {"products": [{"product_id": sample.mug.number, "amount": 3}]})
-    ).status == 200
+    assert (await sample.put(path, {"products": [{"product_id": sample.mug.number, "amount": 3}]})).status == 200
     await set_limit(sample, "10.00")
-    assert (
-        await sample.put(path, {"products": [{"product_id": sample.mug.number, "amount": 2}]})
-    ).status == 200
+    assert (await sample.put(path, {"products": [{"product_id": sample.mug.number, "amount": 2}]})).status == 200
 
 
 @pytest.mark.parametrize("status", ["D", "F", "I"])
@@ -465,9 +451,7 @@ async def test_an_invalid_limit_is_rejected(sample, change, message):
 
 
 async def test_a_first_limit_requires_an_amount(sample):
-    answer = await sample.put(
-        "/api/order_limit", {"user_id": sample.caio.number, "company_id": sample.vendor.number}
-    )
+    answer = await sample.put("/api/order_limit", {"user_id": sample.caio.number, "company_id": sample.vendor.number})
     assert (answer.status, answer.body["message"]) == (400, "limit_amount is required")
 
 

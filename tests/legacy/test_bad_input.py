@@ -62,9 +62,7 @@ BAD_VALUES: list[Any] = [
 
 def writable_fields(resource) -> list[str]:
     fields = [
-        field.name
-        for field in (*resource.fields, *resource.detail_fields, *resource.input_fields)
-        if field.input_path
+        field.name for field in (*resource.fields, *resource.detail_fields, *resource.input_fields) if field.input_path
     ]
     return [*fields, "user_data"] if resource.path == "orders" else fields
 
@@ -90,15 +88,11 @@ def assert_valid(answer: Any) -> None:
 async def test_any_value_in_any_field_is_accepted_or_rejected(sample, resource, name):
     entity = resource.path
     record = record_of(sample, resource)
-    values = (
-        BAD_VALUES if name != "password" else [value for value in BAD_VALUES if not isinstance(value, str)]
-    )
+    values = BAD_VALUES if name != "password" else [value for value in BAD_VALUES if not isinstance(value, str)]
     for number, value in enumerate(values):
         # Each creation of a user hashes a password; updates parse the same fields.
         if supports(resource, "create") and (entity != "users" or number % 8 == 0):
-            assert_valid(
-                await sample.post(f"/api/{entity}", body_of(sample, resource, number) | {name: value})
-            )
+            assert_valid(await sample.post(f"/api/{entity}", body_of(sample, resource, number) | {name: value}))
         if supports(resource, "update"):
             assert_valid(await sample.put(f"/api/{entity}/{record}", {name: value}))
         if supports(resource, "show"):
@@ -107,9 +101,7 @@ async def test_any_value_in_any_field_is_accepted_or_rejected(sample, resource, 
         assert (await sample.get(f"/api/{entity}?items_per_page=250")).status == 200
 
 
-UPDATABLE = [
-    resource for resource in RESOURCES if supports(resource, "show") and supports(resource, "update")
-]
+UPDATABLE = [resource for resource in RESOURCES if supports(resource, "show") and supports(resource, "update")]
 
 
 @pytest.mark.parametrize("resource", UPDATABLE, ids=[resource.path for resource in UPDATABLE])
@@ -133,9 +125,7 @@ async def test_read_only_fields_are_ignored_whatever_their_value(sample, resourc
 
 @pytest.mark.parametrize("value", BAD_VALUES, ids=[repr(value)[:40] for value in BAD_VALUES])
 async def test_any_membership_status_is_accepted_or_rejected(sample, value):
-    assert_valid(
-        await sample.put(f"/api/users/{sample.bia}/usergroups/{sample.wholesale}", {"status": value})
-    )
+    assert_valid(await sample.put(f"/api/users/{sample.bia}/usergroups/{sample.wholesale}", {"status": value}))
 
 
 BODIES = [

@@ -139,13 +139,9 @@ async def test_the_products_of_a_category_are_listed(sample):
     assert answer.status == 200
     assert [row["product_id"] for row in answer.body["products"]] == [str(sample.mug), str(sample.plate)]
     assert answer.body["params"]["total_items"] == 2
-    record = (await sample.get("/api/products?product_id=" + str(sample.mug))).body["products"][
-        str(sample.mug)
-    ]
+    record = (await sample.get("/api/products?product_id=" + str(sample.mug))).body["products"][str(sample.mug)]
     assert answer.body["products"][0] == record
-    page = await sample.get(
-        f"/api/categories/{sample.home.id}/products?items_per_page=1&page=2&sort_by=product"
-    )
+    page = await sample.get(f"/api/categories/{sample.home.id}/products?items_per_page=1&page=2&sort_by=product")
     assert [row["product_id"] for row in page.body["products"]] == [str(sample.plate)]
     assert (await sample.get(f"/api/categories/{sample.hidden}/products")).body["products"] == []
 

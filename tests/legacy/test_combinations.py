@@ -53,9 +53,7 @@ async def test_a_combination_is_created_updated_and_deleted_by_its_hash(sample):
 
 
 async def test_the_variants_of_a_combination_can_change(sample):
-    answer = await sample.put(
-        f"/api/combinations/{sample.combination}", {"combination": variant_ids(sample, "small")}
-    )
+    answer = await sample.put(f"/api/combinations/{sample.combination}", {"combination": variant_ids(sample, "small")})
     assert (answer.status, answer.body["combination_hash"]) == (200, f"{sample.size}_{sample.small}")
     record = (await sample.get(f"/api/combinations/{sample.size}_{sample.small}")).body
     assert record["combination"] == {str(sample.size): str(sample.small)}
@@ -76,9 +74,7 @@ async def test_a_hash_shared_by_products_requires_product_id(sample):
     assert answer.body["product_id"] == str(sample.plate)
     listed = (await sample.get(f"/api/combinations?combination_hash={hash_}")).body["combinations"]
     assert {row["product_id"] for row in listed.values()} == {str(sample.mug), str(sample.plate)}
-    assert (
-        await sample.put(f"/api/combinations/{hash_}?product_id={sample.plate}", {"amount": 5})
-    ).status == 200
+    assert (await sample.put(f"/api/combinations/{hash_}?product_id={sample.plate}", {"amount": 5})).status == 200
     assert (await sample.delete(f"/api/combinations/{hash_}?product_id={sample.mug}")).status == 204
     assert (await sample.get(f"/api/combinations/{hash_}")).body["amount"] == "5"
 
@@ -88,9 +84,7 @@ async def test_the_product_id_in_the_query_is_checked(sample, product):
     wrong = product.format(plate=sample.plate)
     answer = await sample.get(f"/api/combinations/{sample.combination}?product_id={wrong}")
     assert (answer.status, answer.body["message"]) == (404, "Combination not found")
-    assert (
-        await sample.get(f"/api/combinations/{sample.combination}?product_id={sample.mug.id}")
-    ).status == 200
+    assert (await sample.get(f"/api/combinations/{sample.combination}?product_id={sample.mug.id}")).status == 200
 
 
 async def invalid_bodies(sample: SampleStore) -> list[dict[str, Any]]:
@@ -165,9 +159,7 @@ async def test_a_combination_of_a_product_has_an_integer_position(sample):
             "combination": variant_ids(sample, "small", "plain"),
             "amount": "12",
             "position": 10,
-            "image_pairs": {
-                "detailed": {"image_path": "https://img.example.com/p.jpg", "alt": "P", "image_x": 80}
-            },
+            "image_pairs": {"detailed": {"image_path": "https://img.example.com/p.jpg", "alt": "P", "image_x": 80}},
         },
     )
     assert created.status == 201, created.raw

@@ -139,9 +139,7 @@ async def test_a_form_encoded_body_creates_a_page(sample):
 
 async def test_pages_are_searched_and_page_is_the_page_number(sample):
     assert list((await sample.get("/api/pages?q=contato")).body["pages"]) == [str(sample.page)]
-    assert list((await sample.get(f"/api/pages?parent_id={sample.about}")).body["pages"]) == [
-        str(sample.page)
-    ]
+    assert list((await sample.get(f"/api/pages?parent_id={sample.about}")).body["pages"]) == [str(sample.page)]
     second = (await sample.get("/api/pages?page=2&items_per_page=1")).body
     assert [row["page_id"] for row in second["pages"]] == [str(sample.page)]
 
@@ -258,11 +256,11 @@ async def graphql(sample: SampleStore, document: str, **variables: Any) -> Any:
     return (await sample.post("/graphql", {"query": document, "variables": variables}, auth="bearer")).body
 
 
-CREATE_LANGUAGE = (
-    """mutation ($input: LanguageInput!) { language_create(input: $input) { id code status } }"""
-)
+CREATE_LANGUAGE = """mutation ($input: LanguageInput!) { language_create(input: $input) { id code status } }"""
 DELETE_LANGUAGE = """mutation ($id: ID!) { language_delete(id: $id) { id } }"""
-UPDATE_LANGUAGE = """mutation ($id: ID!, $input: LanguageInput!) { language_update(id: $id, input: $input) { code status } }"""
+UPDATE_LANGUAGE = (
+    """mutation ($id: ID!, $input: LanguageInput!) { language_update(id: $id, input: $input) { code status } }"""
+)
 
 
 async def test_the_only_language_cannot_be_deleted_or_disabled(sample):
@@ -276,9 +274,7 @@ async def test_the_only_language_cannot_be_deleted_or_disabled(sample):
             "RULE_VIOLATION",
             f"the only language can't be {verb}",
         )
-    added = await graphql(
-        sample, CREATE_LANGUAGE, input={"code": "EN", "name": "English", "country_code": "us"}
-    )
+    added = await graphql(sample, CREATE_LANGUAGE, input={"code": "EN", "name": "English", "country_code": "us"})
     assert added["data"]["language_create"]["code"] == "en"
     assert await create(sample, "pages", lang_code="en")
     assert "errors" not in await graphql(sample, DELETE_LANGUAGE, id=portuguese["id"])

@@ -95,9 +95,7 @@ async def test_the_discussions_of_a_product_are_the_same_posts(sample):
     assert nested["discussions"] == [await read(sample, number)]
     listed = (await sample.get(f"/api/discussions?object_type=P&object_id={sample.plate}")).body
     assert list(listed["discussions"]) == [number]
-    assert list((await sample.get(f"/api/discussions?object_id={sample.plate.id}")).body["discussions"]) == [
-        number
-    ]
+    assert list((await sample.get(f"/api/discussions?object_id={sample.plate.id}")).body["discussions"]) == [number]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +157,9 @@ async def test_discussions_of_an_order_are_visible_to_its_customer_only(sample):
     for person, expected in ((sample.caio, ["O", "P"]), (sample.bia, ["P"])):
         answer = await sample.post("/graphql", query, by=person, auth="bearer")
         assert sorted(row["object_type"] for row in answer.body["data"]["reviews"]) == expected
-    mutation = """mutation ($id: ID!) { review_create(input: {object_type: "O", object_id: $id, message: "x"}) { id } }"""
+    mutation = (
+        """mutation ($id: ID!) { review_create(input: {object_type: "O", object_id: $id, message: "x"}) { id } }"""
+    )
     for person, allowed in ((sample.caio, True), (sample.bia, False)):
         sent = {"query": mutation, "variables": {"id": sample.order.id}}
         answer = (await sample.post("/graphql", sent, by=person, auth="bearer")).body

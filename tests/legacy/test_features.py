@@ -95,9 +95,7 @@ async def test_a_feature_belongs_to_a_group(sample):
 
 
 async def test_an_update_keeps_changes_adds_and_deletes_variants(sample):
-    number = await create(
-        sample, feature_type="S", variants=[{"variant": "Linho"}, {"variant": "Lã"}, "Juta"]
-    )
+    number = await create(sample, feature_type="S", variants=[{"variant": "Linho"}, {"variant": "Lã"}, "Juta"])
     variants = (await read(sample, number))["variants"]
     assert [(variant["variant"], variant["position"]) for variant in variants.values()] == [
         ("Linho", "0"),

@@ -134,9 +134,7 @@ def normalize(value: Any, names: dict[str, dict[str, str]], key: str = "") -> An
     if isinstance(value, dict):
         is_pairs = key == "image_pairs"
         return {
-            "<pair>" if is_pairs else placeholder(names, id_key(key, value), inner): normalize(
-                item, names, inner
-            )
+            "<pair>" if is_pairs else placeholder(names, id_key(key, value), inner): normalize(item, names, inner)
             for inner, item in value.items()
         }
     if isinstance(value, list):
@@ -248,8 +246,7 @@ def placeholders(sample: SampleStore) -> dict[str, dict[str, str]]:
         "transaction_id": "transaction",
     }
     names = {
-        field: {str(getattr(sample, name)): f"<{name}>" for name in words.split()}
-        for field, words in records.items()
+        field: {str(getattr(sample, name)): f"<{name}>" for name in words.split()} for field, words in records.items()
     }
     return names | {"combination_id": {str(sample.combination.number): "<combination>"}}
 
@@ -264,9 +261,7 @@ async def form_and_sample(request, new_sample):
 @pytest.mark.parametrize("name", PATHS)
 async def test_a_response_matches_its_golden_file(form_and_sample, name):
     form, sample = form_and_sample
-    path = PATHS[name].format(
-        **{key: value for key, value in sample.records.items() if isinstance(value, Record)}
-    )
+    path = PATHS[name].format(**{key: value for key, value in sample.records.items() if isinstance(value, Record)})
     answer = await sample.get(f"/api/{path}")
     assert answer.status == 200
     # A list without an envelope has the keys of the collection its path ends with.

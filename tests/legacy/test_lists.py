@@ -20,9 +20,7 @@ FILTERED = [
     for field in (*resource.fields, *resource.detail_fields)
     if field.filter_name
 ]
-FILTERED_FIELDS = [
-    pytest.param(resource, field, id=f"{resource.path}-{field.name}") for resource, field in FILTERED
-]
+FILTERED_FIELDS = [pytest.param(resource, field, id=f"{resource.path}-{field.name}") for resource, field in FILTERED]
 FIELDS_OF_MANY = [
     pytest.param(resource, field, id=f"{resource.path}-{field.name}")
     for resource, field in FILTERED
@@ -62,13 +60,9 @@ async def prepare(sample: SampleStore) -> None:
     await sample.put(f"/api/users/{sample.bia}", {"company": "Padaria"})
     await sample.execute("update users set points = 3 where id = $1", sample.bia.number)
     await sample.put(f"/api/products/{sample.plate}", {"min_qty": 2, "max_qty": 9, "free_shipping": "Y"})
-    await sample.put(
-        f"/api/categories/{sample.hidden}", {"description": "d", "company_id": sample.rival.number}
-    )
+    await sample.put(f"/api/categories/{sample.hidden}", {"description": "d", "company_id": sample.rival.number})
     address = {
-        f"{prefix}_{name}": f"{prefix} {name}"
-        for prefix in "bs"
-        for name in ("address", "address_2", "city", "phone")
+        f"{prefix}_{name}": f"{prefix} {name}" for prefix in "bs" for name in ("address", "address_2", "city", "phone")
     }
     await sample.put(
         f"/api/orders/{sample.shared_order}",
@@ -98,9 +92,7 @@ async def test_every_field_filters_by_equal_value(shared_store, resource: Resour
     # Some values are numbers; a query contains only text.
     for value in sorted(map(str, values - {""})):
         expected = {number for number, record in records.items() if has_value(record[field.name], value)}
-        answer = await shared_store.get(
-            f"/api/{resource.path}?{field.name}={quote(value)}&items_per_page=250"
-        )
+        answer = await shared_store.get(f"/api/{resource.path}?{field.name}={quote(value)}&items_per_page=250")
         assert answer.status == 200, answer.raw
         assert set(answer.body[resource.path]) == expected, (field.name, value)
         assert answer.body["search"] == {field.name: value}
@@ -119,9 +111,7 @@ async def test_several_values_in_brackets_match_any(shared_store, resource: Reso
     values = [*sorted(map(str, existing - {""}))[:2], "zz"]
     query = urlencode([(f"{field.name}[]", value) for value in values])
     expected = {
-        number
-        for number, record in records.items()
-        if any(has_value(record[field.name], value) for value in values)
+        number for number, record in records.items() if any(has_value(record[field.name], value) for value in values)
     }
     answer = await shared_store.get(f"/api/{resource.path}?{query}&items_per_page=250")
     assert set(answer.body[resource.path]) == expected
@@ -224,10 +214,7 @@ async def test_in_the_cscart_form_a_filtered_list_has_the_same_shape(new_sample,
 async def test_object_keys_follow_the_sort_order(sample):
     ascending = await list_ids(sample, "products?status[]=A&status[]=H&sort_by=price&sort_order=asc")
     assert ascending == [str(sample.ebook), str(sample.plate), str(sample.mug), str(sample.secret)]
-    assert (
-        await list_ids(sample, "products?status[]=A&status[]=H&sort_by=price&sort_order=desc")
-        == ascending[::-1]
-    )
+    assert await list_ids(sample, "products?status[]=A&status[]=H&sort_by=price&sort_order=desc") == ascending[::-1]
 
 
 async def test_search_echoes_codes_not_labels(sample):
@@ -243,9 +230,7 @@ async def test_search_echoes_codes_not_labels(sample):
 
 
 async def test_filters_are_combined_with_and(sample):
-    assert await list_ids(sample, f"products?status=A&company_id={sample.vendor}&is_edp=N") == [
-        str(sample.mug)
-    ]
+    assert await list_ids(sample, f"products?status=A&company_id={sample.vendor}&is_edp=N") == [str(sample.mug)]
     assert await list_ids(sample, "products?product_code=CAN-1&pcode=PRA-1") == []
     assert await list_ids(sample, "products?product_code=CAN-1&pcode=CAN-1") == [str(sample.mug)]
 
@@ -352,9 +337,7 @@ async def test_orders_are_searched(sample):
     assert await list_ids(sample, "orders?user_id=0") == [str(sample.guest_order)]
     assert await list_ids(sample, f"orders?company_id={sample.rival}") == []
     assert await list_ids(sample, "orders?company_id=0") == [str(sample.shared_order)]
-    assert await list_ids(
-        sample, f"orders?shipping_id={sample.sedex}&status=O&sort_order=asc&sort_by=order_id"
-    ) == [
+    assert await list_ids(sample, f"orders?shipping_id={sample.sedex}&status=O&sort_order=asc&sort_by=order_id") == [
         str(sample.order),
         str(sample.shared_order),
     ]
@@ -444,9 +427,7 @@ async def test_a_period_is_combined_with_other_filters(sample, dated):
     ],
 )
 @pytest.mark.parametrize("resource", RESOURCES, ids=IDS)
-async def test_page_and_page_size_have_defaults_and_bounds(
-    shared_store, resource: Resource, query, page, size
-):
+async def test_page_and_page_size_have_defaults_and_bounds(shared_store, resource: Resource, query, page, size):
     answer = await shared_store.get(f"/api/{resource.path}?{query}")
     params = answer.body["params"]
     assert (params["page"], params["items_per_page"]) == (page, size)
@@ -476,9 +457,7 @@ async def test_pages_have_no_gaps_or_duplicates(sample):
     ],
 )
 async def test_every_sort_order_is_stable_and_echoed(shared_store, resource: Resource, name, order):
-    answer = await shared_store.get(
-        f"/api/{resource.path}?sort_by={name}&sort_order={order}&items_per_page=250"
-    )
+    answer = await shared_store.get(f"/api/{resource.path}?sort_by={name}&sort_order={order}&items_per_page=250")
     params = answer.body["params"]
     applied = order.lower() if order.lower() in ("asc", "desc") else resource.default_order
     assert (params["sort_by"], params["sort_order"]) == (name, applied)
@@ -490,9 +469,7 @@ async def test_every_sort_order_is_stable_and_echoed(shared_store, resource: Res
         keys = [(row[name], id_of(row, resource)) for row in rows]
         assert keys == sorted(keys, reverse=applied == "desc")
     other = "asc" if applied == "desc" else "desc"
-    opposite = await shared_store.get(
-        f"/api/{resource.path}?sort_by={name}&sort_order={other}&items_per_page=250"
-    )
+    opposite = await shared_store.get(f"/api/{resource.path}?sort_by={name}&sort_order={other}&items_per_page=250")
     assert rows_in(resource, opposite.body) == rows[::-1]
 
 

@@ -139,9 +139,7 @@ async def test_a_vendors_api_key_reads_its_own_inbox(sample):
 
 async def test_another_stores_inbox_is_empty_and_its_token_is_rejected(sample, other_sample):
     assert (await inbox(sample, other_sample.caio.id))["notifications"] == []
-    answer = await sample.get(
-        f"/api/v1.0/notifications?user_id={sample.caio.id}", at=other_sample, auth="bearer"
-    )
+    answer = await sample.get(f"/api/v1.0/notifications?user_id={sample.caio.id}", at=other_sample, auth="bearer")
     assert (answer.status, answer.body["status"]) == (403, 403)
 
 
@@ -229,9 +227,7 @@ async def test_low_stock_notifies_vendor_and_product_administrators_once(new_sam
         assert (await titles(sample, person)).count("Estoque baixo: Bule") == 1
     for person in (sample.rival_vendor_user, sample.staff, sample.bia):
         assert "Estoque baixo: Bule" not in await titles(sample, person)
-    [row] = [
-        row for row in (await inbox(sample, sample.vendor_user.id))["notifications"] if row["type"] == "stock"
-    ]
+    [row] = [row for row in (await inbox(sample, sample.vendor_user.id))["notifications"] if row["type"] == "stock"]
     assert row["message"] == "“Bule” está com 3 unidades para venda."
 
 

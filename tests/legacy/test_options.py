@@ -89,14 +89,10 @@ VARIANTS = [
 
 @pytest.mark.parametrize("form", ["array", "map"])
 async def test_variants_are_accepted_as_array_or_map(sample, form):
-    variants: Any = (
-        VARIANTS if form == "array" else {str(1 + index): variant for index, variant in enumerate(VARIANTS)}
-    )
+    variants: Any = VARIANTS if form == "array" else {str(1 + index): variant for index, variant in enumerate(VARIANTS)}
     option = await read(sample, await create(sample, variants=variants))
     rows = list(option["variants"].values())
-    assert [
-        (row["variant_name"], row["modifier"], row["modifier_type"], row["position"]) for row in rows
-    ] == [
+    assert [(row["variant_name"], row["modifier"], row["modifier_type"], row["position"]) for row in rows] == [
         ("Azul", "-2.50", "A", "0"),
         ("Cru", "0.00", "A", "2"),
         ("Verde", "12.50", "P", "5"),
@@ -325,21 +321,15 @@ async def test_vendors_manage_their_own_options(new_sample):
         answer = await sample.request(method, f"/api/{path}", body, by=sample.vendor_user)
         assert answer.status == 403, (path, answer.raw)
     # A shared option belongs to the store.
-    assert (
-        await sample.put(f"/api/options/{sample.print}", {"option_name": "x"}, by=sample.vendor_user)
-    ).status == 404
+    assert (await sample.put(f"/api/options/{sample.print}", {"option_name": "x"}, by=sample.vendor_user)).status == 404
     created = await sample.post(
         "/api/options", {"option_name": "Alça", "product_id": sample.mug.number}, by=sample.vendor_user
     )
     assert created.status == 201, created.raw
-    answer = await sample.put(
-        f"/api/options/{created.body['option_id']}", {"required": "Y"}, by=sample.vendor_user
-    )
+    answer = await sample.put(f"/api/options/{created.body['option_id']}", {"required": "Y"}, by=sample.vendor_user)
     assert answer.status == 200
     foreign = await sample.post(
         "/api/options", {"option_name": "Alça", "product_id": sample.plate.number}, by=sample.vendor_user
     )
     assert foreign.status == 400
-    assert (
-        await sample.delete(f"/api/options/{created.body['option_id']}", by=sample.vendor_user)
-    ).status == 204
+    assert (await sample.delete(f"/api/options/{created.body['option_id']}", by=sample.vendor_user)).status == 204

@@ -62,9 +62,7 @@ async def test_forbidden_combinations_are_422_and_invalid_options_400(sample):
         assert set(answer.body) >= {"status", "message"}
     excessive = await sample.post(
         "/api/orders",
-        order_body(
-            sample, amount=4, product_options={size: sample.large.number, print_: sample.plain.number}
-        ),
+        order_body(sample, amount=4, product_options={size: sample.large.number, print_: sample.plain.number}),
     )
     assert (excessive.status, excessive.body["products"][0]["available"]) == (422, 3)
     assert await sample.value("select count(*) from orders") == before

@@ -230,9 +230,7 @@ async def test_processor_secrets_are_masked_and_writing_the_mask_keeps_them(samp
     assert listed["processor_params"] == masked
     answer = await sample.put(f"/api/payments/{number}", {"processor_params": masked | {"mode": "test"}})
     assert answer.status == 200
-    encrypted = bytes(
-        await sample.value("select processor_params from payment_methods where id = $1", int(number))
-    )
+    encrypted = bytes(await sample.value("select processor_params from payment_methods where id = $1", int(number)))
     assert b"sk_live_1" not in encrypted
     assert decrypt_params(encrypted) == params | {"mode": "test"}
 
@@ -304,9 +302,7 @@ async def test_a_destination_rate_and_a_coupon_change_the_order_totals(sample):
     ):
         answer = await sample.post("/api/orders", body | change)
         assert (answer.status, answer.body["message"]) == (422, message)
-    plain = await sample.post(
-        "/api/orders", {key: body[key] for key in ("user_id", "shipping_id", "products")}
-    )
+    plain = await sample.post("/api/orders", {key: body[key] for key in ("user_id", "shipping_id", "products")})
     assert (await read(sample, "orders", plain.body["order_id"]))["shipping_cost"] == "5.00"
 
 
@@ -384,9 +380,7 @@ async def test_another_stores_destinations_and_taxes_are_not_found(sample, other
 
 
 async def test_a_form_encoded_body_creates_a_shipping_with_rates(sample):
-    form = (
-        f"shipping=PAC&rates[0][destination_id]={sample.south}&rates[0][base]=10.00&tax_ids[]={sample.icms}"
-    )
+    form = f"shipping=PAC&rates[0][destination_id]={sample.south}&rates[0][base]=10.00&tax_ids[]={sample.icms}"
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     answer = await sample.post("/api/shippings", data=form.encode(), headers=headers)
     assert answer.status == 201, answer.raw

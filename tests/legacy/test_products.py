@@ -115,9 +115,7 @@ async def test_updating_a_record_with_itself_changes_nothing(sample):
         assert answer.status == 200, answer.raw
         after = await read(sample, product)
         for record in (before, after):  # images get new ids
-            record["image_pairs"] = [
-                pair["detailed"]["image_path"] for pair in record["image_pairs"].values()
-            ]
+            record["image_pairs"] = [pair["detailed"]["image_path"] for pair in record["image_pairs"].values()]
             record["main_pair"] = record["main_pair"].get("detailed")
             record.pop("updated_timestamp")
         assert after == before
@@ -160,12 +158,8 @@ async def test_the_main_category_is_set_with_or_without_categories(sample):
 
 
 async def test_the_vendor_is_set_or_none(sample):
-    assert (await read(sample, await create(sample, company_id=sample.rival.number)))["company_id"] == str(
-        sample.rival
-    )
-    assert (await read(sample, await create(sample, company_id=str(sample.rival))))[
-        "company_name"
-    ] == "Casa Lua"
+    assert (await read(sample, await create(sample, company_id=sample.rival.number)))["company_id"] == str(sample.rival)
+    assert (await read(sample, await create(sample, company_id=str(sample.rival))))["company_name"] == "Casa Lua"
     assert (await read(sample, await create(sample, company_id=0)))["company_id"] == "0"
     assert (await read(sample, await create(sample, company_id="")))["company_id"] == str(sample.vendor)
 
@@ -212,9 +206,7 @@ async def test_the_main_image_is_returned_as_an_image_pair(sample):
 
 async def test_a_new_main_image_keeps_the_others(sample):
     before = await read(sample, sample.mug)
-    await sample.put(
-        f"/api/products/{sample.mug}", {"main_pair": image_pair("https://img.example.com/new.jpg")}
-    )
+    await sample.put(f"/api/products/{sample.mug}", {"main_pair": image_pair("https://img.example.com/new.jpg")})
     after = await read(sample, sample.mug)
     assert image_path(after["main_pair"]) == "https://img.example.com/new.jpg"
     assert after["image_pairs"] == before["image_pairs"]
@@ -229,13 +221,9 @@ async def test_new_additional_images_keep_the_main_image(sample):
     await sample.put(f"/api/products/{sample.mug}", {"image_pairs": pairs})
     after = await read(sample, sample.mug)
     assert after["main_pair"] == before["main_pair"]
-    assert [image_path(pair) for pair in after["image_pairs"].values()] == [
-        image_path(p) for p in pairs.values()
-    ]
+    assert [image_path(pair) for pair in after["image_pairs"].values()] == [image_path(p) for p in pairs.values()]
     assert list(after["image_pairs"]) == [pair["pair_id"] for pair in after["image_pairs"].values()]
-    await sample.put(
-        f"/api/products/{sample.mug}", {"image_pairs": [image_pair("https://img.example.com/c.jpg")]}
-    )
+    await sample.put(f"/api/products/{sample.mug}", {"image_pairs": [image_pair("https://img.example.com/c.jpg")]})
     assert [image_path(p) for p in (await read(sample, sample.mug))["image_pairs"].values()] == [
         "https://img.example.com/c.jpg"
     ]
@@ -249,9 +237,7 @@ async def test_images_are_removed(sample, empty):
 
 
 async def test_additional_images_without_a_main_image_stay_additional(sample):
-    product = await read(
-        sample, await create(sample, image_pairs=[image_pair("https://img.example.com/a.jpg")])
-    )
+    product = await read(sample, await create(sample, image_pairs=[image_pair("https://img.example.com/a.jpg")]))
     assert product["main_pair"] == {}
     assert len(product["image_pairs"]) == 1
 
@@ -466,9 +452,7 @@ async def test_a_deleted_product_is_not_found(sample):
         ("GET", "/features"),
         ("GET", "/discussions"),
     ):
-        missing = await sample.request(
-            method, f"/api/products/{sample.mug}{path}", {} if method == "PUT" else None
-        )
+        missing = await sample.request(method, f"/api/products/{sample.mug}{path}", {} if method == "PUT" else None)
         assert (missing.status, missing.body) == (404, {"status": 404, "message": "Product not found"})
     listed = await sample.get("/api/products")
     assert str(sample.mug) not in [row["product_id"] for row in listed.body["products"]]
@@ -483,9 +467,7 @@ async def test_a_form_encoded_body_creates_a_product(sample):
         f"&product_features[{sample.material}][feature_type]=T&product_features[{sample.material}][value]=Ferro"
     )
     for content_type in ("application/x-www-form-urlencoded", "text/plain"):
-        answer = await sample.post(
-            "/api/products", data=form.encode(), headers={"Content-Type": content_type}
-        )
+        answer = await sample.post("/api/products", data=form.encode(), headers={"Content-Type": content_type})
         assert answer.status == 201, answer.raw
         product = await read(sample, answer.body["product_id"])
         assert (product["product"], product["amount"]) == ("Bule de Chá", "3")

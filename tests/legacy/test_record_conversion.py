@@ -200,9 +200,7 @@ def test_a_body_is_parsed_into_input_paths():
     )
     assert parse_body({"price": "1.50", "shown_only": "x", "unknown": 1}) == {"price_cents": 150}
     assert parse_body({"b_city": "Recife"}) == {"billing": {"city": "Recife"}}
-    assert parse_body({"b_city": "Recife", "user_data": {"b_city": "Olinda"}}) == {
-        "billing": {"city": "Olinda"}
-    }
+    assert parse_body({"b_city": "Recife", "user_data": {"b_city": "Olinda"}}) == {"billing": {"city": "Olinda"}}
     assert parse_body({"user_data": [], "company_id": ""}) == {}
     assert parse_body({"company_id": None}) == {"vendor_id": None}
     with pytest.raises(ValidationFailed, match="user_data is 'x'; expected an object"):

@@ -28,20 +28,13 @@ def for_action(action: str) -> Any:
 
 LISTED = [
     *(resource for resource in RESOURCES if "list" in resource.actions),
-    *(
-        route.resource
-        for resource in RESOURCES
-        for route in resource.subroutes
-        if isinstance(route, NestedList)
-    ),
+    *(route.resource for resource in RESOURCES for route in resource.subroutes if isinstance(route, NestedList)),
 ]
 # The fields that `complete` adds to an operation's result, and those it removes.
 ORDER_ADDRESSES = {
     f"{prefix}_{name}"
     for prefix in "bs"
-    for name in (
-        ["firstname", "lastname", "address", "address_2", "city", "state", "country", "zipcode", "phone"]
-    )
+    for name in (["firstname", "lastname", "address", "address_2", "city", "state", "country", "zipcode", "phone"])
 }
 ADDED = {"orders": ORDER_ADDRESSES | {"product_groups"}}
 REMOVED = {"orders": {"billing_address", "shipping_address"}}
@@ -116,9 +109,7 @@ def test_filters_and_sorts_exist_in_the_schema(resource: Resource, operations):
     lists = [operations[f"{resource.operations}List"]] if "list" in resource.actions else []
     for owner in RESOURCES:
         lists += [
-            operations[b.operation]
-            for b in owner.subroutes
-            if isinstance(b, NestedList) and b.resource is resource
+            operations[b.operation] for b in owner.subroutes if isinstance(b, NestedList) and b.resource is resource
         ]
     for operation in lists:
         variables = variables_of(operation)
@@ -128,14 +119,12 @@ def test_filters_and_sorts_exist_in_the_schema(resource: Resource, operations):
         filters, sorts = variables["filter"], variables["sort"]
         assert isinstance(filters, GraphQLInputObjectType)
         assert isinstance(sorts, GraphQLEnumType)
-        names = {
-            field.filter_name for field in (*resource.fields, *resource.detail_fields) if field.filter_name
-        }
+        names = {field.filter_name for field in (*resource.fields, *resource.detail_fields) if field.filter_name}
         names |= {query.filter_name for query in resource.filters if isinstance(query, QueryFilter)}
         assert names <= set(filters.fields)
-        assert {
-            f"{sort}_{direction}" for sort in resource.sorts.values() for direction in ("ASC", "DESC")
-        } <= set(sorts.values)
+        assert {f"{sort}_{direction}" for sort in resource.sorts.values() for direction in ("ASC", "DESC")} <= set(
+            sorts.values
+        )
         assert resource.default_sort[0] in resource.sorts
 
 
@@ -144,9 +133,7 @@ def test_multiple_value_filters_are_lists(resource: Resource, operations):
     filters = variables_of(operations[f"{resource.operations}List"])["filter"]
     fields = (*resource.fields, *resource.detail_fields)
     pairs = [(field.filter_name, field.value_type.multiple) for field in fields if field.filter_name]
-    pairs += [
-        (query.filter_name, query.multiple) for query in resource.filters if isinstance(query, QueryFilter)
-    ]
+    pairs += [(query.filter_name, query.multiple) for query in resource.filters if isinstance(query, QueryFilter)]
     for name, multiple in pairs:
         assert ("[" in str(filters.fields[name].type)) == multiple, name
 

@@ -90,9 +90,7 @@ async def test_references_are_read_back_whatever_their_form(sample):
         record = await read(sample, sample.shipment)
         assert record["user_id"] == str(sample.bia)
         assert record["shipping_id"] not in ("0", str(sample.sedex))
-        await sample.put(
-            f"/api/shipments/{sample.shipment}", {"user_id": 0, "shipping_id": str(sample.sedex)}
-        )
+        await sample.put(f"/api/shipments/{sample.shipment}", {"user_id": 0, "shipping_id": str(sample.sedex)})
         assert (await read(sample, sample.shipment))["user_id"] == "0"
 
 
@@ -227,9 +225,7 @@ async def test_invalid_input_is_rejected_with_the_legacy_field_name(sample, body
 
 @pytest.mark.parametrize("amount", [3, -1, 1.5, "x", 10**15])
 async def test_an_invalid_or_excessive_amount_is_rejected(sample, amount):
-    answer = await sample.post(
-        "/api/shipments", shipment_body(sample, products={str(sample.order_line): amount})
-    )
+    answer = await sample.post("/api/shipments", shipment_body(sample, products={str(sample.order_line): amount}))
     assert (answer.status, answer.body["status"]) == (400, 400)
 
 
@@ -277,12 +273,10 @@ async def test_a_vendor_ships_and_reads_its_own_lines_only(new_sample):
     body = {"order_id": sample.shared_order.number, "user_id": sample.bia.number}
     refused = await sample.post("/api/shipments", body | {"products": {theirs: 1}}, by=sample.vendor_user)
     assert refused.status == 400
-    number = (
-        await sample.post("/api/shipments", body | {"products": {mine: 1}}, by=sample.vendor_user)
-    ).body["shipment_id"]
-    assert (await sample.get(f"/api/shipments/{number}", by=sample.vendor_user)).body["products"] == {
-        mine: "1"
-    }
+    number = (await sample.post("/api/shipments", body | {"products": {mine: 1}}, by=sample.vendor_user)).body[
+        "shipment_id"
+    ]
+    assert (await sample.get(f"/api/shipments/{number}", by=sample.vendor_user)).body["products"] == {mine: "1"}
     rows = (await sample.get("/api/shipments", by=sample.rival_vendor_user)).body["shipments"]
     assert rows == []
     for method in ("GET", "PUT", "DELETE"):

@@ -19,9 +19,7 @@ async def sample(sample: SampleStore) -> SampleStore:
     return sample
 
 
-async def quotes(
-    sample: SampleStore, product: Any, zipcode: str = RECIFE, more: str = "", **kwargs: Any
-) -> Any:
+async def quotes(sample: SampleStore, product: Any, zipcode: str = RECIFE, more: str = "", **kwargs: Any) -> Any:
     answer = await sample.get(f"/api/delivery_methods?product_id={product}&zipcode={zipcode}{more}", **kwargs)
     assert answer.status == 200, answer.raw
     assert set(answer.body) == {"delivery_methods", "params"}
@@ -55,9 +53,7 @@ async def test_a_quote_has_the_documented_fields(sample):
 
 async def test_the_amount_defaults_to_one(sample):
     assert (await quotes(sample, sample.mug))["params"]["amount"] == "1"
-    assert await quotes(sample, sample.mug, more="&amount=") == await quotes(
-        sample, sample.mug, more="&amount=1"
-    )
+    assert await quotes(sample, sample.mug, more="&amount=") == await quotes(sample, sample.mug, more="&amount=1")
 
 
 async def test_a_product_uuid_and_a_cep_without_hyphen_are_accepted(sample):
@@ -167,9 +163,7 @@ async def test_days_are_added_to_a_free_text_delivery_time(sample, delivery_time
 
 async def test_products_that_cannot_be_shipped_are_not_quoted(sample):
     assert (await quotes(sample, sample.ebook))["delivery_methods"] == []
-    await sample.execute(
-        "update shipping_methods set max_weight_grams = 600 where id = $1", sample.sedex.number
-    )
+    await sample.execute("update shipping_methods set max_weight_grams = 600 where id = $1", sample.sedex.number)
     assert (await quotes(sample, sample.mug, more="&amount=2"))["delivery_methods"] == []
     await sample.execute("update shipping_methods set status = 'D' where id = $1", sample.sedex.number)
     assert (await quotes(sample, sample.mug))["delivery_methods"] == []
@@ -177,9 +171,7 @@ async def test_products_that_cannot_be_shipped_are_not_quoted(sample):
 
 async def test_another_vendors_method_is_not_offered(sample):
     await sample.add(ShippingMethod, name="Da Lua", vendor_id=sample.rival.number, base_cents=1)
-    assert [quote["shipping"] for quote in (await quotes(sample, sample.mug))["delivery_methods"]] == [
-        "Sedex"
-    ]
+    assert [quote["shipping"] for quote in (await quotes(sample, sample.mug))["delivery_methods"]] == ["Sedex"]
     names = [quote["shipping"] for quote in (await quotes(sample, sample.plate))["delivery_methods"]]
     assert sorted(names) == ["Da Lua", "Sedex"]
 
@@ -208,12 +200,8 @@ async def test_invalid_parameters_are_rejected(sample, path, query, message):
 
 @pytest.mark.parametrize("amount", ["0", "-1", "1.5", "x", "9" * 18, "9" * 30])
 async def test_an_invalid_amount_is_rejected(sample, amount):
-    await sample.execute(
-        "update shipping_methods set per_item_cents = 10000 where id = $1", sample.sedex.number
-    )
-    answer = await sample.get(
-        f"/api/delivery_methods?product_id={sample.mug}&zipcode={RECIFE}&amount={amount}"
-    )
+    await sample.execute("update shipping_methods set per_item_cents = 10000 where id = $1", sample.sedex.number)
+    answer = await sample.get(f"/api/delivery_methods?product_id={sample.mug}&zipcode={RECIFE}&amount={amount}")
     assert (answer.status, answer.body["status"]) == (400, 400)
     assert answer.body["message"].startswith("amount is ")
 

@@ -159,9 +159,7 @@ async def test_the_statements_of_a_list_do_not_depend_on_its_rows(sample, path):
             await add_combination_and_exception(sample, number)
         if path.startswith("warehouses/"):
             group = await sample.add(Usergroup, name=f"Grupo {number}")
-            await sample.post(
-                f"/api/warehouses/{sample.warehouse}/user_groups", {"usergroup_id": group.number}
-            )
+            await sample.post(f"/api/warehouses/{sample.warehouse}/user_groups", {"usergroup_id": group.number})
             area = {"area_name": "x", "zipcodes": [{"zipcode_from": "01000000", "zipcode_to": 2_000_000}]}
             await sample.post(f"/api/warehouses/{sample.warehouse}/delivery_areas", area)
         if path == "destinations":  # no route creates them

@@ -125,9 +125,7 @@ async def test_a_built_in_status_can_only_be_renamed(sample):
     before = await read(sample, sample.status_OP)
     assert (await sample.put(f"/api/statuses/{sample.status_OP}", before)).status == 200
     assert await read(sample, sample.status_OP) == before
-    answer = await sample.put(
-        f"/api/statuses/{sample.status_OP}", {"description": "Pago", "params": {"notify": "N"}}
-    )
+    answer = await sample.put(f"/api/statuses/{sample.status_OP}", {"description": "Pago", "params": {"notify": "N"}})
     assert answer.status == 200
     assert (await read(sample, sample.status_OP))["description"] == "Pago"
     for change in ({"status": "X"}, {"params": {"inventory": "I"}}):

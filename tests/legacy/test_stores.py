@@ -175,9 +175,7 @@ async def test_the_average_rating_is_that_of_its_products(sample):
 async def test_numeric_filters_compare_by_value(sample):
     await sample.put(f"/api/stores/{sample.vendor}", {"commission": "5"})
     for commission in ("5", "5.0", "5.00"):
-        assert list((await sample.get(f"/api/vendors?commission={commission}")).body["stores"]) == [
-            str(sample.vendor)
-        ]
+        assert list((await sample.get(f"/api/vendors?commission={commission}")).body["stores"]) == [str(sample.vendor)]
 
 
 async def test_a_vendor_reads_and_updates_its_own_record_only(new_sample):
@@ -204,7 +202,5 @@ async def test_a_vendor_reads_and_updates_its_own_record_only(new_sample):
         ("POST", "stores", 403),
         ("DELETE", f"stores/{sample.vendor}", 403),
     ):
-        answer = await sample.request(
-            method, f"/api/{path}", NEW if method != "GET" else None, by=sample.vendor_user
-        )
+        answer = await sample.request(method, f"/api/{path}", NEW if method != "GET" else None, by=sample.vendor_user)
         assert answer.status == status, (method, path, answer.raw)

@@ -145,19 +145,13 @@ async def test_a_call_request_is_created_with_defaults(sample):
     ],
 )
 async def test_a_field_of_a_call_request_is_read_back(sample, name, value, expected):
-    assert (await read(sample, "call_requests", await request_call(sample, **{name: value})))[
-        name
-    ] == expected
+    assert (await read(sample, "call_requests", await request_call(sample, **{name: value})))[name] == expected
 
 
 async def test_a_call_request_refers_to_a_product_or_an_order(sample):
     for form in ("number", "text", "uuid"):
-        reference = {"number": lambda record: record.number, "text": str, "uuid": lambda record: record.id}[
-            form
-        ]
-        number = await request_call(
-            sample, product_id=reference(sample.mug), order_id=reference(sample.order)
-        )
+        reference = {"number": lambda record: record.number, "text": str, "uuid": lambda record: record.id}[form]
+        number = await request_call(sample, product_id=reference(sample.mug), order_id=reference(sample.order))
         request = await read(sample, "call_requests", number)
         assert (request["product_id"], request["order_id"]) == (str(sample.mug), str(sample.order))
     request = await read(sample, "call_requests", await request_call(sample, product_id=0, order_id=None))

@@ -112,9 +112,7 @@ async def test_deleting_a_usergroup_revokes_its_members_privileges(sample):
     assert (answer.status, answer.raw) == (204, b"")
     assert (await sample.get("/api/orders", by=person)).status == 403
     for method in ("GET", "PUT", "DELETE"):
-        missing = await sample.request(
-            method, f"/api/usergroups/{sample.team}", {} if method == "PUT" else None
-        )
+        missing = await sample.request(method, f"/api/usergroups/{sample.team}", {} if method == "PUT" else None)
         assert (missing.status, missing.body) == (404, {"status": 404, "message": "Usergroup not found"})
 
 

@@ -111,14 +111,10 @@ async def test_updating_a_record_with_itself_changes_nothing(sample):
 
 async def test_a_password_is_set_and_never_shown(sample):
     user = await create(sample, CNPJ=CNPJ)
-    answer = await sample.post(
-        "/api/auth_tokens", {"email": NEW["email"], "password": NEW["password"]}, auth=None
-    )
+    answer = await sample.post("/api/auth_tokens", {"email": NEW["email"], "password": NEW["password"]}, auth=None)
     assert answer.status == 201
     await sample.put(f"/api/users/{user}", {"password": "another long password"})
-    answer = await sample.post(
-        "/api/auth_tokens", {"email": NEW["email"], "password": NEW["password"]}, auth=None
-    )
+    answer = await sample.post("/api/auth_tokens", {"email": NEW["email"], "password": NEW["password"]}, auth=None)
     assert answer.status == 401
     assert "password" not in (await read(sample, user))
 
@@ -129,9 +125,7 @@ async def test_a_user_without_orders_is_erased_and_one_with_orders_hidden(sample
         answer = await sample.delete(f"/api/users/{deleted}")
         assert (answer.status, answer.raw) == (204, b"")
         for method, path in (("GET", ""), ("PUT", ""), ("DELETE", ""), ("GET", "/usergroups")):
-            missing = await sample.request(
-                method, f"/api/users/{deleted}{path}", {} if method == "PUT" else None
-            )
+            missing = await sample.request(method, f"/api/users/{deleted}{path}", {} if method == "PUT" else None)
             assert (missing.status, missing.body) == (404, {"status": 404, "message": "User not found"})
     assert (await sample.get(f"/api/orders/{sample.order}")).body["email"] == "caio@example.com"
 

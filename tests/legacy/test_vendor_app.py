@@ -231,9 +231,7 @@ async def test_a_vendor_updates_only_the_contact_data_of_its_company(sample):
     assert await row(sample, "vendors", sample.rival.number) == rival
 
 
-@pytest.mark.parametrize(
-    "url", ["javascript:alert(1)", "data:text/html,x", " JAVASCRIPT:x", "https://x\ny", "//x"]
-)
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", " JAVASCRIPT:x", "https://x\ny", "//x"])
 async def test_a_companys_url_is_http_or_https(sample, url):
     answer = await as_vendor(sample, "PUT", "vendor_company", {"url": url})
     assert answer.status == 400
@@ -286,9 +284,7 @@ async def test_new_credentials_are_mailed_to_the_previous_address(sample):
 
 
 async def test_a_profile_tries_at_most_five_emails_a_minute(sample):
-    answers = [
-        await as_vendor(sample, "PUT", "vendor_profile", {"email": sample.caio.email}) for _ in range(6)
-    ]
+    answers = [await as_vendor(sample, "PUT", "vendor_profile", {"email": sample.caio.email}) for _ in range(6)]
     assert [answer.status for answer in answers] == [400] * 5 + [429]
 
 
@@ -409,9 +405,7 @@ async def test_a_bulk_delete_deletes_own_products_and_reports_the_others(sample)
     assert repeated.body == {"deleted": [], "not_found": [str(sample.mug)]}
 
 
-@pytest.mark.parametrize(
-    "product_ids", [None, [], "", {}, [[1]], [{"a": 1}], [True], [None], list(range(1, 600)), 1.5]
-)
+@pytest.mark.parametrize("product_ids", [None, [], "", {}, [[1]], [{"a": 1}], [True], [None], list(range(1, 600)), 1.5])
 async def test_an_invalid_bulk_delete_deletes_nothing(sample, product_ids):
     body = {} if product_ids is None else {"product_ids": product_ids}
     answer = await as_vendor(sample, "POST", "vendor_products", body)
@@ -490,16 +484,11 @@ async def test_a_vendor_ships_only_its_own_lines_of_a_shared_order(sample):
     assert (await row(sample, "orders", sample.shared_order.number))["status"] == "O"
     rival = await as_vendor(sample, "PUT", path, {"tracking_number": "BR2"}, by=sample.rival_vendor_user)
     assert rival.status == 200
-    assert (
-        await sample.value("select count(*) from shipments where order_id = $1", sample.shared_order.number)
-        == 2
-    )
+    assert await sample.value("select count(*) from shipments where order_id = $1", sample.shared_order.number) == 2
 
 
 async def test_a_shipment_of_a_cancelled_order_changes_nothing(sample):
-    answer = await as_vendor(
-        sample, "PUT", f"vendor_order/{sample.order}", {"status": "I", "tracking_number": "X"}
-    )
+    answer = await as_vendor(sample, "PUT", f"vendor_order/{sample.order}", {"status": "I", "tracking_number": "X"})
     assert answer.status == 422
     assert (await row(sample, "orders", sample.order.number))["status"] == "O"
 
@@ -548,9 +537,7 @@ async def test_statement_counts_do_not_depend_on_the_number_of_rows(sample, path
 
 
 async def test_options_attachments_and_required_products_of_an_own_product(sample):
-    options = (await as_vendor(sample, "GET", f"vendor_product_options?product_id={sample.mug}")).body[
-        "options"
-    ]
+    options = (await as_vendor(sample, "GET", f"vendor_product_options?product_id={sample.mug}")).body["options"]
     assert {option["option_name"] for option in options.values()} >= {"Tamanho", "Estampa"}
     for number, option in options.items():
         assert option == (await sample.get(f"/api/options/{number}")).body
@@ -585,9 +572,7 @@ async def test_fields_reserved_for_staff_are_ignored_on_the_entity_routes(new_sa
     sample = await new_sample(legacy_vendor_keys="Y")
     reserved = {"company_id": {"a": 1}, "commission": "x", "commission_type": "?", "CNPJ": "1"}
     assert (await as_vendor(sample, "PUT", f"products/{sample.mug}", {"price": 1} | reserved)).status == 200
-    answer = await as_vendor(
-        sample, "PUT", f"stores/{sample.vendor}", {"city": "Olinda", "status": "Z"} | reserved
-    )
+    answer = await as_vendor(sample, "PUT", f"stores/{sample.vendor}", {"city": "Olinda", "status": "Z"} | reserved)
     assert answer.status == 200, answer.raw
     vendor = await row(sample, "vendors", sample.vendor.number)
     assert (vendor["city"], vendor["status"], vendor["commission"]) == ("Olinda", "A", "0.00")

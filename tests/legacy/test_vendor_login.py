@@ -98,9 +98,7 @@ async def test_wrong_types_are_rejected(sample, change):
 @pytest.mark.parametrize("method, path", [("POST", LOGIN), ("PUT", LOGIN), ("POST", SIGNUP)])
 async def test_a_malformed_body_is_rejected(sample, method, path, data):
     sample.ip = unused_ip()
-    answer = await sample.request(
-        method, path, auth=None, data=data, headers={"Content-Type": "application/json"}
-    )
+    answer = await sample.request(method, path, auth=None, data=data, headers={"Content-Type": "application/json"})
     assert answer.status == 400
     assert answer.body["status"] == 400
 
@@ -236,9 +234,7 @@ async def test_a_signup_is_pending_until_approved(sample):
 
 async def test_a_signup_emits_an_event_of_its_user(sample):
     await sample.post(SIGNUP, SIGNUP_BODY, auth=None)
-    [event] = await sample.rows(
-        "select name from outbox_events where subject_type = 'user' order by id desc limit 1"
-    )
+    [event] = await sample.rows("select name from outbox_events where subject_type = 'user' order by id desc limit 1")
     assert event["name"] == "user.registered"
 
 

@@ -218,9 +218,7 @@ async def test_each_vendor_has_one_default(sample):
 
 
 async def test_concurrent_defaults_leave_one(sample):
-    answers = await asyncio.gather(
-        *(sample.post(BASE, {"name": f"n {n}", "is_default": "Y"}) for n in range(8))
-    )
+    answers = await asyncio.gather(*(sample.post(BASE, {"name": f"n {n}", "is_default": "Y"}) for n in range(8)))
     assert {answer.status for answer in answers} == {201}
     assert len(await defaults(sample, 0)) == 1
 
@@ -373,9 +371,7 @@ async def test_an_invalid_area_is_rejected_on_every_route(sample, area, message)
         await sample.put(f"{BASE}/{sample.depot}", {"name": "x", "delivery_areas": [body]}),
     ]
     if "area_name" not in area:
-        answers.append(
-            await sample.put(f"{BASE}/{sample.warehouse}/delivery_areas/{sample.delivery_area}", area)
-        )
+        answers.append(await sample.put(f"{BASE}/{sample.warehouse}/delivery_areas/{sample.delivery_area}", area))
     for answer in answers:
         assert (answer.status, answer.body["status"]) == (400, 400), answer.raw
         assert message is None or answer.body["message"] == message
@@ -392,9 +388,7 @@ async def test_another_warehouses_area_is_not_found(sample):
     for area_path in (path, path.replace(str(sample.delivery_area), sample.delivery_area.id)):
         assert (await sample.put(area_path, {"delivery_time": 1})).status == 404
         assert (await sample.delete(area_path)).status == 404
-    refused = await sample.put(
-        f"{BASE}/{sample.depot}", {"delivery_areas": [{"area_id": str(sample.delivery_area)}]}
-    )
+    refused = await sample.put(f"{BASE}/{sample.depot}", {"delivery_areas": [{"area_id": str(sample.delivery_area)}]})
     assert (refused.status, refused.body["message"]) == (400, f"area_id '{sample.delivery_area}' not found")
 
 
@@ -403,9 +397,7 @@ async def test_another_warehouses_area_is_not_found(sample):
 
 async def test_a_group_is_added_updated_and_removed(sample):
     path = f"{BASE}/{sample.warehouse}/user_groups"
-    created = await sample.post(
-        path, {"usergroup_id": sample.team.id, "priority": "4", "allocation_type": "P"}
-    )
+    created = await sample.post(path, {"usergroup_id": sample.team.id, "priority": "4", "allocation_type": "P"})
     assert (created.status, created.body) == (201, {"usergroup_id": str(sample.team)})
     body = (await sample.get(path)).body
     assert set(body) == {"user_groups", "params"}
@@ -450,9 +442,7 @@ async def test_an_invalid_group_is_rejected(sample, group, message):
 
 async def test_a_duplicate_group_is_rejected(sample):
     group = {"usergroup_id": sample.wholesale.number}
-    answer = await sample.post(
-        BASE, {"name": "x", "user_groups": [group, {"usergroup_id": sample.wholesale.id}]}
-    )
+    answer = await sample.post(BASE, {"name": "x", "user_groups": [group, {"usergroup_id": sample.wholesale.id}]})
     assert (answer.status, answer.body["message"]) == (400, "user_groups names a usergroup twice")
 
 

@@ -90,9 +90,7 @@ class TestCrossStoreConnection:
 
         async def work() -> None:
             async with cross_store_connection() as connection, connection.transaction():
-                await connection.execute(
-                    "insert into tenants (public_id, name) values ($1, $2)", uuid7(), name
-                )
+                await connection.execute("insert into tenants (public_id, name) values ($1, $2)", uuid7(), name)
                 inserted.set()
                 await asyncio.sleep(10)
 

@@ -134,9 +134,7 @@ async def test_a_store_changes_its_own_settings_and_no_other(scope, other_scope)
         assert await db.execute("update tenants set name = 'Nova' where id = $1", scope.store.id) == 1
         assert await db.execute("update tenants set name = 'x' where id = $1", other_scope.store.id) == 0
         assert await Tenant.filter(id=other_scope.store.id).update(name="x") == 0
-        with pytest.raises(
-            WrongStore
-        ):  # no UPDATE privilege on the column: only the platform suspends stores
+        with pytest.raises(WrongStore):  # no UPDATE privilege on the column: only the platform suspends stores
             await db.execute("update tenants set status = 'S' where id = $1", scope.store.id)
         with pytest.raises(WrongStore):
             await db.execute("insert into tenants (public_id, name) values ($1, 'x')", uuid7())

@@ -133,9 +133,7 @@ async def all_connections_work(scopes: list[Scope]) -> None:
         async with db.transaction(scope):
             async with asyncio.timeout(10):
                 await barrier.wait()
-            assert {r["tenant_id"] for r in await db.fetch("select tenant_id from vendors")} == {
-                scope.store.id
-            }
+            assert {r["tenant_id"] for r in await db.fetch("select tenant_id from vendors")} == {scope.store.id}
 
     await asyncio.gather(*(use(scopes[n % STORES]) for n in range(barrier.parties)))
 
@@ -254,9 +252,7 @@ class TestOnePool:
     async def test_asyncpgs_acquire_binds_the_store_too(self, pool, scope):
         with active_scope(scope):
             async with pool.acquire() as connection:
-                assert await connection.fetchval("select current_setting('vitrine.tenant')") == str(
-                    scope.store.id
-                )
+                assert await connection.fetchval("select current_setting('vitrine.tenant')") == str(scope.store.id)
             assert await pool.fetchval("select current_setting('vitrine.tenant')") == str(scope.store.id)
         assert await pool.fetchval("select current_setting('vitrine.tenant', true)") == ""
 

@@ -79,9 +79,7 @@ class TestPipelinedBinding:
         await close_pool(pool)
 
     @staticmethod
-    async def query(
-        pool: StorePool, store: int, sql: str = STORE, argument: object = 7
-    ) -> tuple[object, ...]:
+    async def query(pool: StorePool, store: int, sql: str = STORE, argument: object = 7) -> tuple[object, ...]:
         connection = await pool.acquire_for_store(store, one_statement=True)
         try:
             record = await connection.fetchrow(sql, argument)
@@ -130,9 +128,7 @@ class TestPipelinedBinding:
             await self.query(pool, 2, sql, 0)
         assert (await self.query(pool, 1, sql, 1))[0] == pid
 
-    async def test_a_statement_on_an_altered_table_is_retried_with_the_right_store(
-        self, pool: StorePool
-    ) -> None:
+    async def test_a_statement_on_an_altered_table_is_retried_with_the_right_store(self, pool: StorePool) -> None:
         connection = await pool.acquire_for_store(1)
         await connection.execute("create temporary table items as select 1 as a")
         await pool.release_connection(connection)
@@ -175,9 +171,7 @@ class TestPipelinedBinding:
             assert await self.query(pool, store) == (str(store), 7)
         await close_pool(pool)
 
-    async def test_acquiring_for_one_statement_without_running_it_has_no_effect(
-        self, pool: StorePool
-    ) -> None:
+    async def test_acquiring_for_one_statement_without_running_it_has_no_effect(self, pool: StorePool) -> None:
         await pool.release_connection(await pool.acquire_for_store(2, one_statement=True))
         connection = await pool.acquire_for_store(1)
         assert await connection.fetchval("select current_setting('vitrine.tenant')") == "1"
@@ -185,9 +179,7 @@ class TestPipelinedBinding:
 
     async def test_a_statement_without_arguments_is_bound_too(self, pool: StorePool) -> None:
         connection = await pool.acquire_for_store(2, one_statement=True)
-        await connection.execute(
-            "create temporary table seen as select current_setting('vitrine.tenant') as a"
-        )
+        await connection.execute("create temporary table seen as select current_setting('vitrine.tenant') as a")
         await pool.release_connection(connection)
         connection = await pool.acquire_for_store(1, one_statement=True)
         assert await connection.fetchval("select a from seen") == "2"

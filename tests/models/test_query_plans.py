@@ -278,24 +278,18 @@ async def test_keyset_pagination_uses_an_index_condition_without_a_sort(
         )
     )[0]
     after = encode_cursor(order, Row({"@key": row[key], "@id": row["id"]}))
-    document = (
-        f'{{ {name}_connection(first: 10, sort: {sort}, after: "{after}") {{ edges {{ node {{ id }} }} }} }}'
-    )
+    document = f'{{ {name}_connection(first: 10, sort: {sort}, after: "{after}") {{ edges {{ node {{ id }} }} }} }}'
     response = await sample.post("/graphql", {"query": document}, auth="bearer")
     assert len(response.body["data"][f"{name}_connection"]["edges"]) == 10, response.raw
     await _check(sample, captured)
     for sql, arguments in list(captured):
         plan = await _plan(sample, sql, arguments)
         assert not [node for node in _nodes(plan) if "Sort" in node["Node Type"]], _format_plan(plan)
-        assert [node for node in _nodes(plan) if f"ROW({key}, id)" in node.get("Index Cond", "")], (
-            _format_plan(plan)
-        )
+        assert [node for node in _nodes(plan) if f"ROW({key}, id)" in node.get("Index Cond", "")], _format_plan(plan)
 
 
 @pytest.mark.parametrize("function, word", [("search_products", "sku77"), ("search_users", "pessoa77")])
-async def test_a_search_uses_its_index(
-    sample: SampleStore, database_url: str, function: str, word: str
-) -> None:
+async def test_a_search_uses_its_index(sample: SampleStore, database_url: str, function: str, word: str) -> None:
     connection = await asyncpg.connect(database_url)
     try:
         body = await connection.fetchval("select prosrc from pg_proc where proname = $1", function)
@@ -305,9 +299,7 @@ async def test_a_search_uses_its_index(
         plan = json.loads(await connection.fetchval(f"explain (format json) {sql}"))[0]["Plan"]
     finally:
         await connection.close()
-    assert [node for node in _nodes(plan) if node.get("Index Name", "").endswith("_search_idx")], (
-        _format_plan(plan)
-    )
+    assert [node for node in _nodes(plan) if node.get("Index Name", "").endswith("_search_idx")], _format_plan(plan)
     assert not [node for node in _nodes(plan) if node["Node Type"] == "Seq Scan"], _format_plan(plan)
 
 
@@ -315,9 +307,7 @@ async def _check(sample: SampleStore, captured: list[tuple[str, Sequence[Any]]])
     assert captured
     for sql, arguments in list(captured):
         plan = await _plan(sample, sql, arguments)
-        scanned = {node["Relation Name"] for node in _nodes(plan) if node["Node Type"] == "Seq Scan"} & set(
-            BIG
-        )
+        scanned = {node["Relation Name"] for node in _nodes(plan) if node["Node Type"] == "Seq Scan"} & set(BIG)
         assert not scanned, f"sequential scan of {scanned}: {sql}\n{_format_plan(plan)}"
 
 

@@ -59,15 +59,11 @@ async def test_every_store_table_has_forced_row_level_security():
 
 
 async def test_every_store_table_has_the_own_store_policy():
-    records = await db.fetch(
-        "select * from pg_policies where schemaname = 'public' and policyname = 'own_store'"
-    )
+    records = await db.fetch("select * from pg_policies where schemaname = 'public' and policyname = 'own_store'")
     policies = {record["tablename"]: record for record in records}
     assert sorted(policies) == await store_tables()
     for table, policy in policies.items():
-        assert (policy["permissive"], policy["roles"], policy["cmd"]) == ("PERMISSIVE", ["public"], "ALL"), (
-            table
-        )
+        assert (policy["permissive"], policy["roles"], policy["cmd"]) == ("PERMISSIVE", ["public"], "ALL"), table
         assert policy["qual"] == policy["with_check"] == STORE_EXPRESSION, table
 
 

@@ -73,9 +73,7 @@ async def test_every_word_must_match(scope):
 
 
 async def test_sku_and_descriptions_are_searched_without_their_markup(scope):
-    await create_products(
-        scope, "Caneca", sku="CAN-38/B", description="<p class='destaque'>Porcelana<br>branca</p>"
-    )
+    await create_products(scope, "Caneca", sku="CAN-38/B", description="<p class='destaque'>Porcelana<br>branca</p>")
     for query in ("can-38", "38", "porcelana branca"):
         assert await search(scope, query) == {"Caneca"}, query
     assert await search(scope, "destaque") == set()
@@ -156,9 +154,7 @@ class TestPlan:
             await connection.close()
 
     async def test_the_index_scan_is_limited_to_the_store(self, big_store, database_url):
-        plan = await self.plan_as_search_role(
-            database_url, big_store, "c4ca4238:*"
-        )  # md5 of 1: in every store
+        plan = await self.plan_as_search_role(database_url, big_store, "c4ca4238:*")  # md5 of 1: in every store
         assert "products_search_idx" in json.dumps(plan)
         assert plan["Actual Rows"] == 1
         assert plan["Rows Removed by Filter"] == 0  # rows of other stores are excluded by the index

@@ -60,9 +60,7 @@ async def test_lists_cache_a_limited_number_of_statements(scope: Scope) -> None:
     with active_scope(scope):
         await _create_product()
         for _ in range(4 * LIMIT):
-            objects: list[Any] = await reader.fetch_many(
-                _another_caller(scope), (), sort=None, limit=50, offset=0
-            )
+            objects: list[Any] = await reader.fetch_many(_another_caller(scope), (), sort=None, limit=50, offset=0)
             assert objects == [VASE]
     level = reader._levels
     assert len(level._statements) == LIMIT
@@ -107,9 +105,7 @@ async def test_access_conditions_are_computed_once_per_caller(scope: Scope) -> N
             await reader.fetch_one(scope, Condition("t.name = {}", ("Vaso",)))
         assert products.calls == 1
         await reader.fetch_one(_another_caller(scope), Condition("t.name = {}", ("Vaso",)))
-        await reader.fetch_one(
-            replace(scope, store=replace(scope.store)), Condition("t.name = {}", ("Vaso",))
-        )
+        await reader.fetch_one(replace(scope, store=replace(scope.store)), Condition("t.name = {}", ("Vaso",)))
     assert products.calls == 3
 
 

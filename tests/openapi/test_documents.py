@@ -34,9 +34,7 @@ def test_every_operation_has_a_unique_id_and_a_summary(family):
     operations = [item for path in documents()[family.name]["paths"].values() for item in path.values()]
     names = [operation["operationId"] for operation in operations]
     assert len(names) == len(set(names))
-    assert [
-        operation["operationId"] for operation in operations if operation["summary"].startswith("/")
-    ] == []
+    assert [operation["operationId"] for operation in operations if operation["summary"].startswith("/")] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

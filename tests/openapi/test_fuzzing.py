@@ -31,8 +31,7 @@ TIMES = 4
 # The timeout of aiohttp's test client; no request should take a hundredth of it.
 SECONDS = 30
 APP_SCOPES = [
-    f"write_{part}"
-    for part in ("products", "orders", "users", "categories", "inventory", "content", "shipping")
+    f"write_{part}" for part in ("products", "orders", "users", "categories", "inventory", "content", "shipping")
 ]
 
 SCHEMAS = {name: schemathesis.openapi.from_dict(dict(document)) for name, document in documents().items()}
@@ -77,9 +76,7 @@ def _existing_ids(sample: SampleStore) -> list[str]:
     return sorted(set(ids))
 
 
-def _fuzz(
-    strategy: st.SearchStrategy[Case], send: Callable[[Case], None], ids: list[str], times: int
-) -> None:
+def _fuzz(strategy: st.SearchStrategy[Case], send: Callable[[Case], None], ids: list[str], times: int) -> None:
     @settings(
         max_examples=times,
         deadline=None,
@@ -97,9 +94,7 @@ def _fuzz(
 
 
 @pytest.mark.parametrize("name,path,method", list(_operations()))
-async def test_responses_match_their_documentation(
-    sample: SampleStore, name: str, path: str, method: str
-) -> None:
+async def test_responses_match_their_documentation(sample: SampleStore, name: str, path: str, method: str) -> None:
     operation = SCHEMAS[name][path][method]
     documented = documents()[name]["paths"][path][method]
     schemes = [scheme for requirement in documented["security"] for scheme in requirement]

@@ -30,9 +30,7 @@ from server.connections import Runner
 DEMO = Store(id=1, public_id=UUID("01900000-0000-7000-8000-000000000001"), name="Demo")
 OTHER = Store(id=2, public_id=UUID("01900000-0000-7000-8000-000000000002"), name="Other")
 SUSPENDED = Store(id=3, public_id=UUID("01900000-0000-7000-8000-000000000003"), name="Suspended", status="S")
-MAINTENANCE = Store(
-    id=4, public_id=UUID("01900000-0000-7000-8000-000000000004"), name="Maintained", status="M"
-)
+MAINTENANCE = Store(id=4, public_id=UUID("01900000-0000-7000-8000-000000000004"), name="Maintained", status="M")
 STORES = {str(store.public_id): store for store in (DEMO, OTHER, SUSPENDED, MAINTENANCE)}
 IN_MAINTENANCE = "Loja em manutenção."
 
@@ -74,9 +72,7 @@ class FakeAuthenticator:
 
     calls: list[dict[str, Any]] = field(default_factory=list)
 
-    async def __call__(
-        self, store: Store, needs: str, headers: Mapping[str, str], /, **context: Any
-    ) -> Actor:
+    async def __call__(self, store: Store, needs: str, headers: Mapping[str, str], /, **context: Any) -> Actor:
         self.calls.append({"store": store, "needs": needs, **context})
         key, header = headers.get("X-API-Key"), headers.get("Authorization")
         if key is not None:
@@ -131,9 +127,7 @@ class Server:
 
     async def call(self, method: str, path: str, **kwargs: Any) -> Response:
         headers = {str(name): value for name, value in (kwargs.pop("headers", None) or {}).items()}
-        async with self.client.request(
-            method, path, headers=headers, allow_redirects=False, **kwargs
-        ) as raw_response:
+        async with self.client.request(method, path, headers=headers, allow_redirects=False, **kwargs) as raw_response:
             return Response(raw_response.status, raw_response.headers, await raw_response.read())
 
     async def get(self, path: str, caller: str | None = None, **headers: str) -> Response:

@@ -16,9 +16,7 @@ import pytest
 from redis.asyncio import Redis
 
 PROGRAM = shutil.which("redis-server")
-needs_redis = pytest.mark.skipif(
-    PROGRAM is None, reason="redis-server is not installed: apt-get install redis-server"
-)
+needs_redis = pytest.mark.skipif(PROGRAM is None, reason="redis-server is not installed: apt-get install redis-server")
 
 
 class RedisServer:

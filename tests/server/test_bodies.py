@@ -60,9 +60,7 @@ async def post(path: str, body: bytes, content_type: str | None = JSON, **header
         return await server.call("POST", path, data=body, headers=named, **skip)
 
 
-@pytest.mark.parametrize(
-    "content_type", [JSON, "application/json; charset=UTF-8", "application/vnd.shop+json"]
-)
+@pytest.mark.parametrize("content_type", [JSON, "application/json; charset=UTF-8", "application/vnd.shop+json"])
 async def test_the_current_api_accepts_json_objects(content_type):
     response = await post("/api/v1/json", b'{"name": "Cal\xc3\xa7a"}', content_type)
     assert response.status_and_json == (200, {"received": {"name": "Calça"}})

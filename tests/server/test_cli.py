@@ -73,11 +73,7 @@ def test_help_is_fast_and_imports_nothing_heavy(vitrine):
     answer = vitrine.run_subprocess("--help")
     assert answer.code == 0
     # A long name has its help on the next line.
-    lines = {
-        line.split(maxsplit=1)[0]
-        for line in answer.out.splitlines()
-        if line.startswith("    ") and line.strip()
-    }
+    lines = {line.split(maxsplit=1)[0] for line in answer.out.splitlines() if line.startswith("    ") and line.strip()}
     assert {command for command in COMMANDS if " " not in command} <= lines
     # A bound that a busy machine keeps; what matters is that the libraries take longer than this.
     assert time.monotonic() - began < 5
@@ -89,9 +85,7 @@ def test_help_is_fast_and_imports_nothing_heavy(vitrine):
 
 @pytest.mark.parametrize("command", [["serve"], ["tenant", "list"], ["migrate"]])
 def test_an_invalid_setting_is_reported_in_one_line(vitrine, command):
-    assert vitrine(*command, PORT="many").error_line == (
-        "PORT is 'many'; expected a whole number from 0 to 65535"
-    )
+    assert vitrine(*command, PORT="many").error_line == ("PORT is 'many'; expected a whole number from 0 to 65535")
 
 
 def test_production_without_a_secret_is_refused(vitrine):

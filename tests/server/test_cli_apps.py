@@ -93,11 +93,7 @@ async def actor_of(store: Store, key: str):
 async def test_a_storefront_key_is_created_for_a_store(vitrine, store):
     created = vitrine("storefront-key", "create", "--tenant", str(store.public_id), "--json").json
     actor = await actor_of(store, created["storefront_key"])
-    assert (
-        actor.scopes
-        == {"storefront:read", "storefront:cart", "storefront:checkout"}
-        == set(created["scopes"])
-    )
+    assert actor.scopes == {"storefront:read", "storefront:cart", "storefront:checkout"} == set(created["scopes"])
     assert (actor.rate_limit, actor.rate_limit_per_address, actor.server_side) == (60_000, 1_200, False)
     assert (created["rate_limit"], created["per_address"]) == (60_000, 1_200)
     created = vitrine(
@@ -118,6 +114,4 @@ async def test_an_invalid_storefront_key_is_rejected_in_one_line(vitrine, store)
     assert vitrine(*command, here, "--rate-limit", "0").error_line == (
         "rate_limit is 0; expected a whole number from 1 to 100000"
     )
-    assert vitrine(*command, here, "--scopes", "fly").error_line.startswith(
-        "scopes holds 'fly'; expected any of"
-    )
+    assert vitrine(*command, here, "--scopes", "fly").error_line.startswith("scopes holds 'fly'; expected any of")

@@ -141,6 +141,4 @@ def test_a_used_port_is_reported_in_one_line(tmp_path: Path, database_url: str):
         other.listen()
         port = other.getsockname()[1]
         error_line = Vitrine(tmp_path, PORT=str(port), DATABASE_URL=database_url)("serve").error_line
-    assert (
-        error_line == f"PORT is {port}, which is taken by another program at 127.0.0.1; expected a free one"
-    )
+    assert error_line == f"PORT is {port}, which is taken by another program at 127.0.0.1; expected a free one"

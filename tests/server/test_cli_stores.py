@@ -43,9 +43,7 @@ def host() -> str:
 async def user_of(tenant_id: str, email: str) -> asyncpg.Record:
     scope = store_admin.system_scope((await store_admin.find_store(tenant_id)).store)
     with active_scope(scope):
-        row = await db.fetchrow(
-            "select * from users where tenant_id = $1 and email = $2", scope.store.id, email
-        )
+        row = await db.fetchrow("select * from users where tenant_id = $1 and email = $2", scope.store.id, email)
     assert row is not None
     return row
 
@@ -103,9 +101,7 @@ async def test_a_store_is_suspended_put_into_maintenance_and_resumed(vitrine, ho
     assert await error_line() == ("tenant_maintenance", "Voltamos às oito.")
     assert vitrine("tenant", "suspend", tenant_id, "--json").json["status"] == "S"
     assert (await error_line())[0] == "tenant_suspended"
-    assert (
-        vitrine("tenant", "maintenance", tenant_id).error_line == "Vai e volta is suspended; resume it first"
-    )
+    assert vitrine("tenant", "maintenance", tenant_id).error_line == "Vai e volta is suspended; resume it first"
     assert vitrine("tenant", "resume", tenant_id).code == 0
     assert str((await directory.resolve(host, None, public=True)).public_id) == tenant_id
     listed = {store["tenant_id"]: store for store in vitrine("tenant", "list", "--json").json}
@@ -140,15 +136,11 @@ async def test_users_are_created_with_privileges_and_api_keys(vitrine, store):
     assert holder.user_id == ana["id"]
     shown = vitrine("user", "privileges", *tenant, "--email", "ana@loja.example", "--json").json
     assert shown["effective"] == ["manage_users", "view_orders", "view_users"]
-    shown = vitrine(
-        "user", "privileges", *tenant, "--email", "ana@loja.example", "--set", "all", "--json"
-    ).json
+    shown = vitrine("user", "privileges", *tenant, "--email", "ana@loja.example", "--set", "all", "--json").json
     assert shown["privileges"] == sorted(ALL)
     shown = vitrine("user", "privileges", *tenant, "--email", "ana@loja.example", "--set", "").out
     assert "privileges  none\n" in shown
-    owner = vitrine(
-        "user", "create", *tenant, "--email", "dono@loja.example", "--type", "A", "--owner", "--json"
-    ).json
+    owner = vitrine("user", "create", *tenant, "--email", "dono@loja.example", "--type", "A", "--owner", "--json").json
     assert owner["owner"] is True
     assert (await store_admin.find_store(str(store.public_id))).store.owner_id is not None
 
@@ -159,10 +151,7 @@ def test_invalid_users_are_rejected(vitrine, store):
     assert vitrine(*customer, "--password", "certainly long").code == 0
     assert vitrine(*customer).error_line == "email is 'c@loja.example', which another user has"
     assert "8 to 128" in vitrine(*customer, "--password", "short").error_line
-    assert (
-        vitrine(*customer, "--owner").error_line
-        == "--owner and --privileges are for administrators (--type A)"
-    )
+    assert vitrine(*customer, "--owner").error_line == "--owner and --privileges are for administrators (--type A)"
     vendor = vitrine("user", "create", *tenant, "--email", "v@loja.example", "--type", "V").error_line
     assert vendor == "--type V requires --vendor"
     key = vitrine("user", "api-key", *tenant, "--email", "c@loja.example").error_line
@@ -221,32 +210,24 @@ def test_migrate_lists_applied_migrations_and_other_commands_require_it(vitrine,
     assert vitrine("tenant", "list", **away).out.startswith("there is no store")
 
 
-async def test_doctor_passes_on_a_healthy_deployment_and_reports_problems(
-    vitrine, postgres, empty_database_url
-):
+async def test_doctor_passes_on_a_healthy_deployment_and_reports_problems(vitrine, postgres, empty_database_url):
     url = {"DATABASE_URL": empty_database_url}
     vitrine("migrate", **url)
     tenant = vitrine("tenant", "create", "Sem assinatura", "--json", **url).json["tenant_id"]
     vitrine("keys", "rotate", **url)
     healthy = vitrine("doctor", "--json", **url).json
     assert healthy["ok"] is True
-    assert {finding["check"] for finding in healthy["findings"] if finding["level"] == "warn"} <= {
-        "playground"
-    }
+    assert {finding["check"] for finding in healthy["findings"] if finding["level"] == "warn"} <= {"playground"}
     connection = await asyncpg.connect(empty_database_url)
     try:
         await connection.execute("update tenants set gateway_secret = null where public_id = $1", tenant)
         await connection.execute("insert into job_runs values ('expire_holds', now() - interval '1 hour')")
-        await connection.execute(
-            "select set_config('vitrine.tenant', (select max(id)::text from tenants), false)"
-        )
+        await connection.execute("select set_config('vitrine.tenant', (select max(id)::text from tenants), false)")
         await connection.execute(
             "insert into outbox_events (public_id, name, subject_type, subject_id, sequence, data, created_at) values"
             " (gen_random_uuid(), 'order.created', 'order', gen_random_uuid(), 1, '{}', now() - interval '1 hour')"
         )
-        unsigned = {
-            f["check"]: (f["level"], f["text"]) for f in vitrine("doctor", "--json", **url).json["findings"]
-        }
+        unsigned = {f["check"]: (f["level"], f["text"]) for f in vitrine("doctor", "--json", **url).json["findings"]}
         assert unsigned["gateway"] == ("warn", "notifications are not signed in Sem assinatura")
         assert unsigned["jobs"] == ("warn", "overdue: expire_holds; run vitrine worker")
         assert unsigned["events"] == ("warn", "1 overdue by more than 10 minutes: run vitrine worker")

@@ -119,16 +119,11 @@ async def test_the_catalog_is_created(created):
         select count(*) from products p where tenant_id = $1
         and not exists (select from product_images i where i.tenant_id = p.tenant_id and i.product_id = p.id)"""
     assert await value(without_image) == 0
-    assert {row[0] for row in await rows("select distinct status from products where tenant_id = $1")} == set(
-        "ADHP"
-    )
+    assert {row[0] for row in await rows("select distinct status from products where tenant_id = $1")} == set("ADHP")
     assert len(await rows("select distinct type from features where tenant_id = $1")) >= 5
     assert await value("select count(*) from feature_values where tenant_id = $1") >= 100
     assert await value("select count(*) from vendors where tenant_id = $1") == 3
-    assert (
-        await value("select count(*) from users where tenant_id = $1 and user_type = 'C' and status = 'A'")
-        >= 25
-    )
+    assert await value("select count(*) from users where tenant_id = $1 and user_type = 'C' and status = 'A'") >= 25
     assert await value("select count(*) from payment_methods where tenant_id = $1") >= 3
     assert await value("select count(*) from shipping_methods where tenant_id = $1") >= 3
     assert await value("select count(*) from destinations where tenant_id = $1") >= 6
@@ -245,13 +240,8 @@ async def test_sixty_orders_cover_every_status_with_a_plausible_history(created)
     cancelled = await rows("select distinct payment_status from orders where tenant_id = $1 and status = 'I'")
     assert {row[0] for row in cancelled} <= {"refunded", "unpaid"}
     assert await value("select count(*) from orders where tenant_id = $1 and hold_until is not null") == 0
-    assert (
-        len(await rows("select order_id from shipments where tenant_id = $1 group by 1 having count(*) > 1"))
-        >= 1
-    )
-    ages = await rows(
-        "select now() - min(created_at), now() - max(created_at) from orders where tenant_id = $1"
-    )
+    assert len(await rows("select order_id from shipments where tenant_id = $1 group by 1 having count(*) > 1")) >= 1
+    ages = await rows("select now() - min(created_at), now() - max(created_at) from orders where tenant_id = $1")
     assert ages[0][0].days >= 60
     assert 0 <= ages[0][1].days <= 3
     future_changes = """
@@ -304,9 +294,7 @@ async def test_active_users_can_sign_in(created):
     for key in ("admin", "staff", "vendor", "customer"):
         signed_in = await sign_in(shown["tenant_id"], shown[key]["email"], shown[key]["password"])
         assert str(signed_in.user_id) == shown[key]["user_id"]
-    challenge = await sign_in(
-        shown["tenant_id"], shown["two_factor"]["email"], shown["two_factor"]["password"]
-    )
+    challenge = await sign_in(shown["tenant_id"], shown["two_factor"]["email"], shown["two_factor"]["password"])
     scope = await visitor(shown["tenant_id"])
     with active_scope(scope):
         code = pyotp.TOTP(shown["two_factor"]["totp_secret"]).at(scope.now)

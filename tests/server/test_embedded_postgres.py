@@ -44,17 +44,11 @@ def used_folder(folder: Path) -> Path:
 
 async def test_the_first_start_creates_an_unprivileged_owner_and_a_database(folder: Path) -> None:
     with running_postgres(folder) as server:
-        assert (
-            await query(server.url(), "SELECT current_user || ' ' || current_database()")
-            == "vitrine_owner vitrine"
-        )
+        assert await query(server.url(), "SELECT current_user || ' ' || current_database()") == "vitrine_owner vitrine"
         role = "SELECT (rolsuper, rolcreaterole, rolbypassrls, rolcanlogin)::text FROM pg_roles WHERE rolname = current_user"
         assert await query(server.url(), role) == "(f,t,f,t)"
         assert await query(server.superuser_url(), "SELECT current_setting('is_superuser')") == "on"
-        assert (
-            await query(server.url(), "SELECT lower('ÁÇÕ') || current_setting('server_encoding')")
-            == "áçõUTF8"
-        )
+        assert await query(server.url(), "SELECT lower('ÁÇÕ') || current_setting('server_encoding')") == "áçõUTF8"
         locale = "SELECT datlocprovider::text || datlocale FROM pg_database WHERE datname = 'vitrine'"
         assert await query(server.url(), locale) == "bC.UTF-8"
 

@@ -36,9 +36,7 @@ def folder() -> Iterator[Path]:
 
 needs_root = pytest.mark.skipif(not ROOT, reason="only root can become another user")
 # The default capabilities of root in a container: no DAC_READ_SEARCH, no SYS_PTRACE.
-CONTAINER = (
-    "-all,+chown,+dac_override,+fsetid,+fowner,+kill,+setgid,+setuid,+setpcap,+net_bind_service,+sys_chroot"
-)
+CONTAINER = "-all,+chown,+dac_override,+fsetid,+fowner,+kill,+setgid,+setuid,+setpcap,+net_bind_service,+sys_chroot"
 NO_PASSAGE = "-all,+chown,+fowner,+kill,+setgid,+setuid,+setpcap"
 
 
@@ -89,9 +87,9 @@ async def test_root_can_run_it_in_a_private_folder(folder: Path, capabilities: s
     assert os.stat(f"/proc/{postgres_processes(folder)[0]}").st_uid != 0
     # The session reads a dictionary and a time zone from the closed folder.
     assert await query(url, "SELECT to_tsvector('portuguese', 'as casas')::text") == "'cas':2"
-    assert await query(
-        url, "SELECT ('2026-01-01 12:00+00'::timestamptz AT TIME ZONE 'America/Sao_Paulo')::text"
-    ) == ("2026-01-01 09:00:00")
+    assert await query(url, "SELECT ('2026-01-01 12:00+00'::timestamptz AT TIME ZONE 'America/Sao_Paulo')::text") == (
+        "2026-01-01 09:00:00"
+    )
     assert await query(url.replace("postgres@", "vitrine_owner@"), "SELECT 1") == 1
     os.kill(postgres_processes(folder)[0], signal.SIGKILL)
     again = OtherProcess(folder, code=code, python=python)
@@ -185,9 +183,7 @@ def test_a_folder_of_another_user_gets_one_line(open_folder: Path) -> None:
         pass
 
     def error_line() -> str:
-        return OtherProcess(
-            open_folder, python=python, code=code, user="nobody", extra_groups=[]
-        ).error_line()
+        return OtherProcess(open_folder, python=python, code=code, user="nobody", extra_groups=[]).error_line()
 
     shutil.chown(open_folder / "data", "root")
     assert f"{open_folder / 'data'} belongs to user root, and this is user nobody" in error_line()

@@ -265,9 +265,7 @@ async def test_a_run_ends_early_when_the_worker_stops_or_the_database_is_unavail
 # --- The jobs themselves ---------------------------------------------------------------------------------------------
 
 
-async def add_order(
-    store: Store, hold_until: datetime | None, status: str = "O", paid: str = "unpaid"
-) -> int:
+async def add_order(store: Store, hold_until: datetime | None, status: str = "O", paid: str = "unpaid") -> int:
     with active_scope(system_scope(store)):
         order_id: int = await db.fetchval(
             """

@@ -31,12 +31,8 @@ def secret(database):
     configure(b"the secret of the tests, 32 bytes")
 
 
-async def get(
-    settings: Settings = PRIVATE, path: str = PATH, **headers: str
-) -> tuple[int, dict[str, str], str]:
-    app = create_app(
-        settings, store_resolver=CachedStoreResolver(settings.shared_hosts), authenticate=authenticate
-    )
+async def get(settings: Settings = PRIVATE, path: str = PATH, **headers: str) -> tuple[int, dict[str, str], str]:
+    app = create_app(settings, store_resolver=CachedStoreResolver(settings.shared_hosts), authenticate=authenticate)
     async with TestClient(TestServer(app)) as client:
         response = await client.get(path, headers=headers)
         return response.status, dict(response.headers), await response.text()
@@ -74,9 +70,7 @@ async def test_email_content_is_escaped(store):
     await write(store, name="<script> &{style}")
     odd_scope = replace(system_scope(store), store=replace(store, name="<img src=x onerror=alert(1)> {body}"))
     async with database.transaction(system_scope(store)):
-        to = outbox.Recipient(
-            await database.fetchval("select id from users where tenant_id = $1", store.id), "x", "y"
-        )
+        to = outbox.Recipient(await database.fetchval("select id from users where tenant_id = $1", store.id), "x", "y")
         await outbox.queue_mail(odd_scope, MailType.ACCOUNT_APPROVED, to)
     _, _, page = await get(path=f"{PATH}?store={store.public_id}")
     assert "<script" not in page

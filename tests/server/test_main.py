@@ -62,9 +62,7 @@ def test_a_used_port_is_reported_in_one_line():
 
 @pytest.mark.parametrize("address", ["192.0.2.1", "no.such.host.invalid"])
 def test_an_address_of_another_machine_is_reported(address):
-    with pytest.raises(
-        SettingError, match=rf"^VITRINE_BIND is '{address}'; expected an address of this machine"
-    ):
+    with pytest.raises(SettingError, match=rf"^VITRINE_BIND is '{address}'; expected an address of this machine"):
         open_sockets(Settings(port=0, bind=(address,)))
 
 
@@ -212,9 +210,7 @@ async def test_the_server_starts_without_settings_and_stops_on_sigterm(tmp_path)
 
 
 @pytest.mark.slow
-async def test_production_uses_the_configured_database_and_is_ready_after_migration(
-    tmp_path, empty_database_url
-):
+async def test_production_uses_the_configured_database_and_is_ready_after_migration(tmp_path, empty_database_url):
     environ = {"VITRINE_ENV": "production", "VITRINE_SECRET_KEY": "s" * 40, "VITRINE_BIND": "127.0.0.1"}
     async with running(tmp_path, DATABASE_URL=empty_database_url, **environ) as (process, client):
         status, ready = await get_json(client, "/health/ready")

@@ -264,9 +264,7 @@ async def test_handler_exceptions_are_rendered_in_the_familys_format_without_det
 
 
 async def test_an_unexpected_error_is_logged_with_traceback_and_request_id():
-    async with run_server(
-        Route("GET", "/api/v1/boom", raising(RuntimeError("x")), Credential.NONE)
-    ) as server:
+    async with run_server(Route("GET", "/api/v1/boom", raising(RuntimeError("x")), Credential.NONE)) as server:
         response = await server.get("/api/v1/boom")
         (line,) = server.lines.all("unexpected error")
         assert line["request_id"] == response.headers["X-Request-Id"]

@@ -52,9 +52,7 @@ def run_real_server(settings: Settings | None = None, *further: Route):
     configure(b"the secret of the tests, 32 bytes")
     settings = settings or Settings()
     store_resolver = CachedStoreResolver(settings.shared_hosts)
-    return run_server(
-        *ROUTES, *further, settings=settings, store_resolver=store_resolver, authenticate=authenticate
-    )
+    return run_server(*ROUTES, *further, settings=settings, store_resolver=store_resolver, authenticate=authenticate)
 
 
 async def test_a_handler_runs_in_the_requested_store(store):
@@ -66,9 +64,7 @@ async def test_a_handler_runs_in_the_requested_store(store):
 async def test_a_timed_out_request_cancels_its_statement(store):
     async with run_real_server(Settings(request_timeout=0.3)) as server:
         tenant = str(store.public_id)
-        responses = await asyncio.gather(
-            *(server.get("/api/v1/sleeping", X_Tenant_ID=tenant) for _ in range(20))
-        )
+        responses = await asyncio.gather(*(server.get("/api/v1/sleeping", X_Tenant_ID=tenant) for _ in range(20)))
         assert {response.status for response in responses} == {503}
         assert responses[0].json == {"error": "request timeout"}
         async with asyncio.timeout(10):  # the connection is back in the pool, and its statement cancelled

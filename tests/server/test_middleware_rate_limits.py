@@ -116,9 +116,7 @@ async def test_a_missing_credential_is_not_counted_as_wrong():
 async def test_a_wrong_gateway_signature_is_counted():
     async with run_server(*ROUTES, settings=Settings(failed_auth_rate=2)) as server:
         signed = {"X-Hub-Signature-256": "sha256=00"}
-        statuses = [
-            (await server.call("POST", "/api/v1/webhooks/gateway", headers=signed)).status for _ in range(3)
-        ]
+        statuses = [(await server.call("POST", "/api/v1/webhooks/gateway", headers=signed)).status for _ in range(3)]
         assert statuses == [401, 401, 429]
 
 
@@ -131,17 +129,13 @@ async def test_a_missing_gateway_signature_is_counted():
 async def test_an_app_has_its_own_limit_in_each_store_and_every_response_reports_it():
     async with run_server(*ROUTES, limit_of=lambda actor: 2) as server:
         before = int(time.time())
-        first, second, third = [
-            await server.get("/api/admin/things", "Bearer vat_live_app") for _ in range(3)
-        ]
+        first, second, third = [await server.get("/api/admin/things", "Bearer vat_live_app") for _ in range(3)]
         assert [first.status, second.status, third.status] == [200, 200, 429]
         assert [limits(first), limits(second), limits(third)] == [(2, 1), (2, 0), (2, 0)]
         assert before + 59 <= int(third.headers["X-RateLimit-Reset"]) <= before + 62
         assert third.json["error"] == "rate_limit_exceeded"
         assert (await server.get("/api/admin/things", "Bearer vat_live_other")).status == 200
-        elsewhere = await server.get(
-            "/api/admin/things", "Bearer vat_live_app", X_Tenant_ID=str(OTHER.public_id)
-        )
+        elsewhere = await server.get("/api/admin/things", "Bearer vat_live_app", X_Tenant_ID=str(OTHER.public_id))
         assert elsewhere.status == 200
 
 

@@ -138,9 +138,7 @@ def test_a_public_address_is_accepted(url, scheme, host, port):
     assert (target.scheme, target.host, target.port) == (scheme, host, port)
 
 
-@pytest.mark.parametrize(
-    "url", ["http://localhost:9000/", "http://127.0.0.1/", "https://10.0.0.1/", "http://[::1]:1/"]
-)
+@pytest.mark.parametrize("url", ["http://localhost:9000/", "http://127.0.0.1/", "https://10.0.0.1/", "http://[::1]:1/"])
 def test_development_may_call_loopback(url):
     parse_target(url, allows_private=True)
 
@@ -330,9 +328,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     path = tmp_path_factory.mktemp("tls") / "both.pem"
     path.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
         + made.public_bytes(serialization.Encoding.PEM)
     )
     return path

@@ -114,16 +114,12 @@ async def test_with_the_embedded_database_the_parent_starts_and_stops_it(tmp_pat
 
 
 async def test_processes_that_fail_to_start_are_not_restarted_forever():
-    nowhere = DatabaseLocation(
-        "postgresql://u@127.0.0.1:1/d", "postgresql://u@127.0.0.1:1/d", is_embedded=False
-    )
+    nowhere = DatabaseLocation("postgresql://u@127.0.0.1:1/d", "postgresql://u@127.0.0.1:1/d", is_embedded=False)
     settings = Settings(processes=2, port=0, secret_key="s" * 40)
     sockets = open_sockets(settings)
     try:
         with pytest.raises(StartupError, match="no process could start"):
-            await ProcessPool(settings, nowhere, sockets).run(
-                asyncio.Event(), lambda: pytest.fail("not ready")
-            )
+            await ProcessPool(settings, nowhere, sockets).run(asyncio.Event(), lambda: pytest.fail("not ready"))
     finally:
         for each in sockets:
             each.close()

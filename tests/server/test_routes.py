@@ -49,9 +49,7 @@ def test_the_first_matching_prefix_determines_the_family(path, name, prefix):
 async def test_a_legacy_route_is_served_under_every_base_with_and_without_a_slash(base, end, method):
     route = Route("GET", "/api/things/{id}", echo, Credential.LEGACY_ADMIN)
     async with run_server(route) as server:
-        response = await server.call(
-            method, f"{base}/things/7{end}", headers={"Authorization": "Basic admin"}
-        )
+        response = await server.call(method, f"{base}/things/7{end}", headers={"Authorization": "Basic admin"})
         assert response.status == 200
         assert response.body == (b'{"id":"7"}' if method == "GET" else b"")
 

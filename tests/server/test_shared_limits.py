@@ -65,9 +65,7 @@ async def until(true: object, seconds: float = 10.0) -> None:
 
 async def test_two_clients_together_never_exceed_the_limit(redis: RedisServer) -> None:
     async with counting(redis.url) as one, counting(redis.url) as other:
-        verdicts = await asyncio.gather(
-            *(counters.hit("app", 120) for _ in range(100) for counters in (one, other))
-        )
+        verdicts = await asyncio.gather(*(counters.hit("app", 120) for _ in range(100) for counters in (one, other)))
         assert sum(verdict.allowed for verdict in verdicts) == 120
         assert sorted(verdict.remaining for verdict in verdicts) == [0] * 80 + list(range(120))
         assert one.is_shared
@@ -198,9 +196,7 @@ async def test_servers_with_a_common_redis_share_every_limit(redis: RedisServer)
     ):
 
         async def statuses(path: str, number: int, caller: str | None, **headers: str) -> list[int]:
-            return [
-                (await (one, other)[turn % 2].get(path, caller, **headers)).status for turn in range(number)
-            ]
+            return [(await (one, other)[turn % 2].get(path, caller, **headers)).status for turn in range(number)]
 
         assert await statuses("/api/admin/things", 6, "Bearer vat_live_app") == [200] * 4 + [429] * 2
         assert await statuses("/api/things", 5, "Basic admin") == [200] * 3 + [429] * 2
@@ -221,9 +217,7 @@ async def test_doctor_reports_whether_limits_are_shared(redis: RedisServer) -> N
 
 
 @pytest.mark.slow
-async def test_the_processes_of_a_server_share_limits_and_log_it(
-    tmp_path: object, redis: RedisServer
-) -> None:
+async def test_the_processes_of_a_server_share_limits_and_log_it(tmp_path: object, redis: RedisServer) -> None:
     environ = {"REDIS_URL": redis.url, "WEB_CONCURRENCY": "2", "VITRINE_IP_RATE": "60"}
     async with running(tmp_path, **environ) as (process, client):  # type: ignore[arg-type]
 

@@ -59,9 +59,7 @@ async def emit_events(
 
 
 async def deliveries(store: Store) -> list[Any]:
-    return await scopes.rows(
-        store, "select * from event_deliveries where tenant_id = $1 order by id", store.id
-    )
+    return await scopes.rows(store, "select * from event_deliveries where tenant_id = $1 order by id", store.id)
 
 
 async def states(store: Store) -> list[str]:

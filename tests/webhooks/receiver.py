@@ -58,9 +58,7 @@ class Receiver:
             self.in_flight -= 1
 
     def names(self, path: str | None = None) -> list[str]:
-        return [
-            delivery.envelope["event"] for delivery in self.received if path is None or delivery.path == path
-        ]
+        return [delivery.envelope["event"] for delivery in self.received if path is None or delivery.path == path]
 
     async def wait_for(self, count: int, seconds: float = 15.0) -> list[Received]:
         """Wait until this many requests were received."""
@@ -79,9 +77,7 @@ async def wait_until(condition: Callable[[], object], seconds: float = 15.0) -> 
             await asyncio.sleep(0.01)
 
 
-def answers(
-    *statuses: int, headers: dict[str, str] | None = None
-) -> Callable[[Received], Awaitable[web.Response]]:
+def answers(*statuses: int, headers: dict[str, str] | None = None) -> Callable[[Received], Awaitable[web.Response]]:
     """Return an `answer` that uses these statuses in turn, the last one repeatedly."""
     remaining = list(statuses)
 

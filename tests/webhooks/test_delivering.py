@@ -121,9 +121,7 @@ async def test_events_of_one_subject_are_numbered_consecutively(
 ) -> None:
     await subscribe(app, receiver.url(), "order.updated")
     (first,) = await emit_events(app.store)
-    subject = await scopes.value(
-        app.store, "select subject_id from outbox_events where public_id = $1", first
-    )
+    subject = await scopes.value(app.store, "select subject_id from outbox_events where public_id = $1", first)
     await emit_events(app.store, subject=subject)
     async with run_worker():
         await receiver.wait_for(2)

@@ -84,9 +84,7 @@ async def envelopes(
     )
     assert product.status == 201, product
     await app.put(f"/api/admin/products/{product.body['id']}", {"price_cents": 3_990})
-    await graphql_result(
-        admin, "mutation ($id: ID!) { product_delete(id: $id) { id } }", id=product.body["id"]
-    )
+    await graphql_result(admin, "mutation ($id: ID!) { product_delete(id: $id) { id } }", id=product.body["id"])
     created = await graphql_result(
         admin,
         "mutation ($input: UserInput!) { user_create(input: $input) { id } }",
@@ -140,9 +138,7 @@ def _fits(fields: tuple[PayloadField, ...], value: dict[str, Any], path: str) ->
 
 async def test_every_event_is_sent_as_it_is_documented(envelopes: dict[str, dict[str, Any]]) -> None:
     assert set(PAYLOADS) == set(envelopes) == set(ALL_EVENTS)
-    assert [
-        wrong for name in ALL_EVENTS for wrong in _fits(PAYLOADS[name], envelopes[name]["data"], name)
-    ] == []
+    assert [wrong for name in ALL_EVENTS for wrong in _fits(PAYLOADS[name], envelopes[name]["data"], name)] == []
     generated = _generated(envelopes)
     text = PAGE.read_text(encoding="utf-8")
     mark = MARK.search(text)

@@ -41,9 +41,7 @@ async def test_event_of_a_deleted_subject_has_the_stored_data(
 ) -> None:
     product = await records.add_product(app.store)
     await subscribe(app, receiver.url(), "product.deleted", query="{ name }")
-    answer = await graphql_result(
-        app, "mutation ($id: ID!) { product_delete(id: $id) { id } }", id=product.id
-    )
+    answer = await graphql_result(app, "mutation ($id: ID!) { product_delete(id: $id) { id } }", id=product.id)
     assert answer == {"id": product.id}
     async with run_worker():
         (received,) = await receiver.wait_for(1)
@@ -88,9 +86,7 @@ async def test_query_requires_events_about_one_subject_type(app: Client) -> None
     assert (await app.post(WEBHOOKS, body)).body["fields"] == {"query": "query_invalid"}
     endpoint_id = await subscribe(app, URL, "order.created", query="{ id total_cents }")
     assert (await app.put(f"{WEBHOOKS}/{endpoint_id}", {"events": ["user.registered"]})).status == 400
-    changed = await app.put(
-        f"{WEBHOOKS}/{endpoint_id}", {"events": ["user.registered"], "query": "{ id email }"}
-    )
+    changed = await app.put(f"{WEBHOOKS}/{endpoint_id}", {"events": ["user.registered"], "query": "{ id email }"})
     assert (changed.status, changed.body["query"]) == (200, "{ id email }")
     removed = await app.put(
         f"{WEBHOOKS}/{endpoint_id}", {"query": None, "events": ["order.created", "user.registered"]}
@@ -146,9 +142,7 @@ async def _cancelled(app: Client) -> bool:
     return await states(app.store) == ["cancelled"]
 
 
-async def test_administrator_cannot_set_a_query_outside_the_apps_scopes(
-    admin: Client, new_app: NewApp
-) -> None:
+async def test_administrator_cannot_set_a_query_outside_the_apps_scopes(admin: Client, new_app: NewApp) -> None:
     await new_app("read_orders")
     (installed,) = await graphql_result(admin, INSTALLED)
     body = {

@@ -37,9 +37,7 @@ def is_app_error(answer: Any, status: int, code: str) -> None:
 
 
 async def test_an_endpoint_is_created_read_updated_and_deleted(app: Client) -> None:
-    created = await app.post(
-        WEBHOOKS, {"url": URL, "events": ["product.updated", "order.created", "order.created"]}
-    )
+    created = await app.post(WEBHOOKS, {"url": URL, "events": ["product.updated", "order.created", "order.created"]})
     assert created.status == 201, created
     assert set(created.body) == ENDPOINT
     assert (created.body["url"], created.body["status"], created.body["query"]) == (URL, "A", None)
@@ -54,9 +52,7 @@ async def test_an_endpoint_is_created_read_updated_and_deleted(app: Client) -> N
     )
     assert "X-RateLimit-Limit" in listed.headers
 
-    changed = await app.put(
-        f"{WEBHOOKS}/{endpoint_id}", {"events": ["user.registered"], "status": "disabled"}
-    )
+    changed = await app.put(f"{WEBHOOKS}/{endpoint_id}", {"events": ["user.registered"], "status": "disabled"})
     assert (changed.status, changed.body["events"], changed.body["url"]) == (200, ["user.registered"], URL)
     assert (changed.body["status"], changed.body["disabled_reason"]) == ("D", "manual")
     again = await app.put(f"{WEBHOOKS}/{endpoint_id}", {"status": "a"})
@@ -123,9 +119,7 @@ async def test_missing_endpoint_is_not_found(app: Client, endpoint_id: str, rest
     post = rest.endswith(("ping", "redeliver", "replay"))
     body = {"since": "2026-01-01T00:00:00Z"} if rest == "/replay" else None
     answer = await (
-        app.post(f"{WEBHOOKS}/{endpoint_id}{rest}", body)
-        if post
-        else app.get(f"{WEBHOOKS}/{endpoint_id}{rest}")
+        app.post(f"{WEBHOOKS}/{endpoint_id}{rest}", body) if post else app.get(f"{WEBHOOKS}/{endpoint_id}{rest}")
     )
     assert answer.status == 404
     assert answer.body["error"] == "not_found"
@@ -142,9 +136,7 @@ async def test_subscribing_requires_the_read_scope_of_the_subject(new_app: NewAp
         is_app_error(answer, 403, "token_scope")
         assert answer.body["scope"] == scope
     endpoint_id = await subscribe(app, URL, "product.created", "product.deleted")
-    is_app_error(
-        await app.put(f"{WEBHOOKS}/{endpoint_id}", {"events": ["order.updated"]}), 403, "token_scope"
-    )
+    is_app_error(await app.put(f"{WEBHOOKS}/{endpoint_id}", {"events": ["order.updated"]}), 403, "token_scope")
     assert (await app.get(f"{WEBHOOKS}/{endpoint_id}")).body["events"] == [
         "product.created",
         "product.deleted",
@@ -176,9 +168,7 @@ async def test_user_token_is_not_accepted(admin: Client) -> None:
 # --- Deliveries ------------------------------------------------------------------------------------------------------
 
 
-async def test_ping_is_delivered_to_its_endpoint_only(
-    app: Client, receiver: Receiver, run_worker: RunWorker
-) -> None:
+async def test_ping_is_delivered_to_its_endpoint_only(app: Client, receiver: Receiver, run_worker: RunWorker) -> None:
     endpoint_id = await subscribe(app, receiver.url("one"), "order.updated")
     await subscribe(app, receiver.url("two"), "order.updated")
     async with run_worker():
@@ -207,9 +197,7 @@ async def test_disabled_endpoint_refuses_ping_and_replay(app: Client) -> None:
     )
 
 
-async def test_deliveries_are_listed_and_redelivered(
-    app: Client, receiver: Receiver, run_worker: RunWorker
-) -> None:
+async def test_deliveries_are_listed_and_redelivered(app: Client, receiver: Receiver, run_worker: RunWorker) -> None:
     endpoint_id = await subscribe(app, receiver.url(), "order.updated", "user.registered")
     await emit_events(app.store, "order.updated")
     await emit_events(app.store, "user.registered")
@@ -240,10 +228,7 @@ async def test_deliveries_are_listed_and_redelivered(
         assert (again.status, again.body["id"]) == (202, oldest["id"])
         await receiver.wait_for(3)
         await wait_until(lambda: all_delivered(app))
-    assert (
-        receiver.received[2].raw == receiver.received[0].raw
-        or receiver.received[2].raw == receiver.received[1].raw
-    )
+    assert receiver.received[2].raw == receiver.received[0].raw or receiver.received[2].raw == receiver.received[1].raw
     shown = (await app.get(f"{path}/{oldest['id']}")).body
     assert (shown["state"], shown["tries"], len(shown["attempts"])) == ("delivered", 1, 2)
 
@@ -261,14 +246,10 @@ async def test_a_delivery_is_found_under_its_own_endpoint_only(
     assert (await app.get(f"{WEBHOOKS}/{two}/deliveries")).body["deliveries"] == []
     for caller, endpoint_id in ((app, two), (neighbour, one), (neighbour, theirs)):
         assert (await caller.get(f"{WEBHOOKS}/{endpoint_id}/deliveries/{delivery['id']}")).status == 404
-        assert (
-            await caller.post(f"{WEBHOOKS}/{endpoint_id}/deliveries/{delivery['id']}/redeliver")
-        ).status == 404
+        assert (await caller.post(f"{WEBHOOKS}/{endpoint_id}/deliveries/{delivery['id']}/redeliver")).status == 404
 
 
-async def test_events_of_a_period_are_replayed(
-    app: Client, receiver: Receiver, run_worker: RunWorker
-) -> None:
+async def test_events_of_a_period_are_replayed(app: Client, receiver: Receiver, run_worker: RunWorker) -> None:
     endpoint_id = await subscribe(app, receiver.url(), "order.updated", "order.created")
     await emit_events(app.store, "order.updated", times=3)
     await emit_events(app.store, "order.created")
@@ -299,9 +280,7 @@ async def test_events_of_a_period_are_replayed(
         assert answer.body["fields"] == fields
 
 
-async def test_unsubscribed_events_are_cancelled(
-    app: Client, receiver: Receiver, run_worker: RunWorker
-) -> None:
+async def test_unsubscribed_events_are_cancelled(app: Client, receiver: Receiver, run_worker: RunWorker) -> None:
     receiver.answer = answers(500)
     endpoint_id = await subscribe(app, receiver.url(), "order.updated", "order.created")
     await emit_events(app.store, "order.updated")
@@ -506,13 +485,9 @@ async def test_rotation_requires_the_current_secret(app: Client, body: Any, code
 async def test_replaced_secret_cannot_rotate(app: Client) -> None:
     old = app.user.client_secret
     assert (await app.post(f"{WEBHOOKS}/rotate-secret", {"client_secret": old})).status == 200
-    is_app_error(
-        await app.post(f"{WEBHOOKS}/rotate-secret", {"client_secret": old}), 400, "validation_failed"
-    )
+    is_app_error(await app.post(f"{WEBHOOKS}/rotate-secret", {"client_secret": old}), 400, "validation_failed")
 
 
 async def test_administrators_cannot_rotate_an_apps_secret(admin: Client) -> None:
-    error = await graphql_error(
-        admin, 'mutation { client_secret_rotate(client_secret: "x") { client_secret } }'
-    )
+    error = await graphql_error(admin, 'mutation { client_secret_rotate(client_secret: "x") { client_secret } }')
     assert error["extensions"]["code"] == "FORBIDDEN"

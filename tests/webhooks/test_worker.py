@@ -99,12 +99,8 @@ async def test_killed_workers_lose_no_events_and_duplicate_only_those_in_flight(
     await subscribe(app, receiver.url("orders"), "order.updated")
     await subscribe(app, receiver.url("users"), "user.registered")
     wanted = {
-        "/orders": {
-            f"evt_{event_id.hex}" for event_id in await emit_events(app.store, "order.updated", times=500)
-        },
-        "/users": {
-            f"evt_{event_id.hex}" for event_id in await emit_events(app.store, "user.registered", times=500)
-        },
+        "/orders": {f"evt_{event_id.hex}" for event_id in await emit_events(app.store, "order.updated", times=500)},
+        "/users": {f"evt_{event_id.hex}" for event_id in await emit_events(app.store, "user.registered", times=500)},
     }
     # Started beforehand, so that the test controls when they are killed; two at a time share the work.
     workers = await asyncio.gather(*(_ready(database_url) for _ in range(_KILLS + 2)))
@@ -335,9 +331,7 @@ async def _was_attempted(app: Client) -> bool:
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
-async def test_any_2xx_status_is_a_success(
-    app: Client, receiver: Receiver, run_worker: RunWorker, status: int
-) -> None:
+async def test_any_2xx_status_is_a_success(app: Client, receiver: Receiver, run_worker: RunWorker, status: int) -> None:
     receiver.answer = answers(status)
     delivery = await _attempt_once(app, receiver, run_worker)
     assert (delivery["state"], delivery["last_status"], delivery["due_at"]) == ("delivered", status, None)
@@ -356,9 +350,7 @@ async def test_any_other_status_fails_including_redirects(
     assert 3.5 < left < 6.5
 
 
-async def test_unresponsive_receiver_times_out(
-    app: Client, receiver: Receiver, run_worker: RunWorker
-) -> None:
+async def test_unresponsive_receiver_times_out(app: Client, receiver: Receiver, run_worker: RunWorker) -> None:
     async def hang(_: Received) -> web.Response:
         await asyncio.sleep(30)
         return web.Response()
@@ -385,9 +377,7 @@ async def test_default_timeout_is_ten_seconds(app: Client, receiver: Receiver, r
     assert 9_500 < attempt["duration_ms"] < 12_000
 
 
-async def test_unreachable_receiver_is_retried(
-    app: Client, receiver: Receiver, run_worker: RunWorker
-) -> None:
+async def test_unreachable_receiver_is_retried(app: Client, receiver: Receiver, run_worker: RunWorker) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -402,15 +392,11 @@ async def test_retry_after_delays_the_retry_and_the_endpoint(
     delivery = await _attempt_once(app, receiver, run_worker)
     left = (delivery["due_at"] - delivery["updated_at"]).total_seconds()
     assert 115 < left < 125
-    rows = (await scopes.rows(app.store, "select * from event_endpoints where tenant_id = $1", app.store.id))[
-        0
-    ]
+    rows = (await scopes.rows(app.store, "select * from event_endpoints where tenant_id = $1", app.store.id))[0]
     assert 110 < (rows["paused_until"] - delivery["updated_at"]).total_seconds() < 125
 
 
-async def test_delivery_is_dead_after_the_last_attempt(
-    app: Client, receiver: Receiver, run_worker: RunWorker
-) -> None:
+async def test_delivery_is_dead_after_the_last_attempt(app: Client, receiver: Receiver, run_worker: RunWorker) -> None:
     receiver.answer = answers(500)
     await subscribe(app, receiver.url(), "order.updated")
     await emit_events(app.store)
@@ -522,9 +508,4 @@ async def test_worker_reads_deliveries_of_all_stores_and_stores_only_their_own(
     await subscribe(app, receiver.url(), "order.updated")
     assert await scopes.value(other_admin.store, "select count(*) from event_endpoints") == 0
     async with models_database.cross_store_connection() as connection:
-        assert (
-            await connection.fetchval(
-                "select count(*) from event_endpoints where tenant_id = $1", app.store.id
-            )
-            == 1
-        )
+        assert await connection.fetchval("select count(*) from event_endpoints where tenant_id = $1", app.store.id) == 1

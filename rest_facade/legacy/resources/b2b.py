@@ -92,9 +92,7 @@ BUSINESS_PARTNERS = Resource(
     required=("company", "CNPJ"),
     message_terms={name: _TERMS[name] for name in ("manager", "payment code", "payment_code")},
     filters=(SEARCH,),
-    sorts=dict(
-        company="NAME", email="EMAIL", CNPJ="CNPJ", status="STATUS", timestamp="CREATED_AT", partner_id="ID"
-    ),
+    sorts=dict(company="NAME", email="EMAIL", CNPJ="CNPJ", status="STATUS", timestamp="CREATED_AT", partner_id="ID"),
 )
 MIX_PRODUCTS = Resource(
     path="mix_products",

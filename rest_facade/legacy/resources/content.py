@@ -52,9 +52,7 @@ PAGES = Resource(
     required=("page",),
     message_terms={"parent": "parent_id", "vendor": "company_id"},
     filters=(SEARCH,),
-    sorts=dict(
-        position="POSITION", page="NAME", name="NAME", status="STATUS", timestamp="CREATED_AT", page_id="ID"
-    ),
+    sorts=dict(position="POSITION", page="NAME", name="NAME", status="STATUS", timestamp="CREATED_AT", page_id="ID"),
     always_has_search=True,
 )
 

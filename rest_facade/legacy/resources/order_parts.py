@@ -170,9 +170,7 @@ def _parse_first_id(value: Any, label: str) -> Any:
     return ids if ids is types.ABSENT else next(iter(ids), None)
 
 
-FIRST_ID = types.ValueType(
-    render=lambda number: str(number) if number else "", parse=_parse_first_id, parse_filter=str
-)
+FIRST_ID = types.ValueType(render=lambda number: str(number) if number else "", parse=_parse_first_id, parse_filter=str)
 """One id where CS-Cart allows several."""
 
 # --- History -----------------------------------------------------------------------------------------------------------------
@@ -225,9 +223,7 @@ _CUSTOM = "custom"
 def parse_period(parameters: Mapping[str, list[str]], scope: Scope) -> dict[str, Any]:
     """Parse `period` and, alone or with `custom`, `time_from` and `time_to`."""
     begin, end = (_time_bound(parameters, name) for name in ("time_from", "time_to"))
-    span: TimeRange | None = clock.period_range(
-        parameters.get("period", [_CUSTOM])[-1], scope.now, begin, end
-    )
+    span: TimeRange | None = clock.period_range(parameters.get("period", [_CUSTOM])[-1], scope.now, begin, end)
     if span is None:
         raise InvalidValue(f"period is {repr_value(parameters['period'])}")
     bounds = zip(("created_from", "created_before"), span, strict=True)

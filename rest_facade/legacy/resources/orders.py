@@ -30,9 +30,7 @@ ORDERS = Resource(
         RecordField("products", parts.LINES, "items", source=parts.LINES_SOURCE),
     ),
     detail_fields=(
-        RecordField(
-            "payment_id", types.ID, "payment_method_id", "payment_method_id", source="payment_number"
-        ),
+        RecordField("payment_id", types.ID, "payment_method_id", "payment_method_id", source="payment_number"),
         RecordField("payment_method", types.rendered_by(parts.render_payment), source=parts.PAYMENT_SOURCE),
         RecordField(
             "shipping_ids",

@@ -36,9 +36,7 @@ def _parse_time(value: Any, label: str) -> str | None:
 
 
 _TERMS = types.ValueType(parse=_parse_terms)
-_TIME = types.ValueType(
-    render=str, parse=_parse_time, parse_filter=lambda text: format_rfc3339(parse_unix(text))
-)
+_TIME = types.ValueType(render=str, parse=_parse_time, parse_filter=lambda text: format_rfc3339(parse_unix(text)))
 
 
 def _parse_zone(value: Any, label: str) -> str:
@@ -54,9 +52,7 @@ PROMOTIONS = Resource(
     fields=(
         id_field("promotion_id"),
         RecordField("name", types.TEXT, "name", "name"),
-        RecordField(
-            "zone", types.optional(types.ValueType(parse=_parse_zone, parse_filter=str.lower)), "zone", "zone"
-        ),
+        RecordField("zone", types.optional(types.ValueType(parse=_parse_zone, parse_filter=str.lower)), "zone", "zone"),
         RecordField("conditions", _TERMS, "conditions"),
         RecordField("bonuses", _TERMS, "bonuses"),
         RecordField("coupon_code", types.TEXT, "coupon_code", "coupon_code"),

@@ -79,16 +79,12 @@ SHIPMENTS = Resource(
             "lines",
             source="lines { line_number quantity }",
         ),
-        RecordField(
-            "shipping_id", _METHOD, "shipping_method_id", "shipping_method_id", source="shipping_number"
-        ),
+        RecordField("shipping_id", _METHOD, "shipping_method_id", "shipping_method_id", source="shipping_number"),
         RecordField("shipping", _METHOD_NAME, "shipping_name", "shipping_name"),
         RecordField("carrier", types.TEXT, "carrier", "carrier"),
         RecordField("user_id", types.ID, "user_id", "user_id"),
         *same_names(types.TEXT, "tracking_number", "comments", "group_key"),
-        RecordField(
-            "order_timestamp", _ORDER_TIME, "order_placed_at", "order_placed_at", source="order_unix"
-        ),
+        RecordField("order_timestamp", _ORDER_TIME, "order_placed_at", "order_placed_at", source="order_unix"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
         RecordField("status", types.open_code(SHIPMENT_STATUSES), "status", "status"),
     ),

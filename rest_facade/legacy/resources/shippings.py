@@ -79,9 +79,7 @@ SHIPPINGS = Resource(
         RecordField("tax_ids", types.IDS, "tax_ids", "tax_id"),
         RecordField("position", types.optional(types.INTEGER), "position", "position"),
         RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
-        RecordField(
-            "rates", types.ValueType(render=_render_rates, parse=_parse_rates), "rates", source="price_list"
-        ),
+        RecordField("rates", types.ValueType(render=_render_rates, parse=_parse_rates), "rates", source="price_list"),
         RecordField("service", types.OBJECT, "service"),
     ),
     required=("shipping",),
@@ -105,9 +103,7 @@ DESTINATIONS = Resource(
         id_field("destination_id"),
         RecordField("destination", types.TEXT, filter_name="name"),
         RecordField("status", types.code(SWITCH_STATUSES), filter_name="status"),
-        RecordField(
-            "countries", types.ValueType(parse_filter=str.upper), filter_name="country", source="countries"
-        ),
+        RecordField("countries", types.ValueType(parse_filter=str.upper), filter_name="country", source="countries"),
         RecordField("states", types.ValueType(parse_filter=str.upper), filter_name="state", source="states"),
         # An array of `{zipcode_from, zipcode_to}`, as in warehouses.
         RecordField("zipcodes", types.RAW, source="zipcodes { zipcode_from zipcode_to }"),

@@ -45,9 +45,7 @@ STATUSES = Resource(
     privilege_area="orders",
     fields=(
         id_field("status_id"),
-        RecordField(
-            "status", types.optional(replace(types.ORDER_STATUS, parse=types.TEXT.parse)), "letter", "letter"
-        ),
+        RecordField("status", types.optional(replace(types.ORDER_STATUS, parse=types.TEXT.parse)), "letter", "letter"),
         RecordField("type", types.optional(types.code(STATUS_TYPES)), "type", "type"),
         RecordField("description", types.TEXT, "description", "description"),
         RecordField("is_default", types.FLAG, filter_name="is_built_in"),

@@ -15,9 +15,7 @@ def _two_decimals(text: str) -> str:
     return format_cents(parse_cents(text))
 
 
-_RATING = types.ValueType(
-    render=lambda mean: f"{mean or 0:.2f}", parse_filter=_two_decimals, schema=types.MONEY.schema
-)
+_RATING = types.ValueType(render=lambda mean: f"{mean or 0:.2f}", parse_filter=_two_decimals, schema=types.MONEY.schema)
 
 STORES = Resource(
     path="stores",
@@ -38,9 +36,7 @@ STORES = Resource(
         *same_names(types.TEXT, "phone", "address", "city", "state", "country", "zipcode"),
         RecordField("CNPJ", types.document(14), "cnpj", "cnpj"),
         RecordField("url", types.OPTIONAL_TEXT, "url", "url"),
-        RecordField(
-            "commission", replace(types.TEXT, parse_filter=_two_decimals), "commission", "commission"
-        ),
+        RecordField("commission", replace(types.TEXT, parse_filter=_two_decimals), "commission", "commission"),
         RecordField("commission_type", types.code(COMMISSION_TYPES), "commission_type", "commission_type"),
         RecordField("shippings", types.OBJECT, "shippings"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),

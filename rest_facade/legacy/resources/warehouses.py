@@ -110,9 +110,7 @@ def _parse_groups(value: Any, label: str) -> list[dict[str, Any]]:
 def _input_fields(fields: tuple[RecordField, ...]) -> tuple[RecordField, ...]:
     """Return the writable fields of an area or group, whose values go into the operation's `input`."""
     return tuple(
-        RecordField(field.name, field.value_type, f"input.{field.input_path}")
-        for field in fields
-        if field.input_path
+        RecordField(field.name, field.value_type, f"input.{field.input_path}") for field in fields if field.input_path
     )
 
 
@@ -150,9 +148,7 @@ def _member_routes(
 
     def route(method: str, verb: str, path: str = single, **options: Any) -> ActionRoute:
         operation = f"{entity}{verb}"
-        return ActionRoute(
-            method=method, path=path, operation=operation, **{"path_arguments": arguments, **options}
-        )
+        return ActionRoute(method=method, path=path, operation=operation, **{"path_arguments": arguments, **options})
 
     written: dict[str, Any] = {"result": f"{key}: {number}", "render_result": render_id}
     return (
@@ -210,8 +206,6 @@ WAREHOUSES = Resource(
     default_sort=("priority", "desc"),
     subroutes=(
         *_member_routes(DELIVERY_AREAS, "WarehouseAreas", "number", ("Create", "Delete"), "area_name"),
-        *_member_routes(
-            USER_GROUPS, "WarehouseGroups", "usergroup_number", ("Add", "Remove"), "usergroup_id"
-        ),
+        *_member_routes(USER_GROUPS, "WarehouseGroups", "usergroup_number", ("Add", "Remove"), "usergroup_id"),
     ),
 )

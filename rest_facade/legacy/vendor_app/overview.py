@@ -64,10 +64,7 @@ def _render_start(config: Record) -> dict[str, Any]:
             "orders": _choices(config["order_statuses"], "status", "description"),
             "products": _choices(config["product_statuses"], "status", "description"),
         },
-        "menus": [
-            {"menu_id": menu["code"], "title": menu["name"], "route": menu["route"]}
-            for menu in config["menus"]
-        ],
+        "menus": [{"menu_id": menu["code"], "title": menu["name"], "route": menu["route"]} for menu in config["menus"]],
         "permissions": config["permissions"],
         "support": _with_prefix("support_", config),
     }

@@ -41,9 +41,7 @@ def attachments(operation: FacadeOperation) -> Handler:
 
 def required_products(operation: FacadeOperation) -> Handler:
     """Build the handler that lists a product's required products that belong to the vendor."""
-    return _detail_handler(
-        operation, "required_products", lambda rows: [_render_product(row) for row in rows]
-    )
+    return _detail_handler(operation, "required_products", lambda rows: [_render_product(row) for row in rows])
 
 
 def _detail_handler(operation: FacadeOperation, name: str, render: RenderRows) -> Handler:
