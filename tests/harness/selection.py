@@ -35,6 +35,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
+    # First, so that no process is left with a slow test at the end.
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     if config.getoption("fast"):
         fast = [item for item in items if isinstance(item, pytest.Function) and _is_fast(item)]
         config.hook.pytest_deselected(items=[item for item in items if item not in set(fast)])
