@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 from aiohttp import hdrs, web
-from graphql import ExecutionResult, OperationDefinitionNode
+from graphql import ExecutionResult, FieldNode, OperationDefinitionNode
 
 from kernel.errors import DomainError, MalformedRequest, Unauthenticated
 from kernel.request_bodies import MalformedBody, parse_json
@@ -21,7 +21,7 @@ from resolvers.persisted_documents import find_document, save_document
 from rest_facade.bodies import read_raw
 from rest_facade.responses import BytesResponse
 from rest_facade.routing import Credential, scope_of
-from schema.documents import DocumentCache, PreparedDocument, calculate_cost, check_cost
+from schema.documents import INTROSPECTION_FIELDS, DocumentCache, PreparedDocument, calculate_cost, check_cost
 from schema.execution import format_error, graphql_error_code
 from schema.secret_fields import returns_secret
 from server.graphql_errors import ERROR_FORMAT
@@ -194,10 +194,11 @@ def allow_anonymous_introspection(authenticate: Authenticate) -> Authenticate:
 
 def _only_introspects(operation: OperationDefinitionNode | None) -> bool:
     """Return whether an operation selects nothing but introspection fields."""
-    if operation is None:
-        return False
-    names = [getattr(node, "name", None) for node in operation.selection_set.selections]
-    return all(name is not None and name.value in ("__schema", "__type") for name in names)
+    # Fields only: a fragment may be named like one of them.
+    return operation is not None and all(
+        isinstance(node, FieldNode) and node.name.value in INTROSPECTION_FIELDS
+        for node in operation.selection_set.selections
+    )
 
 
 _BODY_FIELDS: Mapping[str, tuple[type, str]] = {

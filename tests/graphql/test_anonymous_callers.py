@@ -56,3 +56,12 @@ async def test_a_development_server_answers_introspection(sample: SampleStore, d
     assert response.body["data"] == {"__schema": {"queryType": {"name": "Query"}}}
     refused = await sample.post("/graphql", {"query": "{ __schema { queryType { name } } }"}, auth=None)
     assert refused.status == 401
+
+
+@pytest.mark.parametrize("name", ["__schema", "__type"])
+async def test_a_fragment_named_like_introspection_is_not_introspection(
+    name: str, sample: SampleStore, development: TestClient
+):
+    document = f"{{ ...{name} }} fragment {name} on Query {{ products {{ id }} }}"
+    response = await replace(sample, http=development).post("/graphql", {"query": document}, auth=None)
+    assert (response.status, response.body["error"]) == (401, "missing authorization header")
