@@ -62,7 +62,11 @@ async def authenticate(
     """
     scope = Scope(store=store, actor=ANONYMOUS, request_id=request_id, now=now, family=family, client_ip=client_ip)
     with active_scope(scope):
-        return await SCHEMES[str(needs)](scope, headers)
+        try:
+            return await SCHEMES[str(needs)](scope, headers)
+        except Unauthenticated as error:
+            error.is_invalid_token = _AUTHORIZATION in headers or _API_KEY in headers
+            raise
 
 
 # --- Current API, app integration, GraphQL -----------------------------------------------------------------------------------
@@ -121,10 +125,13 @@ async def _add_customer(scope: Scope, key: Actor, headers: Headers) -> Actor:
 
 
 async def _graphql(scope: Scope, headers: Headers) -> Actor:
-    """Accept a user's token, an app's, or a storefront key in either header; never Basic, refresh and temporary tokens."""
-    key = headers.get(_API_KEY)
-    if key is not None and _AUTHORIZATION not in headers:
-        return await _storefront_with_key(scope, key)
+    """Accept a user's token, an app's, or a storefront key in either header; never Basic, refresh and temporary tokens.
+
+    Without a credential the caller is anonymous: `/graphql` then executes only what needs none, such as signing in.
+    """
+    if _AUTHORIZATION not in headers:
+        key = headers.get(_API_KEY)
+        return await (_anonymous(scope, headers) if key is None else _storefront_with_key(scope, key))
     token = _bearer(headers)
     if token.startswith(storefront_keys.PREFIX):
         return await _storefront_with_key(scope, token)

@@ -58,10 +58,11 @@ class DomainError(Exception):
 
 
 class Unauthenticated(DomainError):
-    """Reject a missing or invalid credential."""
+    """Reject a missing or invalid credential; `is_invalid_token` if the request carried one."""
 
     code = "UNAUTHENTICATED"
     status = 401
+    is_invalid_token = False
 
 
 class TokenRevoked(Unauthenticated):

@@ -290,7 +290,7 @@ class Settings:
         metadata=_metadata(
             "VITRINE_CORS_ORIGINS",
             ORIGINS,
-            "The origins that may call /graphql and /api/v1/storefront from a browser.",
+            "The origins whose pages may call /graphql, /api/v1/storefront, /api/v1/auth and the OAuth token routes.",
         ),
     )
     private_endpoints: bool | None = field(

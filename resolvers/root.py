@@ -12,8 +12,9 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.types.base import StrawberryObjectDefinition
 from strawberry.types.field import StrawberryField
 
-from schema.fields import INTERNAL, bind_resolvers
+from schema.fields import ACCESS, INTERNAL, bind_resolvers, strawberry_field
 from schema.scalars import SCALARS
+from schema.types.sessions import ANYONE
 
 # Each module defines QUERIES and MUTATIONS: classes whose fields become root fields.
 MODULES = (
@@ -107,6 +108,14 @@ def public() -> strawberry.Schema:
 def internal() -> strawberry.Schema:
     """Return the internal schema, built once."""
     return _build(InternalSchema)
+
+
+def fields_without_credential() -> frozenset[str]:
+    """Return the public mutations for callers without a credential: those that authenticate by their arguments, and registration."""
+    mutations = public_schema().mutation_type
+    assert mutations is not None
+    declared = ((name, strawberry_field(field)) for name, field in mutations.fields.items())
+    return frozenset(name for name, field in declared if field is not None and field.metadata[ACCESS] is ANYONE)
 
 
 def public_schema() -> GraphQLSchema:

@@ -1,4 +1,4 @@
-"""Resolve sign-in and sign-out (internal, for the REST routes) and the caller's own account: sessions, API keys."""
+"""Resolve sign-in and sign-out and the caller's own account: sessions, API keys."""
 
 from __future__ import annotations
 
@@ -106,7 +106,11 @@ class SignInQueries:
 class SignInMutations:
     """Mutations of the sign-in routes."""
 
-    @root_field(ANYONE, "Sign in; every attempt counts towards the rate limit.", internal=True)
+    @root_field(
+        ANYONE,
+        "Sign in with an e-mail address, CPF, CNPJ or phone number and a password. At most five attempts per minute per client address.",
+        secret=True,
+    )
     async def sign_in(
         self, info: Info, identifier: str | None = None, password: str | None = None
     ) -> SignInAnswerObject:
@@ -116,7 +120,7 @@ class SignInMutations:
     @root_field(
         ANYONE,
         "Answer a two-factor challenge with a code; the fifth wrong code invalidates it.",
-        internal=True,
+        secret=True,
     )
     async def sign_in_verify(
         self, info: Info, temp_token: str | None = None, code: str | None = None
@@ -124,7 +128,11 @@ class SignInMutations:
         """Complete a two-factor sign-in."""
         return await sessions.verify_two_factor(info.context.scope, temp_token, code)  # type: ignore[return-value]
 
-    @root_field(ANYONE, "Exchange a refresh token for a new token pair.", internal=True)
+    @root_field(
+        ANYONE,
+        "Exchange a refresh token, which is valid once, for a new token pair; reusing an old one revokes its session.",
+        secret=True,
+    )
     async def session_refresh(self, info: Info, refresh_token: str | None = None) -> TokenPairObject:
         """Refresh a session."""
         return await sessions.refresh(info.context.scope, refresh_token)  # type: ignore[return-value]
@@ -132,7 +140,6 @@ class SignInMutations:
     @root_field(
         ANYONE,
         "Revoke the session of a refresh token; unknown and expired tokens are accepted.",
-        internal=True,
     )
     async def sign_out(self, info: Info, refresh_token: str | None = None) -> SignedOutObject:
         """Revoke one session."""

@@ -96,10 +96,18 @@ class VendorAppMutations:
             expires_unix=_unix(created.expires_at),
         )
 
-    @root_field(ANYONE, "Register as a vendor of the marketplace. Emits `user.registered`.", internal=True)
+    @root_field(
+        ANYONE,
+        "Register as a vendor of the marketplace, pending approval. For a registered address the response is the same; its owner is"
+        " notified by e-mail. Emits `user.registered`.",
+    )
     async def vendor_sign_up(self, info: Info, input: VendorSignupInput) -> VendorSignedUpObject:
         """Register a vendor."""
-        created = await signup.sign_up(info.context.scope, provided_fields(input))
+        scope = info.context.scope
+        if scope.family != "legacy":  # whose contract reports a registered address
+            await signup.apply(scope, provided_fields(input))
+            return Row(status=signup.PENDING)  # type: ignore[return-value]
+        created = await signup.sign_up(scope, provided_fields(input))
         return Row(vendor_number=created.vendor_id, user_number=created.user_id, status=created.status)  # type: ignore[return-value]
 
     @root_field(

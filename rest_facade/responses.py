@@ -107,7 +107,9 @@ def error_headers(error: DomainError, *, challenge: str) -> dict[str, str]:
     if isinstance(error, RateLimited):
         return {"Retry-After": str(error.retry_after)}
     if isinstance(error, Unauthenticated):
-        return {"WWW-Authenticate": challenge}
+        # RFC 6750, section 3.1: a request without a credential gets no error code.
+        is_invalid = error.is_invalid_token and challenge.startswith("Bearer")
+        return {"WWW-Authenticate": f'{challenge}, error="invalid_token"' if is_invalid else challenge}
     return {}
 
 

@@ -19,6 +19,7 @@ from server import credit_bureau, graphql_view, mail_page
 from server.connections import PIPELINE
 from server.connections import SETTINGS as SETTINGS
 from server.cross_origin import allow_cross_origin
+from server.families import family_of
 from server.health import Checks, Readiness
 from server.limits import Counters, ProcessCounters
 from server.middleware import rate_limits, request_id
@@ -47,10 +48,12 @@ def create_app(
     checks: Checks | None = None,
     limit_of: rate_limits.LimitOf = rate_limits.default_limit_of,
     routes: Iterable[Route] | None = None,
+    anonymous_introspection: bool = False,
 ) -> web.Application:
     """Create the application; `routes` replaces the facades' routes in tests of the middleware.
 
-    `checks` are the readiness checks; `limit_of` returns the rate limit of an app or storefront key.
+    `checks` are the readiness checks; `limit_of` returns the rate limit of an app or storefront key;
+    `anonymous_introspection` answers introspection without a credential.
     """
     app = web.Application(client_max_size=MAX_BYTES)
     app[SETTINGS] = settings
@@ -62,7 +65,7 @@ def create_app(
     if not settings.compiled_reads:
         query_compiler.set_enabled(False)
     limits = AnswerLimits(settings.graphql_max_objects, settings.graphql_max_bytes)
-    graphql_view.add_routes(app, limits)
+    graphql_view.add_routes(app, limits, anonymous_introspection=anonymous_introspection)
     page.add_routes(app)
     if settings.is_private_development:
         mail_page.add_routes(app)
@@ -79,7 +82,7 @@ def create_app(
         request_id.add_header(request, response)
         rate_limits.add_headers(request, response)
         policy = policies.get(request.match_info.route)
-        if policy is not None and policy.family.is_cross_origin:
+        if (policy.family if policy is not None else family_of(request.path)).is_cross_origin:
             # aiohttp-cors echoes the origin but omits Vary, which caches need.
             response.headers.add(hdrs.VARY, hdrs.ORIGIN)
 

@@ -16,6 +16,7 @@ EXPOSED = (
     "Retry-After",
     "Idempotent-Replayed",
 )
+_ANY_ORIGIN = "*"
 
 
 def allow_cross_origin(app: web.Application, origins: tuple[str, ...]) -> None:
@@ -30,15 +31,27 @@ def allow_cross_origin(app: web.Application, origins: tuple[str, ...]) -> None:
     for resource in list(app.router.resources()):
         if isinstance(resource, web.Resource) and family_of(resource.canonical).is_cross_origin:
             cors.add(resource)
-    _skip_same_origin(app)
+    _handle_other_responses(app, frozenset(origins))
 
 
-def _skip_same_origin(app: web.Application) -> None:
-    """Skip aiohttp-cors for requests without Origin; it would look up the route before checking."""
+def _handle_other_responses(app: web.Application, origins: frozenset[str]) -> None:
+    """Skip aiohttp-cors for requests without Origin, which it would look up in vain; add the headers to its families' 404 and 405.
+
+    Without them a page sees a network error instead of the status.
+    """
     handler = app.on_response_prepare.pop()
 
     async def add_cors_headers(request: web.Request, response: web.StreamResponse) -> None:
-        if hdrs.ORIGIN in request.headers:
-            await handler(request, response)
+        origin = request.headers.get(hdrs.ORIGIN)
+        if origin is None:
+            return
+        await handler(request, response)
+        if (
+            request.match_info.http_exception is not None
+            and family_of(request.path).is_cross_origin
+            and (origin in origins or _ANY_ORIGIN in origins)
+        ):
+            response.headers[hdrs.ACCESS_CONTROL_ALLOW_ORIGIN] = origin
+            response.headers[hdrs.ACCESS_CONTROL_EXPOSE_HEADERS] = ",".join(EXPOSED)
 
     app.on_response_prepare.append(add_cors_headers)

@@ -5,11 +5,15 @@ A prefix matches whole segments: `/api/v1` matches `/api/v1/x` and not `/api/v1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from aiohttp import hdrs, web
 
 from rest_facade.apps import errors as apps
 from rest_facade.current import errors as current
 from rest_facade.legacy import errors as legacy
+from rest_facade.responses import method_not_allowed
 from rest_facade.routing import Credential, ErrorFormat
 from server.graphql_errors import ERROR_FORMAT as GRAPHQL
 
@@ -35,6 +39,13 @@ class RouteFamily:
     is_rate_limited: bool = True
 
 
+def _allow_without_options(methods: Iterable[str]) -> web.Response:
+    # Preflights are answered, but the contract's `Allow` lists the methods of the route.
+    return method_not_allowed(method for method in methods if method != hdrs.METH_OPTIONS)
+
+
+_SIGN_IN_ERRORS = replace(current.ERROR_FORMAT, method_not_allowed=_allow_without_options)
+
 PLAIN = RouteFamily("", "plain", current.ERROR_FORMAT, Credential.NONE)
 
 FAMILIES: tuple[RouteFamily, ...] = (
@@ -47,6 +58,10 @@ FAMILIES: tuple[RouteFamily, ...] = (
         current.ERROR_FORMAT,
         is_cross_origin=True,
         has_rate_limit_headers=True,
+    ),
+    *(
+        RouteFamily(prefix, "current", _SIGN_IN_ERRORS, is_cross_origin=True)
+        for prefix in ("/api/v1/auth", "/api/v1/oauth/token", "/api/v1/oauth/revoke")
     ),
     RouteFamily("/api/v1", "current", current.ERROR_FORMAT),
     RouteFamily("/api/admin", "apps", apps.ERROR_FORMAT, has_rate_limit_headers=True),

@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
-from kernel.errors import DomainError, NotFound
+from kernel.errors import DomainError, NotFound, Unauthenticated
 from rest_facade.current import errors as current
 from rest_facade.responses import (
     DATABASE_ERROR,
@@ -22,9 +22,16 @@ from rest_facade.routing import ErrorFormat
 
 
 def render(error: DomainError) -> web.Response:
-    """Render an error as `{error, message, status, …details}`."""
+    """Render an error as `{error, message, status, …details}`; a 401 has `errors` too."""
     body = current.body_of(error)
-    own = {"error": body["error"], "message": body.get("message", error.message), "status": error.status}
+    own: dict[str, Any] = {
+        "error": body["error"],
+        "message": body.get("message", error.message),
+        "status": error.status,
+    }
+    if isinstance(error, Unauthenticated):
+        # GraphQL clients find the error in `errors`, whatever the status.
+        own["errors"] = [{"message": own["message"], "extensions": {"code": Unauthenticated.code}}]
     return json_response(merge_details(own, body), status=error.status, headers=current.headers_of(error))
 
 

@@ -11,27 +11,29 @@ import orjson
 from aiohttp import hdrs, web
 from graphql import ExecutionResult, FieldNode, OperationDefinitionNode
 
+from auth.schemes import MISSING_HEADER
 from kernel.errors import DomainError, MalformedRequest, Unauthenticated
 from kernel.request_bodies import MalformedBody, parse_json
-from kernel.scope import Actor, ActorKind, Scope, Store
+from kernel.scope import ActorKind, Scope
 from models.answer_size import AnswerLimits, too_many_bytes
 from resolvers import root
 from resolvers.operations import OperationExecutor
 from resolvers.persisted_documents import find_document, save_document
 from rest_facade.bodies import read_raw
 from rest_facade.responses import BytesResponse
-from rest_facade.routing import Credential, scope_of
+from rest_facade.routing import scope_of
 from schema.documents import INTROSPECTION_FIELDS, DocumentCache, PreparedDocument, calculate_cost, check_cost
 from schema.execution import format_error, graphql_error_code
 from schema.secret_fields import returns_secret
 from server.graphql_errors import ERROR_FORMAT
-from server.middleware.authentication import Authenticate
 from server.middleware.idempotency import HEADER, handle_once
 from server.playground import add_asset_routes, playground
 
 DOCUMENTS = web.AppKey("documents", DocumentCache)
 EXECUTOR = web.AppKey("executor", OperationExecutor)
 LIMITS = web.AppKey("limits", AnswerLimits)
+WITHOUT_CREDENTIAL = web.AppKey("without_credential", frozenset[str])
+"""The root fields that callers without a credential may select."""
 SCHEMA_TEXT = web.AppKey("schema_text", tuple[bytes, str])
 # The same format as `kernel.clock.format_rfc3339`.
 _DATETIME_OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
@@ -39,11 +41,17 @@ _JSON = "application/json"
 _RESPONSE_JSON = "application/graphql-response+json"
 
 
-def add_routes(app: web.Application, limits: AnswerLimits) -> None:
-    """Add `/graphql`, its schema and the playground; documents are prepared against the public schema."""
+def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspection: bool) -> None:
+    """Add `/graphql`, its schema and the playground; documents are prepared against the public schema.
+
+    `anonymous_introspection` answers introspection without a credential (docs/reference/graphql.md#introspection).
+    """
     schema = root.public_schema()
     app[DOCUMENTS] = DocumentCache(schema)
     app[LIMITS] = limits
+    app[WITHOUT_CREDENTIAL] = root.fields_without_credential().union(
+        INTROSPECTION_FIELDS if anonymous_introspection else ()
+    )
     app[EXECUTOR] = OperationExecutor(schema, public=True, limits=limits)
     text = root.public().as_str().encode()
     app[SCHEMA_TEXT] = (text, hashlib.sha256(text).hexdigest())
@@ -124,19 +132,19 @@ async def _execute(request: web.Request, body: dict[str, Any], *, allow_mutation
         )
     documents, executor = request.app[DOCUMENTS], request.app[EXECUTOR]
     variables: dict[str, Any] = body.get("variables") or {}
+    is_anonymous = scope.actor.kind is ActorKind.ANONYMOUS
     try:
         name = body.get("operationName") or None
         prepared = documents.get(text, variables, name)
-        is_anonymous = scope.actor.kind is ActorKind.ANONYMOUS
         if name is None and not is_anonymous:
             cached = await executor.execute_cached_plan(scope, prepared, variables)
             if cached is not None:
                 return _respond_with_data(request, {"data": cached[0], "extensions": {"cost": cached[1]}}, 200)
+        operation = prepared.operation(name)
+        if is_anonymous and not _needs_no_credential(operation, request.app[WITHOUT_CREDENTIAL]):
+            raise Unauthenticated(MISSING_HEADER)
         if prepared.errors:
             return _respond(request, 200, {"errors": [format_error(error, scope) for error in prepared.errors]}, 400)
-        operation = prepared.operation(name)
-        if is_anonymous and not _only_introspects(operation):
-            raise Unauthenticated("missing authorization header")
         if operation is None:
             return _error_response(request, 400, _operation_error(prepared, name))
         if operation.operation.value == "mutation" and not allow_mutations:
@@ -146,6 +154,8 @@ async def _execute(request: web.Request, body: dict[str, Any], *, allow_mutation
     except Unauthenticated:
         raise
     except DomainError as error:
+        if is_anonymous:
+            raise Unauthenticated(MISSING_HEADER) from error
         return _domain_error_response(request, error)
     is_idempotent = (
         operation.operation.value == "mutation"
@@ -176,28 +186,11 @@ def _result_response(request: web.Request, scope: Scope, result: ExecutionResult
     return _respond_with_data(request, body, 200 if started else 400)
 
 
-def allow_anonymous_introspection(authenticate: Authenticate) -> Authenticate:
-    """Let callers without a credential introspect the schema, and nothing else.
-
-    Only for private development servers (docs/reference/graphql.md#introspection).
-    """
-
-    async def authenticate_or_introspect(
-        store: Store, credential: str, headers: Mapping[str, str], /, **context: Any
-    ) -> Actor:
-        if credential == Credential.GRAPHQL and hdrs.AUTHORIZATION not in headers and "X-API-Key" not in headers:
-            return Actor(ActorKind.ANONYMOUS, credential=f"ip:{context['client_ip']}")
-        return await authenticate(store, credential, headers, **context)
-
-    return authenticate_or_introspect
-
-
-def _only_introspects(operation: OperationDefinitionNode | None) -> bool:
-    """Return whether an operation selects nothing but introspection fields."""
+def _needs_no_credential(operation: OperationDefinitionNode | None, names: frozenset[str]) -> bool:
+    """Return whether an operation selects nothing but root fields of the given names."""
     # Fields only: a fragment may be named like one of them.
     return operation is not None and all(
-        isinstance(node, FieldNode) and node.name.value in INTROSPECTION_FIELDS
-        for node in operation.selection_set.selections
+        isinstance(node, FieldNode) and node.name.value in names for node in operation.selection_set.selections
     )
 
 
@@ -229,7 +222,9 @@ async def _document_text(scope: Scope, body: dict[str, Any]) -> str | None:
         return await find_document(scope, document_id)
     if document_id != "sha256:" + hashlib.sha256(query.encode()).hexdigest():
         raise MalformedRequest("documentId is not the SHA-256 of the query")
-    await save_document(scope, document_id, query)
+    # A store keeps a limited number of documents: callers without a credential don't replace those of others.
+    if scope.actor.kind is not ActorKind.ANONYMOUS:
+        await save_document(scope, document_id, query)
     return str(query)
 
 

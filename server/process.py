@@ -22,7 +22,6 @@ from server import mail_page, shared_limits
 from server.app import HEALTH, SETTINGS, create_app
 from server.connections import Runner
 from server.database import DatabaseLocation, connection_pools, readiness_checks
-from server.graphql_view import allow_anonymous_introspection
 from server.outgoing import outgoing_client
 from server.shared_limits import counters_for
 from server.sockets import addresses_of
@@ -63,7 +62,8 @@ async def build_application(settings: Settings, location: DatabaseLocation) -> w
     app = create_app(
         settings,
         store_resolver=store_resolver,
-        authenticate=allow_anonymous_introspection(authenticate) if settings.is_private_development else authenticate,
+        authenticate=authenticate,
+        anonymous_introspection=settings.is_private_development,
         counters=counters,
         checks=readiness_checks(location),
     )

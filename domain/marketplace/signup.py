@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from auth import lockout
 from domain.marketplace.vendors import cnpj_text, create_vendor
-from domain.people import accounts
+from domain.people import accounts, registration
 from domain.people.account_fields import ACCOUNT_FIELDS
+from kernel.errors import ValidationFailed
 from kernel.fields import InputField, InputValues, name_text, read_fields
 from kernel.scope import Scope
 from models.database import transaction
@@ -33,6 +34,16 @@ class VendorSignup:
     vendor_id: int
     user_id: int
     status: str = PENDING
+
+
+async def apply(scope: Scope, values: InputValues) -> None:
+    """Sign up as `sign_up` does; for an existing e-mail, mail its owner instead: the caller doesn't learn that it exists."""
+    try:
+        await sign_up(scope, values)
+    except ValidationFailed as error:
+        if error.fields.get("email") != "email_taken":
+            raise
+        await registration.notify_owner(scope, str(values["email"]))
 
 
 async def sign_up(scope: Scope, values: InputValues) -> VendorSignup:

@@ -70,6 +70,15 @@ async def register(scope: Scope, values: InputValues) -> None:
         await _send_registration_mail(scope, owner, created, draft)
 
 
+async def notify_owner(scope: Scope, email: str) -> None:
+    """Mail the owner of a registered address that somebody tried to register it."""
+    address = normalize_email(email)
+    async with database.transaction(scope):
+        await outbox.lock_address(scope, address)
+        owner = await accounts.find_by_email(scope, address)
+        await _send_registration_mail(scope, owner, None, {})
+
+
 async def forgot_password(scope: Scope, email: str | None) -> None:
     """Mail a password reset token to the account with the e-mail, if there is one; at most three an hour.
 

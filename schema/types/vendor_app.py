@@ -25,8 +25,8 @@ class VendorTokenObject:
 class VendorSignedUpObject:
     """A vendor and its first user, pending approval."""
 
-    vendor_number: BigInt = output_field("The legacy numeric ID of the vendor.")
-    user_number: BigInt = output_field("The legacy numeric ID of the user.")
+    vendor_number: BigInt = output_field("The legacy numeric ID of the vendor.", internal=True)
+    user_number: BigInt = output_field("The legacy numeric ID of the user.", internal=True)
     status: str = output_field("The status of vendor and user: `P`, pending approval.")
 
 

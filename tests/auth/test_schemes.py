@@ -70,7 +70,11 @@ async def test_public_routes_ignore_credentials(store, needs):
 # --- Bearer ------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("needs", BEARER_ROUTES)
+async def test_graphql_callers_without_a_credential_are_anonymous(store):
+    assert (await authenticate_request(store, "graphql", {})).kind is ActorKind.ANONYMOUS
+
+
+@pytest.mark.parametrize("needs", sorted({*BEARER_ROUTES} - {"graphql"}))
 async def test_a_missing_header_is_reported(store, needs):
     error = await error_of(store, needs, {})
     assert (error.status, error.message) == (401, "missing authorization header")

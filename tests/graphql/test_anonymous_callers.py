@@ -1,4 +1,4 @@
-"""Without a credential nothing is executed, whatever was executed and cached before; a development server answers introspection."""
+"""Without a credential only sign-in and registration are executed, whatever was cached before; development servers answer introspection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from auth.store_resolution import CachedStoreResolver
 from kernel.settings import Settings
 from resolvers import query_compiler
 from server.app import create_app
-from server.graphql_view import allow_anonymous_introspection
 from tests.harness.sample_store import SampleStore
 
 DOCUMENTS = ("{ __typename }", "{ store { __typename } }", "{ products { id } }")
@@ -27,7 +26,8 @@ async def development(database: object, aiohttp_client: Any) -> TestClient:
         create_app(
             settings,
             store_resolver=CachedStoreResolver(settings.shared_hosts),
-            authenticate=allow_anonymous_introspection(authenticate),
+            authenticate=authenticate,
+            anonymous_introspection=True,
         )
     )
     return client
