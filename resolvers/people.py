@@ -14,9 +14,10 @@ from models.references import USER, find
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import DeletedRecordObject, deleted_record, load_record, rename_fields
 from resolvers.sessions import load_own_user
+from schema.enums import MembershipStatus
 from schema.fields import root_field
 from schema.inputs.people import UsergroupInput, UserInput
-from schema.scalars import ID, MembershipStatus
+from schema.scalars import ID
 from schema.types.people import UsergroupObject, UserObject
 
 _WRITE = Access(privileges=("manage_users",), app_scope="write_users")

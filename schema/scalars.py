@@ -1,7 +1,6 @@
 """Define the scalars.
 
-Each code table (statuses, types) is a scalar of its own: output is always the one-letter code; input accepts the code in either case or
-its long name (docs/reference/shared.md#statuses).
+The statuses that a store can add to are scalars, all other codes are enums (`schema.enums`).
 """
 
 from __future__ import annotations
@@ -13,7 +12,12 @@ from typing import Any, NewType
 
 import orjson
 import strawberry
-from graphql import ConstValueNode, GraphQLError, GraphQLID, GraphQLScalarType
+from graphql import (
+    ConstValueNode,
+    GraphQLError,
+    GraphQLID,
+    GraphQLScalarType,
+)
 from strawberry.types.scalar import ScalarDefinition
 
 from domain.payments.methods import decrypt_params, mask_params
@@ -22,6 +26,20 @@ from kernel.clock import format_rfc3339
 from kernel.ids import PublicId, Reference, parse_reference
 from kernel.scope import current_scope
 from kernel.text import InvalidValue, has_forbidden_characters
+from schema.enums import (
+    ENUMS,
+    CallRequestStatus,
+    CategoryStatus,
+    ProductStatus,
+    ReviewStatus,
+    Role,
+    SwitchStatus,
+    UsergroupStatus,
+    UserStatus,
+    UserType,
+    VendorStatus,
+    graphql_core_type,
+)
 
 ID = strawberry.ID
 Text = str  # NUL is rejected in documents and bodies, before scalars are parsed
@@ -31,25 +49,8 @@ JSON = NewType("JSON", object)
 Bytes = NewType("Bytes", bytes)
 ProcessorParams = NewType("ProcessorParams", object)
 
-ProductStatus = NewType("ProductStatus", str)
-CategoryStatus = NewType("CategoryStatus", str)
 OrderStatus = NewType("OrderStatus", str)
-UserStatus = NewType("UserStatus", str)
-UserType = NewType("UserType", str)
-Role = NewType("Role", str)
-UsergroupStatus = NewType("UsergroupStatus", str)
-UsergroupType = NewType("UsergroupType", str)
-MembershipStatus = NewType("MembershipStatus", str)
-VendorStatus = NewType("VendorStatus", str)
-SwitchStatus = NewType("SwitchStatus", str)
 ShipmentStatus = NewType("ShipmentStatus", str)
-ReviewStatus = NewType("ReviewStatus", str)
-CallRequestStatus = NewType("CallRequestStatus", str)
-FeatureType = NewType("FeatureType", str)
-OptionType = NewType("OptionType", str)
-ModifierType = NewType("ModifierType", str)
-ExceptionType = NewType("ExceptionType", str)
-AllocationType = NewType("AllocationType", str)
 
 _INT64 = 2**63
 
@@ -164,23 +165,6 @@ def _truncate(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _code_scalar(name: str, table: codes.CodeTable, description: str) -> ScalarDefinition:
-    names = ", ".join(f"`{code}` {table.name(code)}" for code in table.codes)
-
-    def parse(value: Any) -> str:
-        try:
-            return codes.parse_code(value, table)
-        except InvalidValue as problem:
-            raise _error(str(problem)) from problem
-
-    return strawberry.scalar(
-        name=name,
-        description=f"{description}, a one-letter code: {names}. Input also accepts the long names.",
-        serialize=str,
-        parse_value=parse,
-    )
-
-
 _ONE_LETTER = re.compile(r"[A-Za-z]")
 
 
@@ -204,38 +188,14 @@ def _extensible_code_scalar(name: str, table: codes.CodeTable, description: str)
     )
 
 
-_ROLES = {"admin": "A", "vendor": "V", "customer": "C"}
-_ROLE_NAMES = {code: name for name, code in _ROLES.items()}
-
-
-def _parse_role(value: Any) -> str:
-    if isinstance(value, str) and value.lower() in _ROLES:
-        return _ROLES[value.lower()]
-    raise _error(f"role is {_truncate(value)}; expected one of admin, vendor, customer")
-
-
-def _serialize_role(value: Any) -> str:
-    return _ROLE_NAMES.get(value, str(value))
-
-
 def _scalar(
     name: str, description: str, serialize: Callable[[Any], Any], parse: Callable[[Any], Any]
 ) -> ScalarDefinition:
     return strawberry.scalar(name=name, description=description, serialize=serialize, parse_value=parse)
 
 
-_REVIEWS = codes.CodeTable("status", {"A": ("active", "approved"), "D": ("disabled",), "P": ("pending",)})
-
 SCALARS: dict[object, ScalarDefinition] = {
-    ID: ScalarDefinition(
-        name="ID",
-        description=GraphQLID.description,
-        specified_by_url=None,
-        serialize=None,
-        parse_value=None,
-        parse_literal=None,
-        implementation=_id_type(),
-    ),
+    ID: graphql_core_type(_id_type()),
     BigInt: _scalar("BigInt", "A signed 64-bit integer, serialized as a JSON integer.", _serialize_int, _parse_int64),
     DateTime: _scalar(
         "DateTime",
@@ -251,29 +211,9 @@ SCALARS: dict[object, ScalarDefinition] = {
         _parse_json,
     ),
     JSON: _scalar("JSON", "Any JSON value.", _serialize_json, _parse_json),
-    ProductStatus: _code_scalar("ProductStatus", codes.PRODUCT_STATUSES, "The status of a product"),
-    CategoryStatus: _code_scalar("CategoryStatus", codes.CATEGORY_STATUSES, "The status of a category"),
     OrderStatus: _extensible_code_scalar("OrderStatus", codes.ORDER_STATUSES, "The status of an order"),
-    UserStatus: _code_scalar("UserStatus", codes.USER_STATUSES, "The status of an account"),
-    UserType: _code_scalar("UserType", codes.USER_TYPES, "The type of an account"),
-    Role: _scalar("Role", "The role of an account: `admin`, `vendor` or `customer`.", _serialize_role, _parse_role),
-    UsergroupStatus: _code_scalar("UsergroupStatus", codes.CATEGORY_STATUSES, "The status of a usergroup"),
-    UsergroupType: _code_scalar("UsergroupType", codes.USERGROUP_TYPES, "The type of a usergroup"),
-    MembershipStatus: _code_scalar("MembershipStatus", codes.MEMBERSHIP_STATUSES, "The status of a membership"),
-    VendorStatus: _code_scalar("VendorStatus", codes.VENDOR_STATUSES, "The status of a vendor"),
-    SwitchStatus: _code_scalar(
-        "SwitchStatus", codes.SWITCH_STATUSES, "The status of a record that can be enabled or disabled"
-    ),
     ShipmentStatus: _extensible_code_scalar("ShipmentStatus", codes.SHIPMENT_STATUSES, "The status of a shipment"),
-    ReviewStatus: _code_scalar("ReviewStatus", _REVIEWS, "The status of a review"),
-    AllocationType: _code_scalar("AllocationType", codes.ALLOCATION_TYPES, "How a warehouse serves a usergroup"),
-    CallRequestStatus: _code_scalar(
-        "CallRequestStatus", codes.CALL_REQUEST_STATUSES, "The status of a callback request"
-    ),
-    FeatureType: _code_scalar("FeatureType", codes.FEATURE_TYPES, "The type of a feature"),
-    OptionType: _code_scalar("OptionType", codes.OPTION_TYPES, "The type of an option"),
-    ModifierType: _code_scalar("ModifierType", codes.MODIFIER_TYPES, "The type of a price modifier"),
-    ExceptionType: _code_scalar("ExceptionType", codes.EXCEPTION_TYPES, "The type of an option exception"),
+    **ENUMS,
 }
 
 # The scalar of each filter value type (`models.queries.EntityFilter.value_type`).

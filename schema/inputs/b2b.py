@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import strawberry
 
+from schema.enums import SwitchStatus
 from schema.inputs.optional_fields import optional_field
-from schema.scalars import ID, BigInt, SwitchStatus
+from schema.scalars import ID, BigInt
 
 _STATUS = "The status code."
 

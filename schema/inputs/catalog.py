@@ -8,8 +8,9 @@ from __future__ import annotations
 import strawberry
 
 from kernel.product_fields import PRODUCT_FIELDS
+from schema.enums import CategoryStatus, FeatureType, SwitchStatus
 from schema.inputs.optional_fields import optional_copies, optional_field
-from schema.scalars import ID, BigInt, CategoryStatus, FeatureType, SwitchStatus
+from schema.scalars import ID, BigInt
 from schema.types.catalog import ProductObject
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import strawberry
 
+from schema.enums import SwitchStatus
 from schema.inputs.optional_fields import optional_field
-from schema.scalars import ID, JSON, SwitchStatus
+from schema.scalars import ID, JSON
 
 
 @strawberry.input(description="A language. `code` and `name` are required on creation.")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import strawberry
 
+from schema.enums import ExceptionType, ModifierType, OptionType, SwitchStatus
 from schema.inputs.catalog import ProductImageInput
 from schema.inputs.optional_fields import optional_field
-from schema.scalars import ID, BigInt, ExceptionType, ModifierType, OptionType, SwitchStatus
+from schema.scalars import ID, BigInt
 
 
 @strawberry.input(description="A value of an option. `name` is required for a new value.")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import strawberry
 
+from schema.enums import SwitchStatus
 from schema.inputs.optional_fields import optional_field
 from schema.inputs.pricing import ShippingRateInput
-from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus, ShipmentStatus, SwitchStatus
+from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus, ShipmentStatus
 
 
 @strawberry.input(description="A billing or shipping address.")

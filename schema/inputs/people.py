@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import strawberry
 
+from schema.enums import ReviewStatus, Role, UsergroupStatus, UsergroupType, UserStatus, UserType, VendorStatus
 from schema.inputs.optional_fields import optional_field
-from schema.scalars import (
-    ID,
-    JSON,
-    ReviewStatus,
-    Role,
-    UsergroupStatus,
-    UsergroupType,
-    UserStatus,
-    UserType,
-    VendorStatus,
-)
+from schema.scalars import ID, JSON
 
 
 @strawberry.input(description="A user account. `email` and `password` are required on creation.")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import strawberry
 
+from schema.enums import SwitchStatus
 from schema.inputs.optional_fields import optional_field
-from schema.scalars import ID, JSON, BigInt, DateTime, SwitchStatus
+from schema.scalars import ID, JSON, BigInt, DateTime
 
 
 @strawberry.input(description="A CEP range.")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import strawberry
 
+from schema.enums import AllocationType, SwitchStatus
 from schema.inputs.optional_fields import optional_field
-from schema.scalars import ID, AllocationType, SwitchStatus
+from schema.scalars import ID
 
 
 @strawberry.input(description="A range of postal codes (CEP), both ends included.")

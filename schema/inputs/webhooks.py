@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import strawberry
 
+from schema.enums import SwitchStatus
 from schema.inputs.optional_fields import optional_field
-from schema.scalars import ID, SwitchStatus
+from schema.scalars import ID
 
 
 @strawberry.input(description="A webhook endpoint. `url` and `events` are required on creation.")

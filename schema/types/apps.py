@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from auth.access import Access
 from domain.apps.read import INSTALLED_APPS, STOREFRONT_KEYS, of_app
+from schema.enums import AppMode
 from schema.fields import column, entity_type, object_type, output_field
 from schema.scalars import ID, DateTime
 from schema.types.sessions import ANYONE
@@ -20,7 +21,7 @@ class AppObject:
     id: ID = output_field("The unique ID (UUID).")
     client_id: str = output_field("The OAuth client ID.")
     name: str = output_field("The display name of the app.")
-    mode: str = output_field("`live` or `test`.")
+    mode: AppMode = output_field("The mode.")
     redirect_uris: list[str] = output_field("The allowed redirect URIs.")
     scopes: list[str] = output_field("The scopes the app may request.")
     created_at: DateTime = output_field("When the app was registered.")
@@ -34,7 +35,7 @@ class NewAppObject:
     client_id: str = output_field("The OAuth client ID.")
     client_secret: str = output_field("The OAuth client secret. Returned only once.")
     name: str = output_field("The display name of the app.")
-    mode: str = output_field("`live` or `test`.")
+    mode: AppMode = output_field("The mode.")
     redirect_uris: list[str] = output_field("The allowed redirect URIs.")
     scopes: list[str] = output_field("The scopes the app may request.")
     created_at: DateTime = output_field("When the app was registered.")
@@ -82,7 +83,7 @@ class AppConsentObject:
     """An authorization request."""
 
     name: str = output_field("The app's name.")
-    mode: str = output_field("`live` or `test`.")
+    mode: AppMode = output_field("The mode.")
     store: str = output_field("The name of the store.")
     redirect_uri: str = output_field("The requested redirect URI.")
     scopes: list[AskedScopeObject] = output_field("The requested scopes.")
@@ -97,7 +98,7 @@ class InstalledAppObject:
     id: ID = column("public_id", "The unique ID (UUID).")
     client_id: str = column(of_app("client_id"), "The app's OAuth client ID.")
     name: str = column(of_app("name"), "The app's name.")
-    mode: str = column(of_app("mode"), "`live` or `test`.")
+    mode: AppMode = column(of_app("mode"), "The mode.")
     scopes: list[str] = column(description="The scopes granted by the store.")
     rate_limit: int = column(description="The rate limit, in requests per minute.")
     installed_at: DateTime = column(description="When the app was installed.")

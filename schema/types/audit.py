@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from domain.audit_read import AUDIT_ENTRIES
+from schema.enums import ActorKind
 from schema.fields import column, entity_type
 from schema.scalars import ID, JSON, DateTime
 
@@ -14,9 +15,7 @@ class AuditEntryObject:
     id: ID = column("public_id", "The unique ID (UUID).")
     at: DateTime = column(description="When the action was performed.")
     action: str = column(description="The action in the past tense, such as `user.deleted` or `app.installed`.")
-    actor_kind: str = column(
-        description="The kind of actor: `admin`, `vendor`, `customer`, `app`, `storefront` or `system`."
-    )
+    actor_kind: ActorKind = column(description="The kind of actor.")
     user_id: ID | None = column(
         "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
         "The user who performed the action.",

@@ -13,8 +13,9 @@ from domain.b2b.read import (
 )
 from domain.orders.limits import USED_SQL
 from models.queries import ToOne
+from schema.enums import CreditRisk, SwitchStatus, TransactionType
 from schema.fields import column, entity_type, object_type, output_field, relation
-from schema.scalars import ID, BigInt, DateTime, SwitchStatus
+from schema.scalars import ID, BigInt, DateTime
 from schema.types.catalog import ProductObject
 from schema.types.marketplace import VendorObject
 from schema.types.orders import OrderObject
@@ -114,7 +115,7 @@ class ManagerTransactionObject:
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", _NUMBER, internal=True)
-    type: str = column(description="`C` credit, `D` debit.")
+    type: TransactionType = column(description="The type.")
     amount_cents: BigInt = column(description="The amount, in cents.")
     balance_cents: BigInt = column(description="The manager's balance after the transaction, in cents.")
     description: str = column(description="The purpose of the transaction.")
@@ -149,7 +150,7 @@ class CreditScoreObject:
 
     cnpj: str = output_field("The CNPJ, without punctuation.")
     score: int = output_field("The score from 0 to 1000; higher is better.")
-    risk: str = output_field("The risk: `low`, `medium` or `high`.")
+    risk: CreditRisk = output_field("The risk.")
     limit_suggested_cents: BigInt = output_field("The suggested credit limit, in cents.")
     source: str = output_field("The credit bureau; `sandbox` for simulated data.")
     checked_at: DateTime = output_field("When the score was retrieved.")

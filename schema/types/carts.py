@@ -5,6 +5,7 @@ from __future__ import annotations
 from auth.access import Access
 from domain.carts.placed_orders import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDERS, own_data
 from models.queries import ToMany, ToOne
+from schema.enums import CartStatus, PaymentStatus
 from schema.fields import column, embedded, entity_type, object_type, output_field, relation
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus
 from schema.types.orders import PaymentMethodObject, ShippingMethodObject
@@ -79,7 +80,7 @@ class CartObject:
     """A priced cart."""
 
     id: ID = output_field("The unguessable cart ID (UUIDv4); knowing it grants access to the cart.")
-    status: str = output_field("`open`, `ordered` or `expired`.")
+    status: CartStatus = output_field("The status.")
     currency: str = output_field("The currency, ISO 4217.")
     items: list[CartItemObject] = output_field("The cart lines, in the order they were added.")
     gifts: list[CartGiftObject] = output_field("The free gifts of promotions, as far as stock is available.")
@@ -144,7 +145,7 @@ class PlacedOrderObject:
     surcharge_cents: BigInt = column(description="The payment method's surcharge, in cents.")
     tax_cents: BigInt = column(description="The taxes, in cents.")
     total_cents: BigInt = column(description="The total to be paid, in cents.")
-    payment_status: str = column(description="`unpaid`, `paid`, `partially_refunded`, `refunded` or `chargeback`.")
+    payment_status: PaymentStatus = column(description="The payment status.")
     tracking_code: str | None = column(description="The tracking code of the latest shipment.")
     customer: PlacedOrderCustomerObject = embedded("The customer who placed the order.")
     items: list[PlacedOrderLineObject] = relation(ToMany("t.order_id", "t.position"), "The order lines.")

@@ -12,8 +12,9 @@ from domain.catalog.read import (
     PRODUCTS,
 )
 from models.queries import ToMany, ToOne
+from schema.enums import CategoryStatus, FeatureType, InventoryTracking, ProductStatus, SwitchStatus
 from schema.fields import column, entity_type, relation
-from schema.scalars import ID, BigInt, CategoryStatus, DateTime, FeatureType, ProductStatus, SwitchStatus
+from schema.scalars import ID, BigInt, DateTime
 from schema.types.marketplace import ReviewObject, VendorObject
 from schema.types.options import AttachmentObject, CombinationObject, OptionObject
 from schema.types.pricing import TaxObject
@@ -173,9 +174,7 @@ class ProductObject:
     stock: BigInt = column(description="The available stock: on hand less reserved.")
     on_hand: BigInt | None = column(description="The stock on hand, reserved units included.", guard=_INVENTORY_READERS)
     reserved: BigInt | None = column(description="The stock reserved by open orders.", guard=_INVENTORY_READERS)
-    tracking: str = column(
-        description="Inventory tracking: `B` tracked, `D` not tracked (the product can always be sold)."
-    )
+    tracking: InventoryTracking = column(description="Whether the stock is tracked.")
     weight_grams: BigInt = column(description="The weight, in grams.")
     is_edp: bool = column(description="Whether the product is digital: downloaded instead of shipped.")
     free_shipping: bool = column(description="Whether the product ships for free.")

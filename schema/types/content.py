@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from domain.content.read import BLOCKS, LANGUAGES, PAGES
 from models.queries import ToOne
+from schema.enums import PageType, SwitchStatus, TextDirection
 from schema.fields import column, entity_type, relation
-from schema.scalars import ID, JSON, BigInt, DateTime, SwitchStatus
+from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.marketplace import VendorObject
 
 _UNIX = "floor(extract(epoch from t.created_at))::bigint"
@@ -20,7 +21,7 @@ class LanguageObject:
     code: str = column(description="The language code, such as `pt`.")
     name: str = column(description="The language's own name.")
     country_code: str = column(description="The country code, ISO 3166; empty if not set.")
-    direction: str = column(description="`ltr` or `rtl`.")
+    direction: TextDirection = column(description="The direction of the script.")
     status: SwitchStatus = column(description="The status code.")
     created_at: DateTime = column(description="When the language was added.")
     updated_at: DateTime = column(description="When the record was last updated.")
@@ -33,7 +34,7 @@ class PageObject:
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`page_id`).", internal=True)
     name: str = column(description="The title.")
-    type: str = column(description="`T` text, `L` link, `F` form, `B` blog.")
+    type: PageType = column(description="The type.")
     link: str = column(description="The target URL of a page of type `L`.")
     description: str = column(description="The content as unsanitized HTML.")
     meta_keywords: str = column(description="Keywords for search engines.")

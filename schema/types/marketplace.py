@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from auth.access import Access
 from domain.marketplace.read import AVERAGE_RATING, REVIEWS, VENDORS
+from schema.enums import CommissionType, DiscussionObjectType, ReviewStatus, VendorStatus
 from schema.fields import column, entity_type
-from schema.scalars import ID, JSON, BigInt, DateTime, ReviewStatus, VendorStatus
+from schema.scalars import ID, JSON, BigInt, DateTime
 
 _VENDOR_DATA = Access(privileges=("view_marketplace",), vendor=True)
 
@@ -28,7 +29,7 @@ class VendorObject:
     zipcode: str | None = column(description="The CEP.", guard=_VENDOR_DATA)
     cnpj: str | None = column(description="The CNPJ, without punctuation.", guard=_VENDOR_DATA)
     commission: str | None = column(description="The marketplace commission, a decimal string.", guard=_VENDOR_DATA)
-    commission_type: str | None = column(description="`A` a fixed amount, `P` a percentage.", guard=_VENDOR_DATA)
+    commission_type: CommissionType | None = column(description="The type of the commission.", guard=_VENDOR_DATA)
     shippings: JSON | None = column(
         description="The vendor's shipping method settings, a JSON object.", guard=_VENDOR_DATA
     )
@@ -61,9 +62,9 @@ class ReviewObject:
         "The thread type: `C` comments, `R` ratings, `B` both.",
         internal=True,
     )
-    object_type: str = column(
+    object_type: DiscussionObjectType = column(
         "(SELECT th.object_type FROM discussion_threads th WHERE th.tenant_id = t.tenant_id AND th.id = t.thread_id)",
-        "The type of the reviewed object: `P` product, `C` category, `A` page, `O` order, `E` the store.",
+        "The type of the reviewed object.",
     )
     object_number: BigInt = column(
         "(SELECT th.object_id FROM discussion_threads th WHERE th.tenant_id = t.tenant_id AND th.id = t.thread_id)",

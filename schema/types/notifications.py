@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from domain.notifications.read import NOTIFICATIONS, STATUS
+from schema.enums import NotificationStatus, NotificationType
 from schema.fields import column, entity_type
 from schema.scalars import ID, BigInt, DateTime
 
@@ -16,10 +17,10 @@ class NotificationObject:
         "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
         "The recipient.",
     )
-    type: str = column(description="The type: `order`, `stock` or `app`.")
+    type: NotificationType = column(description="The type.")
     title: str = column(description="The title, in the store's language.")
     message: str = column(description="The text, in the store's language.")
-    status: str = column(STATUS, "`read` or `unread`.")
+    status: NotificationStatus = column(STATUS, "Whether it was read.")
     created_at: DateTime = column(description="When the notification was created.")
     read_at: DateTime | None = column(description="When the notification was read; null while unread.")
     created_unix: BigInt = column(

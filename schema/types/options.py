@@ -15,8 +15,9 @@ from domain.catalog.read_options import (
     OPTIONS,
 )
 from models.queries import ToMany
+from schema.enums import ExceptionType, ModifierType, OptionType, SwitchStatus
 from schema.fields import column, entity_type, relation
-from schema.scalars import ID, JSON, BigInt, DateTime, ExceptionType, ModifierType, OptionType, SwitchStatus
+from schema.scalars import ID, JSON, BigInt, DateTime
 
 _INVENTORY_READERS = Access(privileges=("view_catalog", "view_products"), app_scope="read_products", vendor=True)
 

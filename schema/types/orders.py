@@ -7,17 +7,9 @@ from domain.orders.read import AMOUNTS, ORDER_ADDRESSES, ORDER_HISTORY, ORDER_LI
 from domain.payments.read import PAYMENT_METHODS, PAYMENTS
 from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS, SHIPPING_METHODS
 from models.queries import ToMany, ToOne
+from schema.enums import AddressKind, PaymentStatus, RateCalculation, SwitchStatus
 from schema.fields import column, embedded, entity_type, object_type, relation
-from schema.scalars import (
-    ID,
-    JSON,
-    BigInt,
-    DateTime,
-    OrderStatus,
-    ProcessorParams,
-    ShipmentStatus,
-    SwitchStatus,
-)
+from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus, ProcessorParams, ShipmentStatus
 from schema.types.catalog import ProductObject
 from schema.types.gateway import ChargeObject
 from schema.types.marketplace import VendorObject
@@ -103,7 +95,7 @@ class ShippingMethodObject:
     name: str = column(description="The name shown to customers.")
     description: str = column(description="The description.")
     delivery_time: str = column(description="The estimated delivery time, as text.")
-    rate_calculation: str = column(description="`M` manual, `R` realtime.")
+    rate_calculation: RateCalculation = column(description="How the price is calculated.")
     min_weight_grams: BigInt = column(description="The minimum order weight, in grams.")
     max_weight_grams: BigInt = column(description="The maximum order weight, in grams; 0 for no limit.")
     base_cents: BigInt = column(description="The base price of a shipment, in cents.")
@@ -194,7 +186,7 @@ class OrderLineObject:
 class OrderAddressObject:
     """A row of `order_addresses`."""
 
-    kind: str = column(description="`B` billing, `S` shipping.")
+    kind: AddressKind = column(description="The purpose.")
     firstname: str = column(description="The first name.")
     lastname: str = column(description="The last name.")
     street: str = column(description="The street.")
@@ -323,7 +315,7 @@ class OrderObject:
         "The total to be paid, in cents.",
     )
     refunded_cents: BigInt = column(AMOUNTS["refunded_cents"], "The refunded amount, in cents.")
-    payment_status: str = column(description="`unpaid`, `paid`, `partially_refunded`, `refunded` or `chargeback`.")
+    payment_status: PaymentStatus = column(description="The payment status.")
     coupon_code: str = column(description="The coupon code used; empty if none.")
     tracking_code: str | None = column(description="The tracking code of the latest shipment.")
     notes: str = column(description="The customer's notes.")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from domain.people.read import CALL_REQUESTS, SUBSCRIBERS
 from models.queries import ToOne
+from schema.enums import CallRequestStatus, SwitchStatus
 from schema.fields import INHERITED, column, entity_type, object_type, output_field, relation
-from schema.scalars import ID, BigInt, CallRequestStatus, DateTime, SwitchStatus
+from schema.scalars import ID, BigInt, DateTime
 from schema.types.catalog import ProductObject
 from schema.types.orders import OrderObject
 

@@ -5,18 +5,9 @@ from __future__ import annotations
 from auth.access import Access
 from domain.people.read import IS_OWNER, MEMBERSHIPS, USERGROUPS, USERS
 from models.queries import ToMany, ToOne
+from schema.enums import MembershipStatus, Role, UsergroupStatus, UsergroupType, UserStatus, UserType
 from schema.fields import column, entity_type, relation
-from schema.scalars import (
-    ID,
-    BigInt,
-    DateTime,
-    MembershipStatus,
-    Role,
-    UsergroupStatus,
-    UsergroupType,
-    UserStatus,
-    UserType,
-)
+from schema.scalars import ID, BigInt, DateTime
 from schema.types.marketplace import VendorObject
 
 # CPF, CNPJ and phone: only with a privilege, or one's own (vendors and customers see only their own rows).

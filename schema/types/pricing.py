@@ -8,10 +8,10 @@ from domain.promotions.read import PROMOTIONS
 from domain.shipping.read import SHIPPING_RATES
 from domain.taxes.read import TAX_RATE_TYPES, TAXES
 from models.queries import ToMany, ToOne
+from schema.enums import PromotionZone, SwitchStatus, TaxAddressType, TaxRateType
 from schema.fields import column, entity_type, relation
-from schema.scalars import ID, JSON, BigInt, DateTime, SwitchStatus
+from schema.scalars import ID, JSON, BigInt, DateTime
 
-_RATE_TYPE = "`P` a percentage, `F` a fixed amount per unit."
 _RATE_VALUE = "The rate in thousandths: of a percent (`P`), or of the currency unit (`F`)."
 
 
@@ -63,7 +63,7 @@ class TaxRateObject:
     """A row of `tax_rates`."""
 
     destination_number: BigInt = column("destination_id", "The legacy numeric ID of the destination.", internal=True)
-    rate_type: str = column(description=_RATE_TYPE)
+    rate_type: TaxRateType = column(description="The type of the rate.")
     rate_value: BigInt = column(description=_RATE_VALUE)
     destination: DestinationObject | None = relation(ToOne("destination_id"), "The destination.")
 
@@ -76,8 +76,8 @@ class TaxObject:
     number: BigInt = column("id", "The legacy numeric ID (`tax_id`).", internal=True)
     name: str = column(description="The name.")
     regnumber: str = column(description="The store's tax registration number.")
-    address_type: str = column(description="The address that determines the rate: `S` shipping, `B` billing.")
-    rate_type: str = column(description=_RATE_TYPE)
+    address_type: TaxAddressType = column(description="The address that determines the rate.")
+    rate_type: TaxRateType = column(description="The type of the rate.")
     rate_value: BigInt = column(description=f"{_RATE_VALUE} Applies to destinations without a rate of their own.")
     price_includes_tax: bool = column(description="Whether prices already include the tax; otherwise it is added.")
     priority: int = column(
@@ -94,7 +94,7 @@ class OrderTaxObject:
     """A row of `order_taxes`."""
 
     name: str = column(description="The name of the tax.")
-    rate_type: str = column(description=_RATE_TYPE)
+    rate_type: TaxRateType = column(description="The type of the rate.")
     rate_value: BigInt = column(description=_RATE_VALUE)
     included: bool = column(
         description="Whether the prices already included the tax; otherwise it is part of `tax_cents`."
@@ -113,7 +113,7 @@ class PromotionObject:
     number: BigInt = column("id", "The legacy numeric ID (`promotion_id`).", internal=True)
     name: str = column(description="The name.")
     description: str = column(description="The description.")
-    zone: str = column(description="`cart` applies to a whole order, `catalog` to the price of each product in it.")
+    zone: PromotionZone = column(description="What the promotion applies to.")
     conditions: JSON = column(description="The conditions (see docs/promotions.md).")
     bonuses: JSON = column(description="The bonuses (see docs/promotions.md).")
     coupon_code: str = column(description="The required coupon code, case-insensitive; empty if none.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from domain.orders.read import STATUSES
+from schema.enums import InventoryEffect, StatusType
 from schema.fields import column, embedded, entity_type, object_type
 from schema.scalars import ID, BigInt, DateTime
 
@@ -11,7 +12,7 @@ from schema.scalars import ID, BigInt, DateTime
 class StatusParamsObject:
     """Columns of the status."""
 
-    inventory: str | None = column(
+    inventory: InventoryEffect | None = column(
         "inventory",
         "The stock rule: `D` orders in this status reserve stock, `I` they release it; null for shipments.",
     )
@@ -25,7 +26,7 @@ class StatusObject:
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`status_id`).", internal=True)
     letter: str = column(description="The one-letter status code.")
-    type: str = column(description="`O` for orders, `S` for shipments.")
+    type: StatusType = column(description="What it belongs to.")
     description: str = column(description="The display name.")
     is_built_in: bool = column("built_in", "Whether the status is built in and can't be deleted.")
     color: str = column(description="The display colour, such as `#1f7ae0`.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from auth.access import Access
+from schema.enums import StoreStatus
 from schema.fields import object_type, output_field
 from schema.scalars import ID, JSON
 
@@ -14,5 +15,5 @@ class StoreObject:
     id: ID = output_field("The store ID (UUID), as sent in `X-Tenant-ID`.")
     name: str = output_field("The name.")
     currency: str = output_field("The store currency, ISO 4217.")
-    status: str = output_field("`A` active, `M` in maintenance.")
+    status: StoreStatus = output_field("The status.")
     settings: JSON | None = output_field("The store settings with secrets masked; null without `view_settings`.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from auth.access import Access
+from schema.enums import VendorStatus
 from schema.fields import INHERITED, object_type, output_field
 from schema.scalars import ID, BigInt, DateTime, OrderStatus
 from schema.types.sessions import ANYONE
@@ -27,7 +28,7 @@ class VendorSignedUpObject:
 
     vendor_number: BigInt = output_field("The legacy numeric ID of the vendor.", internal=True)
     user_number: BigInt = output_field("The legacy numeric ID of the user.", internal=True)
-    status: str = output_field("The status of vendor and user: `P`, pending approval.")
+    status: VendorStatus = output_field("The status of vendor and user: `P`, pending approval.")
 
 
 @object_type("Choice", "A code with its display name.", access=INHERITED)

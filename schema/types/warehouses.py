@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from domain.warehouses.read import WAREHOUSE_AREAS, WAREHOUSE_USERGROUPS, WAREHOUSE_ZIPCODES, WAREHOUSES
 from models.queries import ToMany, ToOne
+from schema.enums import AllocationType, SwitchStatus
 from schema.fields import column, entity_type, relation
-from schema.scalars import ID, AllocationType, BigInt, DateTime, SwitchStatus
+from schema.scalars import ID, BigInt, DateTime
 from schema.types.marketplace import VendorObject
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from auth.access import Access
 from domain.webhooks.read import EVENT_DELIVERIES, EVENT_ENDPOINTS, of_app, of_event, of_installation
 from models.queries import ToOne
+from schema.enums import DeliveryState, SwitchStatus
 from schema.fields import column, entity_type, object_type, output_field, relation
-from schema.scalars import ID, JSON, BigInt, DateTime, SwitchStatus
+from schema.scalars import ID, JSON, BigInt, DateTime
 
 MANAGE_ENDPOINTS = Access(privileges=("manage_apps",), any_app=True)
 APPS_ONLY = Access(any_app=True, admin=False)
@@ -50,10 +51,7 @@ class EventDeliveryObject:
     subject_id: ID = column(of_event("subject_id"), "The ID of the event's subject.")
     sequence: BigInt = column(of_event("sequence"), "The sequence number among the subject's events, starting at 1.")
     endpoint: EventEndpointObject | None = relation(ToOne("endpoint_id"), "The webhook endpoint.")
-    state: str = column(
-        description="`pending` (not attempted), `delivering`, `delivered`, `failed` (retry at `next_try_at`), `dead` (retries exhausted)"
-        " or `cancelled`."
-    )
+    state: DeliveryState = column(description="The state of the delivery.")
     tries: int = column(description="The number of delivery attempts.")
     next_try_at: DateTime | None = column(
         "(CASE WHEN t.state = 'delivering' THEN NULL ELSE t.due_at END)", "When the next attempt is due."

@@ -1,0 +1,253 @@
+"""Define the enums: the closed sets of codes (docs/reference/shared.md#statuses).
+
+A code is stored and shown as it is. Input also accepts either case, the long names and string literals, as the REST families do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NewType
+
+from graphql import (
+    ConstValueNode,
+    EnumValueNode,
+    GraphQLEnumType,
+    GraphQLEnumValue,
+    GraphQLError,
+    GraphQLScalarType,
+    StringValueNode,
+    print_ast,
+)
+from strawberry.types.scalar import ScalarDefinition
+
+from kernel import codes
+from kernel.text import InvalidValue, repr_value
+
+
+class CodeEnum(GraphQLEnumType):
+    """An enum of codes, whose input is parsed by `parse`."""
+
+    def __init__(self, name: str, description: str, values: Mapping[str, str], parse: Callable[[Any], str]) -> None:
+        """Create the type; `values` maps each value to its description."""
+        members = {value: GraphQLEnumValue(value, description=text) for value, text in values.items()}
+        super().__init__(name, members, description=description)
+        self._parse = parse
+
+    def coerce_output_value(self, value: Any) -> str:
+        """Return the code as it is stored."""
+        return str(value)
+
+    def coerce_input_value(self, value: Any, *_: Any, **__: Any) -> str:
+        """Parse the value of a variable."""
+        return self._parse(value)
+
+    def coerce_input_literal(self, node: ConstValueNode, *_: Any, **__: Any) -> str:
+        """Parse a literal: an enum value or, for older clients, a string."""
+        if not isinstance(node, EnumValueNode | StringValueNode):
+            raise GraphQLError(f"{self.name} cannot represent {print_ast(node)}")
+        return self._parse(node.value)
+
+
+class _RoleEnum(CodeEnum):
+    """The roles, which are stored as the codes of user types."""
+
+    def coerce_output_value(self, value: Any) -> str:
+        """Return the name of the role."""
+        return _ROLE_NAMES.get(value, str(value))
+
+
+def graphql_core_type(type_: GraphQLScalarType | GraphQLEnumType) -> ScalarDefinition:
+    """Return a definition that lets Strawberry use a type of graphql-core as it is."""
+    return ScalarDefinition(
+        name=type_.name,
+        description=type_.description,
+        specified_by_url=None,
+        serialize=None,
+        parse_value=None,
+        parse_literal=None,
+        implementation=type_,  # type: ignore[arg-type]
+    )
+
+
+def _enum(name: str, description: str, table: codes.CodeTable) -> ScalarDefinition:
+    """Define the enum of a table of codes; the label of a code is its description."""
+
+    def parse(value: Any) -> str:
+        try:
+            return codes.parse_code(value, table)
+        except InvalidValue as problem:
+            raise GraphQLError(str(problem)) from problem
+
+    values = {code: f"{table.name(code).replace('_', ' ').capitalize()}." for code in table.codes}
+    return graphql_core_type(CodeEnum(name, description, values, parse))
+
+
+def _words(name: str, description: str, **values: str) -> ScalarDefinition:
+    """Define an enum of words, with the description of each; it is never input."""
+
+    def parse(value: Any) -> str:
+        raise GraphQLError(f"{name} is never input")
+
+    return graphql_core_type(CodeEnum(name, description, values, parse))
+
+
+def _parse_role(value: Any) -> str:
+    if isinstance(value, str) and value.lower() in _ROLES:
+        return _ROLES[value.lower()]
+    raise GraphQLError(f"role is {repr_value(value)}; expected one of admin, vendor, customer")
+
+
+_ROLES = {"admin": "A", "vendor": "V", "customer": "C"}
+_ROLE_NAMES = {code: name for name, code in _ROLES.items()}
+_ROLE_DESCRIPTIONS = {"admin": "An administrator.", "vendor": "A user of a vendor.", "customer": "A customer."}
+_REVIEWS = codes.CodeTable("status", {"A": ("active", "approved"), "D": ("disabled",), "P": ("pending",)})
+_TRACKING = codes.CodeTable("tracking", {"B": ("tracked",), "D": ("not_tracked",)})
+
+ProductStatus = NewType("ProductStatus", str)
+CategoryStatus = NewType("CategoryStatus", str)
+UserStatus = NewType("UserStatus", str)
+UserType = NewType("UserType", str)
+UsergroupStatus = NewType("UsergroupStatus", str)
+UsergroupType = NewType("UsergroupType", str)
+MembershipStatus = NewType("MembershipStatus", str)
+VendorStatus = NewType("VendorStatus", str)
+SwitchStatus = NewType("SwitchStatus", str)
+ReviewStatus = NewType("ReviewStatus", str)
+AllocationType = NewType("AllocationType", str)
+CallRequestStatus = NewType("CallRequestStatus", str)
+FeatureType = NewType("FeatureType", str)
+OptionType = NewType("OptionType", str)
+ModifierType = NewType("ModifierType", str)
+CommissionType = NewType("CommissionType", str)
+ExceptionType = NewType("ExceptionType", str)
+PageType = NewType("PageType", str)
+InventoryTracking = NewType("InventoryTracking", str)
+RateCalculation = NewType("RateCalculation", str)
+TaxAddressType = NewType("TaxAddressType", str)
+TaxRateType = NewType("TaxRateType", str)
+StatusType = NewType("StatusType", str)
+InventoryEffect = NewType("InventoryEffect", str)
+DiscussionObjectType = NewType("DiscussionObjectType", str)
+TransactionType = NewType("TransactionType", str)
+StoreStatus = NewType("StoreStatus", str)
+Role = NewType("Role", str)
+CartStatus = NewType("CartStatus", str)
+PaymentStatus = NewType("PaymentStatus", str)
+AddressKind = NewType("AddressKind", str)
+CreditRisk = NewType("CreditRisk", str)
+ActorKind = NewType("ActorKind", str)
+DeliveryState = NewType("DeliveryState", str)
+NotificationType = NewType("NotificationType", str)
+NotificationStatus = NewType("NotificationStatus", str)
+AppMode = NewType("AppMode", str)
+TextDirection = NewType("TextDirection", str)
+PromotionZone = NewType("PromotionZone", str)
+
+ENUMS: dict[object, ScalarDefinition] = {
+    ProductStatus: _enum("ProductStatus", "The status of a product.", codes.PRODUCT_STATUSES),
+    CategoryStatus: _enum("CategoryStatus", "The status of a category.", codes.CATEGORY_STATUSES),
+    UserStatus: _enum("UserStatus", "The status of an account.", codes.USER_STATUSES),
+    UserType: _enum("UserType", "The type of an account.", codes.USER_TYPES),
+    UsergroupStatus: _enum("UsergroupStatus", "The status of a usergroup.", codes.CATEGORY_STATUSES),
+    UsergroupType: _enum("UsergroupType", "The type of a usergroup.", codes.USERGROUP_TYPES),
+    MembershipStatus: _enum("MembershipStatus", "The status of a membership.", codes.MEMBERSHIP_STATUSES),
+    VendorStatus: _enum("VendorStatus", "The status of a vendor.", codes.VENDOR_STATUSES),
+    SwitchStatus: _enum(
+        "SwitchStatus", "The status of a record that can be enabled or disabled.", codes.SWITCH_STATUSES
+    ),
+    ReviewStatus: _enum("ReviewStatus", "The status of a review.", _REVIEWS),
+    AllocationType: _enum("AllocationType", "How a warehouse serves a usergroup.", codes.ALLOCATION_TYPES),
+    CallRequestStatus: _enum("CallRequestStatus", "The status of a callback request.", codes.CALL_REQUEST_STATUSES),
+    FeatureType: _enum("FeatureType", "The type of a feature.", codes.FEATURE_TYPES),
+    OptionType: _enum("OptionType", "The type of an option.", codes.OPTION_TYPES),
+    ModifierType: _enum(
+        "ModifierType", "The type of a price modifier: a fixed amount or a percentage.", codes.MODIFIER_TYPES
+    ),
+    CommissionType: _enum(
+        "CommissionType", "The type of a commission: a fixed amount or a percentage.", codes.COMMISSION_TYPES
+    ),
+    ExceptionType: _enum("ExceptionType", "The type of an option exception.", codes.EXCEPTION_TYPES),
+    PageType: _enum("PageType", "The type of a page.", codes.PAGE_TYPES),
+    InventoryTracking: _enum(
+        "InventoryTracking",
+        "Whether the stock of a product is tracked; else it can always be sold.",
+        _TRACKING,
+    ),
+    RateCalculation: _enum(
+        "RateCalculation", "How a shipping method calculates its price.", codes.RATE_CALCULATION_TYPES
+    ),
+    TaxAddressType: _enum("TaxAddressType", "The address that determines a tax rate.", codes.TAX_ADDRESS_TYPES),
+    TaxRateType: _enum(
+        "TaxRateType", "The type of a tax rate: a percentage, or a fixed amount per unit.", codes.TAX_RATE_TYPES
+    ),
+    StatusType: _enum("StatusType", "What a status belongs to.", codes.STATUS_TYPES),
+    InventoryEffect: _enum(
+        "InventoryEffect",
+        "The stock rule of an order status: its orders reserve or release stock.",
+        codes.INVENTORY_EFFECTS,
+    ),
+    DiscussionObjectType: _enum(
+        "DiscussionObjectType", "The type of a reviewed object.", codes.DISCUSSION_OBJECT_TYPES
+    ),
+    TransactionType: _enum("TransactionType", "The type of a manager's transaction.", codes.TRANSACTION_TYPES),
+    StoreStatus: _enum(
+        "StoreStatus", "The status of a store.", codes.CodeTable("status", {"A": ("active",), "M": ("in_maintenance",)})
+    ),
+    Role: graphql_core_type(_RoleEnum("Role", "The role of an account.", _ROLE_DESCRIPTIONS, _parse_role)),
+    CartStatus: _words(
+        "CartStatus",
+        "The status of a cart.",
+        open="It can be changed and ordered.",
+        ordered="An order was placed.",
+        expired="It was abandoned and can't be changed any more.",
+    ),
+    PaymentStatus: _words(
+        "PaymentStatus",
+        "The payment status of an order.",
+        unpaid="Not paid.",
+        paid="Paid.",
+        partially_refunded="A part of the payment was refunded.",
+        refunded="Fully refunded.",
+        chargeback="The customer disputed the payment.",
+    ),
+    AddressKind: _words("AddressKind", "The purpose of an order's address.", B="Billing.", S="Shipping."),
+    CreditRisk: _words(
+        "CreditRisk", "The risk of a company, by its credit score.", low="Low.", medium="Medium.", high="High."
+    ),
+    ActorKind: _words(
+        "ActorKind",
+        "The kind of caller that made a change.",
+        admin="An administrator.",
+        vendor="A user of a vendor.",
+        customer="A customer.",
+        app="An installed app.",
+        storefront="A storefront, without a signed-in customer.",
+        system="The platform itself.",
+    ),
+    DeliveryState: _words(
+        "DeliveryState",
+        "The state of a webhook delivery.",
+        pending="Not attempted yet.",
+        delivering="An attempt is running.",
+        delivered="The endpoint accepted the event.",
+        failed="The latest attempt failed; it is retried at `next_try_at`.",
+        dead="All attempts failed.",
+        cancelled="The endpoint was deleted or disabled.",
+    ),
+    NotificationType: _words(
+        "NotificationType", "The type of a notification.", order="Orders.", stock="Low stock.", app="Sent by an app."
+    ),
+    NotificationStatus: _words(
+        "NotificationStatus", "Whether a notification was read.", read="Read.", unread="Unread."
+    ),
+    AppMode: _words("AppMode", "The mode of an app, part of the tokens issued to it.", live="Live.", test="Test."),
+    TextDirection: _words(
+        "TextDirection", "The direction of a language's script.", ltr="Left to right.", rtl="Right to left."
+    ),
+    PromotionZone: _words(
+        "PromotionZone",
+        "What a promotion applies to.",
+        cart="A whole order.",
+        catalog="The price of each product.",
+    ),
+}
