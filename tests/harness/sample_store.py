@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_module
 import random
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -132,17 +131,14 @@ async def new_sample(http: TestClient, postgres: EmbeddedServer, database_name: 
         keys = {hash_: uuid7().hex for hash_ in _key_hashes(original.records).values()}
         language = language_code()
         texts = {hash_: token_hash(key).hex() for hash_, key in keys.items()} | {original.language.name: language}
-        offset, public_ids = await cloner.clone(sample.store.id, texts)
+        public_ids = await cloner.clone(sample.store.id, texts)
         for name, record in original.records.items():
             changes: dict[str, Any] = {}
             if isinstance(record, UserRecord) and record.api_key:
                 changes = {"api_key": keys[token_hash(record.api_key).hex()]}
             elif isinstance(record, NamedRecord):
-                shifted = re.sub(r"\d+", lambda match: str(int(match.group()) + offset), record.name)
-                changes = {"name": texts.get(record.name, shifted)}
-            sample.records[name] = replace(
-                record, number=record.number + offset, id=public_ids.get(record.id, record.id), **changes
-            )
+                changes = {"name": texts.get(record.name, record.name)}
+            sample.records[name] = replace(record, id=public_ids.get(record.id, record.id), **changes)
         sample.records |= await setting_records(sample.scope)  # their ids are not those of rows
         await _set_owner(sample)
         return sample
