@@ -6,10 +6,11 @@ DECLARE
 BEGIN
     FOREACH store_table IN ARRAY ARRAY[
         'attachments', 'blocks', 'box_descriptions', 'business_partners', 'call_requests', 'categories', 'combinations', 'destinations',
-        'discussion_posts', 'discussion_threads', 'feature_variants', 'features', 'languages', 'manager_transactions', 'managers',
-        'mix_products', 'option_exceptions', 'option_variants', 'options', 'order_limits', 'order_lines', 'orders', 'pages',
-        'payment_codes', 'payment_methods', 'product_boxes', 'product_images', 'products', 'promotions', 'shipments',
-        'shipping_methods', 'statuses', 'subscribers', 'taxes', 'usergroups', 'users', 'vendors', 'warehouse_areas', 'warehouses'
+        'discussion_posts', 'discussion_threads', 'feature_variants', 'features', 'gateway_notifications', 'languages',
+        'manager_transactions', 'managers', 'mix_products', 'option_exceptions', 'option_variants', 'options', 'order_limits',
+        'order_lines', 'orders', 'pages', 'payment_codes', 'payment_methods', 'product_boxes', 'product_images', 'products', 'promotions',
+        'shipments', 'shipping_methods', 'statuses', 'subscribers', 'taxes', 'usergroups', 'users', 'vendors', 'warehouse_areas',
+        'warehouses'
     ] LOOP
         PERFORM vitrine_number_by_store(store_table::regclass);
     END LOOP;
