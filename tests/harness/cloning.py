@@ -2,7 +2,8 @@
 
 The first store is furnished normally and written down as a script of INSERT statements. In a clone, UUIDs are replaced by new ones, and
 times move with the clock. Ids stay: the records of all sample stores have equal numbers, and each store goes on with the next, because
-its counters are cloned as well. Ids of tables that are not numbered by store are equal too, which is stricter than production.
+its counters are cloned as well. Ids of tables that are not numbered by store are equal too, which is stricter than production. A clone
+with an offset has none of these numbers.
 """
 
 from __future__ import annotations
@@ -20,6 +21,16 @@ from kernel.scope import Store
 
 # Times of the first store that are this near to its creation move with the clock; others are fixed.
 _RECENT = timedelta(hours=1)
+# Columns that hold ids of the store's records without a foreign key.
+_LOOSE_IDS = {("discussion_threads", "object_id"), ("number_counters", "last")}
+# Texts whose numbers are ids.
+_ID_TEXTS = {
+    ("categories", "id_path"),
+    ("combinations", "hash"),
+    ("option_exceptions", "hash"),
+    ("notifications", "title"),
+    ("notifications", "message"),
+}
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 _COLUMNS = """
@@ -29,6 +40,12 @@ FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND N
 WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
     AND EXISTS (SELECT 1 FROM pg_attribute t WHERE t.attrelid = c.oid AND t.attname = 'tenant_id')
 GROUP BY c.relname ORDER BY c.relname
+"""
+_REFERENCES = """
+SELECT c.conrelid::regclass::text AS table, a.attname::text AS column
+FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey)
+WHERE c.contype = 'f' AND a.attname <> 'tenant_id'
+    AND EXISTS (SELECT 1 FROM pg_attribute t WHERE t.attrelid = c.confrelid AND t.attname = 'tenant_id')
 """
 
 
@@ -44,6 +61,7 @@ class StoreScript:
 @dataclass(frozen=True)
 class _Clone:
     tenant: int
+    offset: int
     public_ids: Mapping[str, str]
     age: float
     texts: Mapping[str, str]
@@ -59,8 +77,8 @@ class Cloner:
         self._script: StoreScript | None = None
         self._connection: asyncpg.Connection[Any] | None = None
 
-    async def clone(self, tenant: int, texts: Mapping[str, str]) -> Mapping[str, str]:
-        """Write a clone into the store with the internal id; `texts` replace others. Return the new UUIDs."""
+    async def clone(self, tenant: int, texts: Mapping[str, str], offset: int = 0) -> Mapping[str, str]:
+        """Write a clone into the store with the internal id, its ids moved by the offset; `texts` replace others. Return the new UUIDs."""
         if self._connection is None:
             self._connection = await asyncpg.connect(self._url, statement_cache_size=0)
             self._script = await _write_script(self._connection, self._store, self._secrets)
@@ -69,6 +87,7 @@ class Cloner:
         assert script is not None
         clone = _Clone(
             tenant,
+            offset,
             {public_id: str(uuid7()) for public_id in script.public_ids},
             (datetime.now(UTC) - script.written_at).total_seconds(),
             texts,
@@ -82,6 +101,7 @@ class Cloner:
 
 
 async def _write_script(connection: Any, store: Store, secrets: Iterable[str]) -> StoreScript:
+    references = {(row["table"], row["column"]) for row in await connection.fetch(_REFERENCES)} | _LOOSE_IDS
     tables = await connection.fetch(_COLUMNS)
     statements: list[str] = []
     public_ids: set[str] = set()
@@ -98,7 +118,10 @@ async def _write_script(connection: Any, store: Store, secrets: Iterable[str]) -
         for row in rows:
             if "public_id" in columns:
                 public_ids.add(row["public_id"])
-            cells = [_literal(column, kind, row[column]) for column, kind in zip(columns, table["types"], strict=True)]
+            cells = [
+                _literal(table["table"], column, kind, row[column], references)
+                for column, kind in zip(columns, table["types"], strict=True)
+            ]
             literals.append(f"({', '.join(cells)})")
         names = ", ".join(columns)
         # A new store has its default statuses and languages already.
@@ -110,13 +133,17 @@ async def _write_script(connection: Any, store: Store, secrets: Iterable[str]) -
     return StoreScript(parts, sorted(public_ids), datetime.now(UTC))
 
 
-def _literal(column: str, kind: str, value: str | None) -> str:
+def _literal(table: str, column: str, kind: str, value: str | None, references: set[tuple[str, str]]) -> str:
     """Write a cell; what differs in a clone stands between NULs."""
     if value is None:
         return "NULL"
     if column == "tenant_id":
         return "\0tenant\0"
+    if column == "id" or (table, column) in references:
+        return f"\0id:{value}\0"
     quoted = "'" + value.replace("'", "''") + "'"
+    if (table, column) in _ID_TEXTS:
+        return re.sub(r"\d+", lambda match: f"\0id:{match.group()}\0", quoted)
     if kind == "timestamp with time zone" and datetime.fromisoformat(value) > datetime.now(UTC) - _RECENT:
         return f"{quoted}::timestamptz + interval '\0age\0 s'"
     return quoted
@@ -136,6 +163,9 @@ def _differing(piece: str) -> Callable[[_Clone], str]:
     name, _, value = piece.partition(":")
     if name == "tenant":
         return lambda clone: str(clone.tenant)
+    if name == "id":
+        number = int(value)
+        return lambda clone: str(number + clone.offset)
     if name == "uuid":
         return lambda clone: clone.public_ids[value]
     if name == "age":
