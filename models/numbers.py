@@ -27,7 +27,7 @@ NUMBERED_TABLES = frozenset({
     "product_boxes", "product_images", "products", "promotions", "shipping_methods", "statuses", "subscribers", "taxes",
     "usergroups", "vendors", "warehouse_areas", "warehouses",
 })  # fmt: skip
-"""The tables whose numbers clients see. In all others, ids are unique in the installation and must not be shown: they tell its volume."""
+"""The tables whose numbers clients see. In all others, ids are unique in the installation and must not be shown: they reveal its volume."""
 
 # Not waiting for the disk is safe: the commit of the rows that use the numbers writes this one's record first.
 _COMMIT_LAZILY = "(SELECT set_config('synchronous_commit', 'off', true)) AS lazily"
@@ -57,7 +57,7 @@ async def take_number(scope: Scope, table: str) -> int:
 
 
 async def take_numbers(scope: Scope, counts: Mapping[str, int]) -> dict[str, range]:
-    """Reserve this many numbers in each of these `RESERVED_TABLES`, in one statement; nobody else gets them, used or not."""
+    """Reserve this many numbers in each of these `RESERVED_TABLES`, in one statement. They are not given out again, used or not."""
     tables = [table for table in RESERVED_TABLES if counts.get(table)]
     rows = await fetch_separately(scope, _TAKE, scope.store.id, tables, [counts[table] for table in tables])
     taken = {row["entity"]: range(row["last"] - counts[row["entity"]] + 1, row["last"] + 1) for row in rows}

@@ -1,6 +1,6 @@
 """Cursors of keyset pagination: the position of a row in a sorted list, opaque to clients.
 
-They contain the row's id. Ids that are unique in the installation would tell a store how many rows all stores have, so cursors of such
+They contain the row's id. Ids that are unique in the installation would reveal to a store how many rows all stores have, so cursors of such
 tables are encrypted; those of numbered tables needn't be, and are only encoded, because that costs less.
 """
 

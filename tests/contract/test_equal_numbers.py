@@ -172,7 +172,7 @@ async def test_no_vendor_reads_or_changes_the_record_of_the_same_number(new_samp
     served = 0
     for route in [*VENDOR_ROUTES, *ROUTES]:
         path = re.sub(r"\{\w+\}", str(sample.order if "order" in route.path else sample.mug), route.path)
-        body = None if route.method in ("GET", "DELETE") else {}
+        body: Any = None if route.method in ("GET", "DELETE") else {}
         answer = await sample.request(route.method, path, body, by=sample.vendor_user, auth=auth)
         assert answer.status < 500, (route, answer.raw)
         assert MARK not in answer.raw.decode(), route

@@ -55,8 +55,8 @@ async def test_an_order_does_not_wait_for_one_that_has_its_number_already(kit: D
     async with transaction(kit.scope):
         first = await kit.order((mug, 1))
         # Of another product, because stock is locked until the commit.
-        second = await _beside(lambda: kit.order((plate, 1)))
-        third = await _beside(lambda: create_user(kit.scope, {"email": "a@example.com"}))
+        second = await _in_parallel(lambda: kit.order((plate, 1)))
+        third = await _in_parallel(lambda: create_user(kit.scope, {"email": "a@example.com"}))
     assert (first.id, second.id, third.id) == (1, 2, 1)
     assert (await kit.order((mug, 1))).id == 3
 
@@ -82,7 +82,7 @@ async def test_orders_are_placed_while_an_import_with_numbers_is_under_way(kit: 
     await raise_numbers(kit.scope, {"orders": 7_000})
     async with transaction(kit.scope):
         await execute(INSERT_ORDER, kit.store.id, 7_000, uuid7())
-        placed = await _beside(lambda: kit.order((mug, 1)))
+        placed = await _in_parallel(lambda: kit.order((mug, 1)))
         await execute(INSERT_ORDER, kit.store.id, 6_999, uuid7())
     assert placed.id == 7_001
 
@@ -102,6 +102,6 @@ async def _place_and_fail(kit: DomainStore, product: int) -> None:
         raise ZeroDivisionError
 
 
-async def _beside(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+async def _in_parallel(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run the work outside of the caller's transaction, for at most two seconds."""
     return await asyncio.wait_for(asyncio.get_running_loop().create_task(work(), context=Context()), 2)

@@ -1,4 +1,4 @@
-"""Each store numbers its records itself: from 1 on, no number twice, whoever inserts them and however."""
+"""Each store numbers its records itself: from 1 on, no number twice, however they are inserted."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ class TestMigration:
         (new,) = await self.stores(connection, 1)
         assert await self.place(connection, new) == (1, [1, 2, 3])
 
-    async def test_the_previous_version_goes_on_inserting_beside_the_new_one(self, previous, connection):
+    async def test_the_previous_version_goes_on_inserting_after_the_migration(self, previous, connection):
         (store,) = await self.stores(connection, 1)
         assert await self.place(connection, store) == (1, [1, 2, 3])  # asyncpg keeps the prepared statement
         await migrate(previous)

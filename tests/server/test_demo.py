@@ -501,7 +501,7 @@ async def test_reset_deletes_the_data_of_demo_stores_only(created, store):
         await db.execute(
             "insert into categories (tenant_id, public_id, name) values ($1, $2, 'Fica')", store.id, uuid7()
         )
-    before = await value("select min(id) from orders where tenant_id = $1")
+    before = await value("select min(public_id::text) from orders where tenant_id = $1")
     demo = await make_again(created, reset=True)
     await check_numbers()
     assert demo.created == (DEMO.name, OTHER.name)
@@ -509,7 +509,7 @@ async def test_reset_deletes_the_data_of_demo_stores_only(created, store):
         str(DEMO.public_id),
         str(OTHER.public_id),
     }
-    assert await value("select min(id) from orders where tenant_id = $1") > before
+    assert await value("select min(public_id::text) from orders where tenant_id = $1") > before
     assert await value("select count(*) from orders where tenant_id = $1") == 60
     assert await value("select name from categories where tenant_id = $1", str(store.public_id)) == "Fica"
     await test_active_users_can_sign_in(created)
