@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from auth.configuration import configured
@@ -43,6 +43,19 @@ def decrypt(purpose: str, encrypted: bytes) -> bytes:
         return AESGCM(_key(purpose)).decrypt(nonce, body, purpose.encode())
     except (InvalidTag, ValueError) as error:
         raise DecryptionError(f"a value for {purpose} can't be read: was VITRINE_SECRET_KEY changed?") from error
+
+
+def encrypt_deterministic(purpose: str, plain: bytes) -> bytes:
+    """Encrypt the bytes with AES-128-SIV (RFC 5297): equal bytes give equal ciphertexts, for texts that clients may compare."""
+    return AESSIV(_key(purpose)).encrypt(plain, None)
+
+
+def decrypt_deterministic(purpose: str, encrypted: bytes) -> bytes:
+    """Decrypt what `encrypt_deterministic` returned for the same purpose; raise `DecryptionError` if it can't be."""
+    try:
+        return AESSIV(_key(purpose)).decrypt(encrypted, None)
+    except (InvalidTag, ValueError) as error:
+        raise DecryptionError(f"a value for {purpose} can't be read") from error
 
 
 def keyed_hash(purpose: str, text: str) -> str:

@@ -25,16 +25,6 @@ PASSWORD = "correct horse battery"
 API_KEY = "the key of the bench's administrator"
 # Typical production settings for this machine. fsync and synchronous_commit stay on: W1 and A1 wait for the disk, as in production.
 OPTIONS: Mapping[str, str] = {"max_connections": "200", "shared_buffers": "512MB", "max_wal_size": "2GB"}
-_SEQUENCES = (
-    "tenants",
-    "vendors",
-    "users",
-    "categories",
-    "products",
-    "payment_methods",
-    "shipping_methods",
-    "orders",
-)
 
 
 @dataclass(frozen=True)
@@ -101,10 +91,7 @@ async def _fill(connection: asyncpg.Connection, size: Size) -> None:
     numbers = (1, size.stores, size.products, size.users, size.orders)
     for statement in _statements():
         await connection.execute(_with_numbers(statement, numbers))
-    for table in _SEQUENCES:
-        await connection.execute(
-            f"select setval(pg_get_serial_sequence('{table}', 'id'), (select max(id) from {table}))"
-        )
+    await connection.execute("select setval(pg_get_serial_sequence('tenants', 'id'), (select max(id) from tenants))")
     await connection.execute("update users set password_hash = $1", await hash_password(PASSWORD))
     await connection.execute(
         "insert into api_keys (tenant_id, public_id, user_id, key_hash, hint, name)"

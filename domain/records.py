@@ -18,6 +18,7 @@ from kernel.scope import Scope
 from models import audit
 from models.base import StoreModel, Timestamped
 from models.database import UniqueViolation, execute, fetchrow, transaction, violated_constraint
+from models.numbers import RESERVED_TABLES, take_number
 from models.references import ReferenceType, find, resolve, resolve_optional
 
 
@@ -94,7 +95,7 @@ class RecordType:
         async with transaction(scope):
             await self._lock(scope)
             await self._prepare(change)
-            row = self.model(**columns, **self._times(scope, "created_at", "updated_at"))
+            row = self.model(**columns, **await self._number(scope), **self._times(scope, "created_at", "updated_at"))
             await self._write(row.save, change)
             change.record_id = row.id
             await self._audit(scope, "created", row.public_id)
@@ -154,6 +155,10 @@ class RecordType:
             if conflict := self.unique.get(violated_constraint(error) or ""):
                 raise conflict(change) from error
             raise
+
+    async def _number(self, scope: Scope) -> dict[str, int]:
+        table = self.model._meta.db_table
+        return {"id": await take_number(scope, table)} if table in RESERVED_TABLES else {}
 
     def _times(self, scope: Scope, *names: str) -> dict[str, Any]:
         return dict.fromkeys(names, scope.now) if issubclass(self.model, Timestamped) else {}

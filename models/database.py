@@ -257,6 +257,22 @@ class transaction:  # noqa: N801  # it is used as a function; a class costs less
             self._entered.__exit__(None, None, None)
 
 
+async def fetch_separately(scope: Scope, sql: str, *args: Any) -> list[asyncpg.Record]:
+    """Run one statement that commits at once, on another connection than the open transaction's, and return its rows.
+
+    It is not an effect (`models.conflicts`): only for what may happen again when the operation is repeated, such as taking a number.
+    """
+    database = _connected()
+    pool = database.pool if open_transaction() is None else await database.spare()
+    with translate_errors():
+        connection = await pool.acquire_for_store(scope.store.id, one_statement=True)
+        try:
+            records: list[asyncpg.Record] = await connection.run(sql, args)
+            return records
+        finally:
+            await pool.release_connection(connection)
+
+
 @asynccontextmanager
 async def separate_transaction(scope: Scope) -> AsyncIterator[None]:
     """Open an independent transaction on another connection, for changes that must survive a rollback of the open one.

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import asyncpg
 from tortoise.backends.asyncpg.client import AsyncpgDBClient
+from tortoise.backends.asyncpg.executor import AsyncpgExecutor
 from tortoise.backends.base.client import TransactionContext
 from tortoise.exceptions import OperationalError
 
@@ -25,8 +26,21 @@ from models.transactions import Transaction, open_transaction, reset_open_transa
 T = TypeVar("T")
 
 
+class StoreExecutor(AsyncpgExecutor):
+    """Insert rows with ids that the program chose: Tortoise would pass values for the generated columns as well."""
+
+    def _prepare_insert_columns(self, include_generated: bool = False) -> tuple[list[str], list[str]]:
+        names, columns = super()._prepare_insert_columns()
+        meta = self.model._meta
+        if include_generated and meta.pk_attr not in names:
+            names, columns = [meta.pk_attr, *names], [meta.db_pk_column, *columns]
+        return names, columns
+
+
 class StoreClient(AsyncpgDBClient):
     """Run Tortoise's statements in the open transaction, else on connections bound to the store in scope."""
+
+    executor_class = StoreExecutor
 
     def __init__(self, settings: DatabaseSettings, role: str | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -23,9 +23,9 @@ from models import queries
 from models.caller_cache import CallerCache
 from models.columns import is_nullable
 from models.compiled_reads import CompiledReader
-from models.cursors import after_cursor, encode_cursor
 from models.queries import Condition, Row, by_id
 from models.response_shapes import NotCompiled
+from resolvers.cursors import after_cursor, encode_cursor
 from resolvers.entity_queries import EntityQuery
 from resolvers.variables import (
     constant_arguments,
@@ -219,7 +219,9 @@ class CompiledRootField:
             scope, arguments.conditions, sort=bounds.sort, limit=bounds.limit + 1
         )
         sort = bounds.sort or entity.default_sort
-        cursors = [encode_cursor(sort, Row({"@key": key, "@id": number})) for key, number in keys[: bounds.limit]]
+        cursors = [
+            encode_cursor(entity, sort, Row({"@key": key, "@id": number})) for key, number in keys[: bounds.limit]
+        ]
         info = {
             "has_next_page": len(nodes) > bounds.limit,
             "has_previous_page": arguments.has_cursor,

@@ -11,8 +11,8 @@ from strawberry import Info
 
 from auth.access import Access
 from models import queries
-from models.cursors import after_cursor, cursor_columns, encode_cursor
 from models.queries import Entity, Row
+from resolvers.cursors import after_cursor, cursor_columns, encode_cursor
 from schema.column_guards import ColumnGuards, column_guards
 from schema.fields import root_field
 from schema.filters import build_conditions, build_filter_input, build_sort_enum, sort_name
@@ -191,7 +191,7 @@ def _connection_field(type_: Any, entity: Entity, guards: ColumnGuards, filters:
             selection.entity, (*selection.columns, *cursor_columns(entity, order)), selection.children
         )
         rows = await queries.fetch_many(scope, keyed, conditions=conditions, sort=order, limit=first + 1)
-        edges = [Row(cursor=encode_cursor(order or entity.default_sort, row), node=row) for row in rows[:first]]
+        edges = [Row(cursor=encode_cursor(entity, order or entity.default_sort, row), node=row) for row in rows[:first]]
         return Row(
             edges=edges,
             page_info=Row(

@@ -1,6 +1,6 @@
 """Pagination: page bounds, numbered pages (offset pagination) and connections (keyset pagination with Relay cursors).
 
-Cursors are encoded by `models.cursors.encode_cursor`. See docs/reference/graphql.md#pagination.
+Cursors are encoded by `resolvers.cursors.encode_cursor`. See docs/reference/graphql.md#pagination.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ FRAMEWORK_DECORATORS = ["@root_field", "@fixture"]
 OBSERVED = {
     "find_unused_docs",
     "is_shared",
+    "raise_numbers",  # for importers that set numbers
     "revert",
     "set_sink",
     "superuser_url",

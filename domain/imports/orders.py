@@ -5,9 +5,8 @@ An imported order never reserves stock, whatever its status, and is not repriced
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from uuid import UUID
 
 import orjson
 
@@ -17,23 +16,23 @@ from domain.orders.payments import payment_status
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.database import execute, fetch, transaction
+from models.numbers import take_numbers
 
 _CUSTOMERS = "SELECT id, email, firstname, lastname FROM users WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
 _PRODUCTS = (
     "SELECT id, name, sku, price_cents, weight_grams FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
 )
 _ORDERS = """
-INSERT INTO orders (tenant_id, public_id, user_id, vendor_id, status, stock_state, origin, currency, subtotal_cents, shipping_cents,
+INSERT INTO orders (tenant_id, id, public_id, user_id, vendor_id, status, stock_state, origin, currency, subtotal_cents, shipping_cents,
     total_cents, paid_cents, payment_status, email, firstname, lastname, imported, created_at, updated_at)
-SELECT $1, o.public_id, o.user_id, o.vendor_id, o.status, 'N', 'import', $3, o.subtotal_cents, o.shipping_cents,
+SELECT $1, o.id, o.public_id, o.user_id, o.vendor_id, o.status, 'N', 'import', $3, o.subtotal_cents, o.shipping_cents,
     o.total_cents, o.paid_cents, o.payment_status, o.email, o.firstname, o.lastname, true, o.created_at, o.updated_at
 FROM jsonb_populate_recordset(NULL::orders, $2::text::jsonb) AS o
-RETURNING id, public_id
 """
 _LINES = """
-INSERT INTO order_lines (tenant_id, public_id, order_id, position, product_id, vendor_id, product_name, product_code, quantity,
+INSERT INTO order_lines (tenant_id, id, public_id, order_id, position, product_id, vendor_id, product_name, product_code, quantity,
     price_cents, base_price_cents, shipping_cents, weight_grams, tracked)
-SELECT $1, l.public_id, l.order_id, l.position, l.product_id, l.vendor_id, l.product_name, l.product_code, l.quantity,
+SELECT $1, l.id, l.public_id, l.order_id, l.position, l.product_id, l.vendor_id, l.product_name, l.product_code, l.quantity,
     l.price_cents, l.base_price_cents, l.shipping_cents, l.weight_grams, false
 FROM jsonb_populate_recordset(NULL::order_lines, $2::text::jsonb) AS l
 """
@@ -73,11 +72,14 @@ async def import_orders(
         if not new:
             return 0
         users, products, vendors = await _references(scope, source, new)
-        orders = [_order(scope, row, users[row["customer"]], vendors) for row in new]
-        inserted = await fetch(_ORDERS, scope.store.id, _json(orders), scope.store.currency)
-        by_public_id: dict[UUID, int] = {inserted_row["public_id"]: inserted_row["id"] for inserted_row in inserted}
-        ids = {row["external_id"]: by_public_id[order["public_id"]] for row, order in zip(new, orders, strict=True)}
-        await _write_parts(scope, new, orders, ids, products, vendors)
+        numbers = await take_numbers(scope, {"orders": len(new), "order_lines": sum(len(row["lines"]) for row in new)})
+        orders = [
+            {"id": number, **_order(scope, row, users[row["customer"]], vendors)}
+            for row, number in zip(new, numbers["orders"], strict=True)
+        ]
+        await execute(_ORDERS, scope.store.id, _json(orders), scope.store.currency)
+        ids = {row["external_id"]: order["id"] for row, order in zip(new, orders, strict=True)}
+        await _write_parts(scope, new, orders, numbers["order_lines"], products, vendors)
         await store_external_ids(scope, source, "order", ids)
         if emit_events:
             await events.emit_orders_created(scope, ids.values())
@@ -129,7 +131,7 @@ async def _write_parts(
     scope: Scope,
     new: Sequence[Mapping[str, Any]],
     orders: Rows,
-    ids: Mapping[str, int],
+    line_numbers: Iterable[int],
     products: Mapping[str, Any],
     vendors: Mapping[str, int],
 ) -> None:
@@ -137,10 +139,11 @@ async def _write_parts(
     addresses: Rows = []
     payments: Rows = []
     history: Rows = []
+    free_numbers = iter(line_numbers)
     for row, order in zip(new, orders, strict=True):
-        order_id = ids[row["external_id"]]
+        order_id = order["id"]
         lines += [
-            _line(order_id, position, line, products[line["product"]], vendors)
+            {"id": next(free_numbers), **_line(order_id, position, line, products[line["product"]], vendors)}
             for position, line in enumerate(row["lines"], 1)
         ]
         name = {"firstname": order["firstname"], "lastname": order["lastname"]}

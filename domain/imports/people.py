@@ -14,6 +14,7 @@ from domain.imports.references import find_imported_ids, lock_import, store_exte
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.database import fetch, transaction
+from models.numbers import take_numbers
 
 _VENDORS = """
 INSERT INTO vendors (tenant_id, public_id, name, email, city, state, zipcode, created_at, updated_at)
@@ -23,8 +24,8 @@ RETURNING id, public_id
 """
 # A customer with that e-mail may exist already, from outside this import.
 _USERS = """
-INSERT INTO users (tenant_id, public_id, email, firstname, lastname, user_type, status, email_verified_at, created_at, updated_at)
-SELECT $1, u.public_id, u.email, u.firstname, u.lastname, 'C', 'A', $3, u.created_at, $3
+INSERT INTO users (tenant_id, id, public_id, email, firstname, lastname, user_type, status, email_verified_at, created_at, updated_at)
+SELECT $1, u.id, u.public_id, u.email, u.firstname, u.lastname, 'C', 'A', $3, u.created_at, $3
 FROM jsonb_populate_recordset(NULL::users, $2::text::jsonb) AS u
 WHERE NOT EXISTS (SELECT 1 FROM users existing WHERE existing.tenant_id = $1 AND existing.email = u.email AND existing.deleted_at IS NULL)
 RETURNING id, public_id
@@ -53,7 +54,11 @@ async def import_customers(
     async with transaction(scope):
         await lock_import(scope, source)
         existing = await find_imported_ids(scope, source, "customer", (row["external_id"] for row in records))
-        new = [{**row, "public_id": uuid7()} for row in records if row["external_id"] not in existing]
+        unknown = [row for row in records if row["external_id"] not in existing]
+        numbers = await take_numbers(scope, {"users": len(unknown)})
+        new = [
+            {**row, "id": number, "public_id": uuid7()} for row, number in zip(unknown, numbers["users"], strict=True)
+        ]
         inserted = await fetch(_USERS, scope.store.id, orjson.dumps(new).decode(), scope.now)
         matching = await fetch(_BY_EMAIL, scope.store.id, [row["email"] for row in new])
         by_email = {matching_row["email"]: matching_row["id"] for matching_row in matching}

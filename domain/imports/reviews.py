@@ -11,6 +11,7 @@ from domain.imports.references import find_imported_ids, lock_import, store_exte
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.database import execute, fetch, transaction
+from models.numbers import take_numbers
 
 _SUBJECTS = """
 SELECT o.id, o.user_id, o.firstname,
@@ -29,10 +30,9 @@ JOIN unnest($2::text[], $3::bigint[]) AS wanted (object_type, object_id) USING (
 WHERE t.tenant_id = $1
 """
 _POSTS = """
-INSERT INTO discussion_posts (tenant_id, public_id, thread_id, user_id, name, message, rating, created_at, updated_at)
-SELECT $1, d.public_id, d.thread_id, d.user_id, d.name, d.message, d.rating, d.created_at, d.updated_at
+INSERT INTO discussion_posts (tenant_id, id, public_id, thread_id, user_id, name, message, rating, created_at, updated_at)
+SELECT $1, d.id, d.public_id, d.thread_id, d.user_id, d.name, d.message, d.rating, d.created_at, d.updated_at
 FROM jsonb_populate_recordset(NULL::discussion_posts, $2::text::jsonb) AS d
-RETURNING id, public_id
 """
 
 
@@ -44,9 +44,14 @@ async def import_reviews(scope: Scope, source: str, records: Sequence[Mapping[st
     async with transaction(scope):
         await lock_import(scope, source)
         existing = await find_imported_ids(scope, source, "review", (row["external_id"] for row in records))
-        new = [dict(row, public_id=uuid7()) for row in records if row["external_id"] not in existing]
-        if not new:
+        unknown = [row for row in records if row["external_id"] not in existing]
+        if not unknown:
             return 0
+        numbers = await take_numbers(scope, {"discussion_posts": len(unknown)})
+        new = [
+            dict(row, id=number, public_id=uuid7())
+            for row, number in zip(unknown, numbers["discussion_posts"], strict=True)
+        ]
         orders = await find_imported_ids(scope, source, "order", {row["order"] for row in new})
         subject_rows = await fetch(_SUBJECTS, scope.store.id, list(orders.values()))
         subjects = {inserted_row["id"]: inserted_row for inserted_row in subject_rows}
@@ -56,9 +61,8 @@ async def import_reviews(scope: Scope, source: str, records: Sequence[Mapping[st
             order = subjects[orders[row["order"]]]
             row["thread_id"] = threads[subject_by_review[row["external_id"]]]
             row["user_id"], row["name"] = order["user_id"], order["firstname"]
-        inserted = await fetch(_POSTS, scope.store.id, orjson.dumps(new).decode())
-        ids = {inserted_row["public_id"]: inserted_row["id"] for inserted_row in inserted}
-        await store_external_ids(scope, source, "review", {row["external_id"]: ids[row["public_id"]] for row in new})
+        await execute(_POSTS, scope.store.id, orjson.dumps(new).decode())
+        await store_external_ids(scope, source, "review", {row["external_id"]: row["id"] for row in new})
     return len(new)
 
 

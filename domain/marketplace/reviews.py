@@ -15,6 +15,7 @@ from kernel.scope import ActorKind, Scope
 from models import audit
 from models.database import execute, fetchrow, fetchval, transaction
 from models.marketplace import DiscussionPost
+from models.numbers import take_number
 from models.references import (
     CATEGORY,
     NOT_FOUND,
@@ -54,11 +55,18 @@ THREAD_FIELDS: Mapping[str, InputField] = {
     "type": InputField("type", code_in(DISCUSSION_TYPES), code="type_invalid"),
 }
 
-# The no-op update makes RETURNING return the existing thread.
+# Without an attempt to insert an existing thread, which would lock the counter of threads. One that was inserted since the statement
+# began is updated without effect, because RETURNING then returns it.
 _UPSERT_THREAD = """
-INSERT INTO discussion_threads (tenant_id, public_id, object_type, object_id, type) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (tenant_id, object_type, object_id) DO UPDATE SET object_type = excluded.object_type
-RETURNING id, type
+WITH existing AS (
+    SELECT id, type FROM discussion_threads WHERE tenant_id = $1 AND object_type = $3 AND object_id = $4
+), inserted AS (
+    INSERT INTO discussion_threads (tenant_id, public_id, object_type, object_id, type)
+    SELECT $1, $2, $3, $4, $5 WHERE NOT EXISTS (SELECT FROM existing)
+    ON CONFLICT (tenant_id, object_type, object_id) DO UPDATE SET object_type = excluded.object_type
+    RETURNING id, type
+)
+SELECT id, type FROM existing UNION ALL SELECT id, type FROM inserted
 """
 _THREAD_BY_ID = "SELECT type, object_type, object_id FROM discussion_threads WHERE tenant_id = $1 AND id = $2"
 _OWN_ORDER = "SELECT EXISTS (SELECT 1 FROM orders WHERE tenant_id = $1 AND id = $2 AND user_id = $3)"
@@ -97,7 +105,8 @@ async def create_review(scope: Scope, values: InputValues) -> int:
         if not _is_staff(scope) and setting(scope, "reviews_need_approval"):
             columns["status"] = PENDING
         defaults = {"ip_address": scope.client_ip, "created_at": scope.now, "updated_at": scope.now}
-        post = DiscussionPost(thread_id=thread.id, **{**defaults, **columns})
+        number = await take_number(scope, "discussion_posts")
+        post = DiscussionPost(id=number, thread_id=thread.id, **{**defaults, **columns})
         await post.save()
         post_id: int = post.id
         if _is_staff(scope):

@@ -29,7 +29,7 @@ from domain.orders.lines import (
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
 from domain.orders.option_selection import selection_key
 from domain.orders.order_references import OrderReferences, load_references, reject_unavailable
-from domain.orders.order_rows import address_row, line_row
+from domain.orders.order_rows import address_row, line_rows
 from domain.orders.transitions import CANCELLED, EDITABLE, STOCK_STATES
 from domain.promotions.rewards import lock_uses
 from kernel.errors import RuleViolation, ValidationFailed
@@ -37,6 +37,7 @@ from kernel.fields import InputValues, read_fields
 from kernel.scope import ActorKind, Scope
 from models import audit
 from models.database import execute, fetchval, transaction
+from models.numbers import take_numbers
 from models.orders import Order, OrderAddress
 
 _STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
@@ -48,9 +49,9 @@ _EVENT_FIELDS = (*CONTACT_FIELDS, *_PRICING_FIELDS, "addresses", "user", "fields
 
 
 _REPLACE_LINES = """
-INSERT INTO order_lines (tenant_id, public_id, order_id, position, product_id, vendor_id, product_name,
+INSERT INTO order_lines (tenant_id, id, public_id, order_id, position, product_id, vendor_id, product_name,
     product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, combination_id, options, extra)
-SELECT $1, l.public_id, $2, l.position, l.product_id, l.vendor_id, l.product_name,
+SELECT $1, l.id, l.public_id, $2, l.position, l.product_id, l.vendor_id, l.product_name,
     l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.weight_grams, l.tracked,
     l.combination_id, l.options, l.extra
 FROM jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
@@ -228,8 +229,9 @@ async def _replace_lines(scope: Scope, locked: LockedOrder, lines: Sequence[Pric
     if shipped:
         raise RuleViolation("the lines of an order with a shipment can't change", reason="order_not_editable")
     await execute("DELETE FROM order_lines WHERE tenant_id = $1 AND order_id = $2", scope.store.id, locked.id)
-    line_rows = [line_row(line, position) for position, line in enumerate(lines, start=1)]
-    await execute(_REPLACE_LINES, scope.store.id, locked.id, orjson.dumps(line_rows).decode())
+    numbers = await take_numbers(scope, {"order_lines": len(lines)})
+    rows = orjson.dumps(line_rows(lines, numbers["order_lines"])).decode()
+    await execute(_REPLACE_LINES, scope.store.id, locked.id, rows)
 
 
 async def _move_uses_and_stock(

@@ -15,16 +15,17 @@ from kernel.errors import Conflict
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.database import ReferenceViolation, fetchval
+from models.numbers import take_numbers
 
 # One statement: foreign keys are checked at its end, so the child rows may refer to the order inserted in it.
 _INSERT = """
 WITH inserted AS (
-    INSERT INTO orders (tenant_id, public_id, user_id, vendor_id, status, stock_state, origin, currency,
+    INSERT INTO orders (tenant_id, id, public_id, user_id, vendor_id, status, stock_state, origin, currency,
         subtotal_cents, discount_cents, shipping_cents, surcharge_cents, tax_cents, total_cents,
         paid_cents, payment_status, payment_method_id, shipping_method_id, tracking_code, coupon_code,
         email, firstname, lastname, phone, notes, details, ip_address, fields_data, hold_until,
         created_at, updated_at)
-    SELECT $1, public_id, user_id, vendor_id, status, stock_state, origin, currency,
+    SELECT $1, id, public_id, user_id, vendor_id, status, stock_state, origin, currency,
         subtotal_cents, discount_cents, shipping_cents, surcharge_cents, tax_cents, total_cents,
         paid_cents, payment_status, payment_method_id, shipping_method_id, tracking_code, coupon_code,
         email, firstname, lastname, phone, notes, details, ip_address, fields_data, hold_until,
@@ -32,9 +33,9 @@ WITH inserted AS (
     FROM jsonb_populate_record(NULL::orders, $2::text::jsonb)
     RETURNING id, public_id
 ), lines AS (
-    INSERT INTO order_lines (tenant_id, public_id, order_id, position, product_id, vendor_id, product_name,
+    INSERT INTO order_lines (tenant_id, id, public_id, order_id, position, product_id, vendor_id, product_name,
         product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, combination_id, options, extra)
-    SELECT $1, l.public_id, inserted.id, l.position, l.product_id, l.vendor_id, l.product_name,
+    SELECT $1, l.id, l.public_id, inserted.id, l.position, l.product_id, l.vendor_id, l.product_name,
         l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.weight_grams,
         l.tracked, l.combination_id, l.options, l.extra
     FROM inserted, jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
@@ -86,10 +87,11 @@ async def insert_order(
     Raises Conflict when a referenced user was deleted concurrently.
     """
     actor = scope.actor
+    numbers = await take_numbers(scope, {"orders": 1, "order_lines": len(lines)})
     parameters = (
         scope.store.id,
-        _json(order),
-        _json([line_row(line, position) for position, line in enumerate(lines, start=1)]),
+        _json({**order, "id": numbers["orders"][0]}),
+        _json(line_rows(lines, numbers["order_lines"])),
         _json([address_row(kind, address) for kind, address in addresses.items()]),
         payment.amount_cents if payment else None,
         payment.kind if payment else None,
@@ -111,8 +113,15 @@ async def insert_order(
     return order_id
 
 
-def line_row(line: PricedLine, position: int) -> dict[str, Any]:
-    """Return the columns of a line; positions start at 1."""
+def line_rows(lines: Sequence[PricedLine], numbers: Sequence[int]) -> list[dict[str, Any]]:
+    """Return the columns of an order's lines, which get these numbers."""
+    return [
+        {"id": number, **_line_row(line, position)}
+        for position, (line, number) in enumerate(zip(lines, numbers, strict=True), start=1)
+    ]
+
+
+def _line_row(line: PricedLine, position: int) -> dict[str, Any]:
     return {
         "public_id": uuid7(),
         "position": position,

@@ -18,6 +18,7 @@ from kernel.ids import parse_reference, uuid7
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from models.database import execute, fetch, fetchval
+from models.numbers import take_number
 
 MAX_UNITS = 10**12
 
@@ -65,12 +66,11 @@ WHERE l.tenant_id = $1 AND l.order_id = $2 ORDER BY l.position, l.id
 """
 
 _INSERT = """
-INSERT INTO shipments (tenant_id, public_id, order_id, shipping_method_id, user_id, shipping_name, carrier, tracking_number,
+INSERT INTO shipments (tenant_id, id, public_id, order_id, shipping_method_id, user_id, shipping_name, carrier, tracking_number,
     comments, group_key, status, order_placed_at, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5,
+VALUES ($1, $15, $2, $3, $4, $5,
     coalesce(nullif($6, ''), (SELECT m.name FROM shipping_methods m WHERE m.tenant_id = $1 AND m.id = $4), ''),
     $7, $8, $9, $10, $11, $12, $13, $14)
-RETURNING id
 """
 
 _INSERT_LINES = """
@@ -171,7 +171,8 @@ async def _load_unshipped(scope: Scope, order: LockedOrder, replacing: int | Non
 
 
 async def _insert_row(scope: Scope, order: LockedOrder, shipment: NewShipment) -> int:
-    shipment_id: int = await fetchval(
+    shipment_id = await take_number(scope, "shipments")
+    await execute(
         _INSERT,
         scope.store.id,
         uuid7(),
@@ -187,6 +188,7 @@ async def _insert_row(scope: Scope, order: LockedOrder, shipment: NewShipment) -
         shipment.order_placed_at,
         shipment.created_at or scope.now,
         scope.now,
+        shipment_id,
     )
     return shipment_id
 

@@ -25,6 +25,7 @@ from kernel.fields import InputValues, read_fields
 from kernel.ids import Reference, uuid7
 from kernel.scope import ActorKind, Scope
 from models import audit, database, references
+from models.numbers import take_number
 
 _COLUMNS = (
     "email",
@@ -337,16 +338,18 @@ async def _with_password_hash(scope: Scope, columns: Mapping[str, Any]) -> dict[
 
 
 async def _insert(scope: Scope, public_id: UUID, user: Mapping[str, Any], *, verified: bool) -> int:
+    user_id = await take_number(scope, "users")
     try:
-        user_id: int = await database.fetchval(
+        await database.execute(
             """
             insert into users (
-                tenant_id, public_id, created_at, updated_at, email_verified_at,
+                tenant_id, id, public_id, created_at, updated_at, email_verified_at,
                 email, password_hash, user_type, status, firstname, lastname, company_name, phone, cpf, cnpj, vendor_id,
                 privileges, password_changed_at
-            ) values ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) returning id
+            ) values ($1, $2, $3, $4, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
             """,
             scope.store.id,
+            user_id,
             public_id,
             scope.now,
             scope.now if verified else None,

@@ -33,12 +33,18 @@ CALL_REQUEST_FIELDS: Mapping[str, InputField] = {
     "status": InputField("status", code_in(CALL_REQUEST_STATUSES), code="status_invalid"),
 }
 
-# Concurrent subscriptions of one address create one subscriber: the second waits for the first and returns it.
+# Concurrent subscriptions of one address create one subscriber: the second waits for the first and returns it. An existing one is not
+# inserted again, which would lock the counter of subscribers.
 _SUBSCRIBE = """
-INSERT INTO subscribers (tenant_id, public_id, email, lang_code, status, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $6)
-ON CONFLICT (tenant_id, email) WHERE deleted_at IS NULL DO UPDATE SET email = excluded.email
-RETURNING id, public_id, public_id <> $2 AS existed
+WITH existing AS (
+    SELECT id, public_id FROM subscribers WHERE tenant_id = $1 AND email = $3 AND deleted_at IS NULL
+), inserted AS (
+    INSERT INTO subscribers (tenant_id, public_id, email, lang_code, status, created_at, updated_at)
+    SELECT $1, $2, $3, $4, $5, $6, $6 WHERE NOT EXISTS (SELECT FROM existing)
+    ON CONFLICT (tenant_id, email) WHERE deleted_at IS NULL DO UPDATE SET email = excluded.email
+    RETURNING id, public_id
+)
+SELECT id, public_id, public_id <> $2 AS existed FROM (SELECT * FROM existing UNION ALL SELECT * FROM inserted) AS subscriber
 """
 _TAKEN = (
     "SELECT EXISTS (SELECT 1 FROM subscribers WHERE tenant_id = $1 AND email = $2 AND id <> $3 AND deleted_at IS NULL)"

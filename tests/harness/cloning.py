@@ -1,8 +1,9 @@
 """Clone a furnished store in one round trip, as a superuser: building the same records through the domain takes forty times as long.
 
-The first store is furnished normally and written down as a script of INSERT statements. In a clone, every id of the first store is
-shifted by one offset for all tables, UUIDs are replaced by new ones, and times move with the clock. The sequences are moved behind the
-clone's ids, so that records made later have higher numbers, as usual.
+The first store is furnished normally and written down as a script of INSERT statements. In a clone, UUIDs are replaced by new ones, and
+times move with the clock. Ids stay: the records of all sample stores have equal numbers, and each store goes on with the next, because
+its counters are cloned as well. Ids of tables that are not numbered by store are equal too, which is stricter than production. A clone
+with an offset has none of these numbers.
 """
 
 from __future__ import annotations
@@ -18,12 +19,10 @@ import asyncpg
 from kernel.ids import uuid7
 from kernel.scope import Store
 
-# Between two clones, tests may insert this many rows into any table.
-_ROOM = 20_000
 # Times of the first store that are this near to its creation move with the clock; others are fixed.
 _RECENT = timedelta(hours=1)
 # Columns that hold ids of the store's records without a foreign key.
-_LOOSE_IDS = {("discussion_threads", "object_id")}
+_LOOSE_IDS = {("discussion_threads", "object_id"), ("number_counters", "last")}
 # Texts whose numbers are ids.
 _ID_TEXTS = {
     ("categories", "id_path"),
@@ -48,10 +47,6 @@ FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum
 WHERE c.contype = 'f' AND a.attname <> 'tenant_id'
     AND EXISTS (SELECT 1 FROM pg_attribute t WHERE t.attrelid = c.confrelid AND t.attname = 'tenant_id')
 """
-_SEQUENCES = """
-SELECT quote_literal(pg_get_serial_sequence(quote_ident(t.name), 'id')) FROM unnest($1::text[]) AS t (name)
-WHERE EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = t.name::regclass AND a.attname = 'id' AND a.attidentity <> '')
-"""
 
 
 @dataclass(frozen=True)
@@ -60,8 +55,6 @@ class StoreScript:
 
     parts: list[str | Callable[[_Clone], str]]
     public_ids: list[str]
-    sequences: list[str]
-    highest_id: int
     written_at: datetime
 
 
@@ -83,28 +76,24 @@ class Cloner:
         self._secrets = tuple(secrets)
         self._script: StoreScript | None = None
         self._connection: asyncpg.Connection[Any] | None = None
-        self._clones = 0
 
-    async def clone(self, tenant: int, texts: Mapping[str, str]) -> tuple[int, Mapping[str, str]]:
-        """Write a clone into the store with the internal id; `texts` replace others. Return the offset of ids, and the new UUIDs."""
+    async def clone(self, tenant: int, texts: Mapping[str, str], offset: int = 0) -> Mapping[str, str]:
+        """Write a clone into the store with the internal id, its ids moved by the offset; `texts` replace others. Return the new UUIDs."""
         if self._connection is None:
             self._connection = await asyncpg.connect(self._url, statement_cache_size=0)
             self._script = await _write_script(self._connection, self._store, self._secrets)
             await self._connection.execute("SET session_replication_role = replica; SET synchronous_commit = off")
         script = self._script
         assert script is not None
-        self._clones += 1
         clone = _Clone(
             tenant,
-            self._clones * (script.highest_id + _ROOM),
+            offset,
             {public_id: str(uuid7()) for public_id in script.public_ids},
             (datetime.now(UTC) - script.written_at).total_seconds(),
             texts,
         )
-        moved = ", ".join(f"setval({name}, {clone.offset + script.highest_id})" for name in script.sequences)
-        text = "".join(part if isinstance(part, str) else part(clone) for part in script.parts)
-        await self._connection.execute(f"{text}SELECT {moved}")
-        return clone.offset, clone.public_ids
+        await self._connection.execute("".join(part if isinstance(part, str) else part(clone) for part in script.parts))
+        return clone.public_ids
 
     async def close(self) -> None:
         if self._connection is not None:
@@ -114,8 +103,6 @@ class Cloner:
 async def _write_script(connection: Any, store: Store, secrets: Iterable[str]) -> StoreScript:
     references = {(row["table"], row["column"]) for row in await connection.fetch(_REFERENCES)} | _LOOSE_IDS
     tables = await connection.fetch(_COLUMNS)
-    sequences = [row[0] for row in await connection.fetch(_SEQUENCES, [row["table"] for row in tables])]
-    highest_id = 0
     statements: list[str] = []
     public_ids: set[str] = set()
     for table in tables:
@@ -129,8 +116,6 @@ async def _write_script(connection: Any, store: Store, secrets: Iterable[str]) -
             continue
         literals = []
         for row in rows:
-            if "id" in columns:
-                highest_id = max(highest_id, int(row["id"]))
             if "public_id" in columns:
                 public_ids.add(row["public_id"])
             cells = [
@@ -145,7 +130,7 @@ async def _write_script(connection: Any, store: Store, secrets: Iterable[str]) -
             f"INSERT INTO {table['table']} ({names}) OVERRIDING SYSTEM VALUE VALUES {', '.join(literals)};\n"
         )
     parts = _cut("".join(statements), public_ids, secrets)
-    return StoreScript(parts, sorted(public_ids), sequences, highest_id, datetime.now(UTC))
+    return StoreScript(parts, sorted(public_ids), datetime.now(UTC))
 
 
 def _literal(table: str, column: str, kind: str, value: str | None, references: set[tuple[str, str]]) -> str:

@@ -31,6 +31,9 @@ from tests.harness.sample_records import (
 )
 from tests.harness.scopes import StoreAccess, system_scope, unused_ip
 
+# Higher than any number in another sample store.
+DISTANCE = 1_000_000
+
 
 @dataclass
 class SampleStore(StoreAccess, Requests):
@@ -118,11 +121,14 @@ NewSampleStore: TypeAlias = Callable[..., Awaitable[SampleStore]]
 
 @pytest.fixture(scope="session")
 async def new_sample(http: TestClient, postgres: EmbeddedServer, database_name: str) -> AsyncIterator[NewSampleStore]:
-    """Return a function that creates a store with sample data; keywords are settings of the store."""
+    """Return a function that creates a store with sample data; keywords are settings of the store.
+
+    The records of all these stores have the same numbers, except with `offset`, which is added to them.
+    """
     cloner: Cloner | None = None
     original: SampleStore
 
-    async def create(**settings: Any) -> SampleStore:
+    async def create(*, offset: int = 0, **settings: Any) -> SampleStore:
         nonlocal cloner, original
         if cloner is None:
             original = await filled_store(http)
@@ -132,7 +138,7 @@ async def new_sample(http: TestClient, postgres: EmbeddedServer, database_name: 
         keys = {hash_: uuid7().hex for hash_ in _key_hashes(original.records).values()}
         language = language_code()
         texts = {hash_: token_hash(key).hex() for hash_, key in keys.items()} | {original.language.name: language}
-        offset, public_ids = await cloner.clone(sample.store.id, texts)
+        public_ids = await cloner.clone(sample.store.id, texts, offset)
         for name, record in original.records.items():
             changes: dict[str, Any] = {}
             if isinstance(record, UserRecord) and record.api_key:
@@ -195,8 +201,14 @@ async def sample(new_sample: NewSampleStore) -> SampleStore:
 
 @pytest.fixture
 async def other_sample(new_sample: NewSampleStore) -> SampleStore:
-    """Return another one, whose records the first must never read or change."""
+    """Return another one, whose records the first must never read or change although they have the same numbers."""
     return await new_sample()
+
+
+@pytest.fixture
+async def distant_sample(new_sample: NewSampleStore) -> SampleStore:
+    """Return another one, whose records have numbers that the first doesn't have."""
+    return await new_sample(offset=DISTANCE)
 
 
 @pytest.fixture(scope="session")
@@ -209,3 +221,9 @@ async def shared_sample(new_sample: NewSampleStore) -> SampleStore:
 async def other_shared_sample(new_sample: NewSampleStore) -> SampleStore:
     """Return another such store."""
     return await new_sample()
+
+
+@pytest.fixture(scope="session")
+async def distant_shared_sample(new_sample: NewSampleStore) -> SampleStore:
+    """Return another such store, whose records have other numbers."""
+    return await new_sample(offset=DISTANCE)

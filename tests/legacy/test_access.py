@@ -250,8 +250,8 @@ async def test_a_record_is_addressed_by_uuid(sample, route):
 
 
 @SINGLE_ROUTES
-async def test_another_stores_record_is_not_found(shared_sample, other_shared_sample, route):
-    theirs = record_of(other_shared_sample, resource_of(entity_of(route)))
+async def test_another_stores_record_is_not_found(shared_sample, distant_shared_sample, route):
+    theirs = record_of(distant_shared_sample, resource_of(entity_of(route)))
     for record_id in (str(theirs), theirs.id):
         path = path_with_id(route, record_id, shared_sample)
         answer = await shared_sample.request(route.method, path, body_for(route, shared_sample))
@@ -259,41 +259,41 @@ async def test_another_stores_record_is_not_found(shared_sample, other_shared_sa
         assert (answer.status, answer.body) == (404, {"status": 404, "message": message})
     resource = resource_of(entity_of(route))
     if resource.path == product_combinations.COMBINATIONS.path or supports(resource, "show"):
-        untouched = await other_shared_sample.get(f"/api/{resource.name}/{theirs}")
+        untouched = await distant_shared_sample.get(f"/api/{resource.name}/{theirs}")
         assert untouched.status == 200
 
 
-async def test_another_stores_records_cannot_be_referred_to(sample, other_sample):
+async def test_another_stores_records_cannot_be_referred_to(sample, distant_sample):
     for path, body in (
-        ("products", {"product": "x", "price": 1, "company_id": other_sample.vendor.number}),
-        ("products", {"product": "x", "price": 1, "category_ids": [other_sample.home.id]}),
-        ("products", {"product": "x", "price": 1, "product_features": {str(other_sample.material): "x"}}),
-        ("categories", {"category": "x", "parent_id": other_sample.home.number}),
+        ("products", {"product": "x", "price": 1, "company_id": distant_sample.vendor.number}),
+        ("products", {"product": "x", "price": 1, "category_ids": [distant_sample.home.id]}),
+        ("products", {"product": "x", "price": 1, "product_features": {str(distant_sample.material): "x"}}),
+        ("categories", {"category": "x", "parent_id": distant_sample.home.number}),
         (
             "users",
-            {"email": "n@example.com", "password": "a long password", "company_id": other_sample.vendor.id},
+            {"email": "n@example.com", "password": "a long password", "company_id": distant_sample.vendor.id},
         ),
-        ("orders", {"user_id": other_sample.caio.number, "products": {str(sample.ebook): {"amount": 1}}}),
-        ("orders", {"user_id": sample.caio.number, "products": {str(other_sample.ebook): {"amount": 1}}}),
+        ("orders", {"user_id": distant_sample.caio.number, "products": {str(sample.ebook): {"amount": 1}}}),
+        ("orders", {"user_id": sample.caio.number, "products": {str(distant_sample.ebook): {"amount": 1}}}),
         (
             "orders",
             {
                 "user_id": sample.caio.number,
-                "payment_id": other_sample.pix.number,
+                "payment_id": distant_sample.pix.number,
                 "products": {str(sample.ebook): {"amount": 1}},
             },
         ),
     ):
         answer = await sample.post(f"/api/{path}", body)
         assert answer.status == 400, (path, body, answer.raw)
-    answer = await sample.put(f"/api/users/{sample.bia}/usergroups/{other_sample.wholesale}", {"status": "A"})
+    answer = await sample.put(f"/api/users/{sample.bia}/usergroups/{distant_sample.wholesale}", {"status": "A"})
     assert answer.status == 404
 
 
-async def test_lists_contain_the_stores_own_records_only(sample, other_sample):
+async def test_lists_contain_the_stores_own_records_only(sample, distant_sample):
     for resource in LISTED:
         key = resource.key
-        mine, theirs = (str(record_of(store, resource)) for store in (sample, other_sample))
+        mine, theirs = (str(record_of(store, resource)) for store in (sample, distant_sample))
         rows = rows_in(resource, (await sample.get(f"/api/{resource.path}?items_per_page=250")).body)
         assert mine in [row[key] for row in rows]
         assert theirs not in [row[key] for row in rows]

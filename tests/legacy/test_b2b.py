@@ -216,15 +216,15 @@ async def test_invalid_input_is_rejected_and_creates_nothing(sample, path, chang
     assert (await sample.get(f"/api/managers/{sample.manager}")).body["balance"] == "100.00"
 
 
-async def test_records_of_another_store_are_not_found(sample, other_sample):
+async def test_records_of_another_store_are_not_found(sample, distant_sample):
     for path, body in (
-        ("managers", {"user_id": other_sample.caio.number}),
-        ("business_partners", {"manager_id": other_sample.manager.number}),
-        ("business_partners", {"payment_code_id": other_sample.terms.id}),
-        ("mix_products", {"product_id": other_sample.mug.number}),
-        ("mix_products", {"partner_id": other_sample.partner.number}),
-        ("manager_transactions", {"manager_id": other_sample.manager.number}),
-        ("manager_transactions", {"order_id": other_sample.order.number}),
+        ("managers", {"user_id": distant_sample.caio.number}),
+        ("business_partners", {"manager_id": distant_sample.manager.number}),
+        ("business_partners", {"payment_code_id": distant_sample.terms.id}),
+        ("mix_products", {"product_id": distant_sample.mug.number}),
+        ("mix_products", {"partner_id": distant_sample.partner.number}),
+        ("manager_transactions", {"manager_id": distant_sample.manager.number}),
+        ("manager_transactions", {"order_id": distant_sample.order.number}),
     ):
         assert (await sample.post(f"/api/{path}", minimal_body(sample, path) | body)).status == 400, (
             path,
@@ -236,7 +236,7 @@ async def test_records_of_another_store_are_not_found(sample, other_sample):
         ("DELETE", "managers"),
         ("PUT", "business_partners"),
     ):
-        record = other_sample.manager if path == "managers" else other_sample.partner
+        record = distant_sample.manager if path == "managers" else distant_sample.partner
         answer = await sample.request(method, f"/api/{path}/{record}", {} if method == "PUT" else None)
         assert answer.status == 404
 
@@ -455,8 +455,8 @@ async def test_a_first_limit_requires_an_amount(sample):
     assert (answer.status, answer.body["message"]) == (400, "limit_amount is required")
 
 
-async def test_users_and_vendors_of_another_store_are_rejected(sample, other_sample):
-    for change in ({"user_id": other_sample.caio.number}, {"company_id": other_sample.vendor.id}):
+async def test_users_and_vendors_of_another_store_are_rejected(sample, distant_sample):
+    for change in ({"user_id": distant_sample.caio.number}, {"company_id": distant_sample.vendor.id}):
         assert (await set_limit(sample, "1.00", **change)).status == 400
 
 

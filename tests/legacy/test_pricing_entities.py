@@ -366,16 +366,16 @@ async def test_invalid_input_is_rejected_with_the_legacy_field_name(sample, path
     assert (await sample.get(f"/api/{path}")).body["params"]["total_items"] == before
 
 
-async def test_another_stores_destinations_and_taxes_are_not_found(sample, other_sample):
+async def test_another_stores_destinations_and_taxes_are_not_found(sample, distant_sample):
     for path, body in (
-        ("shippings", {"rates": [{"destination_id": other_sample.south.number}]}),
-        ("taxes", {"rates": [{"destination_id": other_sample.south.id, "rate_value": 1}]}),
-        ("payments", {"tax_ids": [other_sample.icms.number]}),
-        ("promotions", {"conditions": {"products": [other_sample.mug.number]}}),
+        ("shippings", {"rates": [{"destination_id": distant_sample.south.number}]}),
+        ("taxes", {"rates": [{"destination_id": distant_sample.south.id, "rate_value": 1}]}),
+        ("payments", {"tax_ids": [distant_sample.icms.number]}),
+        ("promotions", {"conditions": {"products": [distant_sample.mug.number]}}),
     ):
         assert (await sample.post(f"/api/{path}", REQUIRED[path] | body)).status == 400
     for path, name in {**RECORDS, "destinations": "south"}.items():
-        for reference in (getattr(other_sample, name), getattr(other_sample, name).id):
+        for reference in (getattr(distant_sample, name), getattr(distant_sample, name).id):
             assert (await sample.get(f"/api/{path}/{reference}")).status == 404
 
 

@@ -59,7 +59,7 @@ async def test_each_store_sees_its_own_rows(scope, other_scope):
 
 async def test_another_stores_object_is_not_found_by_its_id(scope, other_scope):
     mine = await create_product(scope)
-    with active_scope(other_scope):
+    with active_scope(other_scope):  # which has no product with this number
         assert await Product.get_or_none(id=mine.id) is None
         assert await db.fetchrow("select id from products where id = $1", mine.id) is None
 
@@ -107,6 +107,7 @@ async def test_bulk_updates_and_deletes_stay_in_the_store(scope, other_scope):
 async def test_a_row_cannot_refer_to_another_store(scope, other_scope):
     with active_scope(scope):
         mine = await Category.create(name="Mine")
+        product = [await create_product(scope) for _ in range(2)][-1]  # its number exists in this store only
     theirs = await create_product(other_scope)
     with active_scope(other_scope):
         with pytest.raises(db.ReferenceViolation) as error:
@@ -116,7 +117,7 @@ async def test_a_row_cannot_refer_to_another_store(scope, other_scope):
         with pytest.raises(db.ReferenceViolation):
             await theirs.save()
         with pytest.raises(db.ReferenceViolation):
-            await ProductImage.create(product_id=mine.id, url="https://example.com/a.png")
+            await ProductImage.create(product_id=product.id, url="https://example.com/a.png")
 
 
 async def test_prefetching_stays_in_the_store(scope, other_scope):

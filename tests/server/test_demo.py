@@ -134,6 +134,27 @@ async def test_the_catalog_is_created(created):
     assert await value("select count(*) from discussion_posts where tenant_id = $1") >= 30
 
 
+async def check_numbers() -> None:
+    """Check that the records of each store are numbered from 1."""
+    for demo in (DEMO, OTHER):
+        for table in (
+            "users",
+            "vendors",
+            "categories",
+            "products",
+            "product_images",
+            "orders",
+            "order_lines",
+            "statuses",
+        ):
+            [first] = await rows(f"select min(id) from {table} where tenant_id = $1", str(demo.public_id))
+            assert first["min"] == 1, (demo.key, table)
+
+
+async def test_the_numbers_of_each_store_begin_at_1(created):
+    await check_numbers()
+
+
 async def test_product_options_are_created(created):
     for table, least in (
         ("options", 8),
@@ -480,14 +501,15 @@ async def test_reset_deletes_the_data_of_demo_stores_only(created, store):
         await db.execute(
             "insert into categories (tenant_id, public_id, name) values ($1, $2, 'Fica')", store.id, uuid7()
         )
-    before = await value("select min(id) from orders where tenant_id = $1")
+    before = await value("select min(public_id::text) from orders where tenant_id = $1")
     demo = await make_again(created, reset=True)
+    await check_numbers()
     assert demo.created == (DEMO.name, OTHER.name)
     assert {demo.json["tenant_id"], demo.json["other_store"]["tenant_id"]} == {
         str(DEMO.public_id),
         str(OTHER.public_id),
     }
-    assert await value("select min(id) from orders where tenant_id = $1") > before
+    assert await value("select min(public_id::text) from orders where tenant_id = $1") > before
     assert await value("select count(*) from orders where tenant_id = $1") == 60
     assert await value("select name from categories where tenant_id = $1", str(store.public_id)) == "Fica"
     await test_active_users_can_sign_in(created)
